@@ -1,0 +1,131 @@
+"""Every error that Mnemolog raises on purpose, in one tree.
+
+    MnemologError
+     ├─ InvalidInput            a field of a request is wrong
+     │   ├─ CategoryNotAllowed
+     │   └─ UnreadableTurn
+     ├─ NotFound
+     ├─ Conflict
+     │   ├─ ConcurrencyConflict
+     │   ├─ IdempotencyConflict
+     │   ├─ TransitionRefused
+     │   └─ UndoConflict
+     ├─ LogError
+     │   ├─ UnknownEvent
+     │   ├─ MalformedEvent
+     │   └─ ProjectionPoisoned
+     ├─ ReadTimeout
+     └─ EngineError
+         ├─ DataDirectoryInUse
+         ├─ ServerFailed
+         └─ ModelMissing
+
+Each says what happened (`message`), to which field (`field`, a dotted path, or "") and what to do (`fix`).
+The docstring of a class is its default message. `code` is stable and is what HTTP, CLI and programs match on.
+"""
+
+import re
+from typing import ClassVar
+
+
+class MnemologError(Exception):
+    """Something went wrong."""
+
+    code: ClassVar[str] = "error"
+
+    def __init_subclass__(cls) -> None:
+        cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
+    def __init__(self, message: str = "", *, field: str = "", fix: str = "") -> None:
+        self.message = message or (type(self).__doc__ or "").split("\n")[0]
+        self.field = field
+        self.fix = fix
+        super().__init__(self.message)
+
+    def __str__(self) -> str:
+        where = f"{self.field}: " if self.field else ""
+        what_to_do = f" ({self.fix})" if self.fix else ""
+        return f"{where}{self.message}{what_to_do}"
+
+    def as_dict(self) -> dict[str, str]:
+        """The error for programs: `code`, `message`, `field`, `fix`."""
+        return {"code": self.code, "message": self.message, "field": self.field, "fix": self.fix}
+
+
+class InvalidInput(MnemologError):
+    """The value cannot be accepted."""
+
+
+class CategoryNotAllowed(InvalidInput):
+    """The agent may not read this category (B §5)."""
+
+
+class UnreadableTurn(InvalidInput):
+    """The turn cannot be read."""
+
+
+class NotFound(MnemologError):
+    """There is nothing under this id."""
+
+
+class Conflict(MnemologError):
+    """The request does not fit what is stored."""
+
+
+class ConcurrencyConflict(Conflict):
+    """Another write came first."""
+
+    def __init__(self, stream: str, expected: int, actual: int) -> None:
+        super().__init__(
+            f"another write to {stream} came first: expected nothing after seq {expected}, found seq {actual}",
+            fix="read again and retry",
+        )
+        self.stream, self.expected, self.actual = stream, expected, actual
+
+
+class IdempotencyConflict(Conflict):
+    """The idempotency key was used before with other content."""
+
+
+class TransitionRefused(Conflict):
+    """The memory's status does not allow this change."""
+
+
+class UndoConflict(Conflict):
+    """Later changes stand in the way of this undo."""
+
+
+class LogError(MnemologError):
+    """The event log holds something that cannot be read."""
+
+
+class UnknownEvent(LogError):
+    """The event's type or version is not registered."""
+
+
+class MalformedEvent(LogError):
+    """The event's data does not fit its type."""
+
+
+class ProjectionPoisoned(LogError):
+    """A projection stopped at an event that it cannot apply."""
+
+
+class ReadTimeout(MnemologError):
+    """The projection did not reach the awaited write in time."""
+
+
+class EngineError(MnemologError):
+    """The engine cannot run."""
+
+
+class DataDirectoryInUse(EngineError):
+    """Another engine runs on this data directory."""
+
+
+class ServerFailed(EngineError):
+    """A server that the engine needs does not answer."""
+
+
+class ModelMissing(EngineError):
+    """The embedding model's files are missing or damaged."""

@@ -1,0 +1,1 @@
+../../../adapters/python/__init__.py
