@@ -1,0 +1,1 @@
+"""What is read: one folder a read model, each with its tables, its projector and its reader."""

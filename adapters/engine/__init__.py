@@ -1,0 +1,1 @@
+"""The engine: everything wired together, started and stopped in one place."""

@@ -1,0 +1,10 @@
+"""Embedders that need no key and no download."""
+
+from typing import Literal
+
+from mnemolog.adapters.minilm.embedder import MiniLM
+from mnemolog.adapters.minilm.lexical import Lexical
+
+
+def embedder_named(name: Literal["minilm", "lexical"]) -> MiniLM | Lexical:
+    return MiniLM() if name == "minilm" else Lexical()

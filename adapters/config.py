@@ -1,0 +1,87 @@
+"""Settings: defaults that work, then `mnemolog.toml`, then the environment (`MNEMOLOG_*`)."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+from mnemolog.domain.category import DEFAULT_ALLOWLISTS, SYSTEM_CATEGORIES, CategoryPolicy
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.events.fields import invalid_input
+
+CONFIG_FILE = "MNEMOLOG_CONFIG"
+
+
+class Settings(BaseSettings):
+    """What an engine can be told. Every field is also an environment variable, as MNEMOLOG_DATA_DIR."""
+
+    model_config = SettingsConfigDict(env_prefix="MNEMOLOG_", extra="forbid", frozen=True)
+
+    data_dir: Annotated[Path, Field(description="Where the embedded servers and the master key live.")] = Path(
+        "~/.mnemolog"
+    )
+    postgres_url: Annotated[str | None, Field(description="Your Postgres with pgvector, not the embedded one.")] = None
+    nats_url: Annotated[str | None, Field(description="Your NATS with JetStream, not the embedded one.")] = None
+    redis_url: Annotated[str | None, Field(description="Your Redis 6.2 or newer, not the embedded one.")] = None
+    http_host: Annotated[str, Field(description="Where the HTTP API listens.")] = "127.0.0.1"
+    http_port: Annotated[int, Field(ge=0, le=65535, description="0 takes a free port.")] = 8765
+    tenant: Annotated[str, Field(description="Whose memory the CLI and the Python face work on.")] = "default"
+    embedder: Annotated[
+        Literal["minilm", "lexical"], Field(description="minilm finds by meaning; lexical by words, for tests.")
+    ] = "minilm"
+    master_key: Annotated[
+        str | None, Field(description="32 bytes in base64; without it, <data_dir>/master.key is made.", repr=False)
+    ] = None
+    durable: Annotated[bool, Field(description="Whether embedded Postgres syncs to disk; false is for tests.")] = True
+    nats_sync: Annotated[Literal["default", "always"], Field(description="When embedded JetStream syncs to disk.")] = (
+        "default"
+    )
+    replicas: Annotated[int, Field(ge=1, le=5, description="Replicas of each JetStream stream.")] = 1
+    read_deadline: Annotated[
+        float, Field(gt=0, description="Seconds that a read waits for the write that it is told to see.")
+    ] = 5.0
+    custom_categories: Annotated[list[str], Field(description="Categories beside the built-in ones.")] = []
+    allowlists: Annotated[
+        dict[str, list[str]], Field(description="Which categories an agent may read; all when it is not listed.")
+    ] = {agent: sorted(categories) for agent, categories in DEFAULT_ALLOWLISTS.items()}
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file())
+
+    @property
+    def directory(self) -> Path:
+        return self.data_dir.expanduser().absolute()
+
+    @property
+    def category_policy(self) -> CategoryPolicy:
+        allowlists = {agent: frozenset(names) for agent, names in self.allowlists.items()}
+        return CategoryPolicy(SYSTEM_CATEGORIES | set(self.custom_categories), allowlists)
+
+
+def config_file() -> Path:
+    """The settings file: what MNEMOLOG_CONFIG names, else mnemolog.toml in the working directory."""
+    named = os.environ.get(CONFIG_FILE)
+    path = Path(named or "mnemolog.toml").expanduser()
+    if named and not path.is_file():
+        raise InvalidInput(f"there is no file {path}", field=CONFIG_FILE, fix="correct the path or unset the variable")
+    return path
+
+
+def load(**given: Any) -> Settings:
+    """The settings in force; InvalidInput names the first one that is wrong. Values that are None are not given."""
+    try:
+        return Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        raise invalid_input(error) from error
+    except ValueError as error:
+        raise InvalidInput(f"cannot be read: {error}", field=str(config_file()), fix="correct the file") from error

@@ -1,0 +1,77 @@
+"""Which system user Postgres runs as when the engine is root, because Postgres refuses root.
+
+The owner of existing data comes first, so that data stays readable whatever users a machine or an image has. New data
+gets the user `mnemolog`, made with useradd; where that is impossible, the `postgres` or `nobody` that is there.
+"""
+
+import os
+import pwd
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from mnemolog.domain.errors import ServerFailed
+
+NAME = "mnemolog"
+NO_LOGIN = (
+    "--system",
+    "--user-group",
+    "--no-create-home",
+    "--home-dir",
+    "/nonexistent",
+    "--shell",
+    "/usr/sbin/nologin",
+)
+
+
+@dataclass(frozen=True)
+class Account:
+    """A system user, by number: the number needs no entry in /etc/passwd."""
+
+    uid: int
+    gid: int
+
+
+def postgres_account(data: Path) -> Account | None:
+    """The user for Postgres' data in `data`; None when this process is not root and simply runs it itself."""
+    if os.geteuid() != 0:
+        return None
+    account = _owner(data) or _existing(NAME) or _created(NAME) or _existing("postgres") or _existing("nobody")
+    if account is None:
+        raise ServerFailed(
+            "Postgres refuses to run as root, and there is no other user on this machine",
+            fix=f"create one (useradd --system {NAME}), run as another user, or set MNEMOLOG_POSTGRES_URL",
+        )
+    return account
+
+
+def give(tree: Path, account: Account | None) -> None:
+    """Make `tree` the account's own; done only where it is not, as after a copy that root made."""
+    if account is None or tree.stat().st_uid == account.uid:
+        return
+    for folder, folders, files in os.walk(tree):
+        for name in (*folders, *files):
+            os.chown(Path(folder, name), account.uid, account.gid, follow_symlinks=False)
+    os.chown(tree, account.uid, account.gid)
+
+
+def _owner(data: Path) -> Account | None:
+    if not data.exists() or data.stat().st_uid == 0:
+        return None
+    return Account(data.stat().st_uid, data.stat().st_gid)
+
+
+def _existing(name: str) -> Account | None:
+    try:
+        entry = pwd.getpwnam(name)
+    except KeyError:
+        return None
+    return Account(entry.pw_uid, entry.pw_gid)
+
+
+def _created(name: str) -> Account | None:
+    if useradd := shutil.which("useradd", path="/usr/sbin:/sbin:/usr/bin:/bin"):
+        # Another engine may win the race to create it, so what counts is whether it exists afterwards.
+        subprocess.run([useradd, *NO_LOGIN, name], capture_output=True, check=False)
+    return _existing(name)

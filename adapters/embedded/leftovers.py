@@ -1,0 +1,67 @@
+"""Servers that a killed engine left behind: found, proven to be ours, and ended.
+
+A process is ours when it has the server's name and its working directory *is* (same device and inode) that server's
+directory in our data directory, which we hold the lock of. Every server is started in its directory, Postgres'
+children included, so nothing needs to be written down beforehand, a reused pid cannot mislead, and a server of
+another container whose directory merely has the same name is left alone.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]
+
+CLEAN_END = 10.0  # seconds for a server that was asked to stop
+OWN_END = 0.5  # seconds for processes that end by themselves, as idle children of Postgres do without their postmaster
+
+
+def end_leftovers(
+    directory: Path, names: Collection[str], stop: signal.Signals, may_ask: Callable[[int], bool] = lambda pid: True
+) -> None:
+    """Ask those whom `may_ask` allows to stop, wait, and kill what is left."""
+    found = working_in(directory, names)
+    asked = [process for process in found if may_ask(process.pid)]
+    for process in asked:
+        _signal(process, stop)
+    for process in _still_there(directory, names, CLEAN_END if asked else OWN_END) if found else []:
+        _signal(process, signal.SIGKILL)
+    _still_there(directory, names, CLEAN_END)
+
+
+def working_in(directory: Path, names: Collection[str]) -> list[psutil.Process]:
+    """The live processes that are ours; zombies have no working directory and so do not count."""
+    return [
+        process
+        for process in psutil.process_iter(["name"])
+        if process.info["name"] in names and _works_in(process, directory)
+    ]
+
+
+def exists(pid: int) -> bool:
+    """Whether the pid is taken, by whomever, a zombie included."""
+    return bool(psutil.pid_exists(pid))
+
+
+def _still_there(directory: Path, names: Collection[str], patience: float) -> list[psutil.Process]:
+    deadline = time.monotonic() + patience
+    while (found := working_in(directory, names)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return found
+
+
+def _works_in(process: psutil.Process, directory: Path) -> bool:
+    try:
+        # Linux: through the link itself, since its text may name a path of another mount namespace.
+        link = Path(f"/proc/{process.pid}/cwd")
+        return os.path.samefile(link if psutil.LINUX else process.cwd(), directory)
+    except (OSError, psutil.Error):
+        return False
+
+
+def _signal(process: psutil.Process, what: signal.Signals) -> None:
+    with suppress(psutil.Error):
+        process.send_signal(what)

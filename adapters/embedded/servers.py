@@ -1,0 +1,157 @@
+"""The three servers of one engine on one data directory, each of them replaceable by a URL."""
+
+import atexit
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from mnemolog.adapters.embedded.account import postgres_account
+from mnemolog.adapters.embedded.binaries import SERVERS, version_of
+from mnemolog.adapters.embedded.data_directory import DataDirectory
+from mnemolog.adapters.embedded.endpoints import Endpoints, ServerEvent, ServerHealth, ServerName
+from mnemolog.adapters.embedded.nats_server import NatsServer
+from mnemolog.adapters.embedded.postgres_server import PostgresServer
+from mnemolog.adapters.embedded.redis_server import RedisServer
+from mnemolog.adapters.embedded.server import Server
+from mnemolog.adapters.embedded.socket_directory import POSTGRES_SOCKET, make_socket_directory
+from mnemolog.adapters.embedded.supervision import SupervisedServer, start_together
+from mnemolog.domain.errors import EngineError
+
+
+class EmbeddedServers:
+    """Postgres, NATS and Redis in `data_dir`, running from `start` to `stop`.
+
+    A server whose URL is given is not started; its URL is passed on. `on_event` is called from the thread that
+    watches the server. `durable=False` (tests) survives killed servers but not a power cut.
+    """
+
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        postgres_url: str | None = None,
+        nats_url: str | None = None,
+        redis_url: str | None = None,
+        durable: bool = True,
+        nats_sync: Literal["default", "always"] = "default",
+        on_event: Callable[[ServerEvent], None] | None = None,
+    ) -> None:
+        self._directory = DataDirectory(data_dir)
+        self._urls: dict[ServerName, str | None] = {"postgres": postgres_url, "nats": nats_url, "redis": redis_url}
+        self._durable = durable
+        self._nats_sync = nats_sync
+        self._on_event = on_event
+        self._owner = os.getpid()
+        self._sockets: Path | None = None
+        self._supervised: dict[ServerName, SupervisedServer] = {}
+        self._endpoints: Endpoints | None = None
+
+    def start(self) -> Endpoints:
+        """Start what is to be started, all at once, and return when everything answers."""
+        if self._endpoints is not None:
+            return self._endpoints
+        self._directory.acquire()
+        self._owner = os.getpid()
+        atexit.register(self.stop)
+        try:
+            self._start_servers()
+        except OSError as error:
+            self.stop()
+            raise EngineError(f"the data directory cannot be used: {error}", fix="see its permissions") from error
+        except BaseException:
+            self.stop()
+            raise
+        return self._publish(Endpoints(os.getpid(), *(self._url(name) for name in SERVERS)))
+
+    def stop(self) -> None:
+        """Stop everything that was started; harmless when nothing runs, and in a forked child."""
+        if os.getpid() != self._owner:
+            return
+        for server in self._supervised.values():
+            server.request_stop()
+        for server in self._supervised.values():
+            server.wait_stopped()
+        self._supervised = {}
+        if self._sockets is not None:
+            shutil.rmtree(self._sockets, ignore_errors=True)
+            self._sockets = None
+        if self._endpoints is not None:
+            self._directory.withdraw()
+            self._endpoints = None
+        self._directory.release()
+        atexit.unregister(self.stop)  # last: an interrupted stop is finished at exit
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def endpoints(self) -> Endpoints:
+        """Where the servers answer; raises EngineError before `start`."""
+        if self._endpoints is None:
+            raise EngineError("the embedded servers are not started", fix="call start() first")
+        return self._endpoints
+
+    @property
+    def pids(self) -> Mapping[str, int]:
+        """The pids of the servers that run now, by name."""
+        return {name: server.pid for name, server in self._supervised.items() if server.pid is not None}
+
+    def publish_http_url(self, url: str) -> None:
+        """Tell other processes where the engine's HTTP API answers."""
+        self._publish(replace(self.endpoints, http_url=url))
+
+    def health(self) -> list[ServerHealth]:
+        """How each server is; a server that a URL names is not asked."""
+        return [self._health(name) for name in SERVERS]
+
+    def _start_servers(self) -> None:
+        logs = self._directory.part("logs")
+        for server in self._servers():
+            self._supervised[server.name] = SupervisedServer(server, logs / f"{server.name}.log", self._on_event)
+        start_together(list(self._supervised.values()))
+
+    def _servers(self) -> Iterator[Server]:
+        data, wanted = self._directory, [name for name in SERVERS if not self._urls[name]]
+        account = postgres_account(data.path / "postgres") if "postgres" in wanted else None
+        self._sockets = sockets = make_socket_directory(data.path, account)
+        if "postgres" in wanted:
+            own = (sockets / POSTGRES_SOCKET).parent
+            yield PostgresServer(data.path / "postgres", own, account, durable=self._durable)
+        if "nats" in wanted:
+            yield NatsServer(data.part("nats"), data.nats_token(), self._nats_sync)
+        if "redis" in wanted:
+            yield RedisServer(data.part("redis"), sockets)
+
+    def _url(self, name: ServerName) -> str:
+        return self._urls[name] or self._supervised[name].server.url
+
+    def _publish(self, endpoints: Endpoints) -> Endpoints:
+        self._directory.publish(endpoints)
+        self._endpoints = endpoints
+        return endpoints
+
+    def _health(self, name: ServerName) -> ServerHealth:
+        if url := self._urls[name]:
+            return ServerHealth(name, "", None, without_secrets(url), running=None, embedded=False)
+        supervised = self._supervised.get(name)
+        if supervised is None:
+            return ServerHealth(name, "", None, "", running=False)
+        server, pid = supervised.server, supervised.pid
+        running = pid is not None and server.answers()
+        return ServerHealth(name, version_of(server.binary), pid, without_secrets(server.url), running)
+
+
+def without_secrets(url: str) -> str:
+    """The URL as it may be shown: without user, password and token."""
+    return re.sub(r"(?<=://)[^/@]*@|(?<=[?&])password=[^&]*&?", "", url)

@@ -1,0 +1,175 @@
+"""A server process that is watched: started until it answers, started again when it dies, stopped for good.
+
+One daemon thread a server waits for its process, so a death is seen at once. Restarts keep address and data, and are
+tried for as long as the engine runs, with pauses that grow to `LONGEST_PAUSE` and start anew after a calm minute.
+"""
+
+import logging
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from pathlib import Path
+
+from mnemolog.adapters.embedded.endpoints import ServerEvent
+from mnemolog.adapters.embedded.server import Server, environment
+from mnemolog.adapters.embedded.server_log import ServerLog
+from mnemolog.domain.errors import ServerFailed
+
+READY_TIMEOUT = 120.0  # seconds; recovery of a long log takes its time
+STOP_TIMEOUT = 15.0
+START_ATTEMPTS = 3
+FIRST_PAUSE = 0.05
+LONGEST_PAUSE = 5.0
+CALM = 60.0
+POLL = 0.01
+
+log = logging.getLogger(__name__)
+
+
+class SupervisedServer:
+    """One server and the thread that keeps it running."""
+
+    def __init__(self, server: Server, log_file: Path, on_event: Callable[[ServerEvent], None] | None) -> None:
+        self.server = server
+        self._log = ServerLog(log_file)
+        self._on_event = on_event
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopping = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, name=f"mnemolog-{server.name}", daemon=True)
+
+    @property
+    def pid(self) -> int | None:
+        """The running process; None while there is none."""
+        process = self._process
+        return process.pid if process and process.returncode is None else None
+
+    def start(self) -> None:
+        """Start it and keep it running; raises ServerFailed when it does not come up."""
+        for _ in range(START_ATTEMPTS):
+            if self._attempt():
+                self._watcher.start()
+                return
+            if self._stopping.is_set():
+                break
+        raise self._failure("did not start")
+
+    def request_stop(self) -> None:
+        """Ask it to stop, now or in the middle of a restart; does not wait."""
+        self._stopping.set()
+        if self._process is not None:
+            self._process.send_signal(self.server.stop_signal)
+
+    def wait_stopped(self) -> None:
+        """Wait until it is gone after `request_stop`; kill it when it takes too long."""
+        if self._watcher.is_alive():
+            self._watcher.join(STOP_TIMEOUT)
+        if self._process is not None:
+            self._end(self._process)
+        if self._watcher.is_alive():
+            self._watcher.join(STOP_TIMEOUT)
+
+    def _watch(self) -> None:
+        pause = FIRST_PAUSE
+        while not self._stopping.is_set() and self._process is not None:
+            since = time.monotonic()
+            code = self._process.wait()
+            if self._stopping.is_set():
+                return
+            self._tell(ServerEvent(self.server.name, "died", f"exit code {code}"))
+            pause = FIRST_PAUSE if time.monotonic() - since > CALM else pause
+            pause = self._revive(pause)
+
+    def _revive(self, pause: float) -> float:
+        """Restart it, however long that takes; returns the pause that a next death would begin with."""
+        while not self._stopping.wait(pause):
+            pause = min(2 * pause, LONGEST_PAUSE)
+            problem = self._try_again()
+            if problem is None:
+                self._tell(ServerEvent(self.server.name, "restarted"))
+                break
+            if not self._stopping.is_set():
+                self._tell(ServerEvent(self.server.name, "failed", problem))
+        return pause
+
+    def _try_again(self) -> str | None:
+        try:
+            return None if self._attempt() else str(self._failure("did not restart"))
+        except ServerFailed as error:
+            return str(error)
+
+    def _attempt(self) -> bool:
+        """Launch it once; False when it died or took too long to answer, and then it is ended."""
+        try:
+            self.server.prepare()
+            self._process = process = self._launched()
+        except (OSError, subprocess.SubprocessError) as error:
+            raise self._failure(f"cannot be started: {error}") from error
+        if self._came_up(process):
+            return True
+        self._end(process)
+        return False
+
+    def _launched(self) -> subprocess.Popen[bytes]:
+        launch = self.server.launch()
+        user = launch.account
+        with self._log.open() as out:
+            return subprocess.Popen(
+                launch.argv,
+                cwd=self.server.directory,
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # a Ctrl-C in the terminal is for the engine, which stops its servers itself
+                user=user.uid if user else None,
+                group=user.gid if user else None,
+                extra_groups=[] if user else None,
+            )
+
+    def _came_up(self, process: subprocess.Popen[bytes]) -> bool:
+        deadline = time.monotonic() + READY_TIMEOUT
+        while process.poll() is None and time.monotonic() < deadline and not self._stopping.is_set():
+            if self.server.answers():
+                return True
+            time.sleep(POLL)
+        return False
+
+    def _end(self, process: subprocess.Popen[bytes]) -> None:
+        process.send_signal(self.server.stop_signal)
+        try:
+            process.wait(STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def _failure(self, what: str) -> ServerFailed:
+        name = self.server.name
+        tail = self._log.tail()
+        return ServerFailed(
+            f"{name} {what}" + (f"; its log ends with:\n{tail}\n" if tail else ""),
+            fix=f"see {self._log.path}, or set MNEMOLOG_{name.upper()}_URL to use a server of your own",
+        )
+
+    def _tell(self, event: ServerEvent) -> None:
+        log.warning("%s %s %s", event.server, event.what, event.detail)
+        if self._on_event is None:
+            return
+        try:
+            self._on_event(event)
+        except Exception:
+            log.exception("the listener for server events failed; supervision goes on")
+
+
+def start_together(servers: Sequence[SupervisedServer]) -> None:
+    """Start all at once; when one fails, the others are told to give up, and its error is raised."""
+    with ThreadPoolExecutor(max_workers=max(1, len(servers))) as pool:
+        starts = [pool.submit(server.start) for server in servers]
+        try:
+            for start in wait(starts, return_when=FIRST_EXCEPTION).done:
+                start.result()
+        except BaseException:
+            for server in servers:
+                server.request_stop()
+            raise

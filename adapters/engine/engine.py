@@ -1,0 +1,208 @@
+"""The engine: servers, log, relay, subscribers, projections and reads, wired together and stopped in reverse."""
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from uuid import UUID
+
+from faststream.nats import NatsBroker
+from nats.aio.client import Client
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import ExponentialBackoff
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from mnemolog.adapters import keys
+from mnemolog.adapters.config import Settings
+from mnemolog.adapters.embedded import EmbeddedServers, Endpoints, ServerEvent, running_engine
+from mnemolog.adapters.engine.projections import Projections
+from mnemolog.adapters.engine.reads import Reads
+from mnemolog.adapters.engine.workers import Workers
+from mnemolog.adapters.engine.writes import Writes
+from mnemolog.adapters.minilm import embedder_named
+from mnemolog.adapters.nats import connection as nats_connection
+from mnemolog.adapters.nats import subscribers
+from mnemolog.adapters.nats.relay import Relay
+from mnemolog.adapters.nats.turns import TurnIntake
+from mnemolog.adapters.postgres.log import PostgresLog
+from mnemolog.adapters.postgres.migrate import migrate, sqlalchemy_url
+from mnemolog.adapters.postgres.outbox import Outbox
+from mnemolog.adapters.postgres.pool import open_pool
+from mnemolog.commands.handler import Handler
+from mnemolog.domain.errors import EngineError
+from mnemolog.domain.identity import uuid7
+from mnemolog.events.codec import Codec
+
+_logger = logging.getLogger("mnemolog.engine")
+
+POOL = 10
+SETTLE_SECONDS = 0.02
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def new_id() -> UUID:
+    return uuid7(now(), os.urandom(10))
+
+
+class Engine:
+    """Everything that runs in one process. Made by `open_engine`; every part is ready to use.
+
+    An engine that is `attached` uses the servers of one that runs already and leaves relay and projections to it.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        endpoints: Endpoints,
+        servers: EmbeddedServers | None,
+        log: PostgresLog,
+        outbox: Outbox,
+        projections: Projections,
+        reads: Reads,
+        writes: Writes,
+        nats: Client,
+    ) -> None:
+        self.settings, self.endpoints, self.servers = settings, endpoints, servers
+        self.log, self.outbox, self.projections = log, outbox, projections
+        self.reads, self.writes, self.nats = reads, writes, nats
+
+    @property
+    def attached(self) -> bool:
+        return self.servers is None
+
+    async def settled(self, deadline: float = 600.0) -> None:
+        """Wait until everything appended is delivered and every projection has caught up."""
+        async with asyncio.timeout(deadline):
+            while await self.outbox.size() or any((await self.projections.lag()).values()):
+                await asyncio.sleep(SETTLE_SECONDS)  # noqa: ASYNC110  What is waited for is in other processes too.
+
+
+@asynccontextmanager
+async def open_engine(settings: Settings, *, attach: bool = False) -> AsyncIterator[Engine]:
+    """Start an engine on the settings' data directory, and stop it cleanly at the end.
+
+    With `attach`, an engine that runs there already is used; without, DataDirectoryInUse is raised then.
+    """
+    async with AsyncExitStack() as stack:
+        running = await asyncio.to_thread(running_engine, settings.directory) if attach else None
+        servers = None if running else await _servers(stack, settings)
+        endpoints = running or (servers.endpoints if servers else None)
+        assert endpoints
+        yield await _wire(stack, settings, endpoints, servers)
+
+
+async def _servers(stack: AsyncExitStack, settings: Settings) -> EmbeddedServers:
+    servers = EmbeddedServers(
+        settings.directory,
+        postgres_url=settings.postgres_url,
+        nats_url=settings.nats_url,
+        redis_url=settings.redis_url,
+        durable=settings.durable,
+        nats_sync=settings.nats_sync,
+        on_event=_log_server_event,
+    )
+    stack.push_async_callback(asyncio.to_thread, servers.stop)
+    await asyncio.to_thread(servers.start)
+    return servers
+
+
+def _log_server_event(event: ServerEvent) -> None:
+    _logger.warning("%s %s %s", event.server, event.what, event.detail)
+
+
+async def _wire(
+    stack: AsyncExitStack, settings: Settings, endpoints: Endpoints, servers: EmbeddedServers | None
+) -> Engine:
+    if servers:
+        await asyncio.to_thread(migrate, endpoints.postgres_dsn)
+    nats = await _nats(stack, endpoints.nats_url)
+    pool = await open_pool(endpoints.postgres_dsn, size=POOL)
+    stack.push_async_callback(pool.close)
+    jetstream = nats.jetstream()
+    outbox = Outbox(pool, endpoints.postgres_dsn)
+    relay = Relay(outbox, jetstream)
+    log = PostgresLog(pool, Codec(), _master_key(settings), now, appended=relay.wake)
+    engine = await _sqlalchemy(stack, endpoints.postgres_dsn)
+    embedder = embedder_named(settings.embedder)
+    projections = Projections(engine, await _redis(stack, endpoints.redis_url), log, embedder)
+    reads = Reads(
+        projections.live,
+        log,
+        projections.stores,
+        projections.projectors,
+        projections.working,
+        embedder,
+        settings.category_policy,
+        settings.read_deadline,
+    )
+    handler = Handler(log, now, new_id)
+    writes = Writes(handler, log, settings.category_policy)
+    if servers:
+        await nats_connection.ensure_streams(jetstream, settings.replicas)
+        await projections.create()
+        workers = Workers(list(projections.running.values()))
+        await _run(stack, [relay.run, *workers.steps()])
+        await _subscribe(stack, endpoints.nats_url, TurnIntake(handler, nats, jetstream), workers)
+    return Engine(settings, endpoints, servers, log, outbox, projections, reads, writes, nats)
+
+
+async def _nats(stack: AsyncExitStack, nats_url: str) -> Client:
+    client = await nats_connection.connect(nats_url, "mnemolog")
+    stack.push_async_callback(client.close)
+    return client
+
+
+async def _redis(stack: AsyncExitStack, redis_url: str) -> Redis:
+    redis = Redis.from_url(redis_url, retry=Retry(ExponentialBackoff(cap=1.0, base=0.05), retries=5))
+    stack.push_async_callback(redis.aclose)
+    return redis
+
+
+async def _sqlalchemy(stack: AsyncExitStack, postgres_dsn: str) -> AsyncEngine:
+    engine = create_async_engine(sqlalchemy_url(postgres_dsn), pool_size=POOL, max_overflow=POOL, pool_pre_ping=True)
+    stack.push_async_callback(engine.dispose)
+    return engine
+
+
+def _master_key(settings: Settings) -> bytes:
+    if settings.master_key:
+        return keys.decoded(settings.master_key, field="master_key")
+    settings.directory.mkdir(parents=True, exist_ok=True)
+    return keys.from_file(settings.directory / "master.key")
+
+
+async def _run(stack: AsyncExitStack, steps: list[Callable[[], Awaitable[None]]]) -> None:
+    """Run each step in a task until the engine stops; a step that fails is reported at once and when it stops."""
+    tasks = [asyncio.create_task(_reported(step)) for step in steps]
+
+    async def stop() -> None:
+        for task in tasks:
+            task.cancel()
+        failed = [one for one in await asyncio.gather(*tasks, return_exceptions=True) if isinstance(one, Exception)]
+        if failed:
+            raise EngineError("a part of the engine failed while it ran", fix="see the log") from failed[0]
+
+    stack.push_async_callback(stop)
+
+
+async def _reported(step: Callable[[], Awaitable[None]]) -> None:
+    try:
+        await step()
+    except Exception:
+        _logger.critical("a part of the engine failed", exc_info=True)
+        raise
+
+
+async def _subscribe(stack: AsyncExitStack, nats_url: str, intake: TurnIntake, workers: Workers) -> NatsBroker:
+    broker = subscribers.broker(nats_url)
+    subscribers.subscribe_turns(broker, intake)
+    subscribers.subscribe_events(broker, workers.deliver)
+    await broker.start()
+    stack.push_async_callback(broker.stop)
+    return broker

@@ -1,0 +1,146 @@
+"""The reads of an engine: query, history, changes, sessions; live, or as of an earlier moment."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from mnemolog.adapters.engine.as_of import replayed
+from mnemolog.adapters.redis.working import WorkingStore
+from mnemolog.domain import delta
+from mnemolog.domain.category import CategoryPolicy
+from mnemolog.domain.errors import NotFound, ReadTimeout
+from mnemolog.domain.session import Session
+from mnemolog.events.envelope import Position, StreamId
+from mnemolog.events.log import EventLog
+from mnemolog.projections import query
+from mnemolog.projections.changes import reader as changes
+from mnemolog.projections.graph import reader as graph
+from mnemolog.projections.history import reader as history
+from mnemolog.projections.memories import reader as memories
+from mnemolog.projections.projector import Projector, Store
+from mnemolog.projections.vectors.embedder import Embedder
+from mnemolog.projections.working.projector import Place
+
+POLL_SECONDS = 0.002
+SLOWEST_POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When to read: live; or as of a time or a seq of the stream. `after` is a write that a live read must see."""
+
+    as_of: datetime | int | None = None
+    after: Position | None = None
+
+
+NOW = Moment()
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a delta header tells, and the revision that the next one starts from."""
+
+    header: str
+    rev: int
+    entries: Sequence[delta.Entry]
+
+
+class Reads:
+    """Every read names the stream of one user and the agent that asks: nothing crosses either."""
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        log: EventLog,
+        stores: Mapping[str, Store],
+        projectors: Sequence[Projector],
+        working: WorkingStore,
+        embedder: Embedder,
+        policy: CategoryPolicy,
+        deadline: float,
+    ) -> None:
+        self._engine, self._log, self._stores, self._projectors = engine, log, stores, projectors
+        self._working, self._embedder, self._policy, self._deadline = working, embedder, policy, deadline
+
+    async def query(self, request: query.MemoryQuery, moment: Moment = NOW) -> query.Answer:
+        """memory.query (B §6)."""
+        async with self._at(request.stream, moment) as connection:
+            return await query.answer(connection, request, self._policy, self._embedder)
+
+    async def memory(self, stream: StreamId, agent_id: str, memory_id: UUID, moment: Moment = NOW) -> Mapping[str, Any]:
+        """One memory, hidden or not."""
+        async with self._at(stream, moment) as connection:
+            return await memories.one(connection, stream, agent_id, memory_id)
+
+    async def newest(
+        self, stream: StreamId, agent_id: str, limit: int, moment: Moment = NOW
+    ) -> Sequence[Mapping[str, Any]]:
+        """The memories that changed last."""
+        async with self._at(stream, moment) as connection:
+            return await memories.newest(connection, stream, agent_id, limit)
+
+    async def history(
+        self, stream: StreamId, agent_id: str, memory_id: UUID, limit: int = 100, moment: Moment = NOW
+    ) -> Sequence[Mapping[str, Any]]:
+        """What happened to a memory, newest first (B §8)."""
+        async with self._at(stream, moment) as connection:
+            return await history.of_memory(connection, stream, memory_id, agent_id, limit)
+
+    async def changes(
+        self, stream: StreamId, agent_id: str, thread_id: str, since: int, moment: Moment = NOW
+    ) -> Changes:
+        """What changed in a thread since a revision (B §1)."""
+        async with self._at(stream, moment) as connection:
+            rev = await changes.revision(connection, stream, thread_id)
+            entries = await changes.since(connection, stream, thread_id, agent_id, since)
+            return Changes(delta.header(since, entries), rev, entries)
+
+    async def entities(self, stream: StreamId, agent_id: str, moment: Moment = NOW) -> Sequence[Mapping[str, Any]]:
+        """Whom and what the user speaks of, last seen first."""
+        async with self._at(stream, moment) as connection:
+            return await graph.known(connection, stream, agent_id)
+
+    async def session(self, place: Place, moment: Moment = NOW) -> Session:
+        """The working memory of a chat (A §3.1); NotFound when nothing was said lately."""
+        if moment.after:
+            await self._wait(moment.after, ["working"])
+        found = await self._working.read(place)
+        if found is None:
+            raise NotFound(
+                f"no session of {place.user_id!r} with {place.agent_id!r} in {place.chat_id!r}",
+                field="chat_id",
+                fix="record a turn; a session ends after a day of silence",
+            )
+        return found
+
+    @asynccontextmanager
+    async def _at(self, stream: StreamId, moment: Moment) -> AsyncIterator[AsyncConnection]:
+        if moment.as_of is not None:
+            async with replayed(self._engine, self._log, self._projectors, stream, moment.as_of) as connection:
+                yield connection
+            return
+        if moment.after:
+            await self._wait(moment.after, [projector.name for projector in self._projectors])
+        async with self._engine.connect() as connection:
+            yield connection
+
+    async def _wait(self, position: Position, names: Sequence[str]) -> None:
+        until = time.monotonic() + self._deadline
+        for name in names:
+            pause = POLL_SECONDS
+            while (progress := await self._stores[name].progress(position.stream)) < position.seq:
+                if time.monotonic() > until:
+                    raise ReadTimeout(
+                        f"{name} is at seq {progress} of {position.stream}, not yet at {position.seq}",
+                        field="after",
+                        fix="read again later, or raise read_deadline in the settings",
+                    )
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, SLOWEST_POLL_SECONDS)

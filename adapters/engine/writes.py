@@ -1,0 +1,88 @@
+"""The writes of an engine: every command goes through here, whoever asks."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from mnemolog.commands.handler import Handler
+from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, UndoChange, UpdateMemory
+from mnemolog.commands.turns import TURNS, RecordTurn
+from mnemolog.domain.category import CategoryPolicy
+from mnemolog.domain.errors import NotFound
+from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Receipt, Recorded, StreamId
+from mnemolog.events.event import memory_tag
+from mnemolog.events.fields import validated
+from mnemolog.events.log import EventLog
+from mnemolog.events.memory import MemoryReverted, touched
+
+
+class Writes:
+    def __init__(self, handler: Handler, log: EventLog, policy: CategoryPolicy) -> None:
+        self._handler, self._log, self._policy = handler, log, policy
+
+    async def record_turn(self, fields: Mapping[str, Any]) -> Receipt:
+        """One turn of a conversation; the same turn_id again changes nothing."""
+        drawn = {"memory_id": self._handler.new_id(), "entity_id": self._handler.new_id()}
+        command = validated(RecordTurn, {"occurred_at": self._handler.now(), **fields, **drawn})
+        return await self._handler.handle(TURNS, command, occurred_at=command.occurred_at)
+
+    async def create(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
+        """A memory; its id is drawn unless it is given. A retry with the same key gives the first id."""
+        command = validated(CreateMemory, {"memory_id": self._handler.new_id(), **fields})
+        receipt = await self.execute(command, idempotency_key)
+        return await self._created(command, receipt), receipt
+
+    async def execute(self, command: MemoryCommand, idempotency_key: str | None = None) -> Receipt:
+        """Anything that is asked of a memory."""
+        if isinstance(command, CreateMemory | UpdateMemory) and command.category:
+            self._policy.known(command.category)
+        return await self._handler.handle(MEMORIES, command, idempotency_key=idempotency_key)
+
+    async def undo_event(self, stream: StreamId, event_id: UUID, **who: str) -> Receipt:
+        """Undo the change of one event, on every memory that it changed (X03)."""
+        event = await self._log.find(stream, event_id)
+        if event is None or not touched(event.payload):
+            raise NotFound(
+                f"user {stream.owner!r} has no change {event_id}",
+                field="event_id",
+                fix="take the event_id from `mnemolog history`",
+            )
+        return await self._undo(stream, event, **who)
+
+    async def undo_last(self, stream: StreamId, memory_id: UUID, **who: str) -> Receipt:
+        """Undo the last change that is in force on a memory."""
+        events = await self._log.read(stream, tags=[memory_tag(memory_id)])
+        return await self._undo(stream, _last_in_force(events, memory_id, stream), **who)
+
+    async def _undo(
+        self, stream: StreamId, event: Recorded, agent_id: str = DEFAULT_AGENT, thread_id: str = DEFAULT_THREAD
+    ) -> Receipt:
+        memory_ids = touched(event.payload)
+        command = UndoChange(
+            tenant=stream.tenant,
+            user_id=stream.owner,
+            agent_id=agent_id,
+            thread_id=thread_id,
+            memory_id=memory_ids[0],
+            event_id=event.event_id,
+            touched=memory_ids,
+        )
+        return await self.execute(command)
+
+    async def _created(self, command: CreateMemory, receipt: Receipt) -> UUID:
+        if not receipt.already:
+            return command.memory_id
+        first = await self._log.find(receipt.stream, receipt.event_ids[0])
+        assert first
+        return touched(first.payload)[0]
+
+
+def _last_in_force(events: Sequence[Recorded], memory_id: UUID, stream: StreamId) -> Recorded:
+    undone = {event.payload.undoes for event in events if isinstance(event.payload, MemoryReverted)}
+    for event in reversed(events):
+        changed = memory_id in touched(event.payload) and not isinstance(event.payload, MemoryReverted)
+        if changed and event.event_id not in undone:
+            return event
+    raise NotFound(
+        f"user {stream.owner!r} has no memory {memory_id}", field="memory_id", fix="look it up with `mnemolog query`"
+    )

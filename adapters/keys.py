@@ -1,0 +1,43 @@
+"""The master key: from the environment, or a file in the data directory that only its owner may read (design §7)."""
+
+import os
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from mnemolog.domain.errors import InvalidInput
+
+KEY_BYTES = 32
+
+
+def decoded(text: str, field: str) -> bytes:
+    """A base64 key of 32 bytes; InvalidInput otherwise."""
+    try:
+        key = b64decode(text.strip(), validate=True)
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise InvalidInput(
+            f"is not {KEY_BYTES} bytes in base64", field=field, fix="make one with `openssl rand -base64 32`"
+        )
+    return key
+
+
+def from_file(path: Path, random_bytes: Callable[[int], bytes] = os.urandom) -> bytes:
+    """The key in `path`; a new one is written there first when the file does not exist (mode 0600)."""
+    if not path.exists():
+        _create(path, b64encode(random_bytes(KEY_BYTES)) + b"\n")
+    return decoded(path.read_text(encoding="ascii"), field=str(path))
+
+
+def _create(path: Path, content: bytes) -> None:
+    """Whole or not at all: a half-written key would lock its owner out, and a key is never replaced."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    with suppress(FileExistsError):
+        os.link(draft, path)
+    draft.unlink()

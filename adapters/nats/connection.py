@@ -1,0 +1,41 @@
+"""The connection to NATS: reconnects for ever, and makes the streams that the engine needs."""
+
+import logging
+
+import nats
+from nats.aio.client import Client
+from nats.js import JetStreamContext
+from nats.js.errors import NotFoundError
+
+from mnemolog.adapters.nats.subjects import stream_configs
+
+_logger = logging.getLogger("mnemolog.nats")
+
+RECONNECT_SECONDS = 0.2
+
+
+async def connect(nats_url: str, name: str) -> Client:
+    """A client that reconnects for ever: nothing waits on it that cannot wait."""
+    return await nats.connect(
+        nats_url,
+        name=name,
+        max_reconnect_attempts=-1,
+        reconnect_time_wait=RECONNECT_SECONDS,
+        error_cb=log_error,
+    )
+
+
+async def log_error(error: Exception) -> None:
+    _logger.debug("nats: %r", error)
+
+
+async def ensure_streams(jetstream: JetStreamContext, replicas: int = 1) -> None:
+    """Create each stream, or bring an older one to the current configuration."""
+    for config in stream_configs(replicas):
+        assert config.name
+        try:
+            await jetstream.stream_info(config.name)
+        except NotFoundError:
+            await jetstream.add_stream(config)
+        else:
+            await jetstream.update_stream(config)

@@ -1,0 +1,75 @@
+"""The relay: publishes what the outbox names, pipelined, and clears a row once JetStream has its events.
+
+A crash between the two publishes them again; JetStream drops what it has seen (`Nats-Msg-Id`), and projectors skip
+the rest by their one rule.
+"""
+
+import asyncio
+import logging
+
+import psycopg
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+from psycopg_pool import PoolTimeout
+
+from mnemolog.adapters.nats import wire
+from mnemolog.adapters.nats.subjects import EVENTS, event_subject
+from mnemolog.adapters.postgres.outbox import Outbox
+from mnemolog.adapters.postgres.pool import Connection
+
+_logger = logging.getLogger("mnemolog.relay")
+
+BATCH = 500
+ACK_SECONDS = 5.0
+IDLE_SECONDS = 0.25
+FOLLOW_SECONDS = 1.0
+
+
+class Relay:
+    """`wake` is called after each commit; without it the relay looks every quarter of a second."""
+
+    def __init__(self, outbox: Outbox, jetstream: JetStreamContext) -> None:
+        self._outbox, self._jetstream = outbox, jetstream
+        self._work = asyncio.Event()
+
+    def wake(self) -> None:
+        self._work.set()
+
+    async def run(self) -> None:
+        """Lead when no other relay does, until cancelled."""
+        while True:
+            try:
+                async with self._outbox.leadership() as lead:
+                    if lead is not None:
+                        await self._lead(lead)
+            except (psycopg.OperationalError, PoolTimeout, NatsError, TimeoutError, OSError) as error:
+                _logger.info("relay: %s, trying again", error)
+            await asyncio.sleep(FOLLOW_SECONDS)
+
+    async def _lead(self, lead: Connection) -> None:
+        while True:
+            self._work.clear()
+            while await self.deliver():
+                pass
+            try:
+                await asyncio.wait_for(self._work.wait(), IDLE_SECONDS)
+            except TimeoutError:
+                await lead.execute("SELECT 1")  # A leader whose session died must not go on.
+
+    async def deliver(self) -> int:
+        """Publish one batch; how many events it had."""
+        pending = await self._outbox.pending(BATCH)
+        if not pending.ids:
+            return 0
+        acks = [
+            await self._jetstream.publish_async(
+                event_subject(event.header.stream, event.header.type),
+                wire.pack(event),
+                stream=EVENTS,
+                headers=wire.headers(event),
+            )
+            for event in pending.events
+        ]
+        await asyncio.wait_for(asyncio.gather(*acks), ACK_SECONDS)
+        await self._outbox.delivered(pending.ids)
+        return len(pending.events)

@@ -1,0 +1,157 @@
+"""The store of the working-memory projection: sessions and progress in one Redis, changed in one atomic step.
+
+Both live in the same append-only file, so a Redis that loses its last second loses the progress of that second too,
+and the runtime heals it from the log like any gap (docs/decisions/0004).
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+
+from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from mnemolog.domain.session import Session
+from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.projections.working.projector import NAME, Place, fold, place_of
+
+# KEYS: progress, then a session each. ARGV: how many streams; field, expected, new for each; blob, expiry for each.
+_SAVE = """
+local streams = tonumber(ARGV[1])
+for i = 0, streams - 1 do
+  if (redis.call('HGET', KEYS[1], ARGV[3 * i + 2]) or '0') ~= ARGV[3 * i + 3] then return 0 end
+end
+for i = 0, streams - 1 do redis.call('HSET', KEYS[1], ARGV[3 * i + 2], ARGV[3 * i + 4]) end
+for i = 2, #KEYS do
+  local at = 3 * streams + 2 * (i - 2) + 2
+  redis.call('SET', KEYS[i], ARGV[at], 'PXAT', ARGV[at + 1])
+end
+return 1
+"""
+
+
+class OtherWorker(RedisError):
+    """Another worker moved a stream on meanwhile: the delivery is to be repeated."""
+
+
+class RedisSession:
+    """One step over some streams; `apply` writes at once, atomically."""
+
+    def __init__(self, store: "WorkingStore", progress: Mapping[StreamId, int]) -> None:
+        self._store, self._progress = store, dict(progress)
+
+    @property
+    def progress(self) -> Mapping[StreamId, int]:
+        return self._progress
+
+    async def apply(self, events: Sequence[Recorded]) -> None:
+        places = sorted({place for event in events if (place := place_of(event))})
+        before = await self._store.read_all(places)
+        new = {event.stream: event.seq for event in events}
+        await self._store.save(fold(before, events), self._progress, new)
+
+
+class WorkingStore:
+    """Implements `mnemolog.projections.projector.Store`. `prefix` sets a shadow apart from the live keys."""
+
+    name = NAME
+    version = 1
+    transient: tuple[type[Exception], ...] = (RedisConnectionError, RedisTimeoutError, OtherWorker)
+
+    def __init__(self, redis: Redis, prefix: str = "") -> None:
+        self._redis, self.prefix = redis, prefix
+        self._save = redis.register_script(_SAVE)
+        self.writing = asyncio.Lock()
+
+    @property
+    def _progress_key(self) -> str:
+        return f"{self.prefix}mnemolog:working:{self.version}:progress"
+
+    @property
+    def _stopped_key(self) -> str:
+        return f"{self.prefix}mnemolog:working:{self.version}:stopped"
+
+    async def read(self, place: Place) -> Session | None:
+        """The session of a place, in one round trip; None when there is none or it expired."""
+        return (await self.read_all([place])).get(place)
+
+    async def read_all(self, places: Sequence[Place]) -> dict[Place, Session]:
+        if not places:
+            return {}
+        blobs = await self._redis.mget([self.prefix + place.key for place in places])
+        found = zip(places, blobs, strict=True)
+        return {place: Session.from_dict(json.loads(blob)) for place, blob in found if blob is not None}
+
+    async def save(
+        self,
+        sessions: Mapping[Place, tuple[Session, datetime]],
+        expected: Mapping[StreamId, int],
+        new: Mapping[StreamId, int],
+    ) -> None:
+        keys = [self._progress_key, *(self.prefix + place.key for place in sessions)]
+        arguments: list[str | int] = [len(new)]
+        for stream, seq in new.items():
+            arguments += [str(stream), expected[stream], seq]
+        for session, ends_at in sessions.values():
+            arguments += [json.dumps(session.as_dict(), ensure_ascii=False), int(ends_at.timestamp() * 1000)]
+        if not await self._save(keys=keys, args=arguments):
+            raise OtherWorker("another worker applied these events")
+
+    @asynccontextmanager
+    async def session(self, streams: Sequence[StreamId]) -> AsyncIterator[RedisSession]:
+        async with self.writing:
+            stopped = await self.stopped()
+            wanted = [stream for stream in streams if stream not in stopped]
+            known = await self._redis.hmget(self._progress_key, [str(stream) for stream in wanted]) if wanted else []
+            yield RedisSession(self, {stream: int(seq or 0) for stream, seq in zip(wanted, known, strict=True)})
+
+    async def progress(self, stream: StreamId) -> int:
+        return int(await self._redis.hget(self._progress_key, str(stream)) or 0)
+
+    async def all_progress(self) -> Mapping[StreamId, int]:
+        return {_stream(name): int(seq) for name, seq in (await self._redis.hgetall(self._progress_key)).items()}
+
+    async def stop(self, stream: StreamId, seq: int, reason: str) -> None:
+        await self._redis.hset(self._stopped_key, str(stream), f"seq {seq}: {reason}")
+
+    async def stopped(self) -> Mapping[StreamId, str]:
+        reasons = await self._redis.hgetall(self._stopped_key)
+        return {_stream(name): _text(reason) for name, reason in reasons.items()}
+
+    async def resume(self) -> None:
+        await self._redis.delete(self._stopped_key)
+
+    async def keys(self) -> Sequence[str]:
+        """Every session key of this store, without its prefix."""
+        found = [_text(key) async for key in self._redis.scan_iter(match=f"{self.prefix}*sess:*", count=1000)]
+        own = [key.removeprefix(self.prefix) for key in found]
+        return sorted(key for key in own if key.startswith(("sess:", "tenant:")))
+
+    async def blobs(self) -> Mapping[str, str]:
+        """Every session as it is stored, by key."""
+        names = await self.keys()
+        values = await self._redis.mget([self.prefix + name for name in names]) if names else []
+        return {name: _text(value) for name, value in zip(names, values, strict=True) if value is not None}
+
+    async def every_key(self) -> Sequence[str]:
+        """The sessions and the progress, such as exist, without the prefix."""
+        own = [name.removeprefix(self.prefix) for name in (self._progress_key, self._stopped_key)]
+        existing = [name for name in own if await self._redis.exists(self.prefix + name)]
+        return [*existing, *await self.keys()]
+
+    async def drop(self) -> None:
+        """Forget everything that this store holds."""
+        await self._redis.delete(*(self.prefix + name for name in await self.every_key()), "")
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _stream(name: bytes | str) -> StreamId:
+    tenant, _, stream = _text(name).partition("/")
+    return StreamId(tenant, stream)

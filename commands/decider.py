@@ -1,0 +1,51 @@
+"""A decider: what a command reads, how those events fold, and what it decides. Pure (design §3)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, Happened, Meta, StreamId
+from mnemolog.events.event import Event
+from mnemolog.events.fields import Id, Tenant
+
+
+class Command(BaseModel):
+    """Something that is asked of one user's stream: whose it is, who asks, and in which thread."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    # Ids that were drawn for the request rather than named by it: a retry draws others and is still the same request.
+    drawn: ClassVar[frozenset[str]] = frozenset()
+
+    tenant: Tenant = DEFAULT_TENANT
+    user_id: Id
+    agent_id: Id = DEFAULT_AGENT
+    thread_id: Id = DEFAULT_THREAD
+    actor: Id = "user"
+
+    def stream(self) -> StreamId:
+        return StreamId.of_user(self.user_id, self.tenant)
+
+    def meta(self) -> Meta:
+        return Meta(actor=self.actor, agent_id=self.agent_id, thread_id=self.thread_id)
+
+    def fingerprint(self) -> bytes:
+        """The same bytes for the same request."""
+        return self.model_dump_json(exclude=set(self.drawn)).encode()
+
+
+C = TypeVar("C", bound=Command)
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class Decider(Generic[C, S]):
+    """`subject` tags the thing that a command is about; `tags` all that its decision depends on."""
+
+    initial: S
+    subject: Callable[[C], str]
+    tags: Callable[[C], frozenset[str]]
+    evolve: Callable[[S, Happened], S]
+    decide: Callable[[S, C], Sequence[Event]]

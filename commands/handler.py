@@ -1,0 +1,138 @@
+"""The handler: read what a decision depends on, decide, append under a guard, and try again when another came first."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Generic, TypeVar
+from uuid import UUID
+
+from mnemolog.commands.decider import Command, Decider
+from mnemolog.domain.errors import ConcurrencyConflict, MnemologError
+from mnemolog.events.envelope import NewEvent, Receipt, Recorded, StreamId
+from mnemolog.events.event import Event
+from mnemolog.events.log import Append, EventLog, Guard, Outcome
+
+C = TypeVar("C", bound=Command)
+S = TypeVar("S")
+
+ATTEMPTS = 8
+
+
+class Handler:
+    """Runs deciders. `now` and `new_id` are its clock and its source of UUIDv7 ids."""
+
+    def __init__(self, log: EventLog, now: Callable[[], datetime], new_id: Callable[[], UUID]) -> None:
+        self._log, self.now, self.new_id = log, now, new_id
+
+    async def handle(
+        self,
+        decider: Decider[C, S],
+        command: C,
+        *,
+        occurred_at: datetime | None = None,
+        idempotency_key: str | None = None,
+    ) -> Receipt:
+        """One command, or its error. The same idempotency key again gives the first receipt."""
+        stream = command.stream()
+        if idempotency_key:
+            earlier = await self._log.receipt(stream, idempotency_key, command.fingerprint())
+            if earlier:
+                return earlier
+        order = Order(command, occurred_at or self.now())
+        [outcome] = await self._run(decider, stream, [order], idempotency_key)
+        if isinstance(outcome, MnemologError):
+            raise outcome
+        return outcome
+
+    async def handle_all(
+        self, decider: Decider[C, S], stream: StreamId, commands: Sequence[tuple[C, datetime]]
+    ) -> Sequence[Outcome]:
+        """Commands to one stream, in order, in one append. Each has its own outcome; a refused one harms no other."""
+        return await self._run(decider, stream, [Order(command, at) for command, at in commands], None)
+
+    async def _run(
+        self, decider: Decider[C, S], stream: StreamId, orders: "list[Order[C]]", idempotency_key: str | None
+    ) -> Sequence[Outcome]:
+        for attempt in range(1, ATTEMPTS + 1):
+            plan = await self._plan(decider, stream, orders)
+            if not plan.events:
+                return plan.outcomes(first_seq=0)
+            fingerprint = orders[0].command.fingerprint() if idempotency_key else b""
+            append = Append(stream, tuple(plan.events), plan.guard, idempotency_key, fingerprint)
+            [outcome] = await self._log.append([append])
+            if isinstance(outcome, Receipt):
+                return [outcome] if outcome.already else plan.outcomes(outcome.first_seq)
+            if not isinstance(outcome, ConcurrencyConflict) or attempt == ATTEMPTS:
+                raise outcome
+        raise AssertionError("unreachable")
+
+    async def _plan(self, decider: Decider[C, S], stream: StreamId, orders: "list[Order[C]]") -> "Plan[C, S]":
+        tags = frozenset().union(*(decider.tags(order.command) for order in orders))
+        history = await self._log.read(stream, tags=tags)
+        plan = Plan(decider, stream, history, Guard(tags, history[-1].seq if history else 0), self.new_id)
+        for order in orders:
+            plan.decide(order)
+        return plan
+
+
+@dataclass(frozen=True, slots=True)
+class Order(Generic[C]):
+    """A command and when what it tells of happened."""
+
+    command: C
+    occurred_at: datetime
+
+
+class Plan(Generic[C, S]):
+    """What a group of commands decides on one reading of the stream."""
+
+    def __init__(
+        self,
+        decider: Decider[C, S],
+        stream: StreamId,
+        history: Sequence[Recorded],
+        guard: Guard,
+        new_id: Callable[[], UUID],
+    ) -> None:
+        self._decider, self._stream, self._history, self._new_id = decider, stream, history, new_id
+        self._slices: list[slice | MnemologError | Receipt] = []
+        self._state = decider.initial
+        self.guard = guard
+        self.events: list[NewEvent] = []
+        for event in history:
+            self._state = decider.evolve(self._state, event)
+
+    def decide(self, order: Order[C]) -> None:
+        try:
+            payloads = self._decider.decide(self._state, order.command)
+        except MnemologError as error:
+            self._slices.append(error)
+            return
+        self._slices.append(self._taken(payloads, order) if payloads else self._standing(order.command))
+
+    def _taken(self, payloads: Sequence[Event], order: Order[C]) -> slice:
+        first = len(self.events)
+        meta = order.command.meta()
+        for payload in payloads:
+            event = NewEvent(self._new_id(), payload, meta, order.occurred_at)
+            self._state = self._decider.evolve(self._state, event)
+            self.events.append(event)
+        return slice(first, len(self.events))
+
+    def _standing(self, command: C) -> Receipt | slice:
+        """Where what a command asks for was written before: in the log, or earlier in this very group."""
+        tag = self._decider.subject(command)
+        earlier = [event for event in self._history if tag in event.header.tags]
+        if earlier:
+            return Receipt(self._stream, (earlier[-1].event_id,), earlier[-1].seq, earlier[-1].seq, already=True)
+        index = next(index for index, event in enumerate(self.events) if tag in event.tags)
+        return slice(index, index + 1)
+
+    def outcomes(self, first_seq: int) -> Sequence[Outcome]:
+        return [self._outcome(part, first_seq) for part in self._slices]
+
+    def _outcome(self, part: "slice | MnemologError | Receipt", first_seq: int) -> Outcome:
+        if not isinstance(part, slice):
+            return part
+        ids = tuple(event.event_id for event in self.events[part])
+        return Receipt(self._stream, ids, first_seq + part.start, first_seq + part.stop - 1)

@@ -1,0 +1,105 @@
+"""Record a turn: the message itself, its speaker when seen for the first time, and an episodic memory of it (X12)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+from uuid import UUID
+
+from mnemolog.commands.decider import Command, Decider
+from mnemolog.domain import importance
+from mnemolog.domain.memory import Content, Kind
+from mnemolog.domain.scope import Scope
+from mnemolog.domain.text import normalize_name
+from mnemolog.domain.turn import CATEGORY, Role, Shown, as_memory
+from mnemolog.events.conversation import ENTITIES, Attachment, EntityObserved, TurnRecorded, turn_tag
+from mnemolog.events.envelope import Happened
+from mnemolog.events.event import Event
+from mnemolog.events.fields import Id, Instant, Label, Text, Uuid
+from mnemolog.events.memory import MemoryCreated
+
+PERSON = "Person"
+
+
+class RecordTurn(Command):
+    """One message as its producer sent it. `turn_id` makes it idempotent; `memory_id` and `entity_id` are drawn."""
+
+    drawn: ClassVar[frozenset[str]] = frozenset({"memory_id", "entity_id"})
+
+    turn_id: Id
+    role: Role = Role.USER
+    speaker: Label = ""
+    text: Text
+    attachments: tuple[Attachment, ...] = ()
+    occurred_at: Instant
+    run_id: Id | None = None
+    memory_id: Uuid
+    entity_id: Uuid
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What a new turn depends on: which turns are recorded, and which names are known to whom."""
+
+    recorded: frozenset[str] = frozenset()
+    people: dict[str, UUID] = field(default_factory=dict)
+
+
+def evolve(state: Conversation, event: Happened) -> Conversation:
+    match event.payload:
+        case TurnRecorded() as turn:
+            return replace(state, recorded=state.recorded | {turn.turn_id})
+        case EntityObserved() as entity:
+            return replace(state, people={**state.people, normalize_name(entity.name): entity.entity_id})
+        case _:
+            return state
+
+
+def decide(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
+    """Nothing for a turn that is recorded already: producers may send twice."""
+    if turn.turn_id in state.recorded:
+        return []
+    known = state.people.get(normalize_name(turn.speaker)) if turn.speaker else None
+    entity_id = known or (turn.entity_id if turn.speaker else None)
+    first_seen = [] if known or not entity_id else [_person(turn, entity_id)]
+    return [*first_seen, _recorded(turn, entity_id), _remembered(turn, entity_id)]
+
+
+def _person(turn: RecordTurn, entity_id: UUID) -> EntityObserved:
+    return EntityObserved(entity_id=entity_id, category=PERSON, scope=Scope.GLOBAL, name=turn.speaker)
+
+
+def _recorded(turn: RecordTurn, entity_id: UUID | None) -> TurnRecorded:
+    return TurnRecorded(
+        turn_id=turn.turn_id,
+        thread_id=turn.thread_id,
+        role=turn.role,
+        run_id=turn.run_id,
+        speaker_entity_id=entity_id,
+        speaker=turn.speaker,
+        text=turn.text,
+        attachments=turn.attachments,
+    )
+
+
+def _remembered(turn: RecordTurn, entity_id: UUID | None) -> MemoryCreated:
+    shown = [Shown(item.type, item.caption) for item in turn.attachments]
+    text = as_memory(turn.speaker, turn.text, shown)
+    return MemoryCreated.of(
+        turn.memory_id,
+        Content(text, CATEGORY, importance.DEFAULT, confidence=1.0, pinned=False),
+        kind=Kind.EPISODE,
+        scope=Scope.GLOBAL,
+        role=turn.role,
+        run_id=turn.run_id,
+        source_turn_ids=(turn.turn_id,),
+        entity_ids=(entity_id,) if entity_id else (),
+    )
+
+
+TURNS: Decider[RecordTurn, Conversation] = Decider(
+    initial=Conversation(),
+    subject=lambda turn: turn_tag(turn.turn_id),
+    tags=lambda turn: frozenset({turn_tag(turn.turn_id), ENTITIES}),
+    evolve=evolve,
+    decide=decide,
+)

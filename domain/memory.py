@@ -1,0 +1,107 @@
+"""A memory: one remembered unit, its lifecycle and the changes that its status allows (design §2)."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from uuid import UUID
+
+from mnemolog.domain.errors import InvalidInput, TransitionRefused
+from mnemolog.domain.scope import Scope
+
+PURGE_AFTER = timedelta(days=30)  # B §7
+MAX_MERGE = 50
+
+
+class Kind(StrEnum):
+    FACT = "fact"
+    EPISODE = "episode"
+    INSIGHT = "insight"
+    PROCEDURE = "procedure"
+    SCENE = "scene"
+    SUMMARY = "summary"
+
+
+class Status(StrEnum):
+    """`dormant` is hidden and can be revived; `soft_deleted` carries the time of its purge."""
+
+    ACTIVE = "active"
+    DYING = "dying"
+    DORMANT = "dormant"
+    SOFT_DELETED = "soft_deleted"
+    PURGED = "purged"
+
+
+VISIBLE = frozenset({Status.ACTIVE, Status.DYING})
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What an update may change. `importance` and `confidence` lie in [0, 1]."""
+
+    text: str
+    category: str
+    importance: float
+    confidence: float
+    pinned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A memory as its events left it."""
+
+    memory_id: UUID
+    kind: Kind
+    scope: Scope
+    agent_id: str | None
+    content: Content
+    status: Status = Status.ACTIVE
+    merged_into: UUID | None = None
+    purge_at: datetime | None = None
+
+    @property
+    def visible(self) -> bool:
+        return self.status in VISIBLE
+
+    def rewritten(self, content: Content) -> "Memory":
+        return replace(self, content=content)
+
+    def absorbed(self, survivor: UUID) -> "Memory":
+        """A merge hides what it absorbed and never destroys it, so that it can be undone (X03)."""
+        return replace(self, status=Status.DORMANT, merged_into=survivor)
+
+    def soft_deleted(self, purge_at: datetime) -> "Memory":
+        return replace(self, status=Status.SOFT_DELETED, purge_at=purge_at)
+
+    def restored(self) -> "Memory":
+        return replace(self, status=Status.ACTIVE, purge_at=None, merged_into=None)
+
+
+def require_visible(memory: Memory, change: str) -> None:
+    """Refuse a change to a memory that is hidden or gone."""
+    if memory.visible:
+        return
+    fix = f"it was merged into {memory.merged_into}: change that one, or undo the merge"
+    if memory.merged_into is None:
+        fix = "restore it first" if memory.status is not Status.PURGED else "its content is gone for good"
+    raise TransitionRefused(
+        f"memory {memory.memory_id} is {memory.status} and cannot be {change}", field="memory_id", fix=fix
+    )
+
+
+def require_mergeable(survivor: Memory, absorbed: tuple[Memory, ...]) -> None:
+    """Refuse a merge across owners, with itself, or of nothing."""
+    ids = [memory.memory_id for memory in absorbed]
+    if not ids or len(ids) > MAX_MERGE or len({*ids, survivor.memory_id}) != len(ids) + 1:
+        raise InvalidInput(
+            f"a merge takes 1 to {MAX_MERGE} different memories beside the survivor",
+            field="absorbed_ids",
+            fix="name each memory once, without the survivor",
+        )
+    for memory in absorbed:
+        require_visible(memory, "merged")
+        if (memory.scope, memory.agent_id) != (survivor.scope, survivor.agent_id):
+            raise TransitionRefused(
+                f"memory {memory.memory_id} belongs to another scope or agent than {survivor.memory_id}",
+                field="absorbed_ids",
+                fix="merge memories of one scope and one agent only",
+            )

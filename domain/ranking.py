@@ -1,0 +1,50 @@
+"""Ranking: fuse two legs of a search, cut to a budget, and render hits as bullets (B §6)."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from mnemolog.domain import text as texts
+
+Id = TypeVar("Id")
+Hit = TypeVar("Hit")
+
+# A min-max sum keeps what reciprocal rank fusion with k = 60 throws away (LoCoMo, docs/explanation/retrieval.md).
+VECTOR_WEIGHT = 0.5
+TEXT_WEIGHT = 0.5
+
+
+def min_max(scores: Mapping[Id, float]) -> dict[Id, float]:
+    """Scores stretched to [0, 1]; all 1.0 when they are equal."""
+    if not scores:
+        return {}
+    low, high = min(scores.values()), max(scores.values())
+    if high == low:
+        return dict.fromkeys(scores, 1.0)
+    return {key: (score - low) / (high - low) for key, score in scores.items()}
+
+
+def fuse(vector: Mapping[Id, float], text: Mapping[Id, float]) -> dict[Id, float]:
+    """The weighted min-max sum of both legs, in [0, 1]; a hit that one leg missed counts 0 there."""
+    legs = ((VECTOR_WEIGHT, min_max(vector)), (TEXT_WEIGHT, min_max(text)))
+    fused: dict[Id, float] = {}
+    for weight, leg in legs:
+        for key, score in leg.items():
+            fused[key] = fused.get(key, 0.0) + weight * score
+    return fused
+
+
+def bullet(category: str, text: str) -> str:
+    """`[tasks] ...`, the form of B §6."""
+    return f"[{category}] {text}"
+
+
+def within_budget(hits: Iterable[Hit], budget_tokens: int | None, text_of: Callable[[Hit], str]) -> Sequence[Hit]:
+    """The hits, in order, whose texts together stay within the budget; the first that does not fit ends the list."""
+    kept: list[Hit] = []
+    left = float("inf") if budget_tokens is None else budget_tokens
+    for hit in hits:
+        left -= texts.count_tokens(text_of(hit))
+        if left < 0:
+            break
+        kept.append(hit)
+    return kept

@@ -1,0 +1,25 @@
+"""Scope: who may read what an agent learned about a user (A §1, A01)."""
+
+from enum import StrEnum
+
+from mnemolog.domain.errors import InvalidInput
+
+
+class Scope(StrEnum):
+    """`global` is shared by all agents of a user; `agent` is visible to one agent only."""
+
+    GLOBAL = "global"
+    AGENT = "agent"
+
+
+def require_owner(scope: Scope, agent_id: str | None) -> None:
+    """Refuse an agent-scoped write that names no agent (A §4.1)."""
+    if scope is Scope.AGENT and not agent_id:
+        raise InvalidInput(
+            "scope is 'agent' but no agent is named", field="agent_id", fix="name the agent, or use scope 'global'"
+        )
+
+
+def readable(scope: Scope, owner: str | None, agent_id: str | None) -> bool:
+    """Whether an agent may read a row: all that is global, and its own (A §4.2)."""
+    return scope is Scope.GLOBAL or (agent_id is not None and owner == agent_id)

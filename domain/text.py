@@ -1,0 +1,182 @@
+"""Text in any script: names to compare by, input to accept, terms to search by, an estimate of tokens."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import groupby, pairwise
+
+from mnemolog.domain.errors import InvalidInput
+
+MAX_TEXT_BYTES = 256 * 1024
+
+
+def normalize_name(name: str) -> str:
+    """lower(unaccent(name)) for any script (A §4.1): one result, one name. Idempotent; empty for white space only."""
+    letters = _OPTIONAL.sub("", unicodedata.normalize("NFKD", name))
+    letters = _ACCENT.sub(r"\1", letters).casefold().translate(_UNACCENTED)
+    return _tidy(letters) or _tidy(unicodedata.normalize("NFKD", name).casefold())
+
+
+def clean(text: object, field: str, *, max_bytes: int = MAX_TEXT_BYTES) -> str:
+    """The text without the white space around it, or InvalidInput when it could not be stored as it is."""
+    if not isinstance(text, str):
+        raise InvalidInput(f"must be text, not {type(text).__name__}", field=field, fix="send a string")
+    text = text.strip()
+    if not text:
+        raise InvalidInput("is empty", field=field, fix="send at least one visible character")
+    if "\0" in text:
+        raise InvalidInput("contains a NUL character", field=field, fix="remove U+0000, which no store keeps")
+    size = _utf8_size(text, field)
+    if size > max_bytes:
+        message = f"has {size:,} bytes of UTF-8, at most {max_bytes:,} are accepted"
+        raise InvalidInput(message, field=field, fix="shorten the text or split it")
+    return text
+
+
+def search_terms(text: str) -> tuple[str, ...]:
+    """What to look for in stored search documents: each term once, in order. Empty only when the text has no word."""
+    return tuple(dict.fromkeys(_content(text, _sought)))
+
+
+def search_document(text: str) -> str:
+    """The text as its terms, with repetition, for a full-text index: letters, marks, digits and single spaces only.
+
+    `to_tsvector` takes it as it is, with 'simple' or 'english'. At most 512 KiB, which fit the 1 MiB of a tsvector.
+    """
+    document = " ".join(_content(text, _stored))
+    stored = document.encode()
+    if len(stored) <= _MAX_DOCUMENT_BYTES:
+        return document
+    return stored[:_MAX_DOCUMENT_BYTES].decode(errors="ignore").rpartition(" ")[0]
+
+
+def count_tokens(text: str) -> int:
+    """About how many tokens a language model reads, without a tokenizer (B06); a longer text never counts less.
+
+    A word of Latin letters counts one for every 6 begun (single spaces are free), a number one for every 3, other
+    alphabets one for every 2; ideographs, kana, Hangul, Thai and punctuation one each; emoji two. On LoCoMo's turns it
+    comes to 3.8 characters a token, 11 % above BERT's word pieces: a budget is kept rather than overrun.
+    """
+    return sum(-(-len(run) * tokens // per) for runs, tokens, per in _TOKENS for run in runs.findall(text))
+
+
+# Marks that writers leave out or put in at will, and characters without a shape: format and variation selectors,
+# Hebrew points, Arabic vowels and the stretching tatweel. The marks of other scripts (Devanagari vowel signs, Thai
+# tones, kana voicing, Thaana) are letters of the word and stay.
+_OPTIONAL = re.compile(
+    "[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef"
+    "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
+    "\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed]"
+)
+
+# Accents go, except where the marked letter is another letter: й ї ў ѓ ќ (as in Postgres' unaccent.rules, which
+# folds ё alone) and hamza on waw, yeh and heh (alef loses it: أحمد is also written احمد).
+_ACCENT = re.compile(
+    "([иИуУ]\u0306|[іІ]\u0308|[гГкК]\u0301|[\u0648\u064a\u06c1\u06d2\u06d5]\u0654)"
+    "|[\u0300-\u036f\u0483-\u0487\u0653-\u0655\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+)
+
+# Letters that Unicode does not decompose, and quotes and dashes, as in Postgres' contrib/unaccent/unaccent.rules.
+_UNACCENTED = (
+    str.maketrans("øđðħıĸłŋŧƀɓƈɗɖƒǥɠɨƙƚɲƞƥɍƭʈʉʋƴɏƶȥɛⱥⱦ", "oddhiqlntbbcddfggiklnnprttuvyyzzeat")
+    | str.maketrans({"æ": "ae", "œ": "oe", "þ": "th", "ƕ": "hv", "ƣ": "oi", "\u0671": "\u0627"})
+    | str.maketrans("‘’‛′ʹʻʼʽ“”‟‐‑‒–—―−", "'" * 8 + '"' * 3 + "-" * 7)
+)
+
+
+def _tidy(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def _utf8_size(text: str, field: str) -> int:
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        fix = "send well-formed Unicode: a surrogate stands alone, often half of a cut emoji"
+        raise InvalidInput("is not encodable as UTF-8", field=field, fix=fix) from None
+
+
+# Scripts written without spaces between words, so that a word is found only by pieces of a run; Hangul too, whose
+# words carry particles: Thai, Lao, Myanmar, Khmer, Hangul, kana, bopomofo and Han.
+_DENSE = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff"
+    "\u3005-\u3007\u3040-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_DENSE_LETTER = re.compile(f"[{_DENSE}]")
+
+# Postgres indexes no word above 2,046 bytes, at most four a character, and a short word takes twice its bytes.
+_MAX_TERM = 500
+_MAX_DOCUMENT_BYTES = 512 * 1024
+
+_CLITIC = re.compile(r"\b\w+n't\b|'(?:s|d|m|ll|re|ve)\b")
+
+# Snowball's English list without "will" and "don", which are names.
+_SNOWBALL = (
+    "i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it"
+    " its itself they them their theirs themselves what which who whom this that these those am is are was were be been"
+    " being have has had having do does did doing a an the and but if or because as until while of at by for with about"
+    " against between into through during before after above below to from up down in out on off over under again"
+    " further then once here there when where why how all any both each few more most other some such no nor not only"
+    " own same so than too very s t can just should now would could"
+)
+_STOP_WORDS = frozenset(_SNOWBALL.split())
+
+
+def _content(text: str, split: Callable[[str], list[str]]) -> list[str]:
+    """The terms of a text; stop words only when there is nothing else."""
+    normal = normalize_name(text)
+    kept = [term for term in _terms(_CLITIC.sub(" ", normal), split) if term not in _STOP_WORDS]
+    return kept or list(_terms(normal, split))
+
+
+def _terms(normal: str, split: Callable[[str], list[str]]) -> Iterator[str]:
+    for kind, run in groupby(normal, _kind):
+        if kind == "word":
+            yield "".join(run)[:_MAX_TERM]
+        elif kind == "dense":
+            yield from split("".join(run))
+
+
+@lru_cache(maxsize=8192)
+def _kind(character: str) -> str:
+    """`word`, `dense`, or nothing for what separates words. Marks belong to the word, which `\\w` would cut there."""
+    if unicodedata.category(character)[0] not in "LMN":
+        return ""
+    return "dense" if _DENSE_LETTER.match(character) else "word"
+
+
+def _sought(run: str) -> list[str]:
+    letters = _letters(run)
+    return [first + second for first, second in pairwise(letters)] or letters
+
+
+def _stored(run: str) -> list[str]:
+    """Pairs, and single letters too: a question may be one ideograph."""
+    letters = _letters(run)
+    return letters + [first + second for first, second in pairwise(letters)]
+
+
+def _letters(run: str) -> list[str]:
+    """Letters with the marks that follow them."""
+    letters = [""]
+    for character in run:
+        if unicodedata.category(character)[0] == "M" and len(letters[-1]) < _MAX_TERM // 2:
+            letters[-1] += character
+        else:
+            letters.append(character)
+    return letters if letters[0] else letters[1:]
+
+
+_LATIN = "A-Za-z\u00c0-\u024f\u1e00-\u1eff"
+_TOKENS = tuple(
+    (re.compile(pattern), tokens, per)
+    for pattern, tokens, per in (
+        (f"[{_LATIN}]+", 1, 6),
+        ("[0-9]+", 1, 3),
+        (rf"[^\x00-\x7f{_LATIN}{_DENSE}\u2000-\u206f\u3000-\u303f\U00010000-\U0010ffff\s]+", 1, 2),
+        (rf"[!-/:-@\[-`{{-~]+|[{_DENSE}\u2000-\u206f\u3000-\u303f]+", 1, 1),
+        ("[\U00010000-\U0001ffff\U00040000-\U0010ffff]+", 2, 1),
+        (r"\s\s", 1, 2),
+    )
+)

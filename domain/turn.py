@@ -1,0 +1,29 @@
+"""A turn of a conversation, and the episodic memory that it leaves when no model extracts anything (X12)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+CATEGORY = "activity"
+
+
+class Role(StrEnum):
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What an attachment says in words: its type (`image`, `file`, ...) and a caption."""
+
+    type: str
+    caption: str
+
+
+def as_memory(speaker: str, text: str, attachments: Sequence[Shown] = ()) -> str:
+    """The sentence that is remembered: speaker, words and what was shown, as `Ana: Look! [image: a red bicycle]`."""
+    shown = [f"[{item.type}: {item.caption}]" for item in attachments if item.caption]
+    said = " ".join([text, *shown]).strip()
+    return f"{speaker}: {said}" if speaker else said

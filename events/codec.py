@@ -1,0 +1,97 @@
+"""The codec: payload to bytes and back, on the one decode path that reads, projectors, rebuild and export share.
+
+The bytes are JSON of two parts. `open` holds the shape (ids, kinds, numbers), which is never lost; `sealed` holds
+the personal fields, sealed by a cipher under the key that the event names, so that destroying that key takes the
+text and leaves the shape (design §7).
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+
+from mnemolog.domain.errors import MalformedEvent
+from mnemolog.events.envelope import Header, Meta, NewEvent, Recorded, StoredEvent, StreamId
+from mnemolog.events.event import Event
+from mnemolog.events.registry import REGISTRY, Registry
+
+Sealed = dict[str, Any]
+
+
+class Cipher(Protocol):
+    """Seals personal fields under a key of the stream. `open` gives None when that key was destroyed."""
+
+    def seal(self, stream: StreamId, key_scope: str, fields: Mapping[str, Any]) -> Sealed: ...
+
+    def open(self, stream: StreamId, key_scope: str, sealed: Sealed) -> Mapping[str, Any] | None: ...
+
+
+class PlainCipher:
+    """Keeps personal fields readable: `alg` says so in every event, so that a log may hold both forms."""
+
+    ALGORITHM = "none"
+
+    def seal(self, stream: StreamId, key_scope: str, fields: Mapping[str, Any]) -> Sealed:
+        return {"alg": self.ALGORITHM, "fields": dict(fields)}
+
+    def open(self, stream: StreamId, key_scope: str, sealed: Sealed) -> Mapping[str, Any] | None:
+        if sealed["alg"] != self.ALGORITHM:
+            raise MalformedEvent(f"the data is sealed with {sealed['alg']!r}", field="data", fix="configure its cipher")
+        fields: Mapping[str, Any] = sealed["fields"]
+        return fields
+
+
+class Codec:
+    """Encodes new events and decodes stored ones to the current version of their type."""
+
+    def __init__(self, cipher: Cipher | None = None, registry: Registry = REGISTRY) -> None:
+        self._cipher = cipher or PlainCipher()
+        self._registry = registry
+
+    def encode(self, stream: StreamId, event: NewEvent) -> bytes:
+        payload = event.payload
+        fields = payload.model_dump(mode="json")
+        personal = {name: fields.pop(name) for name in sorted(payload.personal_fields())}
+        body: dict[str, Any] = {"open": fields}
+        if personal:
+            body["scope"] = payload.key_scope()
+            body["sealed"] = self._cipher.seal(stream, payload.key_scope(), personal)
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+
+    def decode(self, stored: StoredEvent) -> Recorded:
+        """The event as its type reads today. UnknownEvent or MalformedEvent name what is wrong."""
+        header = stored.header
+        event_type = self._registry.resolve(header.type, header.version)
+        try:
+            body = json.loads(stored.data)
+            personal = self._personal(header.stream, body)
+            fields = self._registry.upcast(header.type, header.version, {**body["open"], **(personal or {})})
+            payload = event_type.model_validate(fields)
+        except (ValueError, KeyError, TypeError) as error:
+            raise _malformed(header, error) from error
+        return Recorded(header, payload, Meta.from_dict(header.meta), erased=personal is None)
+
+    def _personal(self, stream: StreamId, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        if "sealed" not in body:
+            return {}
+        return self._cipher.open(stream, body["scope"], body["sealed"])
+
+
+def schema(event_type: type[Event]) -> dict[str, Any]:
+    """The JSON Schema of a type's current version; personal fields carry `x-personal`."""
+    document = event_type.model_json_schema()
+    for name in event_type.personal_fields():
+        document["properties"][name]["x-personal"] = True
+    return document
+
+
+def _malformed(header: Header, error: Exception) -> MalformedEvent:
+    where = "data"
+    if isinstance(error, ValidationError):
+        where = ".".join(["data", *(str(part) for part in error.errors()[0]["loc"])])
+    return MalformedEvent(
+        f"{header.type} {header.event_id} (seq {header.seq} of {header.stream}) does not fit its type: {error}",
+        field=where,
+        fix="run `mnemolog doctor`; the stored bytes were changed or come from another program",
+    )

@@ -1,0 +1,173 @@
+"""The envelope: what surrounds a payload in the log, on JetStream and in every reader (design §3)."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any, Protocol, Self
+from uuid import UUID
+
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.events.event import Event
+
+DEFAULT_TENANT = "default"
+DEFAULT_AGENT = "default"
+DEFAULT_THREAD = "main"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class StreamId:
+    """One unit of order and consistency: all that concerns one user or one agent, inside a tenant."""
+
+    tenant: str
+    name: str
+
+    @classmethod
+    def of_user(cls, user_id: str, tenant: str = DEFAULT_TENANT) -> Self:
+        return cls(tenant, f"user:{user_id}")
+
+    @property
+    def owner(self) -> str:
+        """The user or agent that the stream belongs to."""
+        return self.name.partition(":")[2]
+
+    def __str__(self) -> str:
+        return f"{self.tenant}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """Who did it, where, and why. Ids only: never personal text, since it is not sealed."""
+
+    actor: str
+    agent_id: str = DEFAULT_AGENT
+    thread_id: str = DEFAULT_THREAD
+    causation_id: UUID | None = None
+    correlation_id: UUID | None = None
+    policy_version: str = "1"
+
+    def as_dict(self) -> dict[str, str]:
+        return {name: str(value) for name, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, str]) -> Self:
+        ids = {name: UUID(fields[name]) for name in ("causation_id", "correlation_id") if name in fields}
+        return cls(**{**fields, **ids})  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """An event that is about to be appended."""
+
+    event_id: UUID
+    payload: Event
+    meta: Meta
+    occurred_at: datetime
+
+    @property
+    def tags(self) -> frozenset[str]:
+        return self.payload.tags()
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Everything of a stored event but its data; what the keyed chain covers besides the data (design §7)."""
+
+    stream: StreamId
+    seq: int
+    event_id: UUID
+    type: str
+    version: int
+    tags: tuple[str, ...]
+    meta: Mapping[str, str]
+    occurred_at: datetime
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """A row of the log, as it stands: `data` is the codec's bytes and `link` the event's place in the keyed chain."""
+
+    header: Header
+    data: bytes
+    link: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A stored event, decoded to the current version. `erased`: its personal fields can no longer be read."""
+
+    header: Header
+    payload: Event
+    meta: Meta
+    erased: bool = False
+
+    @property
+    def stream(self) -> StreamId:
+        return self.header.stream
+
+    @property
+    def seq(self) -> int:
+        return self.header.seq
+
+    @property
+    def event_id(self) -> UUID:
+        return self.header.event_id
+
+    @property
+    def occurred_at(self) -> datetime:
+        return self.header.occurred_at
+
+    @property
+    def recorded_at(self) -> datetime:
+        return self.header.recorded_at
+
+
+class Happened(Protocol):
+    """What a decider sees of an event, appended or about to be."""
+
+    @property
+    def event_id(self) -> UUID: ...
+    @property
+    def payload(self) -> Event: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a durable write returns (X14). `already` says that it had been written before and nothing changed now."""
+
+    stream: StreamId
+    event_ids: tuple[UUID, ...]
+    first_seq: int
+    last_seq: int
+    already: bool = False
+
+    @property
+    def token(self) -> str:
+        """The consistency token: a read that is given it waits until it sees this write (X10)."""
+        return f"{self.stream.tenant}/{self.stream.name}@{self.last_seq}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "stream": str(self.stream),
+            "event_ids": [str(event_id) for event_id in self.event_ids],
+            "first_seq": self.first_seq,
+            "last_seq": self.last_seq,
+            "already": self.already,
+            "token": self.token,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in one stream, read from a consistency token."""
+
+    stream: StreamId
+    seq: int = field(default=0)
+
+    @classmethod
+    def of_token(cls, token: str) -> Self:
+        place, _, seq = token.rpartition("@")
+        tenant, _, name = place.partition("/")
+        if not (tenant and name and seq.isdecimal()):
+            raise InvalidInput(f"{token!r} is not a consistency token", field="after", fix="pass a receipt's token")
+        return cls(StreamId(tenant, name), int(seq))

@@ -1,0 +1,45 @@
+"""An event's payload: an immutable model that knows its name, its version, what it touches and what is personal."""
+
+from typing import Annotated, ClassVar, get_args
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Personal:
+    """Marks a field that is sealed with the key of `key_scope`, and reads as its default once that is shredded."""
+
+
+PersonalText = Annotated[str, Personal()]
+
+
+class Event(BaseModel):
+    """The base of all payloads. A subclass is one type at its current version; old versions live in upcasters."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: ClassVar[int] = 1
+
+    @classmethod
+    def type_name(cls) -> str:
+        return cls.__name__
+
+    def tags(self) -> frozenset[str]:
+        """What the event touches, such as `memory:<id>`. Deciders read and guard by these."""
+        raise NotImplementedError
+
+    def key_scope(self) -> str:
+        """Whose key seals the personal fields: `memory:<id>`, `thread:<id>` or `user`."""
+        raise NotImplementedError
+
+    @classmethod
+    def personal_fields(cls) -> frozenset[str]:
+        return frozenset(
+            name
+            for name, field in cls.model_fields.items()
+            if any(isinstance(mark, Personal) for mark in (*field.metadata, *get_args(field.annotation)))
+        )
+
+
+def memory_tag(memory_id: UUID) -> str:
+    return f"memory:{memory_id}"

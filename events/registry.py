@@ -1,0 +1,56 @@
+"""The registry: every event type by name, and the upcasters that lift what older versions stored."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from mnemolog.domain.errors import UnknownEvent
+from mnemolog.events import conversation, memory
+from mnemolog.events.event import Event
+
+Fields = dict[str, Any]
+Upcaster = Callable[[Fields], Fields]
+
+
+class Registry:
+    """Types by name. An upcaster under (type, n) turns the fields of version n into those of version n + 1."""
+
+    def __init__(self, types: Iterable[type[Event]], upcasters: Mapping[tuple[str, int], Upcaster]) -> None:
+        self.types = {event_type.type_name(): event_type for event_type in types}
+        self.upcasters = dict(upcasters)
+
+    def resolve(self, type_name: str, version: int) -> type[Event]:
+        """The class of this type; UnknownEvent when this engine does not know the type or so new a version."""
+        event_type = self.types.get(type_name)
+        if event_type is None:
+            raise UnknownEvent(
+                f"event type {type_name!r} is not known here", field="type", fix="run a newer Mnemolog on this log"
+            )
+        if not 1 <= version <= event_type.version:
+            raise UnknownEvent(
+                f"{type_name} version {version} is not known here (versions 1 to {event_type.version} are)",
+                field="version",
+                fix="run a newer Mnemolog on this log",
+            )
+        return event_type
+
+    def upcast(self, type_name: str, version: int, fields: Fields) -> Fields:
+        """The fields lifted from `version` to the current version, one step at a time."""
+        for step in range(version, self.types[type_name].version):
+            fields = self.upcasters[type_name, step](fields)
+        return fields
+
+
+REGISTRY = Registry(
+    types=(
+        conversation.TurnRecorded,
+        conversation.EntityObserved,
+        memory.MemoryCreated,
+        memory.MemoryUpdated,
+        memory.MemoriesMerged,
+        memory.MemorySoftDeleted,
+        memory.MemoryRestored,
+        memory.MemoryReverted,
+        memory.MemoriesLinked,
+    ),
+    upcasters={},
+)

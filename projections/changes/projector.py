@@ -1,0 +1,75 @@
+"""Numbers the changes of each thread. Exactly once: rows and progress share a transaction."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import MetaData
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.delta import Change
+from mnemolog.domain.memory import VISIBLE
+from mnemolog.events import memory as events
+from mnemolog.events.envelope import Recorded
+from mnemolog.events.event import Event
+from mnemolog.projections.changes.tables import NAME, change_log, metadata, thread_revision
+from mnemolog.projections.rows import Row, load, owner, upsert
+
+
+class ChangesProjector:
+    name = NAME
+    version = 1
+    tables: MetaData = metadata
+
+    async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
+        keys = {(*owner(event), event.meta.thread_id) for event in batch}
+        revisions = {key: row["rev"] for key, row in (await load(connection, thread_revision, keys)).items()}
+        entries: list[Row] = []
+        moved = set()
+        for event in batch:
+            if (change := change_of(event.payload)) is not None:
+                key = (*owner(event), event.meta.thread_id)
+                revisions[key] = revisions.get(key, 0) + 1
+                moved.add(key)
+                entries.append(_entry(event, change, revisions[key]))
+        names = ("tenant", "user_id", "thread_id")
+        rows = [{**dict(zip(names, key, strict=True)), "rev": revisions[key]} for key in sorted(moved)]
+        await upsert(connection, thread_revision, rows)
+        await upsert(connection, change_log, entries)
+
+
+def change_of(payload: Event) -> Change | None:
+    """What a reader is told of an event; None when memories read as before."""
+    match payload:
+        case events.MemoryCreated():
+            return Change.CREATED
+        case events.MemoryUpdated():
+            return Change.UPDATED
+        case events.MemoriesMerged():
+            return Change.MERGED
+        case events.MemorySoftDeleted():
+            return Change.SOFT_DELETED
+        case events.MemoryRestored():
+            return Change.RESTORED
+        case events.MemoryReverted(was=was, status=status):
+            if (was in VISIBLE) == (status in VISIBLE):
+                return Change.UPDATED
+            return Change.RESTORED if status in VISIBLE else Change.SOFT_DELETED
+        case _:
+            return None
+
+
+def _entry(event: Recorded, change: Change, rev: int) -> Row:
+    tenant, user_id = owner(event)
+    payload = event.payload
+    assert isinstance(payload, events.MemoryEvent)
+    absorbed = payload.absorbed_ids if isinstance(payload, events.MemoriesMerged) else ()
+    return {
+        "tenant": tenant,
+        "user_id": user_id,
+        "id": event.event_id,
+        "thread_id": event.meta.thread_id,
+        "rev": rev,
+        "memory_id": payload.memory_id,
+        "event": change,
+        "meta": {"absorbed": [str(id_) for id_ in absorbed]} if absorbed else {},
+        "ts": event.recorded_at,
+    }

@@ -1,0 +1,1 @@
+"""The audit of each memory: every write that touched it (B §8)."""

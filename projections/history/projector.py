@@ -1,0 +1,90 @@
+"""Writes a row for each memory that an event touches. Exactly once: rows and progress share a transaction.
+
+A reference is `<memory id>@<seq>`: the memory as the stream's event `seq` left it, which `as-of` can show.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID, uuid5
+
+from sqlalchemy import MetaData, func, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.memory import VISIBLE
+from mnemolog.events import memory as events
+from mnemolog.events.envelope import Recorded
+from mnemolog.events.event import Event
+from mnemolog.projections.history.tables import NAME, history, metadata
+from mnemolog.projections.rows import Key, Row, owner, upsert
+
+
+class HistoryProjector:
+    name = NAME
+    version = 1
+    tables: MetaData = metadata
+
+    async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
+        keys = {(*owner(event), memory_id) for event in batch for memory_id in _subjects(event.payload)}
+        last = await _last_seqs(connection, keys)
+        rows: list[Row] = []
+        for event in batch:
+            for memory_id in _subjects(event.payload):
+                key = (*owner(event), memory_id)
+                rows.append(_row(event, memory_id, last.get(key)))
+                last[key] = event.seq
+        await upsert(connection, history, rows)
+
+
+async def _last_seqs(connection: AsyncConnection, keys: set[Key]) -> dict[Key, int]:
+    columns = (history.c.tenant, history.c.user_id, history.c.memory_id)
+    if not keys:
+        return {}
+    statement = select(*columns, func.max(history.c.seq)).where(tuple_(*columns).in_(sorted(keys))).group_by(*columns)
+    return {(row[0], row[1], row[2]): row[3] for row in await connection.execute(statement)}
+
+
+def _subjects(payload: Event) -> tuple[UUID, ...]:
+    if isinstance(payload, events.MemoriesLinked):
+        return (payload.memory_id,)
+    return events.touched(payload)
+
+
+def _row(event: Recorded, memory_id: UUID, last_seq: int | None) -> Row:
+    tenant, user_id = owner(event)
+    name, meta = _told(event.payload)
+    survivor = event.payload.memory_id if isinstance(event.payload, events.MemoriesMerged) else memory_id
+    return {
+        "tenant": tenant,
+        "user_id": user_id,
+        "id": uuid5(event.event_id, str(memory_id)),
+        "memory_id": memory_id,
+        "event": name,
+        "old_ref": f"{memory_id}@{last_seq}" if last_seq else None,
+        "new_ref": f"{survivor}@{event.seq}",
+        "actor": event.meta.actor,
+        "meta": {"event_id": str(event.event_id), "type": event.header.type, **meta},
+        "seq": event.seq,
+        "ts": event.recorded_at,
+    }
+
+
+def _told(payload: Event) -> tuple[str, dict[str, Any]]:
+    """The word of B §8 for an event, and what else its row says."""
+    match payload:
+        case events.MemoryCreated():
+            return "ADD", {"source_turn_ids": list(payload.source_turn_ids)}
+        case events.MemoryUpdated():
+            return "UPDATE", {"changed": list(payload.changed)}
+        case events.MemoriesMerged():
+            absorbed = [str(memory_id) for memory_id in payload.absorbed_ids]
+            return "MERGE", {"survivor": str(payload.memory_id), "absorbed": absorbed}
+        case events.MemorySoftDeleted():
+            return "DELETE", {"reason": payload.reason, "purge_at": payload.purge_at.isoformat()}
+        case events.MemoryReverted() if payload.was in VISIBLE:
+            return "UPDATE", {"undoes": str(payload.undoes)}
+        case events.MemoryReverted():
+            return "RESTORE", {"undoes": str(payload.undoes)}
+        case events.MemoriesLinked():
+            return "LINK", {"to": str(payload.to_id), "strength": payload.strength}
+        case _:
+            return "RESTORE", {}

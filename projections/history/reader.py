@@ -1,0 +1,40 @@
+"""Reads the history of a memory."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.errors import NotFound
+from mnemolog.domain.scope import Scope
+from mnemolog.events.envelope import StreamId
+from mnemolog.projections.history.tables import history
+from mnemolog.projections.memories.tables import memories
+
+
+async def of_memory(
+    connection: AsyncConnection, stream: StreamId, memory_id: UUID, agent_id: str, limit: int = 100
+) -> Sequence[dict[str, Any]]:
+    """What happened to a memory, newest first. NotFound when the user has none of this id that the agent may see."""
+    log, memory = history.c, memories.c
+    statement = (
+        select(log.id, log.memory_id, log.event, log.old_ref, log.new_ref, log.actor, log.meta, log.seq, log.ts)
+        .join(
+            memories,
+            (memory.tenant == log.tenant) & (memory.user_id == log.user_id) & (memory.memory_id == log.memory_id),
+        )
+        .where(log.tenant == stream.tenant, log.user_id == stream.owner, log.memory_id == memory_id)
+        .where(or_(memory.scope == Scope.GLOBAL, memory.agent_id == agent_id))
+        .order_by(log.seq.desc())
+        .limit(limit)
+    )
+    rows = [dict(row) for row in (await connection.execute(statement)).mappings()]
+    if not rows:
+        raise NotFound(
+            f"user {stream.owner!r} has no memory {memory_id}",
+            field="memory_id",
+            fix="look it up with `mnemolog query`",
+        )
+    return rows

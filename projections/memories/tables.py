@@ -1,0 +1,70 @@
+"""The tables of the memories projection."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Computed,
+    DateTime,
+    Double,
+    Index,
+    MetaData,
+    Table,
+    Text,
+    Uuid,
+    func,
+    literal_column,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
+
+NAME = "memories"
+metadata = MetaData(schema=NAME)
+
+memories = Table(
+    "memories",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("user_id", Text, primary_key=True),
+    Column("memory_id", Uuid, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("scope", Text, nullable=False),
+    Column("agent_id", Text),
+    Column("text", Text, nullable=False),
+    Column("category", Text, nullable=False),
+    Column("importance", Double, nullable=False),
+    Column("confidence", Double, nullable=False),
+    Column("pinned", Boolean, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("merged_into", Uuid),
+    Column("purge_at", DateTime(timezone=True)),
+    Column("role", Text),
+    Column("run_id", Text),
+    Column("actor_id", Text, nullable=False),
+    Column("thread_id", Text, nullable=False),
+    Column("source_turn_ids", ARRAY(Text), nullable=False),
+    Column("entity_ids", ARRAY(Uuid), nullable=False),
+    Column("occurred_at", DateTime(timezone=True), nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("updated_at", DateTime(timezone=True), nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("document", Text, nullable=False),
+    Column(
+        "search",
+        TSVECTOR,
+        Computed(func.to_tsvector(literal_column("'english'::regconfig"), literal_column("document")), persisted=True),
+    ),
+    Index("memories_search", "search", postgresql_using="gin"),
+)
+
+links = Table(
+    "links",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("user_id", Text, primary_key=True),
+    Column("from_id", Uuid, primary_key=True),
+    Column("to_id", Uuid, primary_key=True),
+    Column("relation_type", Text, nullable=False),
+    Column("strength", Double, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Index("links_to", "tenant", "user_id", "to_id"),
+)

@@ -1,0 +1,113 @@
+"""memory.query: allowlist and filters in the store, hybrid search, budget, delta header (B §6, design §6)."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, Strict
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain import delta, ranking
+from mnemolog.domain.category import CategoryPolicy
+from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, StreamId
+from mnemolog.events.fields import Id, Tenant, Text
+from mnemolog.projections.changes import reader as changes
+from mnemolog.projections.memories import reader as memories
+from mnemolog.projections.memories.filters import Filters, active, visible_to
+from mnemolog.projections.memories.tables import memories as table
+from mnemolog.projections.vectors.embedder import Embedder
+
+CANDIDATES = 50  # D: the top 50 by cosine, and as many by full text.
+
+
+class MemoryQuery(BaseModel):
+    """The request of B §6. `since_rev` asks for the delta header of `thread_id`; `threshold` is a cosine similarity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    tenant: Tenant = DEFAULT_TENANT
+    agent: Id = DEFAULT_AGENT
+    query: Text
+    categories: tuple[str, ...] = ()
+    filters: Filters
+    top_k: Annotated[int, Strict(), Field(ge=1, le=100)] = 5
+    returns: Literal["bullets", "full"] = Field("bullets", alias="return")
+    budget_tokens: Annotated[int, Strict(), Field(ge=1)] | None = None
+    threshold: Annotated[float, Strict(), Field(ge=-1, le=1)] | None = None
+    thread_id: Id = DEFAULT_THREAD
+    since_rev: Annotated[int, Strict(), Field(ge=0)] | None = None
+
+    @property
+    def stream(self) -> StreamId:
+        return self.filters.stream(self.tenant)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One memory that answers. `score` in [0, 1] is the fused rank; `similarity` the cosine; `row` the whole memory."""
+
+    memory_id: UUID
+    category: str
+    text: str
+    score: float
+    similarity: float | None
+    text_rank: float | None
+    row: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def bullet(self) -> str:
+        return ranking.bullet(self.category, self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The delta header ("" when nothing changed or none was asked for), the thread's revision, and the hits."""
+
+    header: str
+    rev: int
+    hits: Sequence[Hit]
+
+
+async def answer(
+    connection: AsyncConnection, request: MemoryQuery, policy: CategoryPolicy, embedder: Embedder
+) -> Answer:
+    """Search one user's memories as one agent. CategoryNotAllowed when it asks for what its allowlist leaves out."""
+    categories = policy.allowed(request.agent, request.categories)
+    hits = await _search(connection, request, categories, embedder)
+    kept = ranking.within_budget(hits, request.budget_tokens, lambda hit: hit.bullet)
+    rev = await changes.revision(connection, request.stream, request.thread_id)
+    return Answer(await _header(connection, request, rev), rev, kept)
+
+
+async def _header(connection: AsyncConnection, request: MemoryQuery, rev: int) -> str:
+    if request.since_rev is None or request.since_rev >= rev:
+        return ""
+    entries = await changes.since(connection, request.stream, request.thread_id, request.agent, request.since_rev)
+    return delta.header(request.since_rev, entries)
+
+
+async def _search(
+    connection: AsyncConnection, request: MemoryQuery, categories: frozenset[str], embedder: Embedder
+) -> Sequence[Hit]:
+    conditions = [
+        *visible_to(request.stream, request.agent),
+        active(),
+        table.c.category.in_(sorted(categories)),
+        *request.filters.conditions(),
+    ]
+    [vector] = await asyncio.to_thread(embedder.embed, [request.query])
+    near = await memories.by_vector(connection, conditions, embedder.model, vector, CANDIDATES)
+    worded = await memories.by_text(connection, conditions, request.query, CANDIDATES)
+    if request.threshold is not None:
+        near = {id_: score for id_, score in near.items() if score >= request.threshold}
+        worded = {id_: score for id_, score in worded.items() if id_ in near}
+    fused = ranking.fuse(near, worded)
+    best = sorted(fused, key=lambda id_: (-fused[id_], id_))[: request.top_k]
+    rows = await memories.by_ids(connection, request.stream, request.agent, set(best))
+    return [_hit(rows[id_], fused[id_], near.get(id_), worded.get(id_)) for id_ in best if id_ in rows]
+
+
+def _hit(row: Mapping[str, Any], score: float, similarity: float | None, text_rank: float | None) -> Hit:
+    return Hit(row["memory_id"], row["category"], row["text"], score, similarity, text_rank, row)

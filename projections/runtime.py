@@ -1,0 +1,116 @@
+"""The runtime of one projection: takes deliveries, heals gaps from the log, and sets a poisoned stream aside."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+
+from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
+from mnemolog.events.log import EventLog
+from mnemolog.projections.projector import Session, Store
+from mnemolog.projections.rule import outstanding
+
+_logger = logging.getLogger("mnemolog.projections")
+
+BATCH = 500
+
+
+class Projection:
+    """Exactly once: rows and progress are saved in one transaction of the store."""
+
+    def __init__(self, store: Store, log: EventLog) -> None:
+        self.store, self._log = store, log
+
+    @property
+    def name(self) -> str:
+        return self.store.name
+
+    async def deliver(self, events: Sequence[StoredEvent]) -> None:
+        """Apply what JetStream brought, in any order and any number of times.
+
+        A store that cannot be reached raises one of its `transient` errors, and the delivery is to be repeated. An
+        event that cannot be applied stops its stream in this projection only.
+        """
+        streams = _by_stream(events)
+        try:
+            await self._apply(streams)
+        except self.store.transient:
+            raise
+        except Exception:  # noqa: BLE001  Whatever a projector raises: find the stream and go on with the others.
+            for stream, delivered in streams.items():
+                await self._apply_alone(stream, delivered)
+
+    async def catch_up(
+        self, progressed: Callable[[int], None] = lambda count: None, until: Mapping[StreamId, int] | None = None
+    ) -> int:
+        """Read from the log what this projection lacks, up to `until` where given; how many events that were."""
+        return sum(
+            [
+                await self.read_on(stream, after, min(head, until.get(stream, 0)) if until else head, progressed)
+                for stream, (after, head) in (await self.behind()).items()
+            ]
+        )
+
+    async def behind(self) -> Mapping[StreamId, tuple[int, int]]:
+        """The streams whose head is above this projection's progress, with both; not those that were set aside."""
+        known = await self.store.all_progress()
+        stopped = await self.store.stopped()
+        return {
+            head.stream: (known.get(head.stream, 0), head.seq)
+            async for heads in self._log.heads()
+            for head in heads
+            if head.seq > known.get(head.stream, 0) and head.stream not in stopped
+        }
+
+    async def read_on(
+        self, stream: StreamId, after: int, until: int, progressed: Callable[[int], None] = lambda count: None
+    ) -> int:
+        """Apply a stream's events with after < seq <= until from the log; how many they were."""
+        total = 0
+        async for batch in self._log.scan(stream, after=after, until=until, batch=BATCH):
+            await self.deliver(batch)
+            progressed(len(batch))
+            total += len(batch)
+            if stream in await self.store.stopped():
+                break
+        return total
+
+    async def lag(self) -> int:
+        """How many events the projection is behind the log."""
+        return sum(head - progress for progress, head in (await self.behind()).values())
+
+    async def _apply(self, streams: Mapping[StreamId, Sequence[StoredEvent]]) -> None:
+        async with self.store.session(sorted(streams)) as session:
+            wanted = [event for stream in session.progress for event in await self._wanted(session, stream, streams)]
+            if wanted:
+                await session.apply(self._decoded(wanted))
+
+    async def _wanted(
+        self, session: Session, stream: StreamId, streams: Mapping[StreamId, Sequence[StoredEvent]]
+    ) -> Sequence[StoredEvent]:
+        progress, delivered = session.progress[stream], streams[stream]
+        found = outstanding(progress, delivered)
+        if found is not None:
+            return found
+        last = max(event.header.seq for event in delivered)
+        _logger.info("%s: %s has a gap after seq %d, reading to %d", self.name, stream, progress, last)
+        return [event async for batch in self._log.scan(stream, after=progress, until=last) for event in batch]
+
+    async def _apply_alone(self, stream: StreamId, delivered: Sequence[StoredEvent]) -> None:
+        for event in sorted(delivered, key=lambda event: event.header.seq):
+            try:
+                await self._apply({stream: [event]})
+            except self.store.transient:
+                raise
+            except Exception as error:
+                _logger.exception("%s stopped %s at seq %d", self.name, stream, event.header.seq)
+                reason = f"{type(error).__name__}: {error}"
+                await self.store.stop(stream, event.header.seq, reason)
+                return
+
+    def _decoded(self, events: Sequence[StoredEvent]) -> Sequence[Recorded]:
+        return [self._log.decode(event) for event in events]
+
+
+def _by_stream(events: Sequence[StoredEvent]) -> Mapping[StreamId, Sequence[StoredEvent]]:
+    ordered = sorted(events, key=lambda event: event.header.stream)
+    return {stream: list(group) for stream, group in groupby(ordered, key=lambda event: event.header.stream)}

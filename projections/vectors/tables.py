@@ -1,0 +1,26 @@
+"""The tables of the vectors projection, and the cache of embeddings beside the log."""
+
+from pgvector.sqlalchemy import VECTOR
+from sqlalchemy import Column, LargeBinary, MetaData, Table, Text, Uuid
+
+NAME = "vectors"
+metadata = MetaData(schema=NAME)
+
+vectors = Table(
+    "vectors",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("user_id", Text, primary_key=True),
+    Column("memory_id", Uuid, primary_key=True),
+    Column("model", Text, nullable=False),
+    Column("embedding", VECTOR, nullable=False),
+)
+
+# Made by the migrations: it outlives every version of the projection.
+embeddings = Table(
+    "embeddings",
+    MetaData(schema="mnemolog"),
+    Column("model", Text, primary_key=True),
+    Column("content_hash", LargeBinary, primary_key=True),
+    Column("embedding", VECTOR, nullable=False),
+)
