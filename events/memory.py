@@ -8,6 +8,7 @@ from uuid import UUID
 from mnemolog.domain.memory import Content, Kind, Memory, Status
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
+from mnemolog.events.conversation import turn_tag
 from mnemolog.events.event import Event, PersonalText, memory_tag
 
 
@@ -61,6 +62,9 @@ class MemoryCreated(ContentEvent):
     run_id: str | None = None
     source_turn_ids: tuple[str, ...] = ()
     entity_ids: tuple[UUID, ...] = ()
+
+    def tags(self) -> frozenset[str]:
+        return super().tags() | {turn_tag(turn_id) for turn_id in self.source_turn_ids}
 
 
 class MemoryUpdated(ContentEvent):

@@ -76,11 +76,14 @@ class Engine:
     def attached(self) -> bool:
         return self.servers is None
 
+    async def _unsettled(self) -> bool:
+        return bool(await self.outbox.size()) or any((await self.projections.lag()).values())
+
     async def settled(self, deadline: float = 600.0) -> None:
         """Wait until everything appended is delivered and every projection has caught up."""
         async with asyncio.timeout(deadline):
             while await self.outbox.size() or any((await self.projections.lag()).values()):
-                await asyncio.sleep(SETTLE_SECONDS)  # noqa: ASYNC110  What is waited for is in other processes too.
+                await asyncio.sleep(SETTLE_SECONDS)
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ _logger = logging.getLogger("mnemolog.workers")
 
 QUEUE = 2000
 BATCH = 500
+COLLECT_SECONDS = 0.002
 RETRY_SECONDS = 0.5
 SWEEP_SECONDS = 2.0
 
@@ -55,7 +56,9 @@ class ProjectionWorker:
         await self.projection.catch_up()
 
     async def _next_batch(self) -> Sequence[StoredEvent]:
+        """What has arrived. A moment's wait lets messages that came at once, in any order, be one batch in order."""
         batch = [await self._queue.get()]
+        await asyncio.sleep(COLLECT_SECONDS)
         while len(batch) < BATCH and not self._queue.empty():
             batch.append(self._queue.get_nowait())
         return batch

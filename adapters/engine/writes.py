@@ -1,6 +1,7 @@
 """The writes of an engine: every command goes through here, whoever asks."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -9,22 +10,38 @@ from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, Un
 from mnemolog.commands.turns import TURNS, RecordTurn
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import NotFound
+from mnemolog.events.conversation import turn_tag
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Receipt, Recorded, StreamId
 from mnemolog.events.event import memory_tag
 from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog
-from mnemolog.events.memory import MemoryReverted, touched
+from mnemolog.events.memory import MemoryCreated, MemoryReverted, touched
 
 
 class Writes:
     def __init__(self, handler: Handler, log: EventLog, policy: CategoryPolicy) -> None:
         self._handler, self._log, self._policy = handler, log, policy
 
-    async def record_turn(self, fields: Mapping[str, Any]) -> Receipt:
-        """One turn of a conversation; the same turn_id again changes nothing."""
+    def now(self) -> datetime:
+        return self._handler.now()
+
+    def new_turn_id(self) -> str:
+        """An id for a turn that came without one."""
+        return str(self._handler.new_id())
+
+    async def record_turn(self, fields: Mapping[str, Any]) -> tuple[UUID, Receipt]:
+        """One turn of a conversation, and the memory that it left; the same turn_id again changes nothing."""
         drawn = {"memory_id": self._handler.new_id(), "entity_id": self._handler.new_id()}
-        command = validated(RecordTurn, {"occurred_at": self._handler.now(), **fields, **drawn})
-        return await self._handler.handle(TURNS, command, occurred_at=command.occurred_at)
+        command = validated(RecordTurn, {"occurred_at": self.now(), **fields, **drawn})
+        receipt = await self._handler.handle(TURNS, command, occurred_at=command.occurred_at)
+        if not receipt.already:
+            return command.memory_id, receipt
+        [created] = [
+            event.payload.memory_id
+            for event in await self._log.read(receipt.stream, tags=[turn_tag(command.turn_id)])
+            if isinstance(event.payload, MemoryCreated)
+        ]
+        return created, receipt
 
     async def create(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
         """A memory; its id is drawn unless it is given. A retry with the same key gives the first id."""

@@ -1,0 +1,1 @@
+"""Ingest: conversations from files, through the same subject that every producer uses."""

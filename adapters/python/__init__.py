@@ -1,3 +1,30 @@
-"""Mnemolog: event-sourced memory for AI agents."""
+"""Mnemolog: event-sourced memory for AI agents.
+
+from mnemolog import Memory
+memory = Memory()
+memory.add("I moved to Lisbon", user_id="ana")
+memory.search("where does Ana live?", user_id="ana")
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mnemolog.domain.errors import MnemologError
+    from mnemolog.memory import Added, AsyncMemory, Found, Memory
 
 __version__ = "0.1.0"
+
+__all__ = ["Added", "AsyncMemory", "Found", "Memory", "MnemologError", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """The face is loaded when it is first used, so that `import mnemolog.domain` stays light."""
+    if name == "MnemologError":
+        from mnemolog.domain.errors import MnemologError
+
+        return MnemologError
+    if name in __all__:
+        from mnemolog import memory
+
+        return getattr(memory, name)
+    raise AttributeError(f"module 'mnemolog' has no attribute {name!r}")

@@ -1,0 +1,61 @@
+"""LoCoMo files (Maharana et al., ACL 2024): a user a conversation, a run a session, the first speaker as the user."""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.turn import Role
+
+_TIME = "%I:%M %p on %d %B, %Y"
+
+
+def turns(path: Path) -> Iterator[dict[str, Any]]:
+    """Every turn of every conversation, as a turn message; InvalidInput when the file is no LoCoMo file."""
+    try:
+        conversations = json.loads(path.read_bytes())
+        for conversation in conversations:
+            yield from _conversation(str(conversation["sample_id"]), conversation["conversation"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidInput(
+            f"{path.name} is no LoCoMo file: {error!r}", field="path", fix="give JSON Lines, or a LoCoMo release"
+        ) from error
+
+
+def _conversation(user_id: str, conversation: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    roles = {conversation["speaker_a"]: Role.USER, conversation["speaker_b"]: Role.ASSISTANT}
+    for number in sorted(_sessions(conversation)):
+        name = f"session_{number}"
+        began = datetime.strptime(conversation[f"{name}_date_time"], _TIME).replace(tzinfo=UTC)
+        for index, turn in enumerate(conversation[name]):
+            yield _turn(user_id, name, roles[turn["speaker"]], turn, began + timedelta(seconds=index))
+
+
+def _sessions(conversation: Mapping[str, Any]) -> Iterator[int]:
+    for name, value in conversation.items():
+        number = name.removeprefix("session_")
+        if number.isdecimal() and isinstance(value, list):
+            yield int(number)
+
+
+def _turn(user_id: str, run_id: str, role: Role, turn: Mapping[str, Any], at: datetime) -> dict[str, Any]:
+    return {
+        "message_id": turn["dia_id"],
+        "user_id": user_id,
+        "run_id": run_id,
+        "role": role,
+        "speaker": turn["speaker"],
+        "text": turn["text"],
+        "occurred_at": at.isoformat(),
+        "attachments": list(_images(turn)),
+    }
+
+
+def _images(turn: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    """A turn shows one picture at most to its reader: the urls are copies, the caption is one."""
+    caption = turn.get("blip_caption", "")
+    for url in (turn.get("img_url") or [""])[:1]:
+        if url or caption:
+            yield {"type": "image", "url": url, "caption": caption}

@@ -1,0 +1,54 @@
+"""Where turns come from: a file of JSON Lines, or a LoCoMo file. A turn is the bytes of its message, and its place."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from mnemolog.adapters.ingest import locomo
+from mnemolog.domain.errors import InvalidInput
+
+Format = Literal["auto", "jsonl", "locomo"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTurn:
+    """`place` is what a person finds it by: `line 12`, or `conv-26 D1:3`. `body` goes onto the wire as it is."""
+
+    place: str
+    body: bytes
+
+
+def read(path: Path, given: Format = "auto", defaults: Mapping[str, Any] | None = None) -> Sequence[SourceTurn]:
+    """The turns of a file, in order. Fields that a line leaves out are taken from `defaults` (such as `user_id`)."""
+    if not path.is_file():
+        raise InvalidInput(f"there is no file {path}", field="path", fix="correct the path")
+    if given == "locomo" or (given == "auto" and path.suffix == ".json"):
+        return [SourceTurn(f"{turn['user_id']} {turn['message_id']}", _body(turn)) for turn in locomo.turns(path)]
+    return list(_lines(path, defaults or {}))
+
+
+def _lines(path: Path, defaults: Mapping[str, Any]) -> Iterator[SourceTurn]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if line.strip():
+                yield SourceTurn(f"line {number}", _completed(line.strip(), number, defaults))
+
+
+def _completed(line: bytes, number: int, defaults: Mapping[str, Any]) -> bytes:
+    """The line with what it leaves out; a line that is no object goes on as it is, to be refused with its reason."""
+    try:
+        turn = json.loads(line)
+    except ValueError:
+        return line
+    if not isinstance(turn, dict):
+        return line
+    # The same line of the same file is the same turn when it is ingested again.
+    named = {"message_id": f"{number}-{hashlib.sha256(line).hexdigest()[:24]}"}
+    return _body({**named, **defaults, **turn})
+
+
+def _body(turn: Mapping[str, Any]) -> bytes:
+    return json.dumps(turn, ensure_ascii=False).encode("utf-8", errors="surrogatepass")

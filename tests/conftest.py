@@ -1,0 +1,25 @@
+"""What many tests share: one engine on real servers for the whole run, and a user of its own for each test."""
+
+from collections.abc import AsyncIterator, Iterator
+from itertools import count
+
+import pytest
+
+from mnemolog.adapters.config import load
+from mnemolog.adapters.engine.engine import Engine, open_engine
+
+_users: Iterator[int] = count(1)
+
+
+@pytest.fixture(scope="session")
+async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
+    """An engine with embedded servers and the lexical embedder; each test uses users of its own."""
+    settings = load(data_dir=tmp_path_factory.mktemp("engine"), durable=False, embedder="lexical", http_port=0)
+    async with open_engine(settings) as opened:
+        yield opened
+
+
+@pytest.fixture
+def user() -> str:
+    """A user id that no other test uses."""
+    return f"user-{next(_users)}"
