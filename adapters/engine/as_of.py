@@ -1,14 +1,17 @@
-"""As of: replay one user's events up to a moment into temporary tables, for the same readers (X02)."""
+"""As of: replay one user's events up to a moment, into temporary tables or a session, for the same readers (X02)."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from mnemolog.events.envelope import StreamId
+from mnemolog.domain import identity
+from mnemolog.domain.session import Session
+from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.projections.projector import Projector
+from mnemolog.projections.working.projector import Place, fold
 
 TEMPORARY = "pg_temp"
 
@@ -21,14 +24,34 @@ async def replayed(
 
     No model is asked: embeddings come from the cache. The tables end with the transaction, and nobody else sees them.
     """
-    until = await log.seq_at(stream, point) if isinstance(point, datetime) else point
+    until = await _seq(log, stream, point)
     names = {projector.name: TEMPORARY for projector in projectors}
     async with engine.execution_options(schema_translate_map=names).connect() as connection:
         for projector in projectors:
             await connection.run_sync(projector.tables.create_all, checkfirst=False)
-        async for batch in log.scan(stream, until=until):
-            events = [log.decode(stored) for stored in batch]
+        async for events in _decoded(log, stream, until):
             for projector in projectors:
                 await projector.apply(connection, events)
         yield connection
         await connection.rollback()
+
+
+async def session_at(log: EventLog, place: Place, point: datetime | int) -> Session | None:
+    """The session of a place as it stood at `point`; None when there was none or it had ended."""
+    session: Session | None = None
+    last = datetime.min.replace(tzinfo=UTC)
+    async for events in _decoded(log, place.stream, await _seq(log, place.stream, point)):
+        after = fold({place: session} if session else {}, events)
+        session = after[place][0] if place in after else session
+        last = events[-1].recorded_at
+    now = point if isinstance(point, datetime) else last
+    return None if session is None or session.expired(now) else session
+
+
+async def _seq(log: EventLog, stream: StreamId, point: datetime | int) -> int:
+    return await log.seq_at(stream, identity.aware(point, "as_of")) if isinstance(point, datetime) else point
+
+
+async def _decoded(log: EventLog, stream: StreamId, until: int) -> AsyncIterator[Sequence[Recorded]]:
+    async for batch in log.scan(stream, until=until):
+        yield [log.decode(stored) for stored in batch]

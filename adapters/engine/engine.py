@@ -76,13 +76,12 @@ class Engine:
     def attached(self) -> bool:
         return self.servers is None
 
-    async def _unsettled(self) -> bool:
-        return bool(await self.outbox.size()) or any((await self.projections.lag()).values())
-
     async def settled(self, deadline: float = 600.0) -> None:
         """Wait until everything appended is delivered and every projection has caught up."""
         async with asyncio.timeout(deadline):
-            while await self.outbox.size() or any((await self.projections.lag()).values()):
+            while True:  # What is waited for may happen in another process, so it is looked for.
+                if not await self.outbox.size() and not any((await self.projections.lag()).values()):
+                    return
                 await asyncio.sleep(SETTLE_SECONDS)
 
 
@@ -110,7 +109,7 @@ async def _servers(stack: AsyncExitStack, settings: Settings) -> EmbeddedServers
         nats_sync=settings.nats_sync,
         on_event=_log_server_event,
     )
-    stack.push_async_callback(asyncio.to_thread, servers.stop)
+    stack.callback(servers.stop)  # At interpreter exit threads can no longer be started; it takes 0.1 s.
     await asyncio.to_thread(servers.start)
     return servers
 
@@ -168,7 +167,9 @@ async def _redis(stack: AsyncExitStack, redis_url: str) -> Redis:
 
 
 async def _sqlalchemy(stack: AsyncExitStack, postgres_dsn: str) -> AsyncEngine:
-    engine = create_async_engine(sqlalchemy_url(postgres_dsn), pool_size=POOL, max_overflow=POOL, pool_pre_ping=True)
+    engine = create_async_engine(
+        sqlalchemy_url(postgres_dsn), pool_size=POOL, max_overflow=POOL, pool_pre_ping=True, hide_parameters=True
+    )
     stack.push_async_callback(engine.dispose)
     return engine
 

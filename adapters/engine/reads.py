@@ -11,11 +11,11 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from mnemolog.adapters.engine.as_of import replayed
+from mnemolog.adapters.engine.as_of import replayed, session_at
 from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.domain import delta
 from mnemolog.domain.category import CategoryPolicy
-from mnemolog.domain.errors import NotFound, ReadTimeout
+from mnemolog.domain.errors import InvalidInput, NotFound, ReadTimeout
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.log import EventLog
@@ -110,8 +110,9 @@ class Reads:
     async def session(self, place: Place, moment: Moment = NOW) -> Session:
         """The working memory of a chat (A §3.1); NotFound when nothing was said lately."""
         if moment.after:
-            await self._wait(moment.after, ["working"])
-        found = await self._working.read(place)
+            _require_own(moment.after, place.stream)
+            await self._wait(moment.after, [self._working.name])
+        found = await self._session(place, moment.as_of)
         if found is None:
             raise NotFound(
                 f"no session of {place.user_id!r} with {place.agent_id!r} in {place.chat_id!r}",
@@ -120,6 +121,9 @@ class Reads:
             )
         return found
 
+    async def _session(self, place: Place, as_of: datetime | int | None) -> Session | None:
+        return await (self._working.read(place) if as_of is None else session_at(self._log, place, as_of))
+
     @asynccontextmanager
     async def _at(self, stream: StreamId, moment: Moment) -> AsyncIterator[AsyncConnection]:
         if moment.as_of is not None:
@@ -127,6 +131,7 @@ class Reads:
                 yield connection
             return
         if moment.after:
+            _require_own(moment.after, stream)
             await self._wait(moment.after, [projector.name for projector in self._projectors])
         async with self._engine.connect() as connection:
             yield connection
@@ -144,3 +149,8 @@ class Reads:
                     )
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, SLOWEST_POLL_SECONDS)
+
+
+def _require_own(after: Position, stream: StreamId) -> None:
+    if after.stream != stream:
+        raise InvalidInput("this token is of another user's write", field="after", fix="pass a receipt of this user's")

@@ -6,12 +6,12 @@ from typing import Any
 from uuid import UUID
 
 from mnemolog.commands.handler import Handler
-from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, UndoChange, UpdateMemory
+from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, UndoChange, UndoLastChange, UpdateMemory
 from mnemolog.commands.turns import TURNS, RecordTurn
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import NotFound
 from mnemolog.events.conversation import turn_tag
-from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Receipt, Recorded, StreamId
+from mnemolog.events.envelope import Receipt, Recorded, StreamId
 from mnemolog.events.event import memory_tag
 from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog
@@ -55,7 +55,9 @@ class Writes:
             self._policy.known(command.category)
         return await self._handler.handle(MEMORIES, command, idempotency_key=idempotency_key)
 
-    async def undo_event(self, stream: StreamId, event_id: UUID, **who: str) -> Receipt:
+    async def undo_event(
+        self, stream: StreamId, event_id: UUID, idempotency_key: str | None = None, **who: str
+    ) -> Receipt:
         """Undo the change of one event, on every memory that it changed (X03)."""
         event = await self._log.find(stream, event_id)
         if event is None or not touched(event.payload):
@@ -64,27 +66,16 @@ class Writes:
                 field="event_id",
                 fix="take the event_id from `mnemolog history`",
             )
-        return await self._undo(stream, event, **who)
+        subject = touched(event.payload)[0]
+        return await self.execute(_undo(UndoChange, stream, subject, event, who), idempotency_key)
 
-    async def undo_last(self, stream: StreamId, memory_id: UUID, **who: str) -> Receipt:
-        """Undo the last change that is in force on a memory."""
-        events = await self._log.read(stream, tags=[memory_tag(memory_id)])
-        return await self._undo(stream, _last_in_force(events, memory_id, stream), **who)
-
-    async def _undo(
-        self, stream: StreamId, event: Recorded, agent_id: str = DEFAULT_AGENT, thread_id: str = DEFAULT_THREAD
+    async def undo_last(
+        self, stream: StreamId, memory_id: UUID, idempotency_key: str | None = None, **who: str
     ) -> Receipt:
-        memory_ids = touched(event.payload)
-        command = UndoChange(
-            tenant=stream.tenant,
-            user_id=stream.owner,
-            agent_id=agent_id,
-            thread_id=thread_id,
-            memory_id=memory_ids[0],
-            event_id=event.event_id,
-            touched=memory_ids,
-        )
-        return await self.execute(command)
+        """Undo the last change that is in force on a memory. Without a key, a retry goes one change further back."""
+        events = await self._log.read(stream, tags=[memory_tag(memory_id)])
+        last = _last_in_force(events, memory_id, stream)
+        return await self.execute(_undo(UndoLastChange, stream, memory_id, last, who), idempotency_key)
 
     async def _created(self, command: CreateMemory, receipt: Receipt) -> UUID:
         if not receipt.already:
@@ -92,6 +83,13 @@ class Writes:
         first = await self._log.find(receipt.stream, receipt.event_ids[0])
         assert first
         return touched(first.payload)[0]
+
+
+def _undo(
+    kind: type[UndoChange], stream: StreamId, memory_id: UUID, event: Recorded, who: Mapping[str, str]
+) -> UndoChange:
+    about = {"tenant": stream.tenant, "user_id": stream.owner, "memory_id": memory_id}
+    return validated(kind, {**about, "event_id": event.event_id, "touched": touched(event.payload), **who})
 
 
 def _last_in_force(events: Sequence[Recorded], memory_id: UUID, stream: StreamId) -> Recorded:

@@ -6,5 +6,8 @@ from mnemolog.adapters.minilm.embedder import MiniLM
 from mnemolog.adapters.minilm.lexical import Lexical
 
 
+__all__ = ["Lexical", "MiniLM", "embedder_named"]
+
+
 def embedder_named(name: Literal["minilm", "lexical"]) -> MiniLM | Lexical:
     return MiniLM() if name == "minilm" else Lexical()

@@ -28,7 +28,12 @@ class EventLoopThread:
         if _inside_a_loop():
             coroutine.close()
             raise EngineError("Memory blocks, and this is an event loop", fix="use AsyncMemory and await its methods")
-        return asyncio.run_coroutine_threadsafe(coroutine, self._started()).result()
+        try:
+            return asyncio.run_coroutine_threadsafe(coroutine, self._started()).result()
+        finally:
+            # What is registered last runs first: close before the servers that this call may have started.
+            atexit.unregister(self.stop)
+            atexit.register(self.stop)
 
     def stop(self) -> None:
         """Close and stop; harmless when nothing was started."""
@@ -50,7 +55,6 @@ class EventLoopThread:
                 self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(target=self._loop.run_forever, name="mnemolog", daemon=True)
                 self._thread.start()
-                atexit.register(self.stop)
             return self._loop
 
 

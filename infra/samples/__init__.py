@@ -1,0 +1,1 @@
+"""Conversations of our own, for the demo and the docs."""

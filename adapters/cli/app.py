@@ -1,0 +1,58 @@
+"""The application: its commands, and the one place where errors become messages and exit codes."""
+
+import asyncio
+import logging
+import sys
+from typing import Annotated
+
+import typer
+from rich.logging import RichHandler
+
+import mnemolog
+from mnemolog.adapters.cli import operating, output, reading, writing
+from mnemolog.domain.errors import EngineError, InvalidInput, MnemologError
+
+app = typer.Typer(
+    help="Event-sourced memory for AI agents: nothing lost, nothing doubled, everything undoable.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for module in (operating, reading, writing):
+    module.register(app)
+
+
+@app.callback()
+def common(
+    context: typer.Context,
+    data_dir: Annotated[
+        str | None,
+        typer.Option("--data-dir", "-d", envvar="MNEMOLOG_DATA_DIR", help="Where the engine keeps its data."),
+    ] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what the engine does.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    level = logging.INFO if verbose else logging.ERROR
+    logging.basicConfig(level=level, format="%(message)s", handlers=[RichHandler(console=output.errors)])
+    context.obj = data_dir
+    if version:
+        output.console.print(mnemolog.__version__)
+        raise typer.Exit
+
+
+def run() -> None:
+    """Exit codes: 0 done, 1 refused or failed, 2 wrong input, 3 the engine cannot run, 130 interrupted."""
+    try:
+        app()
+    except MnemologError as error:
+        output.failed(error, json_wanted="--json" in sys.argv)
+        sys.exit(_exit_code(error))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        sys.exit(130)
+
+
+def _exit_code(error: MnemologError) -> int:
+    if isinstance(error, InvalidInput):
+        return 2
+    return 3 if isinstance(error, EngineError) else 1

@@ -1,0 +1,53 @@
+"""What `mnemolog ingest` does and shows."""
+
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli.progress import bar
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.ingest import source
+from mnemolog.adapters.ingest.ingest import Ingest, SetAside
+from mnemolog.adapters.ingest.source import Format
+
+SHOWN_FAULTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """Every turn of the file is recorded, was there already, or is set aside. Seconds until it can be found, too."""
+
+    turns: int
+    recorded: int
+    already: int
+    set_aside: list[SetAside]
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def show(self) -> None:
+        rate = self.turns / self.seconds if self.seconds else 0.0
+        output.done(f"{self.recorded:,} turns recorded, {self.already:,} were there already")
+        output.console.print(f"  [dim]{self.turns:,} turns in {self.seconds:.1f} s, {rate:,.0f} a second[/]")
+        for fault in self.set_aside[:SHOWN_FAULTS]:
+            error = fault.error
+            output.line("✗ " + fault.place, f"{error['field']} {error['message']} → {error['fix']}")
+        if len(self.set_aside) > SHOWN_FAULTS:
+            output.console.print(f"  … and {len(self.set_aside) - SHOWN_FAULTS:,} more")
+        if self.set_aside:
+            output.console.print("  [dim]they stand, with their bytes, in the stream MNEMOLOG_DEAD_LETTERS[/]")
+
+
+async def ingest_file(engine: Engine, path: Path, layout: Format, user: str | None) -> Ingested:
+    """Take a file in and wait until all of it can be found."""
+    turns = source.read(path, layout, {"user_id": user} if user else None)
+    began = time.monotonic()
+    with bar("into the log", len(turns)) as progressed:
+        report = await Ingest(engine.nats, engine.settings.tenant, turns, progressed).run()
+    with output.errors.status("projections catch up"):
+        await engine.settled()
+    seconds = time.monotonic() - began
+    return Ingested(report.turns, report.recorded, report.already, report.set_aside, seconds)

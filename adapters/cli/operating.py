@@ -1,0 +1,132 @@
+"""Commands that run and look after an engine: up, demo, ingest, replay, doctor, config."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mnemolog.adapters.cli import demo as demo_story
+from mnemolog.adapters.cli import doctor as examination
+from mnemolog.adapters.cli import output, replaying
+from mnemolog.adapters.cli.ingesting import ingest_file
+from mnemolog.adapters.cli.options import Json
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.config import Settings
+from mnemolog.adapters.embedded.servers import without_secrets
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.http.server import serve
+from mnemolog.adapters.ingest.source import Format
+
+
+def register(app: typer.Typer) -> None:
+    for name, command in (
+        ("up", up),
+        ("demo", demo),
+        ("ingest", ingest),
+        ("replay", replay),
+        ("doctor", doctor),
+        ("config", config),
+    ):
+        app.command(name, rich_help_panel="Run")(command)
+
+
+def up(
+    context: typer.Context,
+    port: Annotated[int | None, typer.Option(help="The port of the HTTP API; 0 takes a free one.")] = None,
+    json: Json = False,
+) -> None:
+    """Run an engine with its servers and the HTTP API, until Ctrl-C or SIGTERM."""
+    settings = settings_of(context.obj, http_port=port)
+
+    async def run(engine: Engine) -> None:
+        async with serve(engine, settings.http_host, settings.http_port) as url:
+            _announce(engine, url, json=json)
+            await asyncio.Event().wait()
+
+    try:
+        with_engine(settings, run, attach=False)
+    except asyncio.CancelledError:
+        if not json:
+            output.done("stopped")
+
+
+def _announce(engine: Engine, url: str, *, json: bool) -> None:
+    if json:
+        output.as_json({"http_url": url, "pid": engine.endpoints.pid, "data_dir": str(engine.settings.directory)})
+        return
+    output.done(f"Mnemolog runs on [bold]{engine.settings.directory}[/]")
+    output.console.print(f"  HTTP     {url}  [dim](documentation: {url}/docs)[/]")
+    output.console.print("  NATS     subject mnemolog.turns.<tenant>  [dim](address and token: engine.json)[/]")
+    output.console.print("  [dim]Ctrl-C stops it[/]")
+
+
+def demo(json: Json = False) -> None:
+    """A story in under a minute, in a data directory of its own that is removed at the end."""
+    demo_story.tell(json=json)
+
+
+def ingest(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(help="JSON Lines of turns, or a LoCoMo file.")],
+    user: Annotated[str | None, typer.Option("--user", "-u", help="For lines that name no user_id.")] = None,
+    layout: Annotated[Format, typer.Option("--format", help="auto, jsonl or locomo.")] = "auto",
+    json: Json = False,
+) -> None:
+    """Take conversations in, through JetStream. May be interrupted and run again: nothing is taken in twice."""
+    report = with_engine(settings_of(context.obj), lambda engine: ingest_file(engine, path, layout, user))
+    if json:
+        output.as_json(report.as_dict())
+    else:
+        report.show()
+    if report.set_aside:
+        raise typer.Exit(1)
+
+
+def replay(
+    context: typer.Context,
+    projections: Annotated[
+        list[str] | None, typer.Argument(help="Such as memories or graph; all when left out.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Rebuild projections from the log beside the live ones, compare, and swap."""
+    rebuilt = with_engine(settings_of(context.obj), lambda engine: replaying.rebuild_all(engine, projections or []))
+    if json:
+        output.as_json([{"name": one.name, "events": one.events, "differences": one.differences} for one in rebuilt])
+    else:
+        replaying.show(rebuilt)
+
+
+def doctor(context: typer.Context, json: Json = False) -> None:
+    """Check every part, and say what to do."""
+    findings = examination.examine(settings_of(context.obj))
+    if json:
+        output.as_json([finding.as_dict() for finding in findings])
+    else:
+        examination.show(findings)
+    if not all(finding.good for finding in findings):
+        raise typer.Exit(1)
+
+
+def config(context: typer.Context, json: Json = False) -> None:
+    """The settings in force, and the variable that sets each."""
+    settings = settings_of(context.obj)
+    rows = [
+        (name, _shown(settings, name), f"MNEMOLOG_{name.upper()}", field.description or "")
+        for name, field in Settings.model_fields.items()
+    ]
+    if json:
+        output.as_json({name: value for name, value, _, _ in rows})
+    else:
+        output.settings(rows)
+
+
+def _shown(settings: Settings, name: str) -> object:
+    """A secret is shown as set or not; a URL without its password."""
+    value = settings.model_dump(mode="json")[name]
+    if value is None:
+        return None
+    if name == "master_key":
+        return "set"
+    return without_secrets(value) if name.endswith("_url") else value

@@ -1,0 +1,24 @@
+"""Progress bars, on standard error, so that --json stays clean."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from mnemolog.adapters.cli.output import errors
+
+
+@contextmanager
+def bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar with counts and the time left; call what it gives with the size of each step."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("[dim]left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=errors, transient=False) as progress:
+        task = progress.add_task(label, total=total)
+        yield lambda count: progress.advance(task, count)

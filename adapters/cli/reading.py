@@ -1,0 +1,232 @@
+"""Commands that read: query, list, changes, history, as-of, session, entities."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli.options import Agent, Json, MemoryId, Thread, User
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.reads import Moment
+from mnemolog.domain.identity import aware, identifier, parse_uuid
+from mnemolog.events.envelope import Position, StreamId
+from mnemolog.events.fields import validated
+from mnemolog.projections.query import Answer, Hit, MemoryQuery
+from mnemolog.projections.working.projector import Place
+
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="At most so many.")]
+After = Annotated[str | None, typer.Option(help="A receipt's token: wait until that write is seen.")]
+
+
+def register(app: typer.Typer) -> None:
+    for name, command in (
+        ("query", query),
+        ("list", list_memories),
+        ("changes", changes),
+        ("history", history),
+        ("as-of", as_of),
+        ("session", session),
+        ("entities", entities),
+    ):
+        app.command(name, rich_help_panel="Read")(command)
+
+
+def query(
+    context: typer.Context,
+    question: Annotated[str, typer.Argument(help="What to look for.")],
+    user: User,
+    top_k: Annotated[int, typer.Option("--top-k", "-k", help="At most so many memories.")] = 5,
+    category: Annotated[list[str] | None, typer.Option("--category", "-c", help="Only this; may be repeated.")] = None,
+    where: Annotated[
+        list[str] | None, typer.Option("--filter", "-f", help="Such as pinned=true or updated_after=2026-01-31.")
+    ] = None,
+    budget: Annotated[int | None, typer.Option(help="At most so many tokens.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Drop what is less similar (cosine).")] = None,
+    since: Annotated[int | None, typer.Option(help="Show what changed since this revision.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="With --json: whole memories, not bullets.")] = False,
+    after: After = None,
+    agent: Agent = "default",
+    thread: Thread = "main",
+    json: Json = False,
+) -> None:
+    """Ask the memory a question."""
+    fields: dict[str, Any] = {
+        "agent": agent,
+        "query": question,
+        "top_k": top_k,
+        "categories": tuple(category or ()),
+        "filters": {**_filters(where or []), "user_id": user},
+        "budget_tokens": budget,
+        "threshold": threshold,
+        "thread_id": thread,
+        "since_rev": since,
+        "return": "full" if full else "bullets",
+    }
+
+    async def ask(engine: Engine) -> Answer:
+        request = validated(MemoryQuery, {**fields, "tenant": engine.settings.tenant})
+        return await engine.reads.query(request, _after(after))
+
+    _show_answer(with_engine(settings_of(context.obj), ask), full=full, json=json, since=since)
+
+
+def list_memories(
+    context: typer.Context,
+    user: User,
+    limit: Limit = 20,
+    agent: Agent = "default",
+    json: Json = False,
+) -> None:
+    """The memories that changed last."""
+
+    async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
+        return await engine.reads.newest(_stream(engine, user), agent, limit)
+
+    rows = with_engine(settings_of(context.obj), read)
+    output.as_json(rows) if json else output.memories(rows)
+
+
+def changes(
+    context: typer.Context,
+    user: User,
+    since: Annotated[int, typer.Option(min=0, help="The revision that you know.")] = 0,
+    agent: Agent = "default",
+    thread: Thread = "main",
+    json: Json = False,
+) -> None:
+    """What changed in a thread: the delta header of an agent."""
+
+    async def read(engine: Engine) -> tuple[str, int, list[dict[str, Any]]]:
+        found = await engine.reads.changes(_stream(engine, user), agent, thread, since)
+        return found.header, found.rev, [asdict(entry) for entry in found.entries]
+
+    header, rev, entries = with_engine(settings_of(context.obj), read)
+    if json:
+        output.as_json({"header": header, "rev": rev, "changes": entries})
+        return
+    output.header(header)
+    output.console.print(f"[dim]revision {rev}[/]")
+
+
+def history(
+    context: typer.Context,
+    memory_id: MemoryId,
+    user: User,
+    limit: Limit = 100,
+    agent: Agent = "default",
+    json: Json = False,
+) -> None:
+    """Everything that happened to a memory."""
+    id_ = parse_uuid(memory_id, "memory_id")
+
+    async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
+        return await engine.reads.history(_stream(engine, user), agent, id_, limit)
+
+    rows = with_engine(settings_of(context.obj), read)
+    output.as_json(rows) if json else output.history(rows)
+
+
+def as_of(
+    context: typer.Context,
+    moment: Annotated[str, typer.Argument(help="A time such as 2026-01-03T01:02:10Z, or @17: after event 17.")],
+    user: User,
+    question: Annotated[
+        str | None, typer.Option("--query", "-q", help="Ask this, as it would have been answered.")
+    ] = None,
+    limit: Limit = 20,
+    agent: Agent = "default",
+    json: Json = False,
+) -> None:
+    """A user's memory as it was at an earlier moment, replayed from the log."""
+    at = Moment(as_of=_point(moment))
+
+    async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
+        if question is None:
+            return await engine.reads.newest(_stream(engine, user), agent, limit, at)
+        fields = {"agent": agent, "query": question, "top_k": limit, "filters": {"user_id": user}}
+        request = validated(MemoryQuery, {**fields, "tenant": engine.settings.tenant})
+        return [_whole(hit) for hit in (await engine.reads.query(request, at)).hits]
+
+    rows = with_engine(settings_of(context.obj), read)
+    output.as_json(rows) if json else output.memories(rows, title=f"as of {moment}")
+
+
+def session(
+    context: typer.Context, user: User, agent: Agent = "default", thread: Thread = "main", json: Json = False
+) -> None:
+    """The working memory of a conversation."""
+
+    async def read(engine: Engine) -> dict[str, Any]:
+        place = Place(engine.settings.tenant, identifier(user, "user_id"), agent, thread)
+        return (await engine.reads.session(place)).as_dict()
+
+    found = with_engine(settings_of(context.obj), read)
+    if json:
+        output.as_json(found)
+        return
+    output.console.print(f"[bold]{found['msg_count']}[/] messages, the last at {found['updated_at']}")
+    for turn in found["turns"]:
+        output.line(turn["role"], turn["text"])
+
+
+def entities(context: typer.Context, user: User, agent: Agent = "default", json: Json = False) -> None:
+    """Whom and what a user speaks of."""
+
+    async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
+        return await engine.reads.entities(_stream(engine, user), agent)
+
+    rows = with_engine(settings_of(context.obj), read)
+    if json:
+        output.as_json(rows)
+        return
+    for row in rows:
+        output.line(row["category"], f"{row['name']}, last seen {output.when(row['last_seen'])}")
+
+
+def _show_answer(answer: Answer, *, full: bool, json: bool, since: int | None) -> None:
+    if json and full:
+        rows = [_whole(hit) for hit in answer.hits]
+        output.as_json({"header": answer.header, "rev": answer.rev, "memories": rows})
+    elif json:
+        bullets = [{"id": str(hit.memory_id), "category": hit.category, "text": hit.bullet} for hit in answer.hits]
+        output.as_json({"header": answer.header, "rev": answer.rev, "bullets": bullets})
+    else:
+        if since is not None:
+            output.header(answer.header)
+        output.memories([_whole(hit) for hit in answer.hits])
+
+
+def _whole(hit: Hit) -> dict[str, Any]:
+    return {**hit.row, "score": hit.score, "similarity": hit.similarity, "text_rank": hit.text_rank}
+
+
+def _stream(engine: Engine, user: str) -> StreamId:
+    return StreamId.of_user(identifier(user, "user_id"), engine.settings.tenant)
+
+
+def _after(token: str | None) -> Moment:
+    return Moment(after=Position.of_token(token) if token else None)
+
+
+def _point(moment: str) -> datetime | int:
+    """`@17` and `17` are a seq of the stream; all else is a time with its offset."""
+    digits = moment.removeprefix("@")
+    return int(digits) if digits.isdecimal() else aware(moment, "moment")
+
+
+def _filters(pairs: Sequence[str]) -> dict[str, Any]:
+    """`name=value` as the filters of B §6: numbers and booleans are what they look like."""
+    return {name: _typed(value) for name, _, value in (pair.partition("=") for pair in pairs)}
+
+
+def _typed(value: str) -> Any:
+    if value in ("true", "false"):
+        return value == "true"
+    try:
+        return float(value)
+    except ValueError:
+        return value

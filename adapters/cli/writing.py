@@ -1,0 +1,207 @@
+"""Commands that change memories: add, create, update, merge, link, delete, restore, undo."""
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+import typer
+
+from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli.options import Agent, IdempotencyKey, Json, MemoryId, Thread, User
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.commands.memories import (
+    LinkMemories,
+    MemoryCommand,
+    MergeMemories,
+    RestoreMemory,
+    SoftDeleteMemory,
+    UpdateMemory,
+)
+from mnemolog.domain.identity import identifier, parse_uuid
+from mnemolog.events.envelope import Receipt, StreamId
+from mnemolog.events.fields import validated
+
+Text = Annotated[str, typer.Argument(help="What to remember.")]
+
+
+def register(app: typer.Typer) -> None:
+    for name, command in (
+        ("add", add),
+        ("create", create),
+        ("update", update),
+        ("merge", merge),
+        ("link", link),
+        ("delete", delete),
+        ("restore", restore),
+        ("undo", undo),
+    ):
+        app.command(name, rich_help_panel="Change")(command)
+
+
+def add(
+    context: typer.Context,
+    text: Text,
+    user: User,
+    speaker: Annotated[str, typer.Option(help="The name of who says it.")] = "",
+    role: Annotated[str, typer.Option(help="user, assistant, system or tool.")] = "user",
+    turn_id: Annotated[str | None, typer.Option(help="Your id of the turn: adding it again changes nothing.")] = None,
+    agent: Agent = "default",
+    thread: Thread = "main",
+    json: Json = False,
+) -> None:
+    """Record what was said, and remember it."""
+    fields = {"text": text, "speaker": speaker, "role": role, "actor": role}
+
+    async def record(engine: Engine) -> tuple[object, Receipt]:
+        named = {"turn_id": turn_id or engine.writes.new_turn_id()}
+        return await engine.writes.record_turn({**_who(engine, user, agent, thread), **fields, **named})
+
+    _written(context, record, "remembered", json)
+
+
+def create(
+    context: typer.Context,
+    text: Text,
+    user: User,
+    category: Annotated[str, typer.Option(help="Such as profile, preferences or tasks.")] = "note",
+    kind: Annotated[str, typer.Option(help="fact, episode, insight, procedure, scene or summary.")] = "fact",
+    importance: Annotated[float, typer.Option(help="0 to 1.")] = 0.5,
+    pinned: Annotated[bool, typer.Option("--pinned", help="Never let it fade.")] = False,
+    scope: Annotated[str, typer.Option(help="global, or agent: for this agent's eyes only.")] = "global",
+    agent: Agent = "default",
+    thread: Thread = "main",
+    key: IdempotencyKey = None,
+    json: Json = False,
+) -> None:
+    """Write one memory as it is."""
+    fields = {"text": text, "category": category, "kind": kind, "importance": importance, "pinned": pinned}
+
+    async def write(engine: Engine) -> tuple[object, Receipt]:
+        return await engine.writes.create({**_who(engine, user, agent, thread), **fields, "scope": scope}, key)
+
+    _written(context, write, "created", json)
+
+
+def update(
+    context: typer.Context,
+    memory_id: MemoryId,
+    user: User,
+    text: Annotated[str | None, typer.Option(help="Its new text.")] = None,
+    category: Annotated[str | None, typer.Option(help="Its new category.")] = None,
+    importance: Annotated[float | None, typer.Option(help="0 to 1.")] = None,
+    pinned: Annotated[bool | None, typer.Option("--pinned/--unpinned", help="Whether it may fade.")] = None,
+    agent: Agent = "default",
+    thread: Thread = "main",
+    json: Json = False,
+) -> None:
+    """Change a memory."""
+    fields = {"memory_id": memory_id, "text": text, "category": category, "importance": importance, "pinned": pinned}
+    _execute(context, UpdateMemory, fields, "updated", user, agent, thread, json)
+
+
+def merge(
+    context: typer.Context,
+    memory_id: MemoryId,
+    absorbed: Annotated[list[str], typer.Argument(help="The memories that it absorbs.")],
+    user: User,
+    text: Annotated[str | None, typer.Option(help="What it reads afterwards; without it, as before.")] = None,
+    agent: Agent = "default",
+    thread: Thread = "main",
+    json: Json = False,
+) -> None:
+    """Fold memories into one. `undo` brings them back."""
+    fields = {"memory_id": memory_id, "absorbed_ids": tuple(absorbed), "text": text}
+    _execute(context, MergeMemories, fields, f"merged {len(absorbed) + 1} memories", user, agent, thread, json)
+
+
+def link(
+    context: typer.Context,
+    memory_id: MemoryId,
+    to_id: Annotated[str, typer.Argument(help="The memory that it is linked to.")],
+    user: User,
+    strength: Annotated[float, typer.Option(help="0 to 1.")] = 1.0,
+    agent: Agent = "default",
+    thread: Thread = "main",
+    json: Json = False,
+) -> None:
+    """Link one memory to another."""
+    fields = {"memory_id": memory_id, "to_id": to_id, "strength": strength}
+    _execute(context, LinkMemories, fields, "linked", user, agent, thread, json)
+
+
+def delete(
+    context: typer.Context,
+    memory_id: MemoryId,
+    user: User,
+    reason: Annotated[str, typer.Option(help="Why; it stands in the history.")] = "",
+    agent: Agent = "default",
+    thread: Thread = "main",
+    json: Json = False,
+) -> None:
+    """Forget a memory softly: hidden now, purged in 30 days, restored until then."""
+    fields = {"memory_id": memory_id, "reason": reason}
+    _execute(context, SoftDeleteMemory, fields, "forgotten; `restore` brings it back", user, agent, thread, json)
+
+
+def restore(
+    context: typer.Context,
+    memory_id: MemoryId,
+    user: User,
+    agent: Agent = "default",
+    thread: Thread = "main",
+    json: Json = False,
+) -> None:
+    """Bring back a forgotten memory."""
+    _execute(context, RestoreMemory, {"memory_id": memory_id}, "restored", user, agent, thread, json)
+
+
+def undo(
+    context: typer.Context,
+    id_: Annotated[str, typer.Argument(metavar="ID", help="A memory, to undo its last change; or an event.")],
+    user: User,
+    event: Annotated[bool, typer.Option("--event", help="ID is an event's id, from `history`.")] = False,
+    agent: Agent = "default",
+    thread: Thread = "main",
+    json: Json = False,
+) -> None:
+    """Undo an update, a merge or a deletion."""
+    wanted = parse_uuid(id_, "event_id" if event else "memory_id")
+
+    async def revert(engine: Engine) -> tuple[object, Receipt]:
+        stream = StreamId.of_user(identifier(user, "user_id"), engine.settings.tenant)
+        act = engine.writes.undo_event if event else engine.writes.undo_last
+        return wanted, await act(stream, wanted, agent_id=agent, thread_id=thread)
+
+    _written(context, revert, "undone", json)
+
+
+def _who(engine: Engine, user: str, agent: str, thread: str) -> dict[str, str]:
+    return {"tenant": engine.settings.tenant, "user_id": user, "agent_id": agent, "thread_id": thread}
+
+
+def _execute(
+    context: typer.Context,
+    command: type[MemoryCommand],
+    fields: dict[str, Any],
+    sentence: str,
+    user: str,
+    agent: str,
+    thread: str,
+    json: bool,
+) -> None:
+    async def run(engine: Engine) -> tuple[object, Receipt]:
+        now = {"at": engine.writes.now()} if command is SoftDeleteMemory else {}
+        request = validated(command, {**_who(engine, user, agent, thread), **fields, **now})
+        return request.memory_id, await engine.writes.execute(request)
+
+    _written(context, run, sentence, json)
+
+
+def _written(
+    context: typer.Context, write: Callable[[Engine], Awaitable[tuple[object, Receipt]]], sentence: str, json: bool
+) -> None:
+    memory_id, receipt = with_engine(settings_of(context.obj), write)
+    if json:
+        output.as_json({"memory_id": str(memory_id), "receipt": receipt.as_dict()})
+    else:
+        output.receipt(f"{sentence}: [cyan]{memory_id}[/]", receipt)
