@@ -19,6 +19,7 @@ from mnemolog.projections.memories.filters import Filters, active, visible_to
 from mnemolog.projections.memories.tables import memories as table
 from mnemolog.projections.vectors.embedder import Embedder
 
+HEADER_CHANGES = 20  # Enough for three bullets after changes of one memory are told as one.
 CANDIDATES = 50  # D: the top 50 by cosine, and as many by full text.
 
 
@@ -84,7 +85,9 @@ async def answer(
 async def _header(connection: AsyncConnection, request: MemoryQuery, rev: int) -> str:
     if request.since_rev is None or request.since_rev >= rev:
         return ""
-    entries = await changes.since(connection, request.stream, request.thread_id, request.agent, request.since_rev)
+    entries = await changes.since(
+        connection, request.stream, request.thread_id, request.agent, request.since_rev, HEADER_CHANGES
+    )
     return delta.header(request.since_rev, entries)
 
 
@@ -98,7 +101,7 @@ async def _search(
         *request.filters.conditions(),
     ]
     [vector] = await asyncio.to_thread(embedder.embed, [request.query])
-    near = await memories.by_vector(connection, conditions, embedder.model, vector, CANDIDATES)
+    near = await memories.by_vector(connection, request.stream, conditions, embedder.model, vector, CANDIDATES)
     worded = await memories.by_text(connection, conditions, request.query, CANDIDATES)
     if request.threshold is not None:
         near = {id_: score for id_, score in near.items() if score >= request.threshold}

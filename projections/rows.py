@@ -23,7 +23,8 @@ async def load(connection: AsyncConnection, table: Table, keys: Collection[Key])
     if not keys:
         return {}
     columns = list(table.primary_key.columns)
-    rows = await connection.execute(select(table).where(tuple_(*columns).in_(sorted(keys))))
+    stored = [column for column in table.columns if column.computed is None]
+    rows = await connection.execute(select(*stored).where(tuple_(*columns).in_(sorted(keys))))
     return {tuple(row[column.name] for column in columns): dict(row) for row in rows.mappings()}
 
 

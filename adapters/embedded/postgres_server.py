@@ -22,6 +22,8 @@ SETTINGS = {
     "max_connections": "100",
     "shared_buffers": "256MB",
     "synchronous_commit": "on",
+    # New tables are read at once: a plan made without statistics can be quadratic.
+    "autovacuum_naptime": "10s",
     "min_wal_size": "64MB",
     "max_wal_size": "512MB",
     # Containers give /dev/shm 64 MB, too little for a parallel index build; and systemd-logind empties it at logout.

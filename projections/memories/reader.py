@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, any_, func, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.errors import NotFound
@@ -18,40 +18,64 @@ from mnemolog.projections.vectors.tables import vectors
 Row = dict[str, Any]
 Conditions = Sequence[ColumnElement[bool]]
 
+K1, B = 1.5, 0.75
+
 _SHOWN = [column for column in memories.c if column.name not in ("search", "document", "tenant")]
 
 
 async def by_vector(
-    connection: AsyncConnection, conditions: Conditions, model: str, vector: Vectors, limit: int
+    connection: AsyncConnection, stream: StreamId, conditions: Conditions, model: str, vector: Vectors, limit: int
 ) -> dict[UUID, float]:
-    """Cosine similarity in [-1, 1] of the nearest memories. Exact: the conditions come first, then the distance."""
+    """Cosine similarity in [-1, 1] of the nearest memories. Exact: the conditions come first, then the distance.
+
+    The ids go to the vectors as an array: a join of the two tables turns quadratic while neither has statistics.
+    """
     distance = vectors.c.embedding.cosine_distance(vector)
-    joined = (
-        (vectors.c.tenant == memories.c.tenant)
-        & (vectors.c.user_id == memories.c.user_id)
-        & (vectors.c.memory_id == memories.c.memory_id)
-    )
+    wanted = func.array(select(memories.c.memory_id).where(*conditions).scalar_subquery())
     statement = (
-        select(memories.c.memory_id, (1 - distance).label("score"))
-        .join(vectors, joined)
-        .where(vectors.c.model == model, *conditions)
-        .order_by(distance, memories.c.memory_id)
+        select(vectors.c.memory_id, (1 - distance).label("score"))
+        .where(vectors.c.tenant == stream.tenant, vectors.c.user_id == stream.owner, vectors.c.model == model)
+        .where(vectors.c.memory_id == any_(wanted))
+        .order_by(distance, vectors.c.memory_id)
         .limit(limit)
     )
     return {row[0]: float(row[1]) for row in await connection.execute(statement)}
 
 
 async def by_text(connection: AsyncConnection, conditions: Conditions, query: str, limit: int) -> dict[UUID, float]:
-    """Full-text rank of the memories that hold any word of the query."""
+    """BM25 of the memories that hold any word of the query, over the memories that the conditions leave.
+
+    Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with the idf that is never negative.
+    """
     terms = search_terms(query)
     if not terms:
         return {}
     wanted = func.to_tsquery("english", " | ".join(terms))
-    rank = func.ts_rank_cd(memories.c.search, wanted, 1)
+    lexemes = func.tsvector_to_array(func.to_tsvector("english", " ".join(terms)))
+    among = select(func.count().label("n"), func.avg(func.length(memories.c.search)).label("length")).where(*conditions)
+    collection = among.subquery()
+    word = func.unnest(memories.c.search).table_valued("lexeme", "positions", "weights").render_derived()
+    matches = (
+        select(
+            memories.c.memory_id,
+            func.cardinality(word.c.positions).label("tf"),
+            (func.length(memories.c.search) / collection.c.length).label("length"),
+            func.count().over(partition_by=word.c.lexeme).label("df"),
+            collection.c.n,
+        )
+        .select_from(memories)
+        .join(word, true())
+        .join(collection, true())
+        .where(memories.c.search.op("@@")(wanted), word.c.lexeme == any_(lexemes), *conditions)
+        .subquery()
+    )
+    idf = func.ln(1 + (matches.c.n - matches.c.df + 0.5) / (matches.c.df + 0.5))
+    frequency = matches.c.tf * (K1 + 1) / (matches.c.tf + K1 * (1 - B + B * matches.c.length))
+    score = func.sum(idf * frequency)
     statement = (
-        select(memories.c.memory_id, rank.label("score"))
-        .where(memories.c.search.op("@@")(wanted), *conditions)
-        .order_by(rank.desc(), memories.c.memory_id)
+        select(matches.c.memory_id, score)
+        .group_by(matches.c.memory_id)
+        .order_by(score.desc(), matches.c.memory_id)
         .limit(limit)
     )
     return {row[0]: float(row[1]) for row in await connection.execute(statement)}

@@ -7,7 +7,7 @@ from datetime import datetime
 from mnemolog.domain import session
 from mnemolog.domain.session import Session
 from mnemolog.events.conversation import TurnRecorded
-from mnemolog.events.envelope import Recorded
+from mnemolog.events.envelope import Recorded, StreamId
 
 NAME = "working"
 
@@ -24,6 +24,10 @@ class Place:
     @property
     def key(self) -> str:
         return session.key("sess", self.tenant, self.user_id, self.agent_id, self.chat_id)
+
+    @property
+    def stream(self) -> StreamId:
+        return StreamId.of_user(self.user_id, self.tenant)
 
 
 def place_of(event: Recorded) -> Place | None:

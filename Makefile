@@ -1,0 +1,59 @@
+# Everything a developer runs. `make demo` and `make test` need python3 >= 3.11 and nothing else.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+ARGS   ?=
+
+.PHONY: demo test up lint types contract bench coverage-map docs lock clean
+.DEFAULT_GOAL := demo
+
+demo: $(VENV)/.runtime            ## Tell the story: turns in, question, merge, undo, as-of, rebuild.
+	@$(BIN)/mnemolog demo
+
+up: $(VENV)/.runtime              ## Run an engine with the HTTP API until Ctrl-C.
+	@$(BIN)/mnemolog up $(ARGS)
+
+test: $(VENV)/.dev                ## Run the tests on real servers, started on free ports.
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/.dev                ## Check style and formatting.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev               ## Check types, strictly.
+	$(BIN)/mypy
+
+contract: $(VENV)/.dev            ## Check that imports point one way.
+	PYTHONPATH=infra/typing $(BIN)/lint-imports
+
+bench: $(VENV)/.dev               ## Run a benchmark: make bench NAME=ingest ARGS="--data FILE".
+	$(BIN)/python -m tests.bench.$(or $(NAME),ingest) $(ARGS)
+
+coverage-map: $(VENV)/.dev        ## Show which requirements have tests.
+	@$(BIN)/python -m tests.coverage_map
+
+docs: $(VENV)/.dev                ## Run every code block of the documentation.
+	$(BIN)/python -m pytest tests/docs $(ARGS)
+
+lock: $(VENV)/.dev                ## Pin every dependency again, with hashes.
+	$(BIN)/python -m pip install --quiet uv
+	infra/lock $(BIN)/uv
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Mnemolog needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+		{ rm -rf $(VENV); echo "python3 lacks its venv module; on Debian: apt-get install python3-venv"; exit 1; }
+
+$(VENV)/.runtime: $(VENV)/bin/python infra/requirements.txt infra/requirements-redis.txt pyproject.toml
+	@echo "Installing Mnemolog into $(VENV) (once, about a minute)"
+	@infra/install $(BIN)/python infra/requirements.txt
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime infra/requirements-dev.txt
+	@infra/install $(BIN)/python infra/requirements-dev.txt
+	@touch $@

@@ -1,0 +1,1 @@
+"""Faults: what is killed, lost or doubled, and what must hold afterwards."""
