@@ -37,7 +37,7 @@ docs: $(VENV)/.dev                ## Run every code block of the documentation.
 	$(BIN)/python -m pytest tests/docs $(ARGS)
 
 lock: $(VENV)/.dev                ## Pin every dependency again, with hashes.
-	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/python -m pip install -qq uv
 	infra/lock $(BIN)/uv
 
 clean:

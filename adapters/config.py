@@ -9,7 +9,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from mnemolog.domain.category import DEFAULT_ALLOWLISTS, SYSTEM_CATEGORIES, CategoryPolicy
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.events.fields import invalid_input
+from mnemolog.events.fields import Tenant, invalid_input
 
 CONFIG_FILE = "MNEMOLOG_CONFIG"
 
@@ -27,7 +27,7 @@ class Settings(BaseSettings):
     redis_url: Annotated[str | None, Field(description="Your Redis 6.2 or newer, not the embedded one.")] = None
     http_host: Annotated[str, Field(description="Where the HTTP API listens.")] = "127.0.0.1"
     http_port: Annotated[int, Field(ge=0, le=65535, description="0 takes a free port.")] = 8765
-    tenant: Annotated[str, Field(description="Whose memory the CLI and the Python face work on.")] = "default"
+    tenant: Annotated[Tenant, Field(description="Whose memory the CLI and the Python face work on.")] = "default"
     embedder: Annotated[
         Literal["minilm", "lexical"], Field(description="minilm finds by meaning; lexical by words, for tests.")
     ] = "minilm"

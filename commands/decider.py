@@ -32,8 +32,8 @@ class Command(BaseModel):
         return Meta(actor=self.actor, agent_id=self.agent_id, thread_id=self.thread_id)
 
     def fingerprint(self) -> bytes:
-        """The same bytes for the same request."""
-        return self.model_dump_json(exclude=set(self.drawn)).encode()
+        """The same bytes for the same request. Two kinds of command may have the same fields, so the kind counts."""
+        return f"{type(self).__name__} {self.model_dump_json(exclude=set(self.drawn))}".encode()
 
 
 C = TypeVar("C", bound=Command)

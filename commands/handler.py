@@ -8,6 +8,7 @@ from uuid import UUID
 
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.domain.errors import ConcurrencyConflict, MnemologError
+from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import NewEvent, Receipt, Recorded, StreamId
 from mnemolog.events.event import Event
 from mnemolog.events.log import Append, EventLog, Guard, Outcome
@@ -34,7 +35,8 @@ class Handler:
     ) -> Receipt:
         """One command, or its error. The same idempotency key again gives the first receipt."""
         stream = command.stream()
-        if idempotency_key:
+        if idempotency_key is not None:
+            identifier(idempotency_key, "idempotency_key")
             earlier = await self._log.receipt(stream, idempotency_key, command.fingerprint())
             if earlier:
                 return earlier
@@ -55,10 +57,11 @@ class Handler:
     ) -> Sequence[Outcome]:
         for attempt in range(1, ATTEMPTS + 1):
             plan = await self._plan(decider, stream, orders)
-            if not plan.events:
+            standing = plan.standing() if idempotency_key else None
+            if not plan.events and not standing:
                 return plan.outcomes(first_seq=0)
             fingerprint = orders[0].command.fingerprint() if idempotency_key else b""
-            append = Append(stream, tuple(plan.events), plan.guard, idempotency_key, fingerprint)
+            append = Append(stream, tuple(plan.events), plan.guard, idempotency_key, fingerprint, standing)
             [outcome] = await self._log.append([append])
             if isinstance(outcome, Receipt):
                 return [outcome] if outcome.already else plan.outcomes(outcome.first_seq)
@@ -83,6 +86,17 @@ class Order(Generic[C]):
     occurred_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What a command asks for is what an earlier one of its group leaves, with the event at `index`."""
+
+    index: int
+
+
+# What became of a command: its events, an earlier one's, a refusal, or what the log held already.
+Part = slice | Again | MnemologError | Receipt
+
+
 class Plan(Generic[C, S]):
     """What a group of commands decides on one reading of the stream."""
 
@@ -95,7 +109,7 @@ class Plan(Generic[C, S]):
         new_id: Callable[[], UUID],
     ) -> None:
         self._decider, self._stream, self._history, self._new_id = decider, stream, history, new_id
-        self._slices: list[slice | MnemologError | Receipt] = []
+        self._parts: list[Part] = []
         self._state = decider.initial
         self.guard = guard
         self.events: list[NewEvent] = []
@@ -106,9 +120,9 @@ class Plan(Generic[C, S]):
         try:
             payloads = self._decider.decide(self._state, order.command)
         except MnemologError as error:
-            self._slices.append(error)
+            self._parts.append(error)
             return
-        self._slices.append(self._taken(payloads, order) if payloads else self._standing(order.command))
+        self._parts.append(self._taken(payloads, order) if payloads else self._standing(order.command))
 
     def _taken(self, payloads: Sequence[Event], order: Order[C]) -> slice:
         first = len(self.events)
@@ -119,20 +133,29 @@ class Plan(Generic[C, S]):
             self.events.append(event)
         return slice(first, len(self.events))
 
-    def _standing(self, command: C) -> Receipt | slice:
+    def _standing(self, command: C) -> "Receipt | Again":
         """Where what a command asks for was written before: in the log, or earlier in this very group."""
         tag = self._decider.subject(command)
         earlier = [event for event in self._history if tag in event.header.tags]
         if earlier:
             return Receipt(self._stream, (earlier[-1].event_id,), earlier[-1].seq, earlier[-1].seq, already=True)
-        index = next(index for index, event in enumerate(self.events) if tag in event.tags)
-        return slice(index, index + 1)
+        return Again(max(index for index, event in enumerate(self.events) if tag in event.tags))
+
+    def standing(self) -> Receipt | None:
+        """The receipt of a lone command that changes nothing, to be kept under its idempotency key."""
+        [part] = self._parts
+        return part if isinstance(part, Receipt) else None
 
     def outcomes(self, first_seq: int) -> Sequence[Outcome]:
-        return [self._outcome(part, first_seq) for part in self._slices]
+        return [self._outcome(part, first_seq) for part in self._parts]
 
-    def _outcome(self, part: "slice | MnemologError | Receipt", first_seq: int) -> Outcome:
-        if not isinstance(part, slice):
-            return part
-        ids = tuple(event.event_id for event in self.events[part])
-        return Receipt(self._stream, ids, first_seq + part.start, first_seq + part.stop - 1)
+    def _outcome(self, part: "Part", first_seq: int) -> Outcome:
+        match part:
+            case slice():
+                ids = tuple(event.event_id for event in self.events[part])
+                return Receipt(self._stream, ids, first_seq + part.start, first_seq + part.stop - 1)
+            case Again(index):
+                seq = first_seq + index
+                return Receipt(self._stream, (self.events[index].event_id,), seq, seq, already=True)
+            case _:
+                return part

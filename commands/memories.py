@@ -8,7 +8,7 @@ from uuid import UUID
 
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.domain import importance, memory
-from mnemolog.domain.errors import InvalidInput, NotFound, TransitionRefused, UndoConflict
+from mnemolog.domain.errors import IdempotencyConflict, InvalidInput, NotFound, TransitionRefused, UndoConflict
 from mnemolog.domain.memory import Content, Kind, Memory, Status
 from mnemolog.domain.scope import Scope, readable, require_owner
 from mnemolog.domain.turn import Role
@@ -17,7 +17,7 @@ from mnemolog.events.envelope import Happened
 from mnemolog.events.event import Event, memory_tag
 from mnemolog.events.fields import Flag, Id, Instant, Label, Text, Unit, Uuid
 
-UNDOABLE = (events.MemoryUpdated, events.MemoriesMerged, events.MemorySoftDeleted)
+UNDOABLE = (events.MemoryUpdated, events.MemoriesMerged, events.MemorySoftDeleted, events.MemoryRestored)
 
 
 class MemoryCommand(Command):
@@ -94,6 +94,12 @@ class UndoChange(MemoryCommand):
         return (self.memory_id, *self.touched)
 
 
+class UndoLastChange(UndoChange):
+    """Undo whatever changed `memory_id` last: a retry may find another change and is still the same request."""
+
+    drawn: ClassVar[frozenset[str]] = frozenset({"event_id", "touched"})
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One change in force: its event, and the memory before it (None when it was created then)."""
@@ -104,21 +110,23 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Memories:
-    """The memories of a decision, the changes in force on each (oldest first), and the links between them."""
+    """The memories of a decision, the changes in force on each (oldest first), those undone, and the links between."""
 
     known: Mapping[UUID, Memory] = field(default_factory=dict)
     steps: Mapping[UUID, tuple[Step, ...]] = field(default_factory=dict)
-    links: Mapping[tuple[UUID, UUID, str], float] = field(default_factory=dict)
+    undone: frozenset[UUID] = frozenset()
+    links: Mapping[tuple[UUID, UUID], tuple[str, float]] = field(default_factory=dict)
 
 
 def evolve(state: Memories, event: Happened) -> Memories:
     payload = event.payload
     if isinstance(payload, events.MemoriesLinked):
-        link = {(payload.memory_id, payload.to_id, payload.relation_type): payload.strength}
+        link = {(payload.memory_id, payload.to_id): (payload.relation_type, payload.strength)}
         return replace(state, links={**state.links, **link})
     changed = events.evolve(state.known, payload)
     steps = {id_: _steps(state, id_, event) for id_ in changed}
-    return replace(state, known={**state.known, **changed}, steps={**state.steps, **steps})
+    undone = {payload.undoes} if isinstance(payload, events.MemoryReverted) else set()
+    return Memories({**state.known, **changed}, {**state.steps, **steps}, state.undone | undone, state.links)
 
 
 def _steps(state: Memories, memory_id: UUID, event: Happened) -> tuple[Step, ...]:
@@ -150,22 +158,27 @@ def _get(state: Memories, memory_id: UUID, command: MemoryCommand, path: str = "
 
 @_decide.register
 def _create(command: CreateMemory, state: Memories) -> Sequence[Event]:
-    if command.memory_id in state.known:
-        return []
     agent_id = command.agent_id if command.scope is Scope.AGENT else None
     require_owner(command.scope, agent_id)
     content = Content(command.text, command.category, command.importance, command.confidence, command.pinned)
-    return [
-        events.MemoryCreated.of(
-            command.memory_id,
-            content,
-            kind=command.kind,
-            scope=command.scope,
-            agent_id=agent_id,
-            role=command.role,
-            run_id=command.run_id,
+    created = events.MemoryCreated.of(
+        command.memory_id,
+        content,
+        kind=command.kind,
+        scope=command.scope,
+        agent_id=agent_id,
+        role=command.role,
+        run_id=command.run_id,
+    )
+    if command.memory_id not in state.known:
+        return [created]
+    if state.steps[command.memory_id][0].event.payload != created:
+        raise IdempotencyConflict(
+            f"memory {command.memory_id} was created before with other content",
+            field="memory_id",
+            fix="draw a new id, or update the memory",
         )
-    ]
+    return []
 
 
 @_decide.register
@@ -187,7 +200,8 @@ def _update(command: UpdateMemory, state: Memories) -> Sequence[Event]:
 def _merge(command: MergeMemories, state: Memories) -> Sequence[Event]:
     survivor = _get(state, command.memory_id, command)
     absorbed = tuple(_get(state, id_, command, f"absorbed_ids[{i}]") for i, id_ in enumerate(command.absorbed_ids))
-    if absorbed and all(one.merged_into == survivor.memory_id for one in absorbed):
+    reads_so = command.text in (None, survivor.content.text)
+    if absorbed and reads_so and all(one.merged_into == survivor.memory_id for one in absorbed):
         return []
     memory.require_visible(survivor, "merged")
     memory.require_mergeable(survivor, absorbed)
@@ -228,7 +242,7 @@ def _link(command: LinkMemories, state: Memories) -> Sequence[Event]:
         raise InvalidInput("a memory cannot be linked to itself", field="to_id", fix="name another memory")
     for id_, path in ((command.memory_id, "memory_id"), (command.to_id, "to_id")):
         memory.require_visible(_get(state, id_, command, path), "linked")
-    if state.links.get((command.memory_id, command.to_id, command.relation_type)) == command.strength:
+    if state.links.get((command.memory_id, command.to_id)) == (command.relation_type, command.strength):
         return []
     return [
         events.MemoriesLinked(
@@ -243,18 +257,28 @@ def _link(command: LinkMemories, state: Memories) -> Sequence[Event]:
 @_decide.register
 def _undo(command: UndoChange, state: Memories) -> Sequence[Event]:
     """Compensate, so that every memory of the change is as it was before it (X03). Undone already: nothing."""
-    for memory_id in command.touched:
-        _get(state, memory_id, command)
-    in_force = [id_ for id_ in command.touched if _step(state, id_, command.event_id)]
-    if not in_force:
+    for index, memory_id in enumerate(command.touched):
+        _get(state, memory_id, command, f"touched[{index}]")
+    if command.event_id in state.undone:
         return []
-    for memory_id in in_force:
+    changed = events.touched(_in_force(state, command).event.payload)
+    if set(changed) != set(command.touched):
+        raise InvalidInput("are not the memories that the event changed", field="touched", fix="name them all")
+    for memory_id in changed:
         _require_last(state, memory_id, command.event_id)
-    return [_reverted(state, memory_id, command.event_id) for memory_id in in_force]
+    return [_reverted(state, memory_id, command.event_id) for memory_id in changed]
 
 
-def _step(state: Memories, memory_id: UUID, event_id: UUID) -> Step | None:
-    return next((step for step in state.steps.get(memory_id, ()) if step.event.event_id == event_id), None)
+def _in_force(state: Memories, command: UndoChange) -> Step:
+    for memory_id in command.touched:
+        for step in state.steps[memory_id]:
+            if step.event.event_id == command.event_id:
+                return step
+    raise NotFound(
+        f"{command.event_id} is no change of these memories that could be undone",
+        field="event_id",
+        fix="take the event_id from `mnemolog history`; an undo cannot be undone",
+    )
 
 
 def _require_last(state: Memories, memory_id: UUID, event_id: UUID) -> None:
@@ -273,7 +297,7 @@ def _reverted(state: Memories, memory_id: UUID, event_id: UUID) -> Event:
         raise TransitionRefused(
             f"{step.event.payload.type_name()} {event_id} cannot be undone",
             field="event_id",
-            fix="updates, merges and deletions can be undone; delete a memory that should not have been created",
+            fix="updates, merges, deletions and restorations can be undone; delete what should not have been created",
         )
     before = step.before
     return events.MemoryReverted.of(

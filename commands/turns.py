@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 from uuid import UUID
+
+from pydantic import Field
 
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.domain import importance
@@ -14,10 +16,19 @@ from mnemolog.domain.turn import CATEGORY, Role, Shown, as_memory
 from mnemolog.events.conversation import ENTITIES, Attachment, EntityObserved, TurnRecorded, turn_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.event import Event
-from mnemolog.events.fields import Id, Instant, Label, Text, Uuid
+from mnemolog.events.fields import Detail, Id, Instant, Label, Text, Uuid
 from mnemolog.events.memory import MemoryCreated
 
 PERSON = "Person"
+MAX_ATTACHMENTS = 50
+
+
+class ShownAttachment(Attachment):
+    """An attachment as a producer sends it. Its caption becomes part of a memory, so it obeys the rules of text."""
+
+    type: Id
+    url: Detail = ""
+    caption: Detail = ""
 
 
 class RecordTurn(Command):
@@ -29,7 +40,7 @@ class RecordTurn(Command):
     role: Role = Role.USER
     speaker: Label = ""
     text: Text
-    attachments: tuple[Attachment, ...] = ()
+    attachments: Annotated[tuple[ShownAttachment, ...], Field(max_length=MAX_ATTACHMENTS)] = ()
     occurred_at: Instant
     run_id: Id | None = None
     memory_id: Uuid
@@ -77,7 +88,7 @@ def _recorded(turn: RecordTurn, entity_id: UUID | None) -> TurnRecorded:
         speaker_entity_id=entity_id,
         speaker=turn.speaker,
         text=turn.text,
-        attachments=turn.attachments,
+        attachments=tuple(Attachment(**shown.model_dump()) for shown in turn.attachments),
     )
 
 

@@ -30,13 +30,13 @@ SYSTEM_CATEGORIES = frozenset(
         "procedural",
     ]
 )
-# The example of B §5, which says what each kind of agent needs.
+# The example of B §5, which says what each kind of agent needs; and procedures, which B §12 gives to two of them.
 DEFAULT_ALLOWLISTS: Mapping[str, frozenset[str]] = {
     "supervisor": frozenset({"profile", "goals", "preferences", "event", "activity", "relationships", "tasks"}),
-    "planner": frozenset({"goals", "tasks", "projects"}),
+    "planner": frozenset({"goals", "tasks", "projects", PROCEDURAL}),
     "stylist": frozenset({"preferences", "tone", "style"}),
     "researcher": frozenset({"knowledge", "interests", "history"}),
-    "executor": frozenset({"tasks", "recent_activity", "constraints"}),
+    "executor": frozenset({"tasks", "recent_activity", "constraints", PROCEDURAL}),
 }
 
 
@@ -56,18 +56,19 @@ class CategoryPolicy:
             )
         return category
 
-    def allowed(self, agent_id: str, requested: Sequence[str]) -> frozenset[str]:
+    def allowed(self, agent_id: str, requested: Sequence[str], path: str = "categories") -> frozenset[str]:
         """The categories that a read by this agent covers; CategoryNotAllowed when it asks for more.
 
         Without a request it is the agent's whole allowlist, but procedures, which are asked for by name only (B §12).
         """
         allowlist = self.allowlists.get(agent_id, self.categories)
         for index, category in enumerate(requested):
-            self.known(category, f"categories[{index}]")
+            field = path if path != "categories" else f"categories[{index}]"
+            self.known(category, field)
             if category not in allowlist:
                 raise CategoryNotAllowed(
                     f"agent {agent_id!r} may not read category {category!r}",
-                    field=f"categories[{index}]",
+                    field=field,
                     fix=f"ask for some of {', '.join(sorted(allowlist))}, or extend its allowlist in the settings",
                 )
         return frozenset(requested) or allowlist - {PROCEDURAL}

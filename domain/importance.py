@@ -8,7 +8,7 @@ DEFAULT = 0.5
 def checked(value: float, field: str = "importance") -> float:
     """The value itself when it lies in [0, 1]; InvalidInput otherwise."""
     if not 0.0 <= value <= 1.0:
-        raise InvalidInput(f"{value} is outside 0 to 1", field=field, fix="give a number from 0 to 1")
+        raise InvalidInput(f"{value!r:.60} is outside 0 to 1", field=field, fix="give a number from 0 to 1")
     return float(value)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 SLOT_CONTRACT_VERSION = "1.0"
@@ -34,7 +34,7 @@ class Session:
             msg_count=self.msg_count + 1,
             turns=[*self.turns, {"role": role, "text": text}][-KEPT_TURNS:],
             active_entity_ids=entities,
-            updated_at=at.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            updated_at=at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         )
 
     def expired(self, now: datetime) -> bool:

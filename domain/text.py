@@ -25,8 +25,9 @@ def clean(text: object, field: str, *, max_bytes: int = MAX_TEXT_BYTES) -> str:
     text = text.strip()
     if not text:
         raise InvalidInput("is empty", field=field, fix="send at least one visible character")
-    if "\0" in text:
-        raise InvalidInput("contains a NUL character", field=field, fix="remove U+0000, which no store keeps")
+    if control := _CONTROL.search(text):
+        found = "a NUL character" if control[0] == "\0" else f"the control character U+{ord(control[0]):04X}"
+        raise InvalidInput(f"contains {found}", field=field, fix="remove it; tabs and line breaks may stay")
     size = _utf8_size(text, field)
     if size > max_bytes:
         message = f"has {size:,} bytes of UTF-8, at most {max_bytes:,} are accepted"
@@ -61,6 +62,8 @@ def count_tokens(text: str) -> int:
     return sum(-(-len(run) * tokens // per) for runs, tokens, per in _TOKENS for run in runs.findall(text))
 
 
+# Postgres keeps no NUL; the others are six bytes each in JSON, which would take a text beyond what NATS carries.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 # Marks that writers leave out or put in at will, and characters without a shape: format and variation selectors,
 # Hebrew points, Arabic vowels and the stretching tatweel. The marks of other scripts (Devanagari vowel signs, Thai
 # tones, kana voicing, Thaana) are letters of the word and stay.

@@ -68,9 +68,11 @@ class Codec:
             personal = self._personal(header.stream, body)
             fields = self._registry.upcast(header.type, header.version, {**body["open"], **(personal or {})})
             payload = event_type.model_validate(fields)
-        except (ValueError, KeyError, TypeError) as error:
-            raise _malformed(header, error) from error
-        return Recorded(header, payload, Meta.from_dict(header.meta), erased=personal is None)
+        except ValidationError as error:
+            raise _misfit(header, error) from error
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise _malformed(header, "data", repr(error)) from error
+        return Recorded(header, payload, _meta(header), erased=personal is None)
 
     def _personal(self, stream: StreamId, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
         if "sealed" not in body:
@@ -86,12 +88,22 @@ def schema(event_type: type[Event]) -> dict[str, Any]:
     return document
 
 
-def _malformed(header: Header, error: Exception) -> MalformedEvent:
-    where = "data"
-    if isinstance(error, ValidationError):
-        where = ".".join(["data", *(str(part) for part in error.errors()[0]["loc"])])
+def _meta(header: Header) -> Meta:
+    try:
+        return Meta.from_dict(header.meta)
+    except (ValueError, TypeError) as error:
+        raise _malformed(header, "meta", str(error)) from error
+
+
+def _misfit(header: Header, error: ValidationError) -> MalformedEvent:
+    """Names the field and never its value, which may be personal: errors end in logs and tables that no key shreds."""
+    first = error.errors()[0]
+    return _malformed(header, ".".join(["data", *map(str, first["loc"])]), first["msg"].lower())
+
+
+def _malformed(header: Header, field: str, what: str) -> MalformedEvent:
     return MalformedEvent(
-        f"{header.type} {header.event_id} (seq {header.seq} of {header.stream}) does not fit its type: {error}",
-        field=where,
+        f"{header.type} {header.event_id} (seq {header.seq} of {header.stream}) does not fit its type: {what}",
+        field=field,
         fix="run `mnemolog doctor`; the stored bytes were changed or come from another program",
     )

@@ -50,7 +50,7 @@ class Meta:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, str]) -> Self:
-        ids = {name: UUID(fields[name]) for name in ("causation_id", "correlation_id") if name in fields}
+        ids = {name: UUID(str(fields[name])) for name in ("causation_id", "correlation_id") if name in fields}
         return cls(**{**fields, **ids})  # type: ignore[arg-type]
 
 

@@ -16,7 +16,7 @@ PersonalText = Annotated[str, Personal()]
 class Event(BaseModel):
     """The base of all payloads. A subclass is one type at its current version; old versions live in upcasters."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     version: ClassVar[int] = 1
 

@@ -7,22 +7,30 @@ from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
 from pydantic import BaseModel, BeforeValidator, Strict, ValidationError, ValidationInfo
+from pydantic_core import PydanticCustomError
 
 from mnemolog.domain import identity, importance, text
 from mnemolog.domain.errors import InvalidInput
 
+REFUSED = "refused"
+
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def _by(rule: Callable[[Any, str], object]) -> BeforeValidator:
+def checked_by(rule: Callable[[Any, str], object]) -> BeforeValidator:
+    """A field that a rule of the domain checks: `rule(value, name)` gives the value or raises InvalidInput."""
+
     def check(value: object, info: ValidationInfo) -> object:
-        return rule(value, info.field_name or "value")
+        try:
+            return rule(value, info.field_name or "value")
+        except InvalidInput as error:  # Pydantic knows the whole path to the field; `invalid_input` puts both together.
+            raise PydanticCustomError(REFUSED, "{message}", {"message": error.message, "fix": error.fix}) from error
 
     return BeforeValidator(check)
 
 
-def _optional_text(value: object, field: str) -> object:
-    return "" if value in (None, "") else text.clean(value, field, max_bytes=2000)
+def _optional_text(max_bytes: int) -> BeforeValidator:
+    return checked_by(lambda value, field: "" if value in (None, "") else text.clean(value, field, max_bytes=max_bytes))
 
 
 def _tenant(value: object, field: str) -> object:
@@ -35,14 +43,15 @@ def _tenant(value: object, field: str) -> object:
 
 # Short and plain, so that a tenant is one token of a subject and one part of a stream's name, and can be read back.
 _TENANT = re.compile(r"[A-Za-z0-9._-]{1,40}")
-Id = Annotated[str, _by(identity.identifier)]
-Tenant = Annotated[str, _by(_tenant)]
-Text = Annotated[str, _by(text.clean)]
-Label = Annotated[str, _by(_optional_text)]
-Instant = Annotated[datetime, _by(identity.aware)]
-Uuid = Annotated[UUID, _by(identity.parse_uuid)]
+Id = Annotated[str, checked_by(identity.identifier)]
+Tenant = Annotated[str, checked_by(_tenant)]
+Text = Annotated[str, checked_by(text.clean)]
+Label = Annotated[str, _optional_text(2000)]
+Detail = Annotated[str, _optional_text(32 * 1024)]
+Instant = Annotated[datetime, checked_by(identity.aware)]
+Uuid = Annotated[UUID, checked_by(identity.parse_uuid)]
 Flag = Annotated[bool, Strict()]
-Unit = Annotated[float, Strict(), _by(lambda value, field: _in_unit(value, field))]
+Unit = Annotated[float, Strict(), checked_by(lambda value, field: _in_unit(value, field))]
 
 
 def _in_unit(value: object, field: str) -> object:
@@ -61,8 +70,16 @@ def validated(model: type[Model], fields: Mapping[str, Any]) -> Model:
 def invalid_input(error: ValidationError) -> InvalidInput:
     """Pydantic's first complaint as the product's own error."""
     first = error.errors()[0]
-    path = ".".join(str(part) for part in first["loc"])
+    path = _path(first["loc"])
+    if first["type"] == REFUSED:
+        return InvalidInput(first["ctx"]["message"], field=path, fix=first["ctx"]["fix"])
     return InvalidInput(f"{first['msg'].lower()}, not {first['input']!r:.80}", field=path, fix=_fix(first["type"]))
+
+
+def _path(loc: tuple[int | str, ...]) -> str:
+    """`filters.user_id`, `absorbed_ids[1]`; cut, since an unknown field may have any name."""
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
+    return "".join(parts).removeprefix(".")[:200]
 
 
 def _fix(kind: str) -> str:

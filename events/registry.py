@@ -17,6 +17,10 @@ class Registry:
     def __init__(self, types: Iterable[type[Event]], upcasters: Mapping[tuple[str, int], Upcaster]) -> None:
         self.types = {event_type.type_name(): event_type for event_type in types}
         self.upcasters = dict(upcasters)
+        for name, event_type in self.types.items():
+            for version in range(1, event_type.version):
+                if (name, version) not in self.upcasters:
+                    raise ValueError(f"{name} version {version} has no upcaster")
 
     def resolve(self, type_name: str, version: int) -> type[Event]:
         """The class of this type; UnknownEvent when this engine does not know the type or so new a version."""

@@ -75,20 +75,29 @@ async def answer(
     connection: AsyncConnection, request: MemoryQuery, policy: CategoryPolicy, embedder: Embedder
 ) -> Answer:
     """Search one user's memories as one agent. CategoryNotAllowed when it asks for what its allowlist leaves out."""
-    categories = policy.allowed(request.agent, request.categories)
+    categories = _categories(request, policy)
     hits = await _search(connection, request, categories, embedder)
     kept = ranking.within_budget(hits, request.budget_tokens, lambda hit: hit.bullet)
     rev = await changes.revision(connection, request.stream, request.thread_id)
     return Answer(await _header(connection, request, rev), rev, kept)
 
 
+def _categories(request: MemoryQuery, policy: CategoryPolicy) -> frozenset[str]:
+    """A category that a filter names is asked for like any other, and refused like any other."""
+    if request.filters.category is None:
+        return policy.allowed(request.agent, request.categories)
+    named = policy.allowed(request.agent, [request.filters.category], "filters.category")
+    return named & policy.allowed(request.agent, request.categories or [request.filters.category])
+
+
 async def _header(connection: AsyncConnection, request: MemoryQuery, rev: int) -> str:
     if request.since_rev is None or request.since_rev >= rev:
         return ""
-    entries = await changes.since(
-        connection, request.stream, request.thread_id, request.agent, request.since_rev, HEADER_CHANGES
+    since = request.since_rev
+    entries = await changes.between(
+        connection, request.stream, request.thread_id, request.agent, since, rev, HEADER_CHANGES
     )
-    return delta.header(request.since_rev, entries)
+    return delta.header(since, entries)
 
 
 async def _search(

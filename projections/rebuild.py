@@ -1,12 +1,17 @@
 """Rebuild a projection from the log beside the live one, compare, and swap (X05)."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
+from mnemolog.domain.errors import ProjectionPoisoned
 from mnemolog.projections.projector import Store
 from mnemolog.projections.runtime import Projection
+
+ATTEMPTS = 5
+RETRY_SECONDS = 0.2
 
 
 class Rebuildable(Protocol):
@@ -55,12 +60,38 @@ async def rebuild(
 
     `progressed` is called with the number of events of each step. A crash leaves the shadow, and the next rebuild
     goes on from there. Both are compared at the live projection's own progress; what came later follows the swap.
+    ProjectionPoisoned when an event cannot be applied: then nothing is swapped.
     """
     shadow = run(await target.shadow())
-    await live.catch_up()
+    await shadow.store.resume()
+    await _come_to_the_head(live)
     events = await shadow.catch_up(progressed, until=await live.store.all_progress())
     async with target.quiet():
         events += await shadow.catch_up(progressed, until=await live.store.all_progress())
+        await _require_whole(shadow)
         differences = await target.differences()
         await target.swap()
     return Rebuilt(target.name, events, differences)
+
+
+async def _come_to_the_head(live: Projection) -> None:
+    """A worker that is at it too, and first, is no reason to give up."""
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            await live.catch_up()
+            return
+        except live.transient:
+            if not left:
+                raise
+            await asyncio.sleep(RETRY_SECONDS)
+
+
+async def _require_whole(shadow: Projection) -> None:
+    """What stopped at a poisoned event never takes the place of a live projection (design §4)."""
+    stopped = [f"{stream} at {reason}" for stream, reason in (await shadow.store.stopped()).items()]
+    if stopped:
+        raise ProjectionPoisoned(
+            f"the rebuild of {shadow.name} stopped in {'; '.join(stopped[:3])}",
+            field="projection",
+            fix="the live projection goes on as it was; run a Mnemolog that can apply this event, then rebuild again",
+        )

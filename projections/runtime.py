@@ -15,10 +15,14 @@ BATCH = 500
 
 
 class Projection:
-    """Exactly once: rows and progress are saved in one transaction of the store."""
+    """Exactly once: rows and progress are saved in one transaction of the store.
 
-    def __init__(self, store: Store, log: EventLog) -> None:
+    `log_errors` is what the log raises when it cannot be reached.
+    """
+
+    def __init__(self, store: Store, log: EventLog, log_errors: tuple[type[Exception], ...] = ()) -> None:
         self.store, self._log = store, log
+        self.transient = (*store.transient, *log_errors)
 
     @property
     def name(self) -> str:
@@ -27,13 +31,13 @@ class Projection:
     async def deliver(self, events: Sequence[StoredEvent]) -> None:
         """Apply what JetStream brought, in any order and any number of times.
 
-        A store that cannot be reached raises one of its `transient` errors, and the delivery is to be repeated. An
-        event that cannot be applied stops its stream in this projection only.
+        A store or log that cannot be reached raises one of the `transient` errors, and the delivery is to be repeated.
+        An event that cannot be applied stops its stream in this projection only.
         """
         streams = _by_stream(events)
         try:
             await self._apply(streams)
-        except self.store.transient:
+        except self.transient:
             raise
         except Exception:  # noqa: BLE001  Whatever a projector raises: find the stream and go on with the others.
             for stream, delivered in streams.items():
@@ -43,12 +47,11 @@ class Projection:
         self, progressed: Callable[[int], None] = lambda count: None, until: Mapping[StreamId, int] | None = None
     ) -> int:
         """Read from the log what this projection lacks, up to `until` where given; how many events that were."""
-        return sum(
-            [
-                await self.read_on(stream, after, min(head, until.get(stream, 0)) if until else head, progressed)
-                for stream, (after, head) in (await self.behind()).items()
-            ]
-        )
+        total = 0
+        for stream, (after, head) in (await self.behind()).items():
+            end = head if until is None else min(head, until.get(stream, 0))
+            total += await self.read_on(stream, after, end, progressed)
+        return total
 
     async def behind(self) -> Mapping[StreamId, tuple[int, int]]:
         """The streams whose head is above this projection's progress, with both; not those that were set aside."""
@@ -99,7 +102,7 @@ class Projection:
         for event in sorted(delivered, key=lambda event: event.header.seq):
             try:
                 await self._apply({stream: [event]})
-            except self.store.transient:
+            except self.transient:
                 raise
             except Exception as error:
                 _logger.exception("%s stopped %s at seq %d", self.name, stream, event.header.seq)

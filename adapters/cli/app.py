@@ -23,6 +23,12 @@ for module in (operating, reading, writing):
     module.register(app)
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        output.console.print(mnemolog.__version__)
+        raise typer.Exit
+
+
 @app.callback()
 def common(
     context: typer.Context,
@@ -31,14 +37,13 @@ def common(
         typer.Option("--data-dir", "-d", envvar="MNEMOLOG_DATA_DIR", help="Where the engine keeps its data."),
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what the engine does.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+    ] = False,
 ) -> None:
     level = logging.INFO if verbose else logging.ERROR
     logging.basicConfig(level=level, format="%(message)s", handlers=[RichHandler(console=output.errors)])
     context.obj = data_dir
-    if version:
-        output.console.print(mnemolog.__version__)
-        raise typer.Exit
 
 
 def run() -> None:

@@ -15,7 +15,6 @@ from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded.servers import without_secrets
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http.server import serve
 from mnemolog.adapters.ingest.source import Format
 
 
@@ -37,6 +36,8 @@ def up(
     json: Json = False,
 ) -> None:
     """Run an engine with its servers and the HTTP API, until Ctrl-C or SIGTERM."""
+    from mnemolog.adapters.http.server import serve  # FastAPI takes 0.2 s to load, and only this command needs it.
+
     settings = settings_of(context.obj, http_port=port)
 
     async def run(engine: Engine) -> None:

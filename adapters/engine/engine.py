@@ -6,9 +6,9 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from uuid import UUID
 
-from faststream.nats import NatsBroker
 from nats.aio.client import Client
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
@@ -28,18 +28,20 @@ from mnemolog.adapters.nats import subscribers
 from mnemolog.adapters.nats.relay import Relay
 from mnemolog.adapters.nats.turns import TurnIntake
 from mnemolog.adapters.postgres.log import PostgresLog
-from mnemolog.adapters.postgres.migrate import migrate, sqlalchemy_url
 from mnemolog.adapters.postgres.outbox import Outbox
 from mnemolog.adapters.postgres.pool import open_pool
+from mnemolog.adapters.postgres.url import sqlalchemy_url
 from mnemolog.commands.handler import Handler
 from mnemolog.domain.errors import EngineError
 from mnemolog.domain.identity import uuid7
 from mnemolog.events.codec import Codec
+from mnemolog.projections.vectors.embedder import Embedder
 
 _logger = logging.getLogger("mnemolog.engine")
 
 POOL = 10
 SETTLE_SECONDS = 0.02
+CANCEL_SECONDS = 0.2
 
 
 def now() -> datetime:
@@ -122,7 +124,7 @@ async def _wire(
     stack: AsyncExitStack, settings: Settings, endpoints: Endpoints, servers: EmbeddedServers | None
 ) -> Engine:
     if servers:
-        await asyncio.to_thread(migrate, endpoints.postgres_dsn)
+        await asyncio.to_thread(_migrate, endpoints.postgres_dsn)
     nats = await _nats(stack, endpoints.nats_url)
     pool = await open_pool(endpoints.postgres_dsn, size=POOL)
     stack.push_async_callback(pool.close)
@@ -149,9 +151,16 @@ async def _wire(
         await nats_connection.ensure_streams(jetstream, settings.replicas)
         await projections.create()
         workers = Workers(list(projections.running.values()))
-        await _run(stack, [relay.run, *workers.steps()])
-        await _subscribe(stack, endpoints.nats_url, TurnIntake(handler, nats, jetstream), workers)
+        turns = subscribers.Turns(TurnIntake(handler, nats, jetstream))
+        await _run(stack, [relay.run, turns.run, *workers.steps(), partial(_warm, embedder)])
+        await _subscribe(stack, endpoints.nats_url, turns, workers)
     return Engine(settings, endpoints, servers, log, outbox, projections, reads, writes, nats)
+
+
+def _migrate(postgres_dsn: str) -> None:
+    from mnemolog.adapters.postgres.migrate import migrate  # Alembic takes 0.3 s to load, in this thread only.
+
+    migrate(postgres_dsn)
 
 
 async def _nats(stack: AsyncExitStack, nats_url: str) -> Client:
@@ -186,13 +195,26 @@ async def _run(stack: AsyncExitStack, steps: list[Callable[[], Awaitable[None]]]
     tasks = [asyncio.create_task(_reported(step)) for step in steps]
 
     async def stop() -> None:
-        for task in tasks:
-            task.cancel()
+        await _cancel(tasks)
         failed = [one for one in await asyncio.gather(*tasks, return_exceptions=True) if isinstance(one, Exception)]
         if failed:
             raise EngineError("a part of the engine failed while it ran", fix="see the log") from failed[0]
 
     stack.push_async_callback(stop)
+
+
+async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
+    """Cancel until each has ended: a driver in the middle of a query may turn a cancellation into an error."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)
+
+
+async def _warm(embedder: Embedder) -> None:
+    """Load the model while everything else starts, so that the first question does not wait for it."""
+    await asyncio.to_thread(embedder.embed, ["warm"])
 
 
 async def _reported(step: Callable[[], Awaitable[None]]) -> None:
@@ -203,10 +225,9 @@ async def _reported(step: Callable[[], Awaitable[None]]) -> None:
         raise
 
 
-async def _subscribe(stack: AsyncExitStack, nats_url: str, intake: TurnIntake, workers: Workers) -> NatsBroker:
+async def _subscribe(stack: AsyncExitStack, nats_url: str, turns: subscribers.Turns, workers: Workers) -> None:
     broker = subscribers.broker(nats_url)
-    subscribers.subscribe_turns(broker, intake)
+    turns.subscribe(broker)
     subscribers.subscribe_events(broker, workers.deliver)
     await broker.start()
     stack.push_async_callback(broker.stop)
-    return broker

@@ -1,12 +1,15 @@
 """The projections of an engine: their projectors, their stores, their runtimes, and how each is rebuilt."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 
+import psycopg
+from psycopg_pool import PoolTimeout
 from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
-from mnemolog.adapters.postgres.store import PostgresStore
+from mnemolog.adapters.postgres.store import PostgresStore, advisory_lock
 from mnemolog.adapters.redis.rebuildable import RebuildableWorking
 from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.domain.errors import InvalidInput
@@ -20,6 +23,8 @@ from mnemolog.projections.rebuild import Rebuildable, Rebuilt, rebuild
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.vectors.projector import VectorsProjector
+
+LOG_ERRORS = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, OSError)
 
 
 class Projections:
@@ -37,7 +42,7 @@ class Projections:
         self._postgres = {projector.name: PostgresStore(engine, projector) for projector in self.projectors}
         self.working = WorkingStore(redis)
         self.stores: Mapping[str, Store] = {**self._postgres, self.working.name: self.working}
-        self.running = {name: Projection(store, log) for name, store in self.stores.items()}
+        self.running = {name: self._projection(store) for name, store in self.stores.items()}
         self._rebuildable: Mapping[str, Rebuildable] = {
             **{name: RebuildablePostgres(store) for name, store in self._postgres.items()},
             self.working.name: RebuildableWorking(redis, self.working),
@@ -56,9 +61,18 @@ class Projections:
             raise InvalidInput(
                 f"there is no projection {name!r}", field="projection", fix=f"use one of {', '.join(self.running)}"
             )
-        return await rebuild(
-            self.running[name], self._rebuildable[name], lambda store: Projection(store, self._log), progressed
-        )
+        async with self._alone(name):
+            return await rebuild(self.running[name], self._rebuildable[name], self._projection, progressed)
+
+    def _projection(self, store: Store) -> Projection:
+        return Projection(store, self._log, LOG_ERRORS)
+
+    @asynccontextmanager
+    async def _alone(self, name: str) -> AsyncIterator[None]:
+        """One rebuild of a projection at a time, in whatever process: another waits for its end."""
+        async with self.live.begin() as connection:
+            await connection.execute(advisory_lock(f"rebuild {name}"))
+            yield
 
     async def lag(self) -> Mapping[str, int]:
         """How many events each projection is behind the log."""

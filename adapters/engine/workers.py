@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
+from mnemolog.adapters.batching import Batcher
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.projections.runtime import Projection
 
@@ -12,7 +13,6 @@ _logger = logging.getLogger("mnemolog.workers")
 
 QUEUE = 2000
 BATCH = 500
-COLLECT_SECONDS = 0.002
 RETRY_SECONDS = 0.5
 SWEEP_SECONDS = 2.0
 
@@ -24,17 +24,17 @@ class ProjectionWorker:
 
     def __init__(self, projection: Projection) -> None:
         self.projection = projection
-        self._queue: asyncio.Queue[StoredEvent] = asyncio.Queue(QUEUE)
+        self._batches: Batcher[StoredEvent] = Batcher(BATCH, QUEUE)
 
     async def put(self, event: StoredEvent) -> None:
         """Waits while the queue is full: back-pressure on JetStream's consumer."""
-        await self._queue.put(event)
+        await self._batches.put(event)
 
     async def run(self) -> None:
         """Catch up with the log, then apply what arrives, until cancelled."""
         await self._persist(self._start)
         while True:
-            batch = await self._next_batch()
+            batch = await self._batches.take()
             await self._persist(partial(self.projection.deliver, batch))
 
     async def sweep(self) -> None:
@@ -48,20 +48,12 @@ class ProjectionWorker:
                     if stream in before and before[stream][0] == progress:
                         await self.projection.read_on(stream, progress, head)
                 before = behind
-            except self.projection.store.transient as error:
+            except self.projection.transient as error:
                 _logger.info("%s: sweep put off: %s", self.projection.name, error)
 
     async def _start(self) -> None:
         await self.projection.store.resume()
         await self.projection.catch_up()
-
-    async def _next_batch(self) -> Sequence[StoredEvent]:
-        """What has arrived. A moment's wait lets messages that came at once, in any order, be one batch in order."""
-        batch = [await self._queue.get()]
-        await asyncio.sleep(COLLECT_SECONDS)
-        while len(batch) < BATCH and not self._queue.empty():
-            batch.append(self._queue.get_nowait())
-        return batch
 
     async def _persist(self, step: Callable[[], Awaitable[None]]) -> None:
         """Repeat a step until the store answers."""
@@ -69,7 +61,7 @@ class ProjectionWorker:
             try:
                 await step()
                 return
-            except self.projection.store.transient as error:
+            except self.projection.transient as error:
                 _logger.info("%s: %s, trying again", self.projection.name, error)
                 await asyncio.sleep(RETRY_SECONDS)
 

@@ -5,7 +5,6 @@ from typing import Literal
 from mnemolog.adapters.minilm.embedder import MiniLM
 from mnemolog.adapters.minilm.lexical import Lexical
 
-
 __all__ = ["Lexical", "MiniLM", "embedder_named"]
 
 

@@ -21,6 +21,8 @@ _logger = logging.getLogger("mnemolog.relay")
 
 BATCH = 500
 ACK_SECONDS = 5.0
+# NATS takes 1 MiB unless it is told otherwise, headers counted.
+MAX_BODY = 1_000_000
 IDLE_SECONDS = 0.25
 FOLLOW_SECONDS = 1.0
 
@@ -52,7 +54,9 @@ class Relay:
             while await self.deliver():
                 pass
             try:
-                await asyncio.wait_for(self._work.wait(), IDLE_SECONDS)
+                # Not wait_for: in Python 3.11 it swallows a cancellation that comes together with the wake-up.
+                async with asyncio.timeout(IDLE_SECONDS):
+                    await self._work.wait()
             except TimeoutError:
                 await lead.execute("SELECT 1")  # A leader whose session died must not go on.
 
@@ -64,12 +68,13 @@ class Relay:
         acks = [
             await self._jetstream.publish_async(
                 event_subject(event.header.stream, event.header.type),
-                wire.pack(event),
+                wire.pack(event, MAX_BODY),
                 stream=EVENTS,
                 headers=wire.headers(event),
             )
             for event in pending.events
         ]
-        await asyncio.wait_for(asyncio.gather(*acks), ACK_SECONDS)
+        async with asyncio.timeout(ACK_SECONDS):
+            await asyncio.gather(*acks)
         await self._outbox.delivered(pending.ids)
         return len(pending.events)

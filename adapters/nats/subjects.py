@@ -1,5 +1,6 @@
 """Subjects and streams: their names, and how JetStream keeps them. Ids travel in headers, never in subjects."""
 
+import re
 from zlib import crc32
 
 from nats.js.api import DiscardPolicy, RetentionPolicy, StorageType, StreamConfig
@@ -13,6 +14,9 @@ DEDUPE_SECONDS = 120.0
 EVENTS = "MNEMOLOG_EVENTS"
 TURNS = "MNEMOLOG_TURNS"
 DEAD_LETTERS = "MNEMOLOG_DEAD_LETTERS"
+
+# Where a receipt may go: plain tokens, and no subject at which the server or the engine does something.
+_ANSWERABLE = re.compile(r"(?!\$|mnemolog\.)[^\s.*>]+(?:\.[^\s.*>]+)*")
 
 ALL_EVENTS = "mnemolog.events.>"
 ALL_TURNS = "mnemolog.turns.*"
@@ -30,6 +34,11 @@ def turn_subject(tenant: str) -> str:
 
 def dead_letter_subject(tenant_token: str) -> str:
     return f"mnemolog.dead.turns.{tenant_token}"
+
+
+def answerable(subject: str) -> bool:
+    """Whether a producer may have its receipt sent there: the engine may publish where the producer may not."""
+    return len(subject) <= 255 and _ANSWERABLE.fullmatch(subject) is not None
 
 
 def stream_configs(replicas: int = 1) -> tuple[StreamConfig, ...]:

@@ -1,20 +1,23 @@
 """The subscribers, run by FastStream: turns to the intake, events to the projections.
 
 Our code owns the streams (`declare=False`: FastStream would overwrite their configuration) and acknowledges by hand
-(by default FastStream ends a message whose handler raised). Turns come in ordered batches. Events come one by one,
-which keeps their way short; the projections' rule puts them in order again.
+(by default FastStream ends a message whose handler raised). The consumers push, in order and at once; batches are
+made here, because FastStream's own wait for their time to pass (docs/decisions/0003).
 """
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 from faststream import AckPolicy, Context
 from faststream.message import StreamMessage
-from faststream.nats import JStream, NatsBroker, PullSub
+from faststream.nats import JStream, NatsBroker
 from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
 from nats.js.api import ConsumerConfig
 
+from mnemolog.adapters.batching import Batcher
 from mnemolog.adapters.nats import wire
 from mnemolog.adapters.nats.connection import RECONNECT_SECONDS, log_error
 from mnemolog.adapters.nats.subjects import ALL_EVENTS, ALL_TURNS, EVENTS, TURNS
@@ -25,8 +28,9 @@ from mnemolog.events.envelope import StoredEvent
 _logger = logging.getLogger("mnemolog.subscribers")
 
 TURN_BATCH = 256
-TURN_COLLECT_SECONDS = 0.02
-EVENT_BATCH = 256
+MAX_PENDING = 2048
+TURNS_ARE = "Turns of conversations, from producers in any language."
+EVENTS_ARE = "Every event of the log, in the order of its stream."
 ACK_WAIT_SECONDS = 30.0
 RETRY_SECONDS = 1.0
 
@@ -45,50 +49,57 @@ def broker(nats_url: str) -> NatsBroker:
     )
 
 
-def subscribe_turns(to: NatsBroker, intake: TurnIntake) -> None:
-    """Record turns from all tenants. Several engines share the one durable consumer."""
+class Turns:
+    """Turns as they arrive, handed to the intake in batches, in their order."""
 
-    @to.subscriber(
-        ALL_TURNS,
-        stream=JStream(TURNS, declare=False),
-        durable="intake",
-        config=ConsumerConfig(ack_wait=ACK_WAIT_SECONDS, max_ack_pending=4 * TURN_BATCH),
-        pull_sub=PullSub(batch_size=TURN_BATCH, timeout=TURN_COLLECT_SECONDS, batch=True),
-        ack_policy=AckPolicy.MANUAL,
-        title="turns",
-        description="Turns of conversations, from producers in any language.",
-    )
-    async def on_turns(message: Message) -> None:
-        messages: Sequence[Msg] = message.raw_message
-        try:
-            await intake.take(messages)
-        except Exception as error:  # noqa: BLE001  Whatever it was: the turns stay with JetStream and come again.
-            _logger.warning("%d turns come again: %r", len(messages), error)
-            for one in messages:
-                if not one.is_acked:
-                    await one.nak(delay=RETRY_SECONDS)
+    def __init__(self, intake: TurnIntake) -> None:
+        self._intake = intake
+        self._batches: Batcher[Msg] = Batcher(TURN_BATCH, MAX_PENDING)
+
+    def subscribe(self, to: NatsBroker) -> None:
+        """From all tenants. Several engines share the one durable consumer."""
+
+        @to.subscriber(ALL_TURNS, title="turns", description=TURNS_ARE, **_shared(TURNS, "turn-intake"))  # type: ignore[untyped-decorator]
+        async def on_turn(message: Message) -> None:
+            await self._batches.put(message.raw_message)
+
+    async def run(self) -> None:
+        """Take batch after batch, until cancelled."""
+        while True:
+            batch = await self._batches.take()
+            try:
+                await self._intake.take(batch)
+            except Exception as error:  # noqa: BLE001  Whatever it was: the turns stay with JetStream and come again.
+                _logger.warning("%d turns come again: %r", len(batch), error)
+                await self._return(batch)
+
+    async def _return(self, batch: Sequence[Msg]) -> None:
+        for message in batch:
+            if not message.is_acked:
+                with suppress(NatsError):  # Unreachable: then its time to be acknowledged runs out.
+                    await message.nak(delay=RETRY_SECONDS)
 
 
 def subscribe_events(to: NatsBroker, deliver: Callable[[StoredEvent], Awaitable[None]]) -> None:
     """Hand events to the projections. Once handed over they are acknowledged: the log heals what is lost later."""
 
-    @to.subscriber(
-        ALL_EVENTS,
-        stream=JStream(EVENTS, declare=False),
-        durable="projections",
-        config=ConsumerConfig(ack_wait=ACK_WAIT_SECONDS, max_ack_pending=8 * EVENT_BATCH),
-        pull_sub=PullSub(batch_size=EVENT_BATCH, timeout=5.0),
-        ack_policy=AckPolicy.MANUAL,
-        decoder=_undecoded,
-        title="events",
-        description="Every event of the log, in the order of its stream.",
-    )
-    async def on_event(body: bytes, message: Message) -> None:
+    @to.subscriber(ALL_EVENTS, title="events", description=EVENTS_ARE, **_shared(EVENTS, "projectors"))  # type: ignore[untyped-decorator]
+    async def on_event(message: Message) -> None:
         try:
-            await deliver(wire.unpack(body))
+            await deliver(wire.unpack(message.body))
         except MalformedEvent:
             _logger.exception("a message on %s is skipped", message.raw_message.subject)
         await message.ack()
+
+
+def _shared(stream: str, name: str) -> Any:
+    return {
+        "stream": JStream(stream, declare=False),
+        "queue": name,  # nats-py makes it the durable's name as well.
+        "config": ConsumerConfig(ack_wait=ACK_WAIT_SECONDS, max_ack_pending=MAX_PENDING),
+        "ack_policy": AckPolicy.MANUAL,
+        "decoder": _undecoded,
+    }
 
 
 async def _undecoded(message: StreamMessage[Any]) -> Any:

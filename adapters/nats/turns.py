@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import unquote
 from uuid import UUID
 
@@ -16,14 +16,13 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from psycopg_pool import PoolTimeout
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
-from mnemolog.adapters.nats.subjects import dead_letter_subject
+from mnemolog.adapters.nats.subjects import answerable, dead_letter_subject
 from mnemolog.commands.handler import Handler
-from mnemolog.commands.turns import TURNS, RecordTurn
+from mnemolog.commands.turns import MAX_ATTACHMENTS, TURNS, RecordTurn, ShownAttachment
 from mnemolog.domain.errors import ConcurrencyConflict, MnemologError, UnreadableTurn
 from mnemolog.domain.turn import Role
-from mnemolog.events.conversation import Attachment
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Receipt, StreamId
 from mnemolog.events.fields import Id, Instant, Label, Text, validated
 from mnemolog.events.log import Outcome
@@ -36,6 +35,8 @@ TRANSIENT = (psycopg.OperationalError, PoolTimeout, NatsError, OSError, Concurre
 
 REPLY_TO = "Mnemolog-Reply-To"
 REASON = "Mnemolog-Reason"
+CUT = "Mnemolog-Cut"
+HEADER_ROOM = 200
 
 
 class TurnMessage(BaseModel):
@@ -55,7 +56,7 @@ class TurnMessage(BaseModel):
     text: Text
     occurred_at: Instant
     run_id: Id | None = None
-    attachments: tuple[Attachment, ...] = ()
+    attachments: Annotated[tuple[ShownAttachment, ...], Field(max_length=MAX_ATTACHMENTS)] = ()
 
 
 @dataclass(slots=True)
@@ -119,23 +120,30 @@ class TurnIntake:
         if isinstance(outcome, MnemologError):
             await self._bury(arrival, outcome)
         reply_to = (arrival.message.headers or {}).get(REPLY_TO)
-        if reply_to:
+        if reply_to and answerable(reply_to):
             await self._client.publish(reply_to, _answer(outcome))
         await arrival.message.ack()
 
     async def _bury(self, arrival: Arrival, error: MnemologError) -> None:
-        """Keep the bytes and the reason, so that nothing a producer sent is lost."""
+        """Keep the bytes and the reason, so that nothing a producer sent is lost.
+
+        The server counts headers too: of a message as large as it takes, the end gives way to the reason.
+        """
         _logger.warning("a turn on %s was set aside: %s", arrival.message.subject, error)
-        reason = json.dumps(error.as_dict(), ensure_ascii=True)
+        headers = {REASON: json.dumps(error.as_dict(), ensure_ascii=True)}
+        data = arrival.message.data
+        room = self._client.max_payload - HEADER_ROOM - len(headers[REASON])
+        if len(data) > room:
+            headers[CUT], data = str(len(data)), data[:room]
         subject = dead_letter_subject(arrival.message.subject.rpartition(".")[2])
-        await self._jetstream.publish(subject, arrival.message.data, headers={REASON: reason})
+        await self._jetstream.publish(subject, data, headers=headers)
 
 
 def read_turn(body: bytes) -> TurnMessage:
     """The turn in a message; InvalidInput or UnreadableTurn name the fault."""
     try:
         fields = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UnreadableTurn(f"not JSON: {error}", field="message", fix="send one JSON object in UTF-8") from error
     if not isinstance(fields, dict):
         raise UnreadableTurn(f"a {type(fields).__name__} is no turn", field="message", fix="send one JSON object")
@@ -144,7 +152,8 @@ def read_turn(body: bytes) -> TurnMessage:
 
 def command_of(turn: TurnMessage, tenant: str, new_id: Callable[[], UUID]) -> RecordTurn:
     fields: dict[str, Any] = turn.model_dump(exclude={"message_id"})
-    return RecordTurn.model_validate(
+    return validated(
+        RecordTurn,
         {
             **fields,
             "turn_id": turn.message_id,
@@ -152,7 +161,7 @@ def command_of(turn: TurnMessage, tenant: str, new_id: Callable[[], UUID]) -> Re
             "actor": turn.role,
             "memory_id": new_id(),
             "entity_id": new_id(),
-        }
+        },
     )
 
 

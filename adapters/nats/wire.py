@@ -2,13 +2,34 @@
 
 import json
 from base64 import b64decode, b64encode
-from datetime import datetime
+from typing import Annotated
 from uuid import UUID
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from mnemolog.domain.errors import MalformedEvent
 from mnemolog.events.envelope import Header, StoredEvent, StreamId
 
 MESSAGE_ID = "Nats-Msg-Id"
+
+
+class _Message(BaseModel):
+    """What `pack` writes. Anybody who may publish could write something else."""
+
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+    tenant: str
+    stream: str
+    seq: Annotated[int, Field(strict=True, gt=0)]
+    event_id: UUID
+    type: str
+    version: Annotated[int, Field(strict=True)]
+    tags: tuple[str, ...]
+    meta: dict[str, str]
+    occurred_at: AwareDatetime
+    recorded_at: AwareDatetime
+    data: str
+    link: str
 
 
 def headers(event: StoredEvent) -> dict[str, str]:
@@ -23,7 +44,13 @@ def headers(event: StoredEvent) -> dict[str, str]:
     }
 
 
-def pack(event: StoredEvent) -> bytes:
+def pack(event: StoredEvent, limit: int = 2**63) -> bytes:
+    """The message's body. Without data where it would be larger than JetStream takes: then it is read from the log."""
+    body = _body(event, b64encode(event.data).decode())
+    return body if len(body) <= limit else _body(event, None)
+
+
+def _body(event: StoredEvent, data: str | None) -> bytes:
     header = event.header
     fields = {
         "tenant": header.stream.tenant,
@@ -36,27 +63,28 @@ def pack(event: StoredEvent) -> bytes:
         "meta": dict(header.meta),
         "occurred_at": header.occurred_at.isoformat(),
         "recorded_at": header.recorded_at.isoformat(),
-        "data": b64encode(event.data).decode(),
+        "data": data,
         "link": event.link.hex(),
     }
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def unpack(body: bytes) -> StoredEvent:
-    """The event as its row stands in the log; MalformedEvent when the message is something else."""
+    """The event as its row stands in the log; MalformedEvent when the message is something else, or has no data."""
     try:
-        fields = json.loads(body)
-        header = Header(
-            StreamId(fields["tenant"], fields["stream"]),
-            fields["seq"],
-            UUID(fields["event_id"]),
-            fields["type"],
-            fields["version"],
-            tuple(fields["tags"]),
-            fields["meta"],
-            datetime.fromisoformat(fields["occurred_at"]),
-            datetime.fromisoformat(fields["recorded_at"]),
-        )
-        return StoredEvent(header, b64decode(fields["data"]), bytes.fromhex(fields["link"]))
-    except (ValueError, KeyError, TypeError) as error:
+        fields = _Message.model_validate_json(body)
+        data, link = b64decode(fields.data, validate=True), bytes.fromhex(fields.link)
+    except ValueError as error:
         raise MalformedEvent(f"a message on the event stream is no event: {error}", field="message") from error
+    header = Header(
+        StreamId(fields.tenant, fields.stream),
+        fields.seq,
+        fields.event_id,
+        fields.type,
+        fields.version,
+        fields.tags,
+        fields.meta,
+        fields.occurred_at,
+        fields.recorded_at,
+    )
+    return StoredEvent(header, data, link)

@@ -41,7 +41,7 @@ class GroupAppend:
         self._outcomes: dict[int, Outcome] = {}
         self._tails: dict[StreamId, Tail] = {}
         self._receipts: list[dict[str, Any]] = []
-        self._keys: dict[tuple[StreamId, str], int] = {}
+        self._written: dict[tuple[StreamId, str], int] = {}
 
     def outcomes(self) -> Sequence[Outcome]:
         return [self._outcomes[position] for position in range(len(self._appends))]
@@ -67,22 +67,22 @@ class GroupAppend:
             self._tails[stream] = Tail(stream, row["seq"], bytes(row["link"]), recorded_at)
 
     async def _find_earlier(self, connection: Connection) -> None:
-        keyed = {
-            (append.stream.tenant, append.stream.name, append.idempotency_key): position
-            for position, append in enumerate(self._appends)
-            if append.idempotency_key
-        }
+        keyed: dict[tuple[str, str, str], list[int]] = {}
+        for position, append in enumerate(self._appends):
+            if append.idempotency_key:
+                key = (append.stream.tenant, append.stream.name, append.idempotency_key)
+                keyed.setdefault(key, []).append(position)
         if not keyed:
             return
         tenants, streams, keys = (list(column) for column in zip(*keyed, strict=True))
         values = {"tenants": tenants, "streams": streams, "keys": keys}
         cursor = await connection.execute(query("find_receipts"), values)
         for row in await cursor.fetchall():
-            position = keyed[row["tenant"], row["stream"], row["idempotency_key"]]
-            try:
-                self._outcomes[position] = receipt_of(row, self._fingerprints[position])
-            except IdempotencyConflict as conflict:
-                self._outcomes[position] = conflict
+            for position in keyed[row["tenant"], row["stream"], row["idempotency_key"]]:
+                try:
+                    self._outcomes[position] = receipt_of(row, self._fingerprints[position])
+                except IdempotencyConflict as conflict:
+                    self._outcomes[position] = conflict
 
     async def _find_conflicts(self, connection: Connection) -> Mapping[int, int]:
         guards = [
@@ -99,20 +99,18 @@ class GroupAppend:
         return {row["position"]: row["seq"] for row in await cursor.fetchall()}
 
     def _add(self, position: int, append: Append, conflict: int | None) -> Outcome:
-        if append.idempotency_key:
-            first = self._keys.setdefault((append.stream, append.idempotency_key), position)
-            if first != position:
-                return self._repeated(first, position, append.idempotency_key)
+        key = append.idempotency_key
+        if key and (append.stream, key) in self._written:
+            return self._repeated(self._written[append.stream, key], position, key)
         tail = self._tails[append.stream]
         actual = conflict or self._conflict_in_group(append, tail)
         if actual and append.guard:
             return ConcurrencyConflict(str(append.stream), append.guard.after, actual)
-        first_seq = tail.seq + 1
-        for event in append.events:
-            self._chain(tail, event)
-        if append.idempotency_key:
-            self._receipts.append(self._receipt_row(position, append, first_seq, tail.seq))
-        return Receipt(append.stream, tuple(event.event_id for event in append.events), first_seq, tail.seq)
+        receipt = append.standing or self._chained(tail, append)
+        if key:
+            self._written[append.stream, key] = position
+            self._receipts.append(self._receipt_row(position, key, receipt))
+        return receipt
 
     def _repeated(self, first: int, position: int, key: str) -> Outcome:
         outcome = self._outcomes[first]
@@ -123,6 +121,12 @@ class GroupAppend:
     def _conflict_in_group(self, append: Append, tail: Tail) -> int | None:
         tags = append.guard.tags if append.guard else frozenset()
         return next((e.header.seq for e in tail.added if not tags.isdisjoint(e.header.tags)), None)
+
+    def _chained(self, tail: Tail, append: Append) -> Receipt:
+        first_seq = tail.seq + 1
+        for event in append.events:
+            self._chain(tail, event)
+        return Receipt(append.stream, tuple(event.event_id for event in append.events), first_seq, tail.seq)
 
     def _chain(self, tail: Tail, event: NewEvent) -> None:
         # A stream's record time never runs backwards, even where the clock does.
@@ -143,29 +147,31 @@ class GroupAppend:
         tail.seq, tail.recorded_at = header.seq, recorded_at
         tail.added.append(StoredEvent(header, data, tail.link))
 
-    def _receipt_row(self, position: int, append: Append, first_seq: int, last_seq: int) -> dict[str, Any]:
+    def _receipt_row(self, position: int, key: str, receipt: Receipt) -> dict[str, Any]:
         return {
-            "tenant": append.stream.tenant,
-            "stream": append.stream.name,
-            "key": append.idempotency_key,
+            "tenant": receipt.stream.tenant,
+            "stream": receipt.stream.name,
+            "key": key,
             "fingerprint": self._fingerprints[position],
-            "first_seq": first_seq,
-            "last_seq": last_seq,
+            "first_seq": receipt.first_seq,
+            "last_seq": receipt.last_seq,
         }
 
     async def _insert(self, connection: Connection) -> None:
         tails = [tail for tail in self._tails.values() if tail.added]
-        if not tails:
-            return
-        added = [event for tail in tails for event in tail.added]
         async with connection.pipeline():
-            async with connection.cursor() as cursor:
-                await cursor.executemany(query("insert_event"), [_event_row(event) for event in added])
-            await connection.execute(query("insert_tags"), _tag_columns(added))
-            await connection.execute(query("insert_outbox"), _outbox_columns(tails))
-            await connection.execute(query("update_heads"), _head_columns(tails))
+            if tails:
+                await self._insert_events(connection, tails)
             for row in self._receipts:
                 await connection.execute(query("insert_receipt"), row)
+
+    async def _insert_events(self, connection: Connection, tails: Sequence[Tail]) -> None:
+        added = [event for tail in tails for event in tail.added]
+        async with connection.cursor() as cursor:
+            await cursor.executemany(query("insert_event"), [_event_row(event) for event in added])
+        await connection.execute(query("insert_tags"), _tag_columns(added))
+        await connection.execute(query("insert_outbox"), _outbox_columns(tails))
+        await connection.execute(query("update_heads"), _head_columns(tails))
 
 
 def receipt_of(row: Mapping[str, Any], fingerprint: bytes) -> Receipt:

@@ -6,6 +6,8 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, Engine, create_engine, text
 
+from mnemolog.adapters.postgres.url import sqlalchemy_url
+
 
 def migrate(postgres_dsn: str) -> None:
     """Run what has not run yet, as one engine at a time: a second one waits."""
@@ -14,12 +16,6 @@ def migrate(postgres_dsn: str) -> None:
         _migrate(engine)
     finally:
         engine.dispose()
-
-
-def sqlalchemy_url(postgres_dsn: str) -> str:
-    """A libpq URI as SQLAlchemy spells it, for psycopg 3."""
-    scheme, _, rest = postgres_dsn.partition("://")
-    return f"{'postgresql+psycopg' if scheme in ('postgres', 'postgresql') else scheme}://{rest}"
 
 
 def _migrate(engine: Engine) -> None:

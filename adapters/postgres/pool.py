@@ -12,6 +12,9 @@ SELECT set_config('role', 'mnemolog_engine', false) FROM pg_roles
 WHERE rolname = 'mnemolog_engine' AND pg_has_role(current_user, oid, 'member')
 """
 
+# In another zone psycopg cannot read the first and the last hours of the years 1 to 9999, which events may hold.
+_IN_UTC = "SELECT set_config('TimeZone', 'UTC', false)"
+
 
 async def open_pool(postgres_dsn: str, *, size: int = 10) -> Pool:
     """An open pool. Connections are checked before use, so that a restarted server is not noticed."""
@@ -19,7 +22,7 @@ async def open_pool(postgres_dsn: str, *, size: int = 10) -> Pool:
         postgres_dsn,
         kwargs={"row_factory": dict_row, "autocommit": True},
         connection_class=Connection,
-        configure=_as_engine,
+        configure=_prepare,
         check=AsyncConnectionPool.check_connection,
         min_size=1,
         max_size=size,
@@ -30,5 +33,6 @@ async def open_pool(postgres_dsn: str, *, size: int = 10) -> Pool:
     return pool
 
 
-async def _as_engine(connection: Connection) -> None:
+async def _prepare(connection: Connection) -> None:
     await connection.execute(_BECOME)
+    await connection.execute(_IN_UTC)

@@ -26,6 +26,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import CreateSchema, DropSchema, ExecutableDDLElement
 from sqlalchemy.sql.compiler import DDLCompiler
 
+from mnemolog.domain.errors import ProjectionPoisoned
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.projections.projector import Projector
 
@@ -52,7 +53,12 @@ class PostgresSession:
         return self._progress
 
     async def apply(self, events: Sequence[Recorded]) -> None:
-        await self._store.projector.apply(self._connection, events)
+        try:
+            await self._store.projector.apply(self._connection, events)
+        except OperationalError as error:
+            if _over_a_limit(error):
+                raise ProjectionPoisoned(f"Postgres refuses a row: {error.orig}", field=self._store.name) from error
+            raise
         await self._store.save_progress(self._connection, {event.stream: event.seq for event in events})
 
 
@@ -130,6 +136,11 @@ class PostgresStore:
     async def resume(self) -> None:
         async with self.engine.begin() as connection:
             await connection.execute(update(progress_table).values(stopped_at=None, reason=None))
+
+
+def _over_a_limit(error: OperationalError) -> bool:
+    """An operational error (class 54, such as an index entry that is too long) that no repetition will cure."""
+    return str(getattr(error.orig, "sqlstate", "")).startswith("54")
 
 
 def advisory_lock(name: str, *, shared: bool = False) -> Select[tuple[None]]:

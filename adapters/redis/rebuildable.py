@@ -3,12 +3,27 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from uuid import uuid4
 
 from redis.asyncio import Redis
 
-from mnemolog.adapters.redis.working import WorkingStore
+from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
 
 SHADOW = "shadow:"
+# A rebuild that dies holds the writers of other processes up no longer than this.
+QUIET_SECONDS = 60
+
+# KEYS: quiet, then the stale ones, then the new ones. ARGV: token, how many are stale, the shadow's prefix.
+_SWAP = """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+local stale = tonumber(ARGV[2])
+for i = 2, stale + 1 do redis.call('DEL', KEYS[i]) end
+for i = stale + 2, #KEYS do
+  if redis.call('EXISTS', KEYS[i]) == 1 then redis.call('RENAME', KEYS[i], string.sub(KEYS[i], #ARGV[3] + 1)) end
+end
+return 1
+"""
+_RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end"
 
 
 class RebuildableWorking:
@@ -17,6 +32,8 @@ class RebuildableWorking:
     def __init__(self, redis: Redis, live: WorkingStore) -> None:
         self._redis, self._live = redis, live
         self._shadow = WorkingStore(redis, SHADOW)
+        self._swap, self._release = redis.register_script(_SWAP), redis.register_script(_RELEASE)
+        self._token = ""
         self.name = live.name
 
     async def shadow(self) -> WorkingStore:
@@ -24,19 +41,23 @@ class RebuildableWorking:
 
     @asynccontextmanager
     async def quiet(self) -> AsyncIterator[None]:
+        """Workers of this process wait; those of others are told to come again."""
+        self._token, key = uuid4().hex, self._live.quiet_key
         async with self._live.writing:
-            yield
+            if not await self._redis.set(key, self._token, nx=True, ex=QUIET_SECONDS):
+                raise OtherWorker("another rebuild holds working memory quiet")
+            try:
+                yield
+            finally:
+                await self._release(keys=[key], args=[self._token])
 
     async def differences(self) -> Mapping[str, int]:
         live, shadow = await asyncio.gather(self._live.blobs(), self._shadow.blobs())
         return {"sessions": len(set(live.items()) ^ set(shadow.items()))}
 
     async def swap(self) -> None:
-        sources = [SHADOW + key for key in await self._shadow.every_key()]
         stale = await self._live.every_key()
-        async with self._redis.pipeline(transaction=True) as pipeline:
-            if stale:
-                pipeline.delete(*stale)
-            for source in sources:
-                pipeline.rename(source, source.removeprefix(SHADOW))
-            await pipeline.execute()
+        new = [SHADOW + key for key in await self._shadow.every_key()]
+        arguments: list[str | int] = [self._token, len(stale), SHADOW]
+        if not await self._swap(keys=[self._live.quiet_key, *stale, *new], args=arguments):
+            raise OtherWorker(f"the swap came later than {QUIET_SECONDS} s after the last write")

@@ -6,9 +6,9 @@ and the runtime heals it from the log like any gap (docs/decisions/0004).
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -19,15 +19,20 @@ from mnemolog.domain.session import Session
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.projections.working.projector import NAME, Place, fold, place_of
 
-# KEYS: progress, then a session each. ARGV: how many streams; field, expected, new for each; blob, expiry for each.
+# A session stays this much longer than it can be read, for projectors that come late: whether a turn goes on with it or
+# begins a new one is decided by the turn's own time, so that a rebuild in batches ends like the live projection.
+GRACE = timedelta(hours=1)
+
+# KEYS: progress, quiet, a session each. ARGV: how many streams; field, expected, new for each; blob, expiry for each.
 _SAVE = """
 local streams = tonumber(ARGV[1])
+if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
 for i = 0, streams - 1 do
   if (redis.call('HGET', KEYS[1], ARGV[3 * i + 2]) or '0') ~= ARGV[3 * i + 3] then return 0 end
 end
 for i = 0, streams - 1 do redis.call('HSET', KEYS[1], ARGV[3 * i + 2], ARGV[3 * i + 4]) end
-for i = 2, #KEYS do
-  local at = 3 * streams + 2 * (i - 2) + 2
+for i = 3, #KEYS do
+  local at = 3 * streams + 2 * (i - 3) + 2
   redis.call('SET', KEYS[i], ARGV[at], 'PXAT', ARGV[at + 1])
 end
 return 1
@@ -35,7 +40,7 @@ return 1
 
 
 class OtherWorker(RedisError):
-    """Another worker moved a stream on meanwhile: the delivery is to be repeated."""
+    """Another worker moved a stream on, or a rebuild is about to swap: the delivery is to be repeated."""
 
 
 class RedisSession:
@@ -62,8 +67,8 @@ class WorkingStore:
     version = 1
     transient: tuple[type[Exception], ...] = (RedisConnectionError, RedisTimeoutError, OtherWorker)
 
-    def __init__(self, redis: Redis, prefix: str = "") -> None:
-        self._redis, self.prefix = redis, prefix
+    def __init__(self, redis: Redis, prefix: str = "", now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        self._redis, self.prefix, self._now = redis, prefix, now
         self._save = redis.register_script(_SAVE)
         self.writing = asyncio.Lock()
 
@@ -75,11 +80,18 @@ class WorkingStore:
     def _stopped_key(self) -> str:
         return f"{self.prefix}mnemolog:working:{self.version}:stopped"
 
+    @property
+    def quiet_key(self) -> str:
+        """While it exists, nothing is written."""
+        return f"{self.prefix}mnemolog:working:{self.version}:quiet"
+
     async def read(self, place: Place) -> Session | None:
         """The session of a place, in one round trip; None when there is none or it expired."""
-        return (await self.read_all([place])).get(place)
+        session = (await self.read_all([place])).get(place)
+        return None if session is None or session.expired(self._now()) else session
 
     async def read_all(self, places: Sequence[Place]) -> dict[Place, Session]:
+        """Sessions as they were left, those in their grace included."""
         if not places:
             return {}
         blobs = await self._redis.mget([self.prefix + place.key for place in places])
@@ -92,14 +104,15 @@ class WorkingStore:
         expected: Mapping[StreamId, int],
         new: Mapping[StreamId, int],
     ) -> None:
-        keys = [self._progress_key, *(self.prefix + place.key for place in sessions)]
+        keys = [self._progress_key, self.quiet_key, *(self.prefix + place.key for place in sessions)]
         arguments: list[str | int] = [len(new)]
         for stream, seq in new.items():
             arguments += [str(stream), expected[stream], seq]
         for session, ends_at in sessions.values():
-            arguments += [json.dumps(session.as_dict(), ensure_ascii=False), int(ends_at.timestamp() * 1000)]
+            gone_at = max(ends_at, self._now()) + GRACE
+            arguments += [json.dumps(session.as_dict(), ensure_ascii=False), int(gone_at.timestamp() * 1000)]
         if not await self._save(keys=keys, args=arguments):
-            raise OtherWorker("another worker applied these events")
+            raise OtherWorker("another worker applied these events, or a rebuild holds them back")
 
     @asynccontextmanager
     async def session(self, streams: Sequence[StreamId]) -> AsyncIterator[RedisSession]:
@@ -132,10 +145,11 @@ class WorkingStore:
         return sorted(key for key in own if key.startswith(("sess:", "tenant:")))
 
     async def blobs(self) -> Mapping[str, str]:
-        """Every session as it is stored, by key."""
-        names = await self.keys()
+        """Every session that can be read, as it is stored, by key."""
+        names, now = await self.keys(), self._now()
         values = await self._redis.mget([self.prefix + name for name in names]) if names else []
-        return {name: _text(value) for name, value in zip(names, values, strict=True) if value is not None}
+        stored = {name: _text(value) for name, value in zip(names, values, strict=True) if value is not None}
+        return {name: blob for name, blob in stored.items() if not Session.from_dict(json.loads(blob)).expired(now)}
 
     async def every_key(self) -> Sequence[str]:
         """The sessions and the progress, such as exist, without the prefix."""

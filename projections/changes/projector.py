@@ -68,6 +68,7 @@ def _entry(event: Recorded, change: Change, rev: int) -> Row:
         "id": event.event_id,
         "thread_id": event.meta.thread_id,
         "rev": rev,
+        "seq": event.seq,
         "memory_id": payload.memory_id,
         "event": change,
         "meta": {"absorbed": [str(id_) for id_ in absorbed]} if absorbed else {},

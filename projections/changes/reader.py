@@ -3,55 +3,81 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Row, select, true
+from sqlalchemy import ColumnElement, Row, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.delta import Change, Entry
+from mnemolog.domain.memory import VISIBLE
 from mnemolog.events.envelope import StreamId
-from mnemolog.projections.changes.tables import change_log, thread_revision
+from mnemolog.projections.changes.tables import change_log
 from mnemolog.projections.memories import reader as memories
+from mnemolog.projections.memories.tables import memories as memory_table
 
 PAGE = 50
+ENDS = frozenset({Change.DELETED, Change.SOFT_DELETED})
 
 
 async def revision(connection: AsyncConnection, stream: StreamId, thread_id: str) -> int:
-    """The revision of a thread; 0 when nothing was ever changed in it."""
-    statement = select(thread_revision.c.rev).where(
-        thread_revision.c.tenant == stream.tenant,
-        thread_revision.c.user_id == stream.owner,
-        thread_revision.c.thread_id == thread_id,
+    """The revision of a thread that can be told of; 0 when nothing was ever changed in it.
+
+    The memories are another projection: a change that it has not applied yet waits for the next reading, since whoever
+    is told this revision asks for what comes after it.
+    """
+    memory = memory_table.c
+    applied = select(func.max(memory.seq)).where(memory.tenant == stream.tenant, memory.user_id == stream.owner)
+    statement = (
+        select(change_log.c.rev)
+        .where(*_of_thread(stream, thread_id), change_log.c.seq <= applied.scalar_subquery())
+        .order_by(change_log.c.rev.desc())
+        .limit(1)
     )
     return (await connection.execute(statement)).scalar_one_or_none() or 0
 
 
-async def since(
-    connection: AsyncConnection, stream: StreamId, thread_id: str, agent_id: str, rev: int, limit: int = 100
+async def between(
+    connection: AsyncConnection,
+    stream: StreamId,
+    thread_id: str,
+    agent_id: str,
+    since: int,
+    until: int,
+    limit: int = 100,
 ) -> Sequence[Entry]:
-    """The newest changes of a thread after `rev` that an agent may see, oldest first, with the memories as they are."""
+    """The newest changes of a thread with since < rev <= until that an agent may see, oldest first.
+
+    Each shows its memory as it is now; of a hidden one only its end is told.
+    """
     entries: list[Entry] = []
-    before: int | None = None
     while len(entries) < limit:
-        page = await _page(connection, stream, thread_id, rev, before)
+        page = await _page(connection, stream, thread_id, since, until)
         seen = await memories.by_ids(connection, stream, agent_id, {row.memory_id for row in page})
-        entries += [_entry(row, seen[row.memory_id]) for row in page if row.memory_id in seen]
+        entries += [_entry(row, seen[row.memory_id]) for row in page if _told(row, seen.get(row.memory_id))]
         if len(page) < PAGE:
             break
-        before = page[-1].rev
+        until = page[-1].rev - 1
     return entries[:limit][::-1]
 
 
 async def _page(
-    connection: AsyncConnection, stream: StreamId, thread_id: str, after: int, before: int | None
+    connection: AsyncConnection, stream: StreamId, thread_id: str, since: int, until: int
 ) -> Sequence[Row[*tuple[Any, ...]]]:
     log = change_log.c
     statement = (
         select(log.rev, log.memory_id, log.event, log.meta)
-        .where(log.tenant == stream.tenant, log.user_id == stream.owner, log.thread_id == thread_id)
-        .where(log.rev > after, log.rev < before if before else true())
+        .where(*_of_thread(stream, thread_id), log.rev > since, log.rev <= until)
         .order_by(log.rev.desc())
         .limit(PAGE)
     )
     return (await connection.execute(statement)).all()
+
+
+def _of_thread(stream: StreamId, thread_id: str) -> list[ColumnElement[bool]]:
+    log = change_log.c
+    return [log.tenant == stream.tenant, log.user_id == stream.owner, log.thread_id == thread_id]
+
+
+def _told(row: Row[*tuple[Any, ...]], memory: Mapping[str, Any] | None) -> bool:
+    return memory is not None and (memory["status"] in VISIBLE or row.event in ENDS)
 
 
 def _entry(row: Row[*tuple[Any, ...]], memory: Mapping[str, Any]) -> Entry:

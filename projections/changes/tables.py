@@ -23,6 +23,7 @@ change_log = Table(
     Column("id", Uuid, primary_key=True),
     Column("thread_id", Text, nullable=False),
     Column("rev", BigInteger, nullable=False),
+    Column("seq", BigInteger, nullable=False),
     Column("memory_id", Uuid, nullable=False),
     Column("event", Text, nullable=False),
     Column("meta", JSONB, nullable=False),

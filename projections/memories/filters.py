@@ -1,10 +1,10 @@
 """The filters of a query, applied in the store and never after it (B §6, §6.1, B06)."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Strict, ValidationInfo
+from pydantic import BaseModel, ConfigDict, Strict
 from sqlalchemy import ColumnElement, or_
 
 from mnemolog.domain import identity
@@ -13,18 +13,18 @@ from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
 from mnemolog.events.envelope import DEFAULT_TENANT, StreamId
-from mnemolog.events.fields import Flag, Id
+from mnemolog.events.fields import Flag, Id, checked_by
 from mnemolog.projections.memories.tables import memories
 
 
-def _day_or_instant(value: object, info: ValidationInfo) -> datetime:
+def _day_or_instant(value: object, field: str) -> datetime:
     """A time with its offset, or a plain date, which is that day's start in UTC (the example of B §6)."""
     if isinstance(value, str) and len(value) == len("2025-07-01"):
         value = f"{value}T00:00:00Z"
-    return identity.aware(value, f"filters.{info.field_name}").astimezone(UTC)
+    return identity.aware(value, field)
 
 
-Moment = Annotated[datetime, BeforeValidator(_day_or_instant)]
+Moment = Annotated[datetime, checked_by(_day_or_instant)]
 Level = Annotated[float, Strict()]
 
 

@@ -54,6 +54,7 @@ memories = Table(
         Computed(func.to_tsvector(literal_column("'english'::regconfig"), literal_column("document")), persisted=True),
     ),
     Index("memories_search", "search", postgresql_using="gin"),
+    Index("memories_seq", "tenant", "user_id", "seq"),
 )
 
 links = Table(

@@ -1,0 +1,28 @@
+"""Batches of what arrives one by one."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+COLLECT_SECONDS = 0.002
+
+
+class Batcher(Generic[T]):
+    """A bounded queue that is emptied in batches. `put` waits while it is full: back-pressure on the sender."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        self._size = size
+        self._queue: asyncio.Queue[T] = asyncio.Queue(limit)
+
+    async def put(self, item: T) -> None:
+        await self._queue.put(item)
+
+    async def take(self) -> Sequence[T]:
+        """At least one item. A moment's wait lets what came at once be one batch."""
+        batch = [await self._queue.get()]
+        await asyncio.sleep(COLLECT_SECONDS)
+        while len(batch) < self._size and not self._queue.empty():
+            batch.append(self._queue.get_nowait())
+        return batch

@@ -1,0 +1,156 @@
+"""Errors as HTTP answers: the one place that maps the error tree to status codes and bodies."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any, cast
+
+import psycopg
+import sqlalchemy.exc
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from psycopg_pool import PoolTimeout
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from mnemolog.domain import errors
+from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound, ServerFailed
+from mnemolog.events.fields import invalid_input
+
+_logger = logging.getLogger("mnemolog.http")
+
+# The first that fits: a subclass stands before its base.
+STATUS: tuple[tuple[type[MnemologError], int], ...] = (
+    (errors.CategoryNotAllowed, 403),
+    (errors.InvalidInput, 422),
+    (errors.NotFound, 404),
+    (errors.Conflict, 409),
+    (errors.ReadTimeout, 504),
+    (errors.EngineError, 503),
+    (errors.MnemologError, 500),
+)
+UNREACHABLE: tuple[type[Exception], ...] = (
+    psycopg.OperationalError,
+    PoolTimeout,
+    sqlalchemy.exc.OperationalError,
+    sqlalchemy.exc.InterfaceError,
+    sqlalchemy.exc.TimeoutError,
+    RedisConnectionError,
+    RedisTimeoutError,
+    OSError,
+)
+RETRY_SECONDS = 1
+
+
+class Problem(BaseModel):
+    """What happened, to which field, and what to do."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "code": "invalid_input",
+                    "message": "is empty",
+                    "field": "query",
+                    "fix": "send at least one visible character",
+                }
+            ]
+        }
+    )
+
+    code: str = Field(description="Stable: match on this.")
+    message: str = Field(description="For people; it may change.")
+    field: str = Field(description="The field that is wrong, as a dotted path, or nothing.")
+    fix: str = Field(description="What to do about it, or nothing.")
+
+
+class ErrorAnswer(BaseModel):
+    """The body of every answer that is no success."""
+
+    error: Problem
+
+
+DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    403: {"model": ErrorAnswer, "description": "The agent may not read or write this category."},
+    404: {"model": ErrorAnswer, "description": "This user has nothing under this id that this agent may see."},
+    409: {"model": ErrorAnswer, "description": "The request does not fit what is stored."},
+    413: {"model": ErrorAnswer, "description": "The body is larger than 2 MiB."},
+    422: {"model": ErrorAnswer, "description": "A field is wrong; `field` names it."},
+    503: {"model": ErrorAnswer, "description": "A server that the engine needs does not answer."},
+    504: {"model": ErrorAnswer, "description": "The write of `after` did not become visible in time."},
+}
+
+
+def answer_errors(app: FastAPI) -> None:
+    """Answer everything that a route can raise. What nobody foresaw is a 500 that says nothing of its inside."""
+    app.add_exception_handler(MnemologError, _on_error)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(Exception, _on_unforeseen)
+    for unreachable in UNREACHABLE:
+        app.add_exception_handler(unreachable, _on_unreachable)
+
+
+def status_of(error: MnemologError) -> int:
+    return next(status for kind, status in STATUS if isinstance(error, kind))
+
+
+def error_answer(error: MnemologError, status: int, headers: Mapping[str, str] | None = None) -> Response:
+    """The body `{"error": {...}}`."""
+    return JSONResponse({"error": error.as_dict()}, status, headers)
+
+
+async def _on_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, MnemologError)
+    status = status_of(error)
+    if status >= 500:
+        _logger.warning("%s %s: %s", request.method, request.url.path, error)
+    return error_answer(error, status)
+
+
+async def _on_invalid(request: Request, error: Exception) -> Response:
+    """What FastAPI refused, in the words and with the paths of our own checks."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return error_answer(_not_json(f"{first['ctx']['error']} at character {first['loc'][1]}"), 422)
+    found = invalid_input(cast(ValidationError, error))  # Both list their faults in the same form.
+    place, _, path = found.field.partition(".")
+    no_object = not path and first["type"] in ("missing", "model_attributes_type")
+    fix = "send one JSON object with Content-Type: application/json" if no_object else found.fix
+    return error_answer(InvalidInput(found.message, field=path or place, fix=fix), 422)
+
+
+async def _on_http(request: Request, error: Exception) -> Response:
+    """What the framework refused: an unknown route or method, a body that is too large or not UTF-8."""
+    assert isinstance(error, HTTPException)
+    match error.status_code:
+        case 404:
+            problem: MnemologError = NotFound(f"there is no {request.url.path}", field="path", fix="see /docs")
+        case 405:
+            problem = InvalidInput(f"{request.method} is not possible here", field="method", fix="see /docs")
+        case 413:
+            problem = InvalidInput(error.detail, field="body", fix="send less at once")
+        case 400:
+            return error_answer(_not_json("it cannot be decoded"), 422)
+        case _:
+            problem = MnemologError(error.detail)
+    return error_answer(problem, error.status_code, error.headers)
+
+
+async def _on_unreachable(request: Request, error: Exception) -> Response:
+    # The error's own text may hold an address or a statement with its values: it goes into no answer and no log.
+    _logger.warning("%s %s: %s", request.method, request.url.path, type(error).__name__)
+    problem = ServerFailed(fix="try again; if it stays so, run `mnemolog doctor`")
+    return error_answer(problem, 503, {"Retry-After": str(RETRY_SECONDS)})
+
+
+async def _on_unforeseen(request: Request, error: Exception) -> Response:
+    """The traceback goes to the server's log: Starlette raises the error again after this answer."""
+    return error_answer(MnemologError(fix="this is a defect: report it with the server's log"), 500)
+
+
+def _not_json(reason: str) -> InvalidInput:
+    return InvalidInput(f"is not JSON: {reason}", field="body", fix="send one JSON object in UTF-8")

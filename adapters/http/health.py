@@ -1,0 +1,34 @@
+"""The route that says how the engine is."""
+
+import asyncio
+from collections.abc import Mapping
+
+from fastapi import APIRouter
+
+from mnemolog.adapters.http.requests import TheEngine
+from mnemolog.adapters.http.responses import HealthView
+
+DEADLINE_SECONDS = 5.0
+
+router = APIRouter(tags=["operation"])
+
+
+@router.get("/health", summary="How far behind each projection is, and what stands still")
+async def get_health(engine: TheEngine) -> HealthView:
+    """200 while reads and writes are served, also when a poisoned event stopped one stream: that is `degraded`.
+
+    503 when a store does not answer within five seconds.
+    """
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        stopped = _places(await engine.projections.stopped())
+        lag = await engine.projections.lag()
+        outbox = await engine.outbox.size()
+    return HealthView(status="degraded" if stopped else "ok", lag=dict(lag), outbox=outbox, stopped=stopped)
+
+
+def _places(stopped: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
+    """Where each stream stopped and at what kind of error; its text, which may quote a memory, stays in the log."""
+    return {
+        name: {stream: ": ".join(reason.split(": ")[:2]) for stream, reason in streams.items()}
+        for name, streams in stopped.items()
+    }

@@ -1,0 +1,97 @@
+"""Routes that change memories: create, update, delete, restore, merge, link, undo."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.http.requests import (
+    Deletion,
+    IdempotencyKey,
+    Link,
+    MemoryChange,
+    MemoryId,
+    Merge,
+    NewMemory,
+    TheEngine,
+    Undo,
+    Writer,
+    stream_of,
+)
+from mnemolog.adapters.http.responses import CreatedView, ReceiptView
+from mnemolog.commands.memories import (
+    LinkMemories,
+    MemoryCommand,
+    MergeMemories,
+    RestoreMemory,
+    SoftDeleteMemory,
+    UpdateMemory,
+)
+from mnemolog.events.fields import validated
+
+router = APIRouter(tags=["writing"])
+
+
+@router.post("/memory", status_code=201, summary="Create a memory")
+async def create_memory(body: NewMemory, key: IdempotencyKey, engine: TheEngine) -> CreatedView:
+    """A retry with the same Idempotency-Key gives the first memory's id."""
+    memory_id, receipt = await engine.writes.create(_fields(engine, body), key)
+    return CreatedView.of(receipt, memory_id=memory_id)
+
+
+@router.patch("/memory/{memory_id}", summary="Update a memory")
+async def update_memory(memory_id: MemoryId, body: MemoryChange, key: IdempotencyKey, engine: TheEngine) -> ReceiptView:
+    """An update to what holds already changes nothing."""
+    return await _run(engine, UpdateMemory, body, key, memory_id=memory_id)
+
+
+@router.delete("/memory/{memory_id}", summary="Delete a memory, restorable for 30 days")
+async def delete_memory(
+    memory_id: MemoryId, asked: Annotated[Deletion, Query()], key: IdempotencyKey, engine: TheEngine
+) -> ReceiptView:
+    """Soft: it is hidden at once and purged 30 days later, unless it is restored."""
+    return await _run(engine, SoftDeleteMemory, asked, key, memory_id=memory_id, at=engine.writes.now())
+
+
+@router.post("/memory/{memory_id}/restore", summary="Restore a hidden memory")
+async def restore_memory(memory_id: MemoryId, body: Writer, key: IdempotencyKey, engine: TheEngine) -> ReceiptView:
+    """Undoes a deletion, or takes an absorbed memory out of its merge."""
+    return await _run(engine, RestoreMemory, body, key, memory_id=memory_id)
+
+
+@router.post("/memory/{memory_id}/merge", summary="Merge others into this memory")
+async def merge_memories(memory_id: MemoryId, body: Merge, key: IdempotencyKey, engine: TheEngine) -> ReceiptView:
+    """The absorbed are hidden, not destroyed: a merge can be undone."""
+    return await _run(engine, MergeMemories, body, key, memory_id=memory_id)
+
+
+@router.post("/memory/{memory_id}/link", summary="Link this memory to another")
+async def link_memories(memory_id: MemoryId, body: Link, key: IdempotencyKey, engine: TheEngine) -> ReceiptView:
+    """A second link of the same kind to the same memory sets its strength anew."""
+    return await _run(engine, LinkMemories, body, key, memory_id=memory_id)
+
+
+@router.post("/memory/{memory_id}/undo", summary="Undo the last change of a memory")
+async def undo_last_change(memory_id: MemoryId, body: Writer, key: IdempotencyKey, engine: TheEngine) -> ReceiptView:
+    """Each call goes one change further back; send an Idempotency-Key, so that a retry does not."""
+    who = {"agent_id": body.agent_id, "thread_id": body.thread_id}
+    return ReceiptView.of(await engine.writes.undo_last(stream_of(engine, body), memory_id, key, **who))
+
+
+@router.post("/undo", summary="Undo one change by its event")
+async def undo_change(body: Undo, key: IdempotencyKey, engine: TheEngine) -> ReceiptView:
+    """On every memory that it changed. A change that others build on is refused: undo those first."""
+    who = {"agent_id": body.agent_id, "thread_id": body.thread_id}
+    return ReceiptView.of(await engine.writes.undo_event(stream_of(engine, body), body.event_id, key, **who))
+
+
+async def _run(
+    engine: Engine, command: type[MemoryCommand], asked: Writer, key: str | None, **fields: object
+) -> ReceiptView:
+    return ReceiptView.of(await engine.writes.execute(validated(command, {**_fields(engine, asked), **fields}), key))
+
+
+def _fields(engine: Engine, asked: Writer) -> Mapping[str, Any]:
+    """What the caller set, and the tenant; the rest is the command's own default."""
+    return {**asked.model_dump(exclude_unset=True), "tenant": engine.settings.tenant}

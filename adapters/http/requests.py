@@ -1,0 +1,235 @@
+"""What may be asked over HTTP: the bodies and the query parameters, in the field types of the commands."""
+
+import re
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import Depends, Header, Path, Request
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.reads import Moment
+from mnemolog.domain import identity, importance
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.memory import Kind
+from mnemolog.domain.scope import Scope
+from mnemolog.domain.turn import Role
+from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Position, StreamId
+from mnemolog.events.fields import Flag, Id, Label, Text, Unit, Uuid
+from mnemolog.projections.query import MemoryQuery
+
+BIGGEST_SEQ = 2**63 - 1  # What Postgres' bigint holds.
+LONGEST_TOKEN = 300
+
+
+def _point(value: object, info: ValidationInfo) -> datetime | int:
+    """A seq in digits, or a time with its offset."""
+    if isinstance(value, str) and re.fullmatch("[0-9]{1,18}", value):
+        return int(value)
+    return identity.aware(value, info.field_name or "as_of")
+
+
+AsOf = Annotated[
+    datetime | int,
+    BeforeValidator(_point),
+    Field(
+        description="A time with its offset, or a seq of the user's stream: the answer that it would have been then.",
+        examples=["2026-01-03T01:02:10Z", 42],
+    ),
+]
+After = Annotated[
+    str,
+    Field(
+        max_length=LONGEST_TOKEN,
+        description="A receipt's `token`: wait until that write is visible. With `as_of` there is nothing to wait for.",
+        examples=["default/user:ana@42"],
+    ),
+]
+Limit = Annotated[int, Field(ge=1, le=1000)]
+
+
+class _Asked(BaseModel):
+    """A field that is not known is refused, not ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class When(_Asked):
+    """When to read: live, at an earlier moment, or once a write is visible."""
+
+    as_of: AsOf | None = None
+    after: After | None = None
+
+    def moment(self) -> Moment:
+        return Moment(self.as_of, Position.of_token(self.after) if self.after is not None else None)
+
+
+class Asker(_Asked):
+    """Whose memory, and which agent asks: it sees what is global, and its own."""
+
+    user_id: Id
+    agent_id: Id = DEFAULT_AGENT
+
+
+class MemoryRead(Asker, When):
+    """One memory."""
+
+
+class HistoryRead(Asker, When):
+    """The newest entries of a memory's history."""
+
+    limit: Limit = 100
+
+
+class NewestRead(Asker, When):
+    """The memories that changed last."""
+
+    limit: Limit = 20
+
+
+class ChangesRead(Asker, When):
+    """What changed in a thread since a revision."""
+
+    thread_id: Id = DEFAULT_THREAD
+    since: Annotated[int, Field(ge=0, le=BIGGEST_SEQ)] = 0
+
+
+class SessionRead(Asker):
+    """The working memory of a chat. It is kept for now only, so it takes no `as_of`."""
+
+    chat_id: Id = DEFAULT_THREAD
+    after: After | None = None
+
+
+class EntitiesRead(Asker, When):
+    """Whom and what a user speaks of."""
+
+
+def _without_tenant(schema: dict[str, Any]) -> None:
+    del schema["properties"]["tenant"]
+    schema["examples"] = [
+        {
+            "agent": "planner",
+            "query": "deployment plan context",
+            "categories": ["tasks", "projects"],
+            "filters": {"user_id": "ana", "pinned": False, "importance_min": 1, "updated_after": "2025-07-01"},
+            "top_k": 3,
+            "return": "bullets",
+            "budget_tokens": 512,
+            "thread_id": "main",
+            "since_rev": 0,
+        }
+    ]
+
+
+class QueryRequest(MemoryQuery):
+    """The request of B §6. `since_rev` asks for the delta header of `thread_id`; `threshold` is a cosine similarity."""
+
+    model_config = ConfigDict(json_schema_extra=_without_tenant)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_tenant(cls, fields: Any) -> Any:
+        if isinstance(fields, dict) and "tenant" in fields:
+            raise InvalidInput("the tenant is the server's own", field="tenant", fix="leave this field out")
+        return fields
+
+    def of_tenant(self, tenant: str) -> MemoryQuery:
+        return self.model_copy(update={"tenant": tenant})
+
+
+class Writer(Asker):
+    """Whose memory, which agent writes, and in which thread the change is told."""
+
+    thread_id: Id = DEFAULT_THREAD
+
+
+class NewMemory(Writer):
+    """A memory to keep. `importance` and `confidence` lie in [0, 1]."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"user_id": "ana", "text": "Ana is lactose intolerant", "category": "profile", "pinned": True}]
+        }
+    )
+
+    text: Text
+    kind: Kind = Kind.FACT
+    category: Id = "note"
+    importance: Unit = importance.DEFAULT
+    confidence: Unit = 1.0
+    pinned: Flag = False
+    scope: Scope = Scope.GLOBAL
+    role: Role | None = None
+    run_id: Id | None = None
+
+
+class MemoryChange(Writer):
+    """What to change; fields that are left out or null stay as they are."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"user_id": "ana", "text": "Ship v1 by September"}]})
+
+    text: Text | None = None
+    category: Id | None = None
+    importance: Unit | None = None
+    confidence: Unit | None = None
+    pinned: Flag | None = None
+
+
+class Merge(Writer):
+    """The memories to absorb. Without a text the survivor keeps its own."""
+
+    absorbed_ids: tuple[Uuid, ...]
+    text: Text | None = None
+
+
+class Link(Writer):
+    """The memory to link to; `strength` lies in [0, 1]."""
+
+    to_id: Uuid
+    relation_type: Id = "related_to"
+    strength: Unit = 1.0
+
+
+class Undo(Writer):
+    """The event to undo, from a receipt or a history."""
+
+    event_id: Uuid
+
+
+class Deletion(Writer):
+    """Who deletes, and why. The reason is sealed like a text; the URL that carries it may stand in access logs."""
+
+    reason: Label = ""
+
+
+async def _engine(request: Request) -> Engine:
+    engine: Engine = request.app.state.engine
+    return engine
+
+
+async def _memory_id(memory_id: Annotated[str, Path(json_schema_extra={"format": "uuid"})]) -> UUID:
+    return identity.parse_uuid(memory_id, "memory_id")
+
+
+async def _idempotency_key(
+    idempotency_key: Annotated[
+        str | None,
+        Header(
+            alias="Idempotency-Key",
+            description="A retry of the same request with the same key changes nothing and gets the first receipt.",
+            examples=["9f1c7a52-first-try"],
+        ),
+    ] = None,
+) -> str | None:
+    return None if idempotency_key is None else identity.identifier(idempotency_key, "idempotency_key")
+
+
+TheEngine = Annotated[Engine, Depends(_engine)]
+MemoryId = Annotated[UUID, Depends(_memory_id)]
+IdempotencyKey = Annotated[str | None, Depends(_idempotency_key)]
+
+
+def stream_of(engine: Engine, asker: Asker) -> StreamId:
+    return StreamId.of_user(asker.user_id, engine.settings.tenant)

@@ -1,0 +1,216 @@
+"""What is answered over HTTP. Times are in UTC."""
+
+from typing import Any, Literal, Self
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mnemolog.adapters.engine.reads import Changes
+from mnemolog.domain.delta import Change, Entry
+from mnemolog.domain.memory import Kind, Status
+from mnemolog.domain.scope import Scope
+from mnemolog.domain.turn import Role
+from mnemolog.events.envelope import Receipt
+from mnemolog.events.fields import Instant
+from mnemolog.projections.query import Answer, Hit
+
+
+class _View(BaseModel):
+    model_config = ConfigDict(from_attributes=True)
+
+
+class ReceiptView(_View):
+    """The write is durable. `already`: it had been written before, and nothing changed now."""
+
+    stream: str
+    event_ids: list[UUID]
+    first_seq: int
+    last_seq: int
+    already: bool
+    token: str = Field(description="Pass it as `after` to a read that must see this write.")
+
+    @classmethod
+    def of(cls, receipt: Receipt, **more: Any) -> Self:
+        return cls.model_validate({**receipt.as_dict(), **more})
+
+
+class CreatedView(ReceiptView):
+    """The receipt, and the id of the new memory."""
+
+    memory_id: UUID
+
+
+class Bullet(_View):
+    """One memory as a prompt takes it."""
+
+    id: UUID
+    category: str
+    text: str = Field(examples=["[tasks] Ship v1 by September"])
+
+
+class MemoryView(_View):
+    """One memory, whole. `importance` and `confidence` lie in [0, 1]."""
+
+    user_id: str
+    memory_id: UUID
+    kind: Kind
+    scope: Scope
+    agent_id: str | None = Field(description="The owner of an agent-scoped memory.")
+    text: str
+    category: str
+    importance: float
+    confidence: float
+    pinned: bool
+    status: Status
+    merged_into: UUID | None
+    purge_at: Instant | None
+    role: Role | None
+    run_id: str | None
+    actor_id: str
+    thread_id: str
+    source_turn_ids: list[str]
+    entity_ids: list[UUID]
+    occurred_at: Instant
+    created_at: Instant
+    updated_at: Instant
+    seq: int
+
+
+class HitView(MemoryView):
+    """A memory that answers a query, and why it ranks where it does."""
+
+    score: float = Field(description="The fused rank, in [0, 1].")
+    similarity: float | None = Field(description="The cosine similarity to the query.")
+    text_rank: float | None = Field(description="The full-text rank.")
+
+    @classmethod
+    def of(cls, hit: Hit) -> Self:
+        found = {"score": hit.score, "similarity": hit.similarity, "text_rank": hit.text_rank}
+        return cls.model_validate({**hit.row, **found})
+
+
+class BulletAnswer(_View):
+    """What answers as bullets, beneath the delta header (B §1)."""
+
+    header: str = Field(description='What changed since `since_rev`, or "".')
+    rev: int = Field(description="The thread's revision: the next `since_rev`.")
+    bullets: list[Bullet]
+
+    @classmethod
+    def of(cls, answer: Answer) -> Self:
+        bullets = [Bullet(id=hit.memory_id, category=hit.category, text=hit.bullet) for hit in answer.hits]
+        return cls(header=answer.header, rev=answer.rev, bullets=bullets)
+
+
+class FullAnswer(_View):
+    """What answers as whole memories."""
+
+    header: str
+    rev: int
+    memories: list[HitView]
+
+    @classmethod
+    def of(cls, answer: Answer) -> Self:
+        return cls(header=answer.header, rev=answer.rev, memories=[HitView.of(hit) for hit in answer.hits])
+
+
+class MemoryList(_View):
+    """Memories, changed last first."""
+
+    memories: list[MemoryView]
+
+
+class HistoryEntry(_View):
+    """One write that touched a memory. A reference is `<memory id>@<seq>`, which `as_of` can show."""
+
+    id: UUID
+    memory_id: UUID
+    event: Literal["ADD", "UPDATE", "DELETE", "MERGE", "LINK", "TTL", "RESTORE"]
+    old_ref: str | None
+    new_ref: str | None
+    actor: str | None
+    meta: dict[str, Any]
+    seq: int
+    ts: Instant
+
+
+class HistoryView(_View):
+    """What happened to a memory, newest first."""
+
+    history: list[HistoryEntry]
+
+
+class ChangeView(_View):
+    """One row of the change log, with the memory as it reads now."""
+
+    rev: int
+    memory_id: UUID
+    change: Change
+    category: str
+    text: str
+    importance: float
+    combined: int = Field(description="How many memories a merge combined.")
+
+    @classmethod
+    def of(cls, entry: Entry) -> Self:
+        return cls.model_validate(entry)
+
+
+class ChangesView(_View):
+    """What a delta header tells, and the revision that the next one starts from."""
+
+    header: str
+    rev: int
+    changes: list[ChangeView]
+
+    @classmethod
+    def of(cls, found: Changes) -> Self:
+        return cls(header=found.header, rev=found.rev, changes=[ChangeView.of(entry) for entry in found.entries])
+
+
+class SessionView(_View):
+    """The session object of A §3.1."""
+
+    slot_contract_version: str
+    user_id: str
+    agent_id: str
+    chat_id: str
+    msg_count: int
+    summary: str
+    turns: list[dict[str, str]]
+    scratch: dict[str, Any]
+    active_entity_ids: list[str]
+    updated_at: str
+
+
+class EntityView(_View):
+    """Somebody or something that a user speaks of."""
+
+    user_id: str
+    entity_id: UUID
+    scope: Scope
+    agent_id: str | None
+    name: str
+    name_normalized: str
+    category: str
+    confidence: float
+    last_seen: Instant
+    created_at: Instant
+    updated_at: Instant
+
+
+class EntityList(_View):
+    """Entities, last seen first."""
+
+    entities: list[EntityView]
+
+
+class HealthView(_View):
+    """`degraded`: everything is served, but some streams stand still in some projection until an operator acts."""
+
+    status: Literal["ok", "degraded"]
+    lag: dict[str, int] = Field(description="By projection, how many events it is behind the log.")
+    outbox: int = Field(description="How many appends wait for JetStream.")
+    stopped: dict[str, dict[str, str]] = Field(
+        description="By projection, the streams set aside and where they stopped."
+    )

@@ -1,0 +1,80 @@
+"""The HTTP server: uvicorn inside the engine's own event loop, started and stopped with it."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.http.app import create_app
+from mnemolog.domain.errors import EngineError
+
+LOOPBACK = "127.0.0.1"
+GRACE_SECONDS = 5
+START_POLL_SECONDS = 0.01
+
+
+@asynccontextmanager
+async def serve(engine: Engine, host: str = LOOPBACK, port: int = 0) -> AsyncIterator[str]:
+    """Serve until the block ends, then finish the requests that run. Yields the URL; port 0 takes a free one.
+
+    An engine with embedded servers also tells other processes the URL. EngineError when the port is taken.
+    """
+    listening = _listen(host, port)
+    server = _Server(_config(engine))
+    running = asyncio.create_task(server.serve(sockets=[listening]))
+    try:
+        await _started(server, running)
+        url = _url(listening)
+        if engine.servers is not None:
+            await asyncio.to_thread(engine.servers.publish_http_url, url)
+        yield url
+    finally:
+        server.should_exit = True
+        await running
+        listening.close()
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:  # Signals are for who owns the loop.
+        yield
+
+
+def _config(engine: Engine) -> uvicorn.Config:
+    return uvicorn.Config(
+        create_app(engine),
+        lifespan="off",
+        ws="none",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    # uvicorn would end the process when a port is taken, so it is given a socket that listens already.
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except (OSError, OverflowError) as error:
+        raise EngineError(
+            f"cannot listen on {host}:{port}: {error}",
+            field="http_port",
+            fix="choose another port, or 0 for a free one",
+        ) from error
+
+
+async def _started(server: uvicorn.Server, running: asyncio.Task[None]) -> None:
+    while not server.started and not running.done():  # noqa: ASYNC110  uvicorn offers no event.
+        await asyncio.sleep(START_POLL_SECONDS)
+
+
+def _url(listening: socket.socket) -> str:
+    """Where a client on this machine reaches it; "any address" is no address to connect to."""
+    host, port = listening.getsockname()[:2]
+    reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{reachable}]:{port}" if ":" in reachable else f"http://{reachable}:{port}"

@@ -1,0 +1,301 @@
+"""What the API refuses: bad input by its field, other users' memories as if they did not exist, nothing in a trace."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import psycopg
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.http.app import create_app
+from mnemolog.adapters.http.body_limit import MAX_BODY_BYTES
+from mnemolog.adapters.http.errors import status_of
+from mnemolog.domain import errors
+from mnemolog.domain.errors import MnemologError
+from tests.adapters.http.conftest import Api, Json
+
+SOME_ID = "01942b6e-7c00-7000-8000-000000000000"
+USER = {"user_id": "u"}
+TURN = {**USER, "message_id": "m", "text": "t", "occurred_at": "2026-01-03T01:02:10Z"}
+FILTERS = {"query": "tea", "filters": USER}
+
+BAD_BODIES: list[tuple[str, str, Json, str]] = [
+    ("POST", "/memory/query", {"query": "", "filters": USER}, "query"),
+    ("POST", "/memory/query", {"query": "  ", "filters": USER}, "query"),
+    ("POST", "/memory/query", {"query": 3, "filters": USER}, "query"),
+    ("POST", "/memory/query", {"query": "tea"}, "filters"),
+    ("POST", "/memory/query", {"query": "tea", "filters": {}}, "filters.user_id"),
+    ("POST", "/memory/query", {"query": "tea", "filters": {**USER, "pinned": "yes"}}, "filters.pinned"),
+    (
+        "POST",
+        "/memory/query",
+        {"query": "tea", "filters": {**USER, "importance_min": "high"}},
+        "filters.importance_min",
+    ),
+    ("POST", "/memory/query", {"query": "tea", "filters": {**USER, "importance_min": 9}}, "filters.importance_min"),
+    ("POST", "/memory/query", {"query": "tea", "filters": {**USER, "updated_after": 5}}, "filters.updated_after"),
+    (
+        "POST",
+        "/memory/query",
+        {"query": "tea", "filters": {**USER, "updated_after": "2025-07-01T00:00:00"}},
+        "filters.updated_after",
+    ),
+    ("POST", "/memory/query", {"query": "tea", "filters": {**USER, "colour": "red"}}, "filters.colour"),
+    ("POST", "/memory/query", {"query": "tea", "filters": {**USER, "role": "king"}}, "filters.role"),
+    ("POST", "/memory/query", {**FILTERS, "top_k": 0}, "top_k"),
+    ("POST", "/memory/query", {**FILTERS, "top_k": "3"}, "top_k"),
+    ("POST", "/memory/query", {**FILTERS, "return": "xml"}, "return"),
+    ("POST", "/memory/query", {**FILTERS, "categories": [1]}, "categories[0]"),
+    ("POST", "/memory/query", {**FILTERS, "tenant": "other"}, "tenant"),
+    ("POST", "/memory/query", {**FILTERS, "threshold": 2}, "threshold"),
+    ("POST", "/memory/query", {**FILTERS, "\ud800": 1}, "body"),
+    ("POST", "/memory", {"text": "tea"}, "user_id"),
+    ("POST", "/memory", USER, "text"),
+    ("POST", "/memory", {**USER, "text": "a\0b"}, "text"),
+    ("POST", "/memory", {**USER, "text": "\ud800"}, "text"),
+    ("POST", "/memory", {**USER, "text": "x" * 2**20}, "text"),
+    ("POST", "/memory", {**USER, "text": "tea", "importance": 2}, "importance"),
+    ("POST", "/memory", {**USER, "text": "tea", "importance": "high"}, "importance"),
+    ("POST", "/memory", {**USER, "text": "tea", "pinned": "yes"}, "pinned"),
+    ("POST", "/memory", {**USER, "text": "tea", "kind": "dream"}, "kind"),
+    ("POST", "/memory", {**USER, "text": "tea", "tenant": "other"}, "tenant"),
+    ("POST", "/memory", {**USER, "text": "tea", "memory_id": SOME_ID}, "memory_id"),
+    ("POST", "/memory", {"user_id": "a\nb", "text": "tea"}, "user_id"),
+    ("POST", "/memory", {"user_id": "x" * 201, "text": "tea"}, "user_id"),
+    ("POST", "/memory", {**USER, "text": "tea", "agent_id": ""}, "agent_id"),
+    ("PATCH", f"/memory/{SOME_ID}", {**USER, "colour": "red"}, "colour"),
+    ("PATCH", "/memory/42", {**USER, "text": "tea"}, "memory_id"),
+    ("POST", f"/memory/{SOME_ID}/merge", {**USER, "absorbed_ids": ["42"]}, "absorbed_ids[0]"),
+    ("POST", f"/memory/{SOME_ID}/merge", USER, "absorbed_ids"),
+    ("POST", f"/memory/{SOME_ID}/link", {**USER, "to_id": "{" + SOME_ID + "}"}, "to_id"),
+    ("POST", f"/memory/{SOME_ID}/link", {**USER, "to_id": SOME_ID, "strength": -1}, "strength"),
+    ("POST", f"/memory/{SOME_ID}/restore", {}, "user_id"),
+    ("POST", f"/memory/{SOME_ID}/undo", {**USER, "event_id": SOME_ID}, "event_id"),
+    ("POST", "/undo", {**USER, "event_id": "42"}, "event_id"),
+    ("POST", "/turns", {**TURN, "occurred_at": "2026-01-03T01:02:10"}, "occurred_at"),
+    ("POST", "/turns", {**TURN, "occurred_at": 5}, "occurred_at"),
+    ("POST", "/turns", {**TURN, "text": "a\0b"}, "text"),
+    ("POST", "/turns", {**TURN, "role": "king"}, "role"),
+    ("POST", "/turns", {**TURN, "attachments": [{"type": "image", "size": 3}]}, "attachments[0].size"),
+    ("POST", "/turns", {**USER, "text": "t"}, "message_id"),
+]
+
+BAD_PARAMETERS: list[tuple[str, Json, str]] = [
+    ("/memory", {}, "user_id"),
+    ("/memory", {"user_id": ""}, "user_id"),
+    ("/memory", {"user_id": "u", "agent_id": "a\0b"}, "agent_id"),
+    ("/memory", {"user_id": "u", "limit": 0}, "limit"),
+    ("/memory", {"user_id": "u", "limit": "many"}, "limit"),
+    ("/memory", {"user_id": "u", "tenant": "other"}, "tenant"),
+    ("/memory", {"user_id": "u", "as_of": "2026-01-03T01:02:10"}, "as_of"),
+    ("/memory", {"user_id": "u", "as_of": "yesterday"}, "as_of"),
+    ("/memory", {"user_id": "u", "as_of": "-1"}, "as_of"),
+    ("/memory", {"user_id": "u", "as_of": "9" * 30}, "as_of"),
+    ("/memory", {"user_id": "u", "after": "42"}, "after"),
+    ("/memory", {"user_id": "u", "after": "default/user:somebody@1"}, "after"),
+    ("/memory", {"user_id": "u", "after": "other/user:u@1"}, "after"),
+    ("/memory", {"user_id": "u", "after": "default/user:u@" + "9" * 5000}, "after"),
+    ("/memory/42", {"user_id": "u"}, "memory_id"),
+    ("/memory/42/history", {"user_id": "u"}, "memory_id"),
+    (f"/memory/{SOME_ID}/history", {"user_id": "u", "limit": 1001}, "limit"),
+    ("/changes", {"user_id": "u", "since": "-1"}, "since"),
+    ("/changes", {"user_id": "u", "since": "9" * 30}, "since"),
+    ("/session", {"user_id": "u", "chat_id": ""}, "chat_id"),
+    ("/session", {"user_id": "u", "after": "default/user:somebody@1"}, "after"),
+    ("/entities", {}, "user_id"),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "field"), BAD_BODIES)
+async def test_a_bad_body_is_refused_by_its_field(api: Api, method: str, path: str, body: Json, field: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    error = (await api.call(method, path, 422, content=json.dumps(body), headers=headers))["error"]
+    assert (error["code"], error["field"]) == ("invalid_input", field)
+    assert error["message"]
+    assert error["fix"]
+
+
+@pytest.mark.parametrize(("path", "params", "field"), BAD_PARAMETERS)
+async def test_a_bad_parameter_is_refused_by_its_field(api: Api, path: str, params: Json, field: str) -> None:
+    error = (await api.call("GET", path, 422, params=params))["error"]
+    assert (error["code"], error["field"]) == ("invalid_input", field)
+    assert error["fix"]
+
+
+@pytest.mark.parametrize("params", [{"after": "default/user:somebody@1"}, {"as_of": "2026-01-03T01:02:10"}])
+async def test_the_parameters_of_a_query_are_checked_too(api: Api, params: Json) -> None:
+    error = (await api.query("tea", 422, params=params))["error"]
+    assert [error["field"]] == list(params)
+
+
+@pytest.mark.spec("B05")
+async def test_a_category_outside_the_allowlist_is_forbidden(api: Api) -> None:
+    error = (await api.query("tea", 403, agent="planner", categories=["tasks", "profile"]))["error"]
+    assert (error["code"], error["field"]) == ("category_not_allowed", "categories[1]")
+    assert "goals, procedural, projects, tasks" in error["fix"]
+
+
+@pytest.mark.spec("B05")
+async def test_a_memory_of_an_unknown_category_is_not_written(api: Api) -> None:
+    error = (await api.post("/memory", 403, text="tea", category="teas"))["error"]
+    assert (error["code"], error["field"]) == ("category_not_allowed", "category")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b'{"query": ', b"", b"[1]", b'"text"', b"\xff\xfe", b"[" * 100_000],
+    ids=["cut", "empty", "a list", "a text", "not UTF-8", "nested deep"],
+)
+async def test_a_body_that_is_no_json_object_is_refused(api: Api, content: bytes) -> None:
+    headers = {"Content-Type": "application/json"}
+    error = (await api.call("POST", "/memory/query", 422, content=content, headers=headers))["error"]
+    assert (error["code"], error["field"]) == ("invalid_input", "body")
+    assert "JSON object" in error["fix"]
+
+
+async def test_json_without_its_content_type_is_refused(api: Api) -> None:
+    """A web page can send text/plain to the loopback interface without asking; JSON it cannot."""
+    headers = {"Content-Type": "text/plain"}
+    body = b'{"user_id": "u", "text": "tea"}'
+    error = (await api.call("POST", "/memory", 422, content=body, headers=headers))["error"]
+    assert (error["field"], error["fix"]) == ("body", "send one JSON object with Content-Type: application/json")
+
+
+@pytest.mark.parametrize("key", ["", "x" * 201])
+async def test_an_idempotency_key_that_is_no_id_is_refused(api: Api, key: str) -> None:
+    error = (await api.post("/memory", 422, key=key, text="tea"))["error"]
+    assert (error["code"], error["field"]) == ("invalid_input", "idempotency_key")
+
+
+async def test_a_body_above_2_mib_is_refused(api: Api) -> None:
+    error = (await api.post("/memory", 413, text="x" * MAX_BODY_BYTES))["error"]
+    assert (error["code"], error["field"]) == ("invalid_input", "body")
+
+
+async def test_a_body_above_2_mib_is_read_no_further(api: Api) -> None:
+    sent = 0
+
+    async def endless() -> AsyncIterator[bytes]:
+        nonlocal sent
+        while sent < 100 * MAX_BODY_BYTES:
+            sent += 2**16
+            yield b"x" * 2**16
+
+    headers = {"Content-Type": "application/json"}
+    await api.call("POST", "/memory", 413, content=endless(), headers=headers)
+    assert sent == MAX_BODY_BYTES + 2**16
+
+
+async def test_a_body_of_2_mib_is_read(api: Api) -> None:
+    body = b'{"user_id": "u", "text": ""}'
+    padded = body + b" " * (MAX_BODY_BYTES - len(body))
+    headers = {"Content-Type": "application/json"}
+    error = (await api.call("POST", "/memory", 422, content=padded, headers=headers))["error"]
+    assert error["field"] == "text"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/nothing", 404, "not_found"),
+        ("GET", "/memory/", 404, "not_found"),
+        ("PUT", "/memory", 405, "invalid_input"),
+    ],
+)
+async def test_an_unknown_route_gets_the_same_shape(api: Api, method: str, path: str, status: int, code: str) -> None:
+    error = (await api.call(method, path, status))["error"]
+    assert set(error) == {"code", "message", "field", "fix"}
+    assert error["code"] == code
+
+
+async def routes_with_an_id(api: Api, memory_id: str, event_id: str, own_id: str, **who: str) -> list[Json]:
+    """What every route that takes an id answers to somebody who may not see it; the last call of each must be 404."""
+    path = f"/memory/{memory_id}"
+    return [
+        await api.get(path, 404, **who),
+        await api.get(f"{path}/history", 404, **who),
+        await api.get(path, 404, as_of=10**6, **who),
+        await api.patch(path, 404, text="mine now", **who),
+        await api.delete(path, 404, **who),
+        await api.post(f"{path}/restore", 404, **who),
+        await api.post(f"{path}/merge", 404, absorbed_ids=[own_id], **who),
+        await api.post(f"/memory/{own_id}/merge", 404, absorbed_ids=[memory_id], **who),
+        await api.post(f"{path}/link", 404, to_id=own_id, **who),
+        await api.post(f"/memory/{own_id}/link", 404, to_id=memory_id, **who),
+        await api.post(f"{path}/undo", 404, **who),
+        await api.post("/undo", 404, event_id=event_id, **who),
+    ]
+
+
+async def test_another_users_memory_is_not_found_on_any_route(api: Api, user: str) -> None:
+    theirs = await api.remember("a secret")
+    changed = await api.patch(f"/memory/{theirs['memory_id']}", text="a dark secret")
+    stranger = api.of(f"{user}-stranger")
+    own = await stranger.remember("their own")
+    await stranger.get("/memory", after=own["token"])
+    answers = await routes_with_an_id(stranger, theirs["memory_id"], changed["event_ids"][0], own["memory_id"])
+    assert {answer["error"]["code"] for answer in answers} == {"not_found"}
+    assert "secret" not in str(answers)
+    untouched = await api.get(f"/memory/{theirs['memory_id']}", after=changed["token"])
+    assert (untouched["text"], untouched["seq"]) == ("a dark secret", 2)
+
+
+@pytest.mark.spec("A01")
+async def test_an_agents_own_memory_is_not_found_by_another_agent(api: Api) -> None:
+    theirs = await api.remember("a secret", scope="agent", agent_id="coach")
+    own = await api.remember("our own", scope="agent", agent_id="other")
+    changed = await api.patch(f"/memory/{theirs['memory_id']}", text="a dark secret", agent_id="coach")
+    await api.get("/memory", after=changed["token"])
+    memory_id, event_id = theirs["memory_id"], changed["event_ids"][0]
+    answers = await routes_with_an_id(api, memory_id, event_id, own["memory_id"], agent_id="other")
+    assert {answer["error"]["code"] for answer in answers} == {"not_found"}
+    assert "secret" not in str(answers)
+    unknown = await api.get(f"/memory/{uuid4()}", 404, agent_id="other")
+    assert set(unknown["error"]) == set(answers[0]["error"])
+
+
+async def test_another_users_memories_are_in_no_list(api: Api, user: str) -> None:
+    made = await api.remember("a secret", thread_id="t")
+    await api.get("/memory", after=made["token"])
+    stranger = api.of(f"{user}-stranger")
+    assert (await stranger.get("/memory"))["memories"] == []
+    assert (await stranger.query("secret", since_rev=0, thread_id="t"))["bullets"] == []
+    assert (await stranger.get("/changes", thread_id="t"))["rev"] == 0
+
+
+@pytest.mark.parametrize("kind", [error for error in vars(errors).values() if isinstance(error, type)])
+def test_every_error_has_a_status(kind: type[Any]) -> None:
+    if issubclass(kind, MnemologError) and kind is not errors.ConcurrencyConflict:
+        assert 400 <= status_of(kind()) < 600
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (errors.DataDirectoryInUse(), 503, "data_directory_in_use"),
+        (errors.ConcurrencyConflict("s", 1, 2), 409, "concurrency_conflict"),
+        (errors.UnknownEvent(), 500, "unknown_event"),
+        (psycopg.OperationalError("host 10.0.0.1 password=secret"), 503, "server_failed"),
+        (TimeoutError("secret"), 503, "server_failed"),
+        (ConnectionRefusedError("secret"), 503, "server_failed"),
+        (ZeroDivisionError("secret"), 500, "error"),
+    ],
+)
+async def test_an_error_inside_is_answered_without_its_inside(
+    engine: Engine, error: Exception, status: int, code: str
+) -> None:
+    app = create_app(engine)
+
+    @app.get("/broken")
+    async def broken() -> None:
+        raise error
+
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://mnemolog") as client:
+        response = await client.get("/broken")
+    assert (response.status_code, response.json()["error"]["code"]) == (status, code)
+    assert "secret" not in response.text
+    assert "Traceback" not in response.text

@@ -1,0 +1,124 @@
+"""The real server, its health, and the document that describes it."""
+
+import asyncio
+import signal
+
+import httpx
+import pytest
+
+from mnemolog.adapters.embedded import running_engine
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.http.server import serve
+from mnemolog.domain.errors import EngineError
+from tests.adapters.http.conftest import Api
+
+
+async def test_the_server_takes_a_free_port_and_publishes_its_url(engine: Engine, user: str) -> None:
+    handlers = [signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)]
+    async with serve(engine) as url, httpx.AsyncClient(base_url=url) as http:
+        assert url.startswith("http://127.0.0.1:")
+        assert [signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)] == handlers
+        published = await asyncio.to_thread(running_engine, engine.settings.directory)
+        assert published
+        assert published.http_url == url
+        api = Api(http, user)
+        made = await api.remember("Lives in Lisbon", category="profile")
+        found = await api.query("Lisbon", params={"after": made["token"]})
+        assert found["bullets"][0]["text"] == "[profile] Lives in Lisbon"
+        history = await api.get(f"/memory/{made['memory_id']}/history")
+        assert [entry["event"] for entry in history["history"]] == ["ADD"]
+    async with httpx.AsyncClient(base_url=url) as http:
+        with pytest.raises(httpx.ConnectError):
+            await http.get("/health")
+
+
+async def test_the_server_finishes_a_request_that_runs(engine: Engine, user: str) -> None:
+    async with httpx.AsyncClient() as http:
+        async with serve(engine) as url:
+            waiting = asyncio.create_task(
+                http.get(f"{url}/memory", params={"user_id": user, "after": f"default/user:{user}@1"})
+            )
+            await asyncio.sleep(0.2)
+            made = await engine.writes.create({"user_id": user, "text": "Likes tea"})
+        assert made[1].last_seq == 1
+        assert (await waiting).json()["memories"][0]["text"] == "Likes tea"
+
+
+async def test_a_body_above_the_limit_is_refused_by_the_real_server(engine: Engine) -> None:
+    async with serve(engine) as url, httpx.AsyncClient(base_url=url) as http:
+        response = await http.post("/memory", json={"user_id": "u", "text": "x" * 3 * 2**20})
+    assert (response.status_code, response.json()["error"]["field"]) == (413, "body")
+
+
+async def test_a_port_that_is_taken_is_an_error_and_not_an_exit(engine: Engine) -> None:
+    async with serve(engine) as url:
+        port = int(url.rpartition(":")[2])
+        with pytest.raises(EngineError) as refused:
+            async with serve(engine, port=port):
+                pass
+    assert refused.value.field == "http_port"
+
+
+async def test_the_server_stops_when_its_block_fails(engine: Engine) -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with serve(engine) as url:
+            raise ZeroDivisionError
+    async with httpx.AsyncClient() as http:
+        with pytest.raises(httpx.ConnectError):
+            await http.get(url)
+
+
+async def test_ipv6_loopback_has_a_url_that_works(engine: Engine) -> None:
+    async with serve(engine, host="::1") as url, httpx.AsyncClient(base_url=url) as http:
+        assert url.startswith("http://[::1]:")
+        assert (await http.get("/health")).status_code == 200
+
+
+async def test_health_says_how_far_each_projection_is(api: Api, engine: Engine) -> None:
+    await engine.settled(30)
+    health = await api.call("GET", "/health")
+    assert health["status"] == "ok"
+    assert health["outbox"] == 0
+    assert health["lag"] == dict.fromkeys(engine.projections.running, 0)
+    assert health["stopped"] == {}
+
+
+async def test_health_names_a_stopped_stream_without_its_text(api: Api, engine: Engine) -> None:
+    made = await api.remember("a secret")
+    await api.get("/memory", after=made["token"])
+    [receipt_stream] = {made["stream"]}
+    store = engine.projections.stores["memories"]
+    stream = next(one for one in await store.all_progress() if str(one) == receipt_stream)
+    await store.stop(stream, 2, "DataError: a secret: and more")
+    try:
+        health = await api.call("GET", "/health")
+    finally:
+        await store.resume()
+    assert health["status"] == "degraded"
+    assert health["stopped"] == {"memories": {receipt_stream: "seq 2: DataError"}}
+
+
+async def test_the_document_describes_every_route(api: Api) -> None:
+    document = await api.call("GET", "/openapi.json")
+    operations = [
+        (path, method, operation)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    ]
+    assert len(operations) == 17
+    for path, method, operation in operations:
+        told = (operation.get("summary"), operation.get("tags"), operation.get("description"))
+        assert all(told), (path, method)
+        refused = operation["responses"]["422"]["content"]["application/json"]["schema"]
+        assert refused == {"$ref": "#/components/schemas/ErrorAnswer"}
+    assert len({operation["operationId"] for _, _, operation in operations}) == len(operations)
+
+
+async def test_the_document_shows_the_query_of_the_specification_without_a_tenant(api: Api) -> None:
+    schemas = (await api.call("GET", "/openapi.json"))["components"]["schemas"]
+    query = schemas["QueryRequest"]
+    assert "tenant" not in query["properties"]
+    assert {"agent", "query", "categories", "filters", "top_k", "return", "budget_tokens"} <= set(query["properties"])
+    [example] = query["examples"]
+    example["filters"]["user_id"] = api.user
+    assert await api.call("POST", "/memory/query", json=example) == {"header": "", "rev": 0, "bullets": []}

@@ -1,0 +1,157 @@
+"""Writing over HTTP: each change happens once, answers with its receipt, and can be undone."""
+
+from typing import Any
+
+import pytest
+
+from mnemolog.adapters.http import requests
+from mnemolog.commands import memories as commands
+from mnemolog.commands.decider import Command
+from tests.adapters.http.conftest import Api, Json
+
+
+async def memory(api: Api, receipt: Json, path: str) -> Json:
+    return await api.get(path, after=receipt["token"])
+
+
+@pytest.mark.spec("X14")
+async def test_create_answers_with_the_receipt_and_the_id(api: Api) -> None:
+    made = await api.remember("Likes tea", category="preferences", kind="insight", confidence=0.5, run_id="r1")
+    assert made["stream"] == f"default/user:{api.user}"
+    assert (made["first_seq"], made["last_seq"], made["already"]) == (1, 1, False)
+    assert made["token"] == f"default/user:{api.user}@1"
+    kept = await memory(api, made, f"/memory/{made['memory_id']}")
+    assert (kept["text"], kept["category"], kept["kind"]) == ("Likes tea", "preferences", "insight")
+    assert (kept["confidence"], kept["importance"], kept["run_id"]) == (0.5, 0.5, "r1")
+
+
+@pytest.mark.spec("X14")
+async def test_a_retry_with_the_same_key_makes_no_second_memory(api: Api) -> None:
+    first = await api.post("/memory", 201, key="k1", text="Likes tea")
+    again = await api.post("/memory", 201, key="k1", text="Likes tea")
+    assert (again["memory_id"], again["event_ids"]) == (first["memory_id"], first["event_ids"])
+    assert again["already"]
+    assert len((await api.get("/memory", after=again["token"]))["memories"]) == 1
+
+
+@pytest.mark.spec("X14")
+async def test_the_same_key_with_other_content_is_a_conflict(api: Api) -> None:
+    await api.post("/memory", 201, key="k1", text="Likes tea")
+    error = (await api.post("/memory", 409, key="k1", text="Likes coffee"))["error"]
+    assert (error["code"], error["field"]) == ("idempotency_conflict", "idempotency_key")
+
+
+async def test_update_changes_what_is_named_and_nothing_else(api: Api) -> None:
+    made = await api.remember("Likes tea", importance=0.25)
+    path = f"/memory/{made['memory_id']}"
+    changed = await api.patch(path, text="Likes black tea", pinned=True, category=None)
+    kept = await memory(api, changed, path)
+    assert (kept["text"], kept["pinned"], kept["importance"]) == ("Likes black tea", True, 0.25)
+    assert (await api.patch(path, pinned=True))["already"]
+
+
+@pytest.mark.spec("B07")
+async def test_a_deleted_memory_is_hidden_until_it_is_restored(api: Api) -> None:
+    made = await api.remember("Likes tea")
+    path = f"/memory/{made['memory_id']}"
+    gone = await api.delete(path, reason="asked to", thread_id="chat-1")
+    hidden = await memory(api, gone, path)
+    assert (hidden["status"], bool(hidden["purge_at"])) == ("soft_deleted", True)
+    assert (await api.query("tea"))["bullets"] == []
+    back = await api.post(f"{path}/restore")
+    assert (await memory(api, back, path))["status"] == "active"
+    assert len((await api.query("tea"))["bullets"]) == 1
+
+
+async def test_a_deleted_memory_cannot_be_updated(api: Api) -> None:
+    made = await api.remember("Likes tea")
+    await api.delete(f"/memory/{made['memory_id']}")
+    error = (await api.patch(f"/memory/{made['memory_id']}", 409, text="Likes coffee"))["error"]
+    assert (error["code"], error["field"]) == ("transition_refused", "memory_id")
+    assert error["fix"] == "restore it first"
+
+
+@pytest.mark.spec("X03")
+async def test_a_merge_is_undone_by_its_event(api: Api) -> None:
+    tea, milk = await api.remember("Likes tea"), await api.remember("Takes milk")
+    tea_path, milk_path = f"/memory/{tea['memory_id']}", f"/memory/{milk['memory_id']}"
+    merged = await api.post(f"{tea_path}/merge", absorbed_ids=[milk["memory_id"]], text="Likes tea with milk")
+    assert (await memory(api, merged, tea_path))["text"] == "Likes tea with milk"
+    assert (await memory(api, merged, milk_path))["merged_into"] == tea["memory_id"]
+    undone = await api.post("/undo", event_id=merged["event_ids"][0])
+    assert (await memory(api, undone, tea_path))["text"] == "Likes tea"
+    assert (await memory(api, undone, milk_path))["status"] == "active"
+    assert (await api.post("/undo", event_id=merged["event_ids"][0]))["already"]
+
+
+@pytest.mark.spec("X03")
+async def test_a_change_that_others_build_on_is_not_undone(api: Api) -> None:
+    made = await api.remember("one")
+    path = f"/memory/{made['memory_id']}"
+    first = await api.patch(path, text="two")
+    await api.patch(path, text="three")
+    error = (await api.post("/undo", 409, event_id=first["event_ids"][0]))["error"]
+    assert (error["code"], error["field"]) == ("undo_conflict", "event_id")
+
+
+@pytest.mark.spec("X03", "X14")
+async def test_undo_of_the_last_change_goes_back_once_a_key(api: Api) -> None:
+    made = await api.remember("one")
+    path = f"/memory/{made['memory_id']}"
+    await api.patch(path, text="two")
+    await api.patch(path, text="three")
+    undone = await api.post(f"{path}/undo", key="u1")
+    again = await api.post(f"{path}/undo", key="u1")
+    assert (await memory(api, again, path))["text"] == "two"
+    assert (again["already"], again["event_ids"]) == (True, undone["event_ids"])
+    further = await api.post(f"{path}/undo", key="u2")
+    assert (await memory(api, further, path))["text"] == "one"
+
+
+@pytest.mark.spec("X14")
+async def test_one_key_for_two_kinds_of_change_is_a_conflict(api: Api) -> None:
+    made = await api.remember("one")
+    path = f"/memory/{made['memory_id']}"
+    await api.patch(path, text="two")
+    await api.delete(path)
+    await api.post(f"{path}/restore", key="k1")
+    error = (await api.post(f"{path}/undo", 409, key="k1"))["error"]
+    assert error["code"] == "idempotency_conflict"
+
+
+@pytest.mark.spec("B02")
+async def test_a_link_stands_in_the_history(api: Api) -> None:
+    tea, milk = await api.remember("Likes tea"), await api.remember("Takes milk")
+    path = f"/memory/{tea['memory_id']}"
+    linked = await api.post(f"{path}/link", to_id=milk["memory_id"], strength=0.8, relation_type="goes_with")
+    entry = (await api.get(f"{path}/history", after=linked["token"]))["history"][0]
+    assert (entry["event"], entry["meta"]["to"], entry["meta"]["strength"]) == ("LINK", milk["memory_id"], 0.8)
+
+
+@pytest.mark.spec("B01")
+async def test_a_change_is_told_in_the_thread_that_made_it(api: Api) -> None:
+    made = await api.remember("Likes tea", thread_id="chat-1")
+    here = await api.get("/changes", thread_id="chat-1", after=made["token"])
+    elsewhere = await api.get("/changes", thread_id="chat-2", after=made["token"])
+    assert (here["rev"], elsewhere["rev"]) == (1, 0)
+
+
+PAIRS: list[tuple[type[requests.Writer], type[Command], set[str]]] = [
+    (requests.NewMemory, commands.CreateMemory, {"memory_id"}),
+    (requests.MemoryChange, commands.UpdateMemory, {"memory_id"}),
+    (requests.Merge, commands.MergeMemories, {"memory_id"}),
+    (requests.Link, commands.LinkMemories, {"memory_id"}),
+    (requests.Deletion, commands.SoftDeleteMemory, {"memory_id", "at"}),
+    (requests.Writer, commands.RestoreMemory, {"memory_id"}),
+]
+
+
+@pytest.mark.parametrize(("body", "command", "inside"), PAIRS)
+def test_a_body_offers_what_its_command_takes(
+    body: type[requests.Writer], command: type[Command], inside: set[str]
+) -> None:
+    def shape(model: Any) -> dict[str, Any]:
+        return {name: (field.annotation, field.default) for name, field in model.model_fields.items()}
+
+    expected = {name: field for name, field in shape(command).items() if name not in {"tenant", "actor", *inside}}
+    assert shape(body) == expected

@@ -1,0 +1,51 @@
+"""A NATS and a database of their own beside the engine's, for relays that no engine leads."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from nats.aio.client import Client
+from nats.js import JetStreamContext
+from sqlalchemy import make_url
+
+from mnemolog.adapters.embedded import EmbeddedServers
+from mnemolog.adapters.engine.engine import Engine, now
+from mnemolog.adapters.nats.connection import connect, ensure_streams
+from mnemolog.adapters.nats.relay import Relay
+from mnemolog.adapters.postgres.log import PostgresLog
+from mnemolog.adapters.postgres.migrate import migrate
+from mnemolog.adapters.postgres.outbox import Outbox
+from mnemolog.adapters.postgres.pool import open_pool
+from mnemolog.events.codec import Codec
+from tests.testkit.events import KEY
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A log and a JetStream that nothing runs on yet."""
+
+    log: PostgresLog
+    outbox: Outbox
+    nats: Client
+    jetstream: JetStreamContext
+
+    def relay(self) -> Relay:
+        return Relay(self.outbox, self.nats.jetstream())
+
+
+@pytest.fixture(scope="session")
+async def apart(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Apart]:
+    """Its NATS is new; its database is one more on the engine's Postgres."""
+    dsn = engine.endpoints.postgres_dsn
+    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
+        await connection.execute("CREATE DATABASE apart")
+    own = make_url(dsn).set(database="apart").render_as_string(hide_password=False)
+    migrate(own)
+    used = {"postgres_url": dsn, "redis_url": engine.endpoints.redis_url}
+    with EmbeddedServers(tmp_path_factory.mktemp("apart"), durable=False, **used) as servers:
+        nats = await connect(servers.endpoints.nats_url, "tests")
+        await ensure_streams(nats.jetstream())
+        async with await open_pool(own) as pool:
+            yield Apart(PostgresLog(pool, Codec(), KEY, now), Outbox(pool, own), nats, nats.jetstream())
+        await nats.close()

@@ -1,0 +1,234 @@
+"""Turns from producers: recorded once, answered, and set aside whole when they cannot be read."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from nats.aio.msg import Msg
+from nats.js.api import RawStreamMsg
+from nats.js.errors import NotFoundError
+
+from mnemolog.adapters.engine.engine import Engine, new_id, now
+from mnemolog.adapters.nats import subscribers
+from mnemolog.adapters.nats.subjects import (
+    DEAD_LETTERS,
+    EVENTS,
+    TURNS,
+    dead_letter_subject,
+    stream_configs,
+    turn_subject,
+)
+from mnemolog.adapters.nats.turns import TurnIntake
+from mnemolog.commands.handler import Handler
+from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.envelope import Recorded, StreamId
+from tests.adapters.nats.conftest import Apart
+
+TENANT = "acme"
+
+
+def message(user: str, **fields: Any) -> dict[str, Any]:
+    plain = {"message_id": "msg-1", "user_id": user, "text": "I moved to Lisbon", "occurred_at": "2026-01-03T01:02:10Z"}
+    return {**plain, **fields}
+
+
+@pytest.fixture
+def tenant(user: str) -> str:
+    """A tenant of its own, so that its dead letters can be told from others."""
+    return f"acme.{user}"
+
+
+async def publish(engine: Engine, tenant: str, body: bytes, headers: dict[str, str] | None = None) -> None:
+    sent = {"Nats-Msg-Id": str(uuid4()), **(headers or {})}
+    await engine.nats.jetstream().publish(turn_subject(tenant), body, headers=sent, timeout=5)
+
+
+async def recorded(engine: Engine, user: str, tenant: str) -> Sequence[Recorded]:
+    return await engine.log.read(StreamId.of_user(user, tenant))
+
+
+async def ask(engine: Engine, tenant: str, body: bytes) -> dict[str, Any]:
+    """Publish with a reply subject, and the answer that comes."""
+    inbox = engine.nats.new_inbox()
+    subscription = await engine.nats.subscribe(inbox)
+    await publish(engine, tenant, body, {"Mnemolog-Reply-To": inbox})
+    answer: Msg = await subscription.next_msg(10)
+    await subscription.unsubscribe()
+    said: dict[str, Any] = json.loads(answer.data)
+    return said
+
+
+async def dead_letter(engine: Engine, tenant: str) -> RawStreamMsg:
+    """The newest dead letter of a tenant, once there is one."""
+    subject = dead_letter_subject(turn_subject(tenant).rpartition(".")[2])
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                return await engine.nats.jetstream().get_last_msg(DEAD_LETTERS, subject)
+            except NotFoundError:
+                await asyncio.sleep(0.02)
+
+
+async def all_taken(engine: Engine) -> None:
+    """Until no turn waits: each is recorded or set aside."""
+    async with asyncio.timeout(10):
+        while (await engine.nats.jetstream().stream_info(TURNS)).state.messages:
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.spec("X01", "X14")
+async def test_a_turn_that_is_published_three_times_is_recorded_once(engine: Engine, user: str, tenant: str) -> None:
+    body = json.dumps(message(user)).encode()
+
+    for _ in range(3):
+        await publish(engine, tenant, body)
+    await all_taken(engine)
+
+    events = await recorded(engine, user, tenant)
+    assert [type(event.payload).__name__ for event in events] == ["TurnRecorded", "MemoryCreated"]
+
+
+async def test_turns_of_one_producer_keep_their_order(engine: Engine, user: str, tenant: str) -> None:
+    names = [f"msg-{number}" for number in range(300)]
+
+    await asyncio.gather(
+        *(publish(engine, tenant, json.dumps(message(user, message_id=name)).encode()) for name in names)
+    )
+    await all_taken(engine)
+
+    turns = [event.payload for event in await recorded(engine, user, tenant)]
+    assert [turn.turn_id for turn in turns if isinstance(turn, TurnRecorded)] == names
+
+
+@pytest.mark.spec("X14")
+async def test_a_producer_that_asks_gets_the_receipt_once_the_turn_is_in_the_log(
+    engine: Engine, user: str, tenant: str
+) -> None:
+    body = json.dumps(message(user, speaker="Ana", role="user", attachments=[{"type": "image"}])).encode()
+
+    answer = await ask(engine, tenant, body)
+    again = await ask(engine, tenant, body)
+
+    events = await recorded(engine, user, tenant)
+    assert answer["ok"]
+    assert answer["receipt"]["event_ids"] == [str(event.event_id) for event in events]
+    assert answer["receipt"]["token"] == f"{tenant}/user:{user}@3"
+    assert (again["receipt"]["already"], again["receipt"]["token"]) == (True, answer["receipt"]["token"])
+
+
+BAD: dict[str, tuple[bytes | dict[str, Any], str]] = {
+    "not JSON": (b"{not json", "message"),
+    "not UTF-8": (b"\xff\xfe\xfd\xfc\xfb", "message"),
+    "no object": (b"[1, 2]", "message"),
+    "too deep": (b"[" * 100_000, "message"),
+    "a huge number": (b"9" * 10_000, "message"),
+    "no text": ({"text": None}, "text"),
+    "wrong type": ({"text": 7}, "text"),
+    "empty text": ({"text": " "}, "text"),
+    "unknown field": ({"mood": "calm"}, "mood"),
+    "a field with an endless name": ({"x" * 100_000: 1}, "x" * 200),
+    "NUL": ({"text": "nul \0"}, "text"),
+    "NUL in a caption": ({"attachments": [{"type": "image", "caption": "nul \0"}]}, "attachments[0].caption"),
+    "half an emoji": (
+        b'{"message_id":"1","user_id":"u","occurred_at":"2026-01-03T01:02:10Z","text":"\\ud83d"}',
+        "text",
+    ),
+    "naive time": ({"occurred_at": "2026-01-03T01:02:10"}, "occurred_at"),
+    "no time": ({"occurred_at": "yesterday"}, "occurred_at"),
+    "1 MiB of text": ({"text": "x" * (1024 * 1024)}, "text"),
+    "empty id": ({"message_id": ""}, "message_id"),
+    "unknown role": ({"role": "narrator"}, "role"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+async def test_a_turn_that_cannot_be_read_is_set_aside_whole_with_the_reason(
+    engine: Engine, user: str, tenant: str, name: str
+) -> None:
+    bad, field = BAD[name]
+    body = bad if isinstance(bad, bytes) else json.dumps(message(user, **bad)).encode()
+
+    answer = await ask(engine, tenant, body)
+    good = await ask(engine, tenant, json.dumps(message(user)).encode())
+
+    letter = await dead_letter(engine, tenant)
+    assert letter.data == body
+    reason = json.loads((letter.headers or {})["Mnemolog-Reason"])
+    assert (reason["field"], bool(reason["fix"]), bool(reason["message"])) == (field, True, True)
+    assert answer == {"ok": False, "error": reason}
+    assert good["ok"], "the next turn is recorded"
+    assert len(await recorded(engine, user, tenant)) == 2
+
+
+async def test_bad_turns_in_a_crowd_harm_no_other(engine: Engine, user: str, tenant: str) -> None:
+    good = [json.dumps(message(user, message_id=f"msg-{number}")).encode() for number in range(20)]
+
+    await asyncio.gather(*(publish(engine, tenant, body) for one in good for body in (one, b"{not json")))
+    await all_taken(engine)
+
+    assert len(await recorded(engine, user, tenant)) == 40
+
+
+async def test_a_tenant_that_cannot_be_is_set_aside(engine: Engine, user: str) -> None:
+    subject = "mnemolog.turns.%2F"
+
+    await engine.nats.jetstream().publish(subject, json.dumps(message(user)).encode())
+    await all_taken(engine)
+
+    letter = await engine.nats.jetstream().get_last_msg(DEAD_LETTERS, "mnemolog.dead.turns.%2F")
+    assert json.loads((letter.headers or {})["Mnemolog-Reason"])["field"] == "tenant"
+
+
+async def test_of_a_message_as_large_as_nats_takes_the_end_gives_way_to_the_reason(
+    engine: Engine, user: str, tenant: str
+) -> None:
+    body = b"x" * (engine.nats.max_payload - 200)
+
+    await publish(engine, tenant, body)
+    letter = await dead_letter(engine, tenant)
+
+    headers = letter.headers or {}
+    assert headers["Mnemolog-Cut"] == str(len(body))
+    assert letter.data is not None
+    assert len(body) - 2000 < len(letter.data) < len(body)
+    assert "Mnemolog-Reason" in headers
+    assert (await ask(engine, tenant, json.dumps(message(user)).encode()))["ok"]
+
+
+@pytest.mark.parametrize("reply_to", ["a b c", "a.>", "$JS.API.STREAM.PURGE.MNEMOLOG_EVENTS", "mnemolog.turns.acme"])
+async def test_a_reply_subject_that_would_do_something_is_not_used(
+    engine: Engine, user: str, tenant: str, reply_to: str
+) -> None:
+    before = (await engine.nats.jetstream().stream_info(EVENTS)).state.messages
+
+    await publish(engine, tenant, json.dumps(message(user)).encode(), {"Mnemolog-Reply-To": reply_to})
+    await all_taken(engine)
+
+    assert len(await recorded(engine, user, tenant)) == 2
+    assert (await engine.nats.jetstream().stream_info(EVENTS)).state.messages >= before
+
+
+async def test_the_streams_keep_their_configuration_when_the_subscribers_start(apart: Apart) -> None:
+    """FastStream overwrites the configuration of a stream that it may declare (facts.md)."""
+    names = [config.name or "" for config in stream_configs()]
+    ours = [await apart.jetstream.stream_info(name) for name in names]
+    for info in ours:
+        await apart.jetstream.update_stream(info.config.evolve(max_age=365 * 24 * 3600.0, description="ours"))
+    before = [(await apart.jetstream.stream_info(name)).config for name in names]
+    turns = subscribers.Turns(TurnIntake(Handler(apart.log, now, new_id), apart.nats, apart.jetstream))
+    broker = subscribers.broker(apart.nats.connected_url.geturl() if apart.nats.connected_url else "")
+
+    turns.subscribe(broker)
+    subscribers.subscribe_events(broker, _ignore)
+    await broker.start()
+    await broker.stop()
+
+    assert [(await apart.jetstream.stream_info(name)).config for name in names] == before
+    assert {config.max_age for config in before} == {365 * 24 * 3600.0}
+
+
+async def _ignore(event: object) -> None:
+    """Nobody reads these events."""

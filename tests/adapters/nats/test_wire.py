@@ -1,0 +1,131 @@
+"""Events on the wire: they read back as they stand in the log, and subjects stay few."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemolog.adapters.nats import wire
+from mnemolog.adapters.nats.subjects import PARTITIONS, answerable, dead_letter_subject, event_subject, turn_subject
+from mnemolog.domain.errors import MalformedEvent
+from mnemolog.events.envelope import NewEvent, StoredEvent, StreamId
+from mnemolog.events.registry import REGISTRY
+from tests.testkit.events import created, header_of, new, stored
+from tests.testkit.payloads import ids, instants, new_events
+
+streams = st.builds(StreamId, ids, ids)
+
+
+@given(new_events, streams, instants, st.binary(max_size=99), st.binary(min_size=32, max_size=32))
+def test_an_event_reads_back_as_it_was_sent(
+    event: NewEvent, stream: StreamId, at: Any, data: bytes, link: bytes
+) -> None:
+    sent = StoredEvent(header_of(event, 7, stream, at), data, link)
+
+    assert wire.unpack(wire.pack(sent)) == sent
+
+
+@given(streams, st.sampled_from(sorted(REGISTRY.types)))
+def test_subjects_are_as_few_as_partitions_and_types_whatever_the_ids(stream: StreamId, name: str) -> None:
+    subject = event_subject(stream, name)
+
+    match = re.fullmatch(rf"mnemolog\.events\.p(\d+)\.{name}", subject)
+    assert match is not None
+    assert int(match[1]) < PARTITIONS
+
+
+@given(streams)
+def test_all_events_of_a_stream_share_a_partition(stream: StreamId) -> None:
+    assert len({event_subject(stream, name).split(".")[2] for name in REGISTRY.types}) == 1
+
+
+@given(st.from_regex(r"[A-Za-z0-9._-]{1,40}", fullmatch=True))
+def test_a_tenant_is_one_token_of_its_subjects(tenant: str) -> None:
+    subject = turn_subject(tenant)
+
+    assert re.fullmatch(r"mnemolog\.turns\.[^\s.*>]+", subject)
+    assert dead_letter_subject(subject.rpartition(".")[2]).count(".") == 3
+
+
+def test_the_headers_name_the_event_and_are_fresh_each_time() -> None:
+    event = stored(new(created()), seq=7)
+
+    headers = wire.headers(event)
+
+    assert headers["Nats-Msg-Id"] == str(event.header.event_id)
+    assert (headers["Mnemolog-Stream"], headers["Mnemolog-Seq"]) == (event.header.stream.name, "7")
+    assert wire.headers(event) is not headers
+
+
+@pytest.mark.parametrize("body", [b"", b"null", b"[]", b"{}", b"\xff", b"[" * 100_000])
+def test_a_message_that_is_no_event_is_refused(body: bytes) -> None:
+    with pytest.raises(MalformedEvent):
+        wire.unpack(body)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seq": "1"},
+        {"seq": 0},
+        {"seq": None},
+        {"version": "1"},
+        {"tags": [1]},
+        {"tags": None},
+        {"meta": {"actor": 1}},
+        {"event_id": "no"},
+        {"recorded_at": "2026-01-03T01:02:10"},
+        {"data": "no base64!"},
+        {"data": None},
+        {"link": "xyz"},
+        {"link": 5},
+        {"tenant": 5},
+    ],
+)
+def test_a_field_that_does_not_fit_is_refused(change: dict[str, Any]) -> None:
+    """Whatever gets past here would stop the projections of everybody."""
+    body = json.loads(wire.pack(stored(new(created()))))
+
+    with pytest.raises(MalformedEvent):
+        wire.unpack(json.dumps({**body, **change}).encode())
+
+
+def test_an_event_that_is_too_large_for_a_message_announces_itself_without_its_data() -> None:
+    event = stored(new(created(text="\x01" * 256 * 1024)))
+
+    body = wire.pack(event, 1_000_000)
+
+    assert len(wire.pack(event)) > 2 * 1024 * 1024
+    assert json.loads(body) == {**json.loads(wire.pack(event)), "data": None}
+    with pytest.raises(MalformedEvent):
+        wire.unpack(body)
+
+
+@pytest.mark.parametrize("subject", ["_INBOX.abc.def", "replies", "app.replies.7"])
+def test_a_receipt_may_go_to_an_inbox_of_the_producer(subject: str) -> None:
+    assert answerable(subject)
+
+
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "",
+        ".",
+        "a..b",
+        "a.",
+        "a b",
+        "a b c",
+        "a\r\nPUB x 0",
+        "a.*",
+        "a.>",
+        "mnemolog.turns.acme",
+        "$JS.API.STREAM.DELETE.MNEMOLOG_EVENTS",
+        "$SYS.REQ.SERVER.PING",
+        "x" * 256,
+    ],
+)
+def test_a_receipt_goes_nowhere_where_something_would_happen(subject: str) -> None:
+    assert not answerable(subject)

@@ -1,0 +1,192 @@
+"""The store of a projection: rows and progress change together, gaps heal, and poison stops its stream only."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import Column, Index, MetaData, Table, Text, select
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.postgres.log import PostgresLog
+from mnemolog.adapters.postgres.url import sqlalchemy_url
+from mnemolog.adapters.postgres.store import PostgresStore
+from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
+from mnemolog.events.log import Append
+from mnemolog.events.memory import ContentEvent
+from mnemolog.projections.rows import upsert
+from mnemolog.projections.runtime import Projection
+from tests.testkit.events import created, new
+
+POISON = "poison"
+TOO_LONG = "too long"
+
+
+class Texts:
+    """A projector of what was said, one row an event. It cannot bear poison, nor its index what is too long."""
+
+    name = "texts"
+    version = 1
+    tables = MetaData(schema=name)
+    said = Table(
+        "said",
+        tables,
+        Column("stream", Text, primary_key=True),
+        Column("seq", Text, primary_key=True),
+        Column("text", Text),
+        Index("said_text", "text"),
+    )
+
+    def __init__(self) -> None:
+        self.cured = False
+
+    async def apply(self, connection: AsyncConnection, events: Sequence[Recorded]) -> None:
+        for event in events:
+            assert isinstance(event.payload, ContentEvent)
+            text = event.payload.text
+            said = _incompressible() if text == TOO_LONG and not self.cured else text
+            row = {"stream": event.stream.name, "seq": str(event.seq), "text": said}
+            await upsert(connection, self.said, [row])
+            if text == POISON and not self.cured:
+                raise ValueError("I cannot bear this")
+
+
+def _incompressible() -> str:
+    return "".join(chr(0x4E00 + (number * 7919) % 20_000) for number in range(4000))
+
+
+@pytest.fixture
+async def sqlalchemy(engine: Engine) -> AsyncIterator[AsyncEngine]:
+    made = create_async_engine(sqlalchemy_url(engine.endpoints.postgres_dsn), pool_size=10)
+    yield made
+    await made.dispose()
+
+
+@pytest.fixture
+async def store(sqlalchemy: AsyncEngine) -> AsyncIterator[PostgresStore]:
+    made = PostgresStore(sqlalchemy, Texts())
+    await made.create()
+    yield made
+    await made.drop()
+
+
+async def written(log: PostgresLog, stream: StreamId, *texts: str) -> list[StoredEvent]:
+    """These texts as events of a stream, and the stream's rows."""
+    await log.append([Append(stream, tuple(new(created(text=text)) for text in texts))])
+    return [event async for batch in log.scan(stream) for event in batch]
+
+
+async def said(store: PostgresStore, stream: StreamId) -> list[str]:
+    statement = select(Texts.said.c.text).where(Texts.said.c.stream == stream.name).order_by(Texts.said.c.seq)
+    async with store.engine.connect() as connection:
+        return list((await connection.execute(statement)).scalars())
+
+
+@pytest.mark.spec("X09")
+async def test_what_is_delivered_is_applied_once_and_in_order(
+    store: PostgresStore, log: PostgresLog, stream: StreamId
+) -> None:
+    one, two, three = await written(log, stream, "one", "two", "three")
+    projection = Projection(store, log)
+
+    for delivery in ([one], [one, two], [three, one, three], [two]):
+        await projection.deliver(delivery)
+
+    assert await said(store, stream) == ["one", "two", "three"]
+    assert await store.progress(stream) == 3
+
+
+@pytest.mark.spec("X09")
+async def test_a_gap_is_read_from_the_log(store: PostgresStore, log: PostgresLog, stream: StreamId) -> None:
+    *_, last = await written(log, stream, "one", "two", "three")
+
+    await Projection(store, log).deliver([last])
+
+    assert await said(store, stream) == ["one", "two", "three"]
+
+
+async def test_what_was_applied_before_is_skipped_and_not_applied_again(
+    store: PostgresStore, log: PostgresLog, stream: StreamId
+) -> None:
+    events = await written(log, stream, "one", "two")
+    projection = Projection(store, log)
+    await projection.deliver(events)
+    forged = replace(events[0], data=events[1].data)
+
+    await projection.deliver([forged])
+
+    assert await said(store, stream) == ["one", "two"]
+
+
+@pytest.mark.spec("X09")
+@pytest.mark.parametrize("poison", [POISON, TOO_LONG])
+async def test_poison_stops_its_stream_and_no_other(
+    store: PostgresStore, log: PostgresLog, stream: StreamId, poison: str
+) -> None:
+    healthy = StreamId(stream.tenant, f"{stream.name}-healthy")
+    events = [*await written(log, stream, "one", poison, "three"), *await written(log, healthy, "all", "well")]
+
+    await Projection(store, log).deliver(events)
+
+    assert await said(store, healthy) == ["all", "well"]
+    assert await said(store, stream) == ["one"]
+    assert await store.progress(stream) == 1
+    stopped = await store.stopped()
+    assert set(stopped) == {stream}
+    assert stopped[stream].startswith("seq 2: ")
+
+
+async def test_a_stopped_stream_stays_where_it_is_until_it_is_resumed(
+    store: PostgresStore, log: PostgresLog, stream: StreamId
+) -> None:
+    events = await written(log, stream, "one", POISON, "three")
+    projection = Projection(store, log)
+    await projection.deliver(events)
+    assert isinstance(store.projector, Texts)
+    store.projector.cured = True
+
+    await projection.deliver(events)
+    assert await said(store, stream) == ["one"]
+    await store.resume()
+    assert await store.stopped() == {}
+    await projection.read_on(stream, 1, 3)
+
+    assert await said(store, stream) == ["one", POISON, "three"]
+
+
+async def test_a_rollback_leaves_neither_rows_nor_progress(
+    store: PostgresStore, log: PostgresLog, stream: StreamId
+) -> None:
+    events = await written(log, stream, "one", "two")
+
+    with suppress(RuntimeError):
+        async with store.session([stream]) as session:
+            await session.apply([log.decode(event) for event in events])
+            raise RuntimeError("the power went")
+
+    assert await said(store, stream) == []
+    assert await store.progress(stream) == 0
+
+
+@pytest.mark.spec("X09")
+async def test_workers_that_apply_the_same_at_once_apply_it_once(
+    store: PostgresStore, log: PostgresLog, stream: StreamId
+) -> None:
+    streams = [StreamId(stream.tenant, f"{stream.name}-{number}") for number in range(4)]
+    events = [event for each in streams for event in await written(log, each, "one", "two", "three")]
+
+    await asyncio.gather(*(Projection(store, log).deliver(events[turn:] + events[:turn]) for turn in range(8)))
+
+    for each in streams:
+        assert await said(store, each) == ["one", "two", "three"]
+    assert await store.stopped() == {}
+
+
+async def test_creating_a_store_twice_keeps_its_rows(store: PostgresStore, log: PostgresLog, stream: StreamId) -> None:
+    await Projection(store, log).deliver(await written(log, stream, "one"))
+
+    await asyncio.gather(store.create(), store.create())
+
+    assert await said(store, stream) == ["one"]

@@ -1,0 +1,191 @@
+"""The store of working memory: sessions and progress change in one step or not at all (A04)."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+import pytest
+from redis.asyncio import Redis
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.redis.rebuildable import RebuildableWorking
+from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
+from mnemolog.domain.session import LIFETIME
+from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.projections.working.projector import Place
+from tests.projections.recorded import recorded, turns
+
+ANA = StreamId.of_user("ana")
+PLACE = Place("default", "ana", "deanna", "main")
+_prefixes = count(1)
+
+
+@pytest.fixture
+async def redis(engine: Engine) -> AsyncIterator[Redis]:
+    client = Redis.from_url(engine.endpoints.redis_url)
+    yield client
+    await client.aclose()
+
+
+@pytest.fixture
+def prefix() -> str:
+    return f"test-{next(_prefixes)}:"
+
+
+def lately(events: Sequence[Recorded]) -> Sequence[Recorded]:
+    """The same turns, the last of them now."""
+    shift = datetime.now(UTC) - events[-1].recorded_at
+    return [recorded(event.payload, event.seq, at=event.recorded_at + shift) for event in events]
+
+
+async def apply(store: WorkingStore, events: Sequence[Recorded]) -> None:
+    async with store.session([ANA]) as session:
+        await session.apply([event for event in events if event.seq > session.progress[ANA]])
+
+
+@pytest.mark.spec("A04")
+async def test_a_session_is_one_json_blob_under_the_key_of_the_specification(redis: Redis, prefix: str) -> None:
+    store = WorkingStore(redis, prefix)
+    events = lately(turns(2))
+    await apply(store, events)
+
+    stored = await redis.get(f"{prefix}sess:ana:deanna:main")
+
+    assert stored is not None
+    blob = json.loads(stored)
+    assert list(blob) == [
+        "slot_contract_version",
+        "user_id",
+        "agent_id",
+        "chat_id",
+        "msg_count",
+        "summary",
+        "turns",
+        "scratch",
+        "active_entity_ids",
+        "updated_at",
+    ]
+    assert blob["turns"] == [{"role": "user", "text": "sentence 1"}, {"role": "user", "text": "sentence 2"}]
+
+
+@pytest.mark.spec("A04")
+async def test_a_session_expires_by_itself(redis: Redis, prefix: str) -> None:
+    await apply(WorkingStore(redis, prefix), lately(turns(1)))
+
+    left = await redis.ttl(f"{prefix}sess:ana:deanna:main")
+
+    assert LIFETIME <= timedelta(seconds=left) <= LIFETIME + timedelta(hours=1, seconds=1)
+
+
+@pytest.mark.spec("A04")
+async def test_a_session_is_not_read_after_its_lifetime(redis: Redis, prefix: str) -> None:
+    events = lately(turns(1))
+    now = events[0].recorded_at
+    store = WorkingStore(redis, prefix, lambda: now)
+    await apply(store, events)
+    before = await store.read(PLACE), len(await store.blobs())
+
+    now = now + LIFETIME + timedelta(seconds=1)
+
+    assert before[0] is not None
+    assert before[1] == 1
+    assert await store.read(PLACE) is None
+    assert await store.blobs() == {}
+
+
+@pytest.mark.spec("X09", "A04")
+async def test_two_workers_that_apply_the_same_batch_apply_it_once(redis: Redis, prefix: str) -> None:
+    one, other = WorkingStore(redis, prefix), WorkingStore(redis, prefix)
+    events = lately(turns(3))
+
+    async with one.session([ANA]) as first, other.session([ANA]) as second:
+        outcomes = await asyncio.gather(first.apply(events), second.apply(events), return_exceptions=True)
+
+    assert [type(outcome) for outcome in outcomes if outcome] == [OtherWorker]
+    session = await one.read(PLACE)
+    assert session is not None
+    assert session.msg_count == 3
+    assert await one.progress(ANA) == 3
+
+
+@pytest.mark.spec("X09")
+async def test_a_batch_of_two_streams_is_refused_whole_when_one_of_them_moved(redis: Redis, prefix: str) -> None:
+    one, other = WorkingStore(redis, prefix), WorkingStore(redis, prefix)
+    bob = StreamId.of_user("bob")
+    of_bob = turns(1, user="bob")
+
+    async with one.session([ANA, bob]) as session:
+        async with other.session([bob]) as faster:
+            await faster.apply(of_bob)
+        with pytest.raises(OtherWorker):
+            await session.apply([*lately(turns(2)), *of_bob])
+
+    assert await one.all_progress() == {bob: 1}
+    assert await one.read(PLACE) is None
+
+
+@pytest.mark.spec("X05", "A04")
+async def test_a_session_that_lasted_days_is_the_same_when_it_is_built_in_batches(redis: Redis, prefix: str) -> None:
+    """A turn every 20 hours: each batch of a rebuild ends with a session that Redis would let expire at once."""
+    events = lately(turns(12, every=timedelta(hours=20)))
+    whole, cut = WorkingStore(redis, prefix), WorkingStore(redis, f"{prefix}shadow:")
+
+    await apply(whole, events)
+    for start in range(0, 12, 4):
+        await apply(cut, events[start : start + 4])
+
+    found = await whole.read(PLACE)
+    assert found is not None
+    assert found.msg_count == 12
+    assert await cut.read(PLACE) == found
+
+
+async def test_a_stream_that_was_set_aside_is_left_out_until_it_is_resumed(redis: Redis, prefix: str) -> None:
+    store = WorkingStore(redis, prefix)
+    await store.stop(ANA, 4, "ValueError: no")
+
+    async with store.session([ANA]) as session:
+        assert session.progress == {}
+    assert await store.stopped() == {ANA: "seq 4: ValueError: no"}
+    await store.resume()
+    async with store.session([ANA]) as session:
+        assert session.progress == {ANA: 0}
+
+
+@pytest.mark.parametrize("user", ["a:b", "a/b", "a%3Ab", "a@1", "ä b", "日本"])
+async def test_progress_is_kept_under_any_user_id(redis: Redis, prefix: str, user: str) -> None:
+    store, stream = WorkingStore(redis, prefix), StreamId.of_user(user, "acme")
+
+    await store.save({}, {stream: 0}, {stream: 7})
+
+    assert await store.all_progress() == {stream: 7}
+    assert await store.progress(stream) == 7
+
+
+async def test_a_store_lists_its_own_keys_only(redis: Redis, prefix: str) -> None:
+    store, shadow = WorkingStore(redis, prefix), WorkingStore(redis, f"{prefix}shadow:")
+    await apply(store, lately(turns(1)))
+    await apply(shadow, lately(turns(2)))
+
+    assert await store.keys() == ["sess:ana:deanna:main"]
+    assert len((await store.blobs()).values()) == 1
+    await shadow.drop()
+    assert await shadow.every_key() == []
+    assert await store.read(PLACE) is not None
+
+
+@pytest.mark.spec("X05")
+async def test_no_write_of_any_process_comes_between_catching_up_and_swapping(engine: Engine, redis: Redis) -> None:
+    """While a rebuild holds the store quiet, the worker of another process is told to come again."""
+    live, elsewhere = WorkingStore(redis), WorkingStore(redis)
+    user = StreamId.of_user("quiet")
+
+    async with RebuildableWorking(redis, live).quiet():
+        with pytest.raises(OtherWorker):
+            await elsewhere.save({}, {user: 0}, {user: 1})
+
+    await elsewhere.save({}, {user: 0}, {user: 1})
+    assert await live.progress(user) == 1
+    await redis.hdel("mnemolog:working:1:progress", str(user))

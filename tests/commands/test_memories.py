@@ -1,0 +1,484 @@
+"""Every command on memories: what it decides, what it refuses, and that asking again changes nothing."""
+
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from pydantic import BaseModel
+
+from mnemolog.commands.memories import (
+    MEMORIES,
+    CreateMemory,
+    LinkMemories,
+    MergeMemories,
+    RestoreMemory,
+    SoftDeleteMemory,
+    UndoChange,
+    UpdateMemory,
+)
+from mnemolog.domain.errors import (
+    IdempotencyConflict,
+    InvalidInput,
+    NotFound,
+    TransitionRefused,
+    UndoConflict,
+)
+from mnemolog.domain.memory import MAX_MERGE, PURGE_AFTER, Kind, Status
+from mnemolog.domain.scope import Scope
+from mnemolog.events import memory as events
+from mnemolog.events.envelope import NewEvent
+from mnemolog.events.event import Event
+from mnemolog.events.fields import validated
+from tests.testkit.clock import START
+from tests.testkit.decider import given
+from tests.testkit.events import created, new, updated
+
+A, B, C = uuid4(), uuid4(), uuid4()
+ANA: dict[str, Any] = {"user_id": "ana"}
+
+
+def create(memory_id: UUID = A, **fields: Any) -> CreateMemory:
+    return CreateMemory.model_validate({**ANA, "memory_id": memory_id, "text": "Ana lives in Lisbon", **fields})
+
+
+def update(memory_id: UUID = A, **fields: Any) -> UpdateMemory:
+    return UpdateMemory.model_validate({**ANA, "memory_id": memory_id, **fields})
+
+
+def merge(survivor: UUID, *absorbed: UUID, **fields: Any) -> MergeMemories:
+    return MergeMemories.model_validate({**ANA, "memory_id": survivor, "absorbed_ids": absorbed, **fields})
+
+
+def soft_delete(memory_id: UUID = A, **fields: Any) -> SoftDeleteMemory:
+    return SoftDeleteMemory.model_validate({**ANA, "memory_id": memory_id, "at": START, **fields})
+
+
+def restore(memory_id: UUID = A, **fields: Any) -> RestoreMemory:
+    return RestoreMemory.model_validate({**ANA, "memory_id": memory_id, **fields})
+
+
+def link(one: UUID = A, other: UUID = B, **fields: Any) -> LinkMemories:
+    return LinkMemories.model_validate({**ANA, "memory_id": one, "to_id": other, **fields})
+
+
+def undo(event: NewEvent, **fields: Any) -> UndoChange:
+    touched = events.touched(event.payload)
+    return UndoChange.model_validate(
+        {**ANA, "memory_id": touched[0], "event_id": event.event_id, "touched": touched, **fields}
+    )
+
+
+def deleted(memory_id: UUID = A, reason: str = "") -> events.MemorySoftDeleted:
+    return events.MemorySoftDeleted(memory_id=memory_id, purge_at=START + PURGE_AFTER, reason=reason)
+
+
+def merged(survivor: UUID, *absorbed: UUID, text: str = "Ana lives in Lisbon") -> events.MemoriesMerged:
+    return events.MemoriesMerged.of(survivor, created(survivor, text).content, absorbed_ids=absorbed)
+
+
+def reverted(payload: events.ContentEvent, undoes: NewEvent, was: Status, **fields: Any) -> events.MemoryReverted:
+    after = {"undoes": undoes.event_id, "was": was, "status": Status.ACTIVE, **fields}
+    return events.MemoryReverted.of(payload.memory_id, payload.content, **after)
+
+
+PRIVATE = created(A, scope=Scope.AGENT, agent_id="coach")
+HIDDEN: dict[str, tuple[Event, ...]] = {
+    "soft-deleted": (created(A), deleted(A)),
+    "absorbed": (created(A), created(B), merged(B, A)),
+}
+
+
+# Create
+
+
+def test_create_begins_a_memory_with_its_whole_content() -> None:
+    given(MEMORIES).when(
+        create(category="preference", importance=0.75, confidence=0.9, pinned=True, kind="insight", run_id="run-1")
+    ).then(
+        created(
+            A, category="preference", importance=0.75, confidence=0.9, pinned=True, kind=Kind.INSIGHT, run_id="run-1"
+        )
+    )
+
+
+@pytest.mark.spec("A01")
+def test_create_names_the_agent_of_an_agent_scoped_memory_only() -> None:
+    given(MEMORIES).when(create(agent_id="coach", scope="agent")).then(PRIVATE)
+    given(MEMORIES).when(create(agent_id="coach")).then(created(A))
+
+
+def test_create_again_changes_nothing() -> None:
+    given(MEMORIES, created(A)).when(create()).then_nothing()
+    given(MEMORIES, created(A), updated(A, "Ana lives in Porto"), deleted(A)).when(create()).then_nothing()
+
+
+@pytest.mark.spec("X14")
+@pytest.mark.parametrize("other", [{"text": "Ana lives in Porto"}, {"kind": "episode"}, {"scope": "agent"}])
+def test_create_under_an_id_that_holds_something_else_is_refused(other: dict[str, Any]) -> None:
+    given(MEMORIES, created(A)).when(create(**other)).then_refused(IdempotencyConflict, "memory_id")
+
+
+# Update
+
+
+def test_update_carries_the_whole_content_and_names_what_the_caller_set() -> None:
+    given(MEMORIES, created(A)).when(update(text="Ana lives in Porto")).then(updated(A, "Ana lives in Porto"))
+    given(MEMORIES, created(A)).when(update(pinned=True, importance=0.25)).then(
+        updated(A, "Ana lives in Lisbon", pinned=True, importance=0.25, changed=("importance", "pinned"))
+    )
+
+
+def test_update_to_what_holds_already_changes_nothing() -> None:
+    given(MEMORIES, created(A)).when(update(text="Ana lives in Lisbon", pinned=False)).then_nothing()
+
+
+def test_update_of_nothing_is_refused() -> None:
+    given(MEMORIES, created(A)).when(update()).then_refused(InvalidInput, "text", "nothing to change")
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+def test_update_of_a_hidden_memory_is_refused(hidden: str) -> None:
+    given(MEMORIES, *HIDDEN[hidden]).when(update(text="x")).then_refused(TransitionRefused, "memory_id")
+
+
+# Merge
+
+
+@pytest.mark.spec("X03")
+def test_merge_hides_the_absorbed_and_keeps_the_most_of_each() -> None:
+    weak = created(A, importance=0.25, confidence=0.5)
+    strong = created(B, "Ana moved to Lisbon", importance=0.75, confidence=0.9, pinned=True, category="travel")
+    expected = created(A, importance=0.75, confidence=0.9, pinned=True)
+
+    story = given(MEMORIES, weak, strong)
+
+    story.when(merge(A, B)).then(events.MemoriesMerged.of(A, expected.content, absorbed_ids=(B,)))
+    after = story.after(merge(A, B)).state.known
+    assert (after[A].content, after[A].status) == (expected.content, Status.ACTIVE)
+    assert (after[B].content, after[B].status, after[B].merged_into) == (strong.content, Status.DORMANT, A)
+
+
+def test_merge_takes_a_text_of_its_own() -> None:
+    given(MEMORIES, created(A), created(B)).when(merge(A, B, text="Both")).then(merged(A, B, text="Both"))
+
+
+def test_merge_again_changes_nothing() -> None:
+    done = given(MEMORIES, created(A), created(B), created(C)).after(merge(A, B, C, text="All"))
+
+    done.when(merge(A, B, C, text="All")).then_nothing()
+    done.when(merge(A, C)).then_nothing()
+
+
+def test_merge_again_under_another_text_is_refused_and_not_forgotten() -> None:
+    done = given(MEMORIES, created(A), created(B)).after(merge(A, B, text="One"))
+
+    done.when(merge(A, B, text="Other")).then_refused(TransitionRefused, "memory_id", f"merged into {A}|dormant")
+
+
+@pytest.mark.parametrize("absorbed", [(), (A,), (B, B), (B, A)], ids=["none", "itself", "twice", "itself too"])
+def test_merge_takes_different_memories(absorbed: tuple[UUID, ...]) -> None:
+    given(MEMORIES, created(A), created(B)).when(merge(A, *absorbed)).then_refused(InvalidInput, "absorbed_ids")
+
+
+def test_merge_takes_no_more_than_fifty_at_once() -> None:
+    many = [uuid4() for _ in range(MAX_MERGE + 1)]
+    story = given(MEMORIES, created(A), *map(created, many))
+
+    story.when(merge(A, *many)).then_refused(InvalidInput, "absorbed_ids")
+    story.when(merge(A, *many[1:])).then(merged(A, *many[1:]))
+
+
+@pytest.mark.spec("A01")
+def test_merge_across_scopes_or_agents_is_refused() -> None:
+    across = given(MEMORIES, created(A), created(B, scope=Scope.AGENT, agent_id="coach"))
+
+    across.when(merge(A, B, agent_id="coach")).then_refused(TransitionRefused, "absorbed_ids", "another scope")
+    across.when(merge(B, A, agent_id="coach")).then_refused(TransitionRefused, "absorbed_ids", "another scope")
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+def test_merge_of_a_hidden_memory_is_refused(hidden: str) -> None:
+    story = given(MEMORIES, *HIDDEN[hidden], created(C))
+
+    story.when(merge(C, A)).then_refused(TransitionRefused, "memory_id")
+    story.when(merge(A, C)).then_refused(TransitionRefused, "memory_id")
+
+
+def test_merge_names_the_absorbed_memory_that_is_not_there() -> None:
+    given(MEMORIES, created(A), created(B)).when(merge(A, B, C)).then_refused(NotFound, "absorbed_ids[1]")
+
+
+# Soft-delete and restore
+
+
+@pytest.mark.spec("B07", "A19")
+def test_soft_delete_hides_a_memory_and_says_when_it_will_be_purged() -> None:
+    story = given(MEMORIES, created(A))
+
+    story.when(soft_delete(reason="wrong")).then(deleted(A, reason="wrong"))
+    after = story.after(soft_delete()).state.known[A]
+    assert (after.status, after.purge_at) == (Status.SOFT_DELETED, START + timedelta(days=30))
+
+
+def test_soft_delete_again_does_not_put_the_purge_off() -> None:
+    given(MEMORIES, created(A), deleted(A)).when(soft_delete(at=START + timedelta(days=9))).then_nothing()
+
+
+def test_soft_delete_of_an_absorbed_memory_is_refused() -> None:
+    given(MEMORIES, *HIDDEN["absorbed"]).when(soft_delete(A)).then_refused(TransitionRefused, "memory_id")
+
+
+@pytest.mark.spec("B07")
+@pytest.mark.parametrize("hidden", HIDDEN)
+def test_restore_brings_a_hidden_memory_back(hidden: str) -> None:
+    story = given(MEMORIES, *HIDDEN[hidden])
+
+    story.when(restore()).then(events.MemoryRestored(memory_id=A))
+    after = story.after(restore()).state.known[A]
+    assert (after.status, after.purge_at, after.merged_into) == (Status.ACTIVE, None, None)
+
+
+def test_restore_of_a_visible_memory_changes_nothing() -> None:
+    given(MEMORIES, created(A)).when(restore()).then_nothing()
+
+
+def test_restore_of_a_purged_memory_is_refused() -> None:
+    gone = new(updated(A, ""))
+    purged = reverted(created(A), gone, Status.ACTIVE, status=Status.PURGED)
+
+    given(MEMORIES, created(A), gone, purged).when(restore()).then_refused(TransitionRefused, "memory_id", "purged")
+
+
+# Link
+
+
+@pytest.mark.spec("B02")
+def test_link_joins_two_memories() -> None:
+    expected = events.MemoriesLinked(memory_id=A, to_id=B, relation_type="causes", strength=0.5)
+
+    given(MEMORIES, created(A), created(B)).when(link(relation_type="causes", strength=0.5)).then(expected)
+
+
+@pytest.mark.spec("B02")
+def test_link_of_the_same_two_is_one_edge_that_can_change() -> None:
+    story = given(MEMORIES, created(A), created(B)).after(link(strength=0.5))
+
+    story.when(link(strength=0.5)).then_nothing()
+    story.when(link(strength=0.6)).then(events.MemoriesLinked(memory_id=A, to_id=B, strength=0.6))
+    story.when(link(B, A, strength=0.5)).then(events.MemoriesLinked(memory_id=B, to_id=A, strength=0.5))
+    renamed = story.after(link(strength=0.5, relation_type="causes"))
+    renamed.when(link(strength=0.5)).then(events.MemoriesLinked(memory_id=A, to_id=B, strength=0.5))
+
+
+def test_link_to_itself_to_a_hidden_or_to_no_memory_is_refused() -> None:
+    story = given(MEMORIES, created(A), created(B), deleted(B))
+
+    story.when(link(A, A)).then_refused(InvalidInput, "to_id")
+    story.when(link(A, C)).then_refused(NotFound, "to_id")
+    story.when(link(A, B)).then_refused(TransitionRefused, "memory_id", str(B))
+
+
+# Undo
+
+
+@pytest.mark.spec("X03")
+def test_undo_of_an_update_gives_the_content_back() -> None:
+    change = new(updated(A, "Ana lives in Porto", importance=0.9))
+
+    given(MEMORIES, created(A), change).when(undo(change)).then(reverted(created(A), change, Status.ACTIVE))
+
+
+@pytest.mark.spec("X03")
+def test_undo_of_a_merge_gives_every_memory_back_as_it_was() -> None:
+    change = new(merged(A, B, C, text="All of it"))
+    before = [created(A, "one"), created(B, "two", pinned=True), created(C, "three")]
+
+    given(MEMORIES, *before, change).when(undo(change)).then(
+        reverted(before[0], change, Status.ACTIVE),
+        reverted(before[1], change, Status.DORMANT),
+        reverted(before[2], change, Status.DORMANT),
+    )
+
+
+@pytest.mark.spec("X03")
+def test_undo_of_a_deletion_and_of_a_restoration() -> None:
+    deletion, restoration = new(deleted(A)), new(events.MemoryRestored(memory_id=A))
+
+    given(MEMORIES, created(A), deletion).when(undo(deletion)).then(reverted(created(A), deletion, Status.SOFT_DELETED))
+    given(MEMORIES, created(A), deletion, restoration).when(undo(restoration)).then(
+        reverted(created(A), restoration, Status.ACTIVE, status=Status.SOFT_DELETED, purge_at=START + PURGE_AFTER)
+    )
+
+
+@pytest.mark.spec("X03")
+def test_undo_of_a_restoration_hides_an_absorbed_memory_in_its_survivor_again() -> None:
+    restoration = new(events.MemoryRestored(memory_id=A))
+
+    after = given(MEMORIES, *HIDDEN["absorbed"], restoration).after(undo(restoration)).state.known[A]
+
+    assert (after.status, after.merged_into) == (Status.DORMANT, B)
+
+
+def test_undo_twice_changes_nothing() -> None:
+    change = new(merged(A, B))
+    story = given(MEMORIES, created(A), created(B), change).after(undo(change))
+
+    story.when(undo(change)).then_nothing()
+    story.and_then(updated(A, "later")).when(undo(change)).then_nothing()
+
+
+def test_undo_one_after_the_other_goes_back_step_by_step() -> None:
+    first, second = new(updated(A, "Porto")), new(updated(A, "Faro"))
+    story = given(MEMORIES, created(A), first, second).after(undo(second))
+
+    assert story.state.known[A].content.text == "Porto"
+    assert story.after(undo(first)).state.known[A].content == created(A).content
+
+
+@pytest.mark.spec("X03")
+@pytest.mark.parametrize(
+    "later", [updated(A, "later"), updated(B, "later"), deleted(A), events.MemoryRestored(memory_id=B), merged(C, A)]
+)
+def test_undo_with_a_later_change_in_the_way_is_refused(later: Event) -> None:
+    change, last = new(merged(A, B)), new(later)
+
+    error = (
+        given(MEMORIES, created(A), created(B), created(C), change, last)
+        .when(undo(change))
+        .then_refused(UndoConflict, "event_id", str(last.event_id))
+    )
+
+    assert later.type_name() in error.message
+
+
+def test_what_stands_in_the_way_of_an_undo_can_itself_be_undone() -> None:
+    change, deletion = new(updated(A, "Porto")), new(deleted(A))
+    restoration = new(events.MemoryRestored(memory_id=A))
+    story = given(MEMORIES, created(A), change, deletion, restoration)
+
+    after = story.after(undo(restoration)).after(undo(deletion)).after(undo(change))
+
+    assert after.state.known[A].content == created(A).content
+
+
+def test_a_link_does_not_stand_in_the_way_of_an_undo() -> None:
+    change = new(updated(A, "Porto"))
+    story = given(MEMORIES, created(A), created(B), change).after(link())
+
+    assert story.after(undo(change)).state.known[A].content == created(A).content
+
+
+def test_undo_of_a_creation_is_refused() -> None:
+    birth = new(created(A))
+
+    given(MEMORIES, birth).when(undo(birth)).then_refused(TransitionRefused, "event_id", "MemoryCreated")
+
+
+def test_undo_of_an_undo_or_of_something_else_is_refused() -> None:
+    change = new(updated(A, "Porto"))
+    [compensation] = given(MEMORIES, created(A), change).when(undo(change)).events()
+    undone = new(compensation)
+    story = given(MEMORIES, created(A), change, undone)
+
+    story.when(undo(undone)).then_refused(NotFound, "event_id")
+    story.when(undo(new(updated(A, "never written")))).then_refused(NotFound, "event_id")
+
+
+def test_undo_of_a_part_of_a_merge_is_refused() -> None:
+    change = new(merged(A, B))
+    story = given(MEMORIES, created(A), created(B), change)
+
+    story.when(undo(change, touched=(B,))).then_refused(InvalidInput, "touched")
+    story.when(undo(change, touched=())).then_refused(NotFound, "event_id")
+
+
+# Whose memory
+
+
+@pytest.mark.spec("A01", "C01")
+@pytest.mark.parametrize(
+    ("command", "field"),
+    [
+        (update(text="x"), "memory_id"),
+        (soft_delete(), "memory_id"),
+        (restore(), "memory_id"),
+        (merge(A, B), "memory_id"),
+        (merge(B, A), "absorbed_ids[0]"),
+        (link(A, B), "memory_id"),
+        (link(B, A), "to_id"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseModel) else value,
+)
+def test_the_memory_of_another_agent_is_not_there(command: Any, field: str) -> None:
+    other = command.model_copy(update={"agent_id": "rival"})
+    owner = command.model_copy(update={"agent_id": "coach"})
+    story = given(MEMORIES, PRIVATE, created(B))
+
+    hidden = story.when(other).then_refused(NotFound, field)
+    missing = given(MEMORIES, created(B)).when(other).then_refused(NotFound, field)
+
+    assert hidden.message == missing.message, "it cannot even be told that it exists"
+    with suppress(TransitionRefused):  # a merge or link across scopes: found, and refused for what it is
+        story.when(owner).events()
+
+
+@pytest.mark.spec("A01", "C01")
+def test_the_change_of_another_agent_cannot_be_undone() -> None:
+    change = new(updated(A, "Porto"))
+    story = given(MEMORIES, PRIVATE, change)
+
+    story.when(undo(change, agent_id="rival")).then_refused(NotFound, "touched[0]")
+    assert story.when(undo(change, agent_id="coach")).events()
+
+
+# Requests that cannot be read
+
+
+@pytest.mark.parametrize(
+    ("model", "fields", "field"),
+    [
+        (CreateMemory, {"text": ""}, "text"),
+        (CreateMemory, {"text": "  \n"}, "text"),
+        (CreateMemory, {"text": "nul \0"}, "text"),
+        (CreateMemory, {"text": "x" * (1024 * 1024)}, "text"),
+        (CreateMemory, {"text": "half an emoji \ud83d"}, "text"),
+        (CreateMemory, {"text": 7}, "text"),
+        (CreateMemory, {"memory_id": "not-a-uuid"}, "memory_id"),
+        (CreateMemory, {"importance": 1.1}, "importance"),
+        (CreateMemory, {"importance": float("nan")}, "importance"),
+        (CreateMemory, {"importance": "0.5"}, "importance"),
+        (CreateMemory, {"confidence": True}, "confidence"),
+        (CreateMemory, {"pinned": 1}, "pinned"),
+        (CreateMemory, {"kind": "rumour"}, "kind"),
+        (CreateMemory, {"scope": "planet"}, "scope"),
+        (CreateMemory, {"user_id": ""}, "user_id"),
+        (CreateMemory, {"user_id": "a\nb"}, "user_id"),
+        (CreateMemory, {"tenant": "a/b"}, "tenant"),
+        (CreateMemory, {"colour": "red"}, "colour"),
+        (SoftDeleteMemory, {"at": START.replace(tzinfo=None)}, "at"),
+        (MergeMemories, {"absorbed_ids": ["no"]}, "absorbed_ids[0]"),
+        (LinkMemories, {"strength": -0.1}, "strength"),
+    ],
+)
+def test_a_request_that_cannot_be_read_names_its_field(model: Any, fields: dict[str, Any], field: str) -> None:
+    valid: dict[type[BaseModel], dict[str, Any]] = {
+        CreateMemory: {"text": "fine"},
+        SoftDeleteMemory: {"at": START},
+        MergeMemories: {"absorbed_ids": [B]},
+        LinkMemories: {"to_id": B},
+    }
+
+    with pytest.raises(InvalidInput) as caught:
+        validated(model, {**ANA, "memory_id": A, **valid[model], **fields})
+
+    assert caught.value.field == field
+    assert caught.value.fix
+
+
+def test_the_same_request_has_the_same_fingerprint_whatever_was_drawn_for_it() -> None:
+    assert create(A).fingerprint() == create(B).fingerprint()
+    assert soft_delete(at=START).fingerprint() == soft_delete(at=START + timedelta(days=1)).fingerprint()
+    assert create(text="one").fingerprint() != create(text="other").fingerprint()
+    assert update(A, text="one").fingerprint() != update(B, text="one").fingerprint()

@@ -1,0 +1,126 @@
+"""A turn is recorded once, its speaker is seen once, and an episodic memory of it remains."""
+
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from mnemolog.commands.turns import MAX_ATTACHMENTS, TURNS, RecordTurn
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.memory import Kind
+from mnemolog.domain.scope import Scope
+from mnemolog.domain.turn import Role
+from mnemolog.events.conversation import Attachment, EntityObserved, TurnRecorded
+from mnemolog.events.fields import validated
+from mnemolog.events.memory import MemoryCreated
+from tests.testkit.clock import START
+from tests.testkit.decider import given
+from tests.testkit.events import created
+
+MEMORY, ENTITY = uuid4(), uuid4()
+PICTURE = {"type": "image", "url": "https://example.org/a.png", "caption": "a red bicycle"}
+
+
+def turn(turn_id: str = "msg-1", **fields: Any) -> RecordTurn:
+    return validated(
+        RecordTurn,
+        {
+            "user_id": "ana",
+            "turn_id": turn_id,
+            "text": "I moved to Lisbon",
+            "occurred_at": START,
+            "memory_id": MEMORY,
+            "entity_id": ENTITY,
+            **fields,
+        },
+    )
+
+
+def recorded(turn_id: str = "msg-1", **fields: Any) -> TurnRecorded:
+    plain = {"turn_id": turn_id, "thread_id": "main", "role": Role.USER, "text": "I moved to Lisbon"}
+    return TurnRecorded.model_validate({**plain, **fields})
+
+
+def remembered(text: str, **fields: Any) -> MemoryCreated:
+    plain = {"kind": Kind.EPISODE, "category": "activity", "role": Role.USER, "source_turn_ids": ("msg-1",)}
+    return created(MEMORY, text, **{**plain, **fields})
+
+
+def seen(name: str, entity_id: UUID = ENTITY) -> EntityObserved:
+    return EntityObserved(entity_id=entity_id, category="Person", scope=Scope.GLOBAL, name=name)
+
+
+@pytest.mark.spec("X12")
+def test_a_turn_leaves_an_episodic_memory_with_its_provenance() -> None:
+    given(TURNS).when(turn(run_id="run-1", role="assistant", thread_id="chat")).then(
+        recorded(run_id="run-1", role=Role.ASSISTANT, thread_id="chat"),
+        remembered("I moved to Lisbon", run_id="run-1", role=Role.ASSISTANT),
+    )
+
+
+@pytest.mark.spec("A07")
+def test_a_speaker_is_seen_the_first_time_only() -> None:
+    first = given(TURNS)
+    first.when(turn(speaker="Ana")).then(
+        seen("Ana"),
+        recorded(speaker="Ana", speaker_entity_id=ENTITY),
+        remembered("Ana: I moved to Lisbon", entity_ids=(ENTITY,)),
+    )
+
+    known = first.after(turn(speaker="Ana"))
+    known.when(turn("msg-2", speaker="ANA ", entity_id=uuid4())).then(
+        recorded("msg-2", speaker="ANA", speaker_entity_id=ENTITY),
+        remembered("ANA: I moved to Lisbon", entity_ids=(ENTITY,), source_turn_ids=("msg-2",)),
+    )
+
+
+def test_what_was_shown_is_remembered_in_words() -> None:
+    given(TURNS).when(turn(attachments=[PICTURE])).then(
+        recorded(attachments=(Attachment.model_validate(PICTURE),)),
+        remembered("I moved to Lisbon [image: a red bicycle]"),
+    )
+
+
+@pytest.mark.spec("X14")
+def test_a_turn_that_is_sent_again_changes_nothing() -> None:
+    story = given(TURNS).after(turn(speaker="Ana"))
+
+    story.when(turn(speaker="Ana", memory_id=uuid4(), entity_id=uuid4())).then_nothing()
+    story.when(turn(text="another text under the same id")).then_nothing()
+
+
+@pytest.mark.spec("X07")
+def test_a_speaker_whose_name_was_erased_is_seen_anew() -> None:
+    other = uuid4()
+    erased = seen("", entity_id=uuid4())
+
+    [first, *_] = given(TURNS, erased).when(turn(speaker="Ana", entity_id=other)).events()
+
+    assert first == seen("Ana", other)
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"turn_id": ""}, "turn_id"),
+        ({"turn_id": "x" * 201}, "turn_id"),
+        ({"text": "nul \0"}, "text"),
+        ({"text": "x" * (1024 * 1024)}, "text"),
+        ({"occurred_at": START.replace(tzinfo=None)}, "occurred_at"),
+        ({"occurred_at": "yesterday"}, "occurred_at"),
+        ({"role": "narrator"}, "role"),
+        ({"speaker": "nul \0"}, "speaker"),
+        ({"speaker": "x" * 2001}, "speaker"),
+        ({"attachments": [{**PICTURE, "caption": "nul \0"}]}, "attachments[0].caption"),
+        ({"attachments": [{**PICTURE, "caption": "x" * (1024 * 1024)}]}, "attachments[0].caption"),
+        ({"attachments": [{**PICTURE, "url": "nul \0"}]}, "attachments[0].url"),
+        ({"attachments": [{**PICTURE, "type": ""}]}, "attachments[0].type"),
+        ({"attachments": [{"caption": "no type"}]}, "attachments[0].type"),
+        ({"attachments": [PICTURE] * (MAX_ATTACHMENTS + 1)}, "attachments"),
+    ],
+)
+def test_a_turn_that_cannot_be_stored_names_its_field(fields: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        turn(**fields)
+
+    assert caught.value.field == field

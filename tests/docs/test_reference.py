@@ -1,0 +1,141 @@
+"""The reference names everything that there is: event types, settings, commands, errors, routes, methods, fields."""
+
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from fastapi.routing import APIRoute
+
+from mnemolog import AsyncMemory
+from mnemolog.adapters.cli import app as cli
+from mnemolog.adapters.config import CONFIG_FILE, Settings
+from mnemolog.adapters.http import errors as http_errors
+from mnemolog.adapters.http.app import ROUTERS
+from mnemolog.adapters.nats import subjects
+from mnemolog.adapters.nats.turns import REASON, REPLY_TO, TurnMessage, read_turn
+from mnemolog.domain.errors import MnemologError
+from mnemolog.events.event import Event
+from mnemolog.events.registry import REGISTRY
+from tests.docs.pages import ROOT, blocks, section
+
+REFERENCE = ROOT / "docs" / "reference"
+
+
+def read(name: str) -> str:
+    return (REFERENCE / name).read_text(encoding="utf-8")
+
+
+def row_of(text: str, first_cell: str) -> str:
+    """The table row that begins with this cell; a failure when there is none."""
+    found = re.search(rf"^\| {re.escape(first_cell)} \|.*$", text, re.MULTILINE)
+    assert found, f"there is no row {first_cell}"
+    return found[0]
+
+
+def headings(name: str) -> set[str]:
+    return set(re.findall(r"^#{2,3} (.+)$", read(name), re.MULTILINE))
+
+
+@pytest.mark.parametrize("event_type", list(REGISTRY.types.values()), ids=lambda event_type: event_type.type_name())
+def test_every_event_type_stands_with_its_version_fields_and_what_is_sealed(event_type: type[Event]) -> None:
+    body = section(REFERENCE / "events.md", event_type.type_name())
+    assert f"Version {event_type.version}." in body
+    for field in event_type.model_fields:
+        assert ("sealed" in row_of(body, f"`{field}`")) is (field in event_type.personal_fields()), field
+    assert len(re.findall(r"^\| `", body, re.MULTILINE)) == len(event_type.model_fields)
+
+
+def test_no_event_type_is_described_that_does_not_exist() -> None:
+    named = {heading for heading in headings("events.md") if re.fullmatch(r"(?:[A-Z][a-z]+){2,}", heading)}
+    assert named == set(REGISTRY.types)
+
+
+@pytest.mark.parametrize("name", list(Settings.model_fields))
+def test_every_setting_stands_with_its_variable_and_its_default(name: str) -> None:
+    row = row_of(read("settings.md"), f"`{name}`")
+    default = Settings.model_fields[name].default
+    assert f"`MNEMOLOG_{name.upper()}`" in row
+    if isinstance(default, bool | str | int | float | Path):
+        shown = str(default).lower() if isinstance(default, bool) else str(default)
+        assert f"| `{shown}` |" in row
+
+
+def test_the_settings_page_names_the_settings_file_and_nothing_that_does_not_exist() -> None:
+    page = read("settings.md")
+    assert CONFIG_FILE in page
+    named = set(re.findall(r"MNEMOLOG_([A-Z_]+)", page)) - {"CONFIG", "USER"}
+    assert named == {name.upper() for name in Settings.model_fields}
+
+
+def command_parameters() -> Iterator[tuple[str, list[str]]]:
+    for name, command in typer.main.get_command(cli.app).commands.items():  # type: ignore[attr-defined]
+        yield name, [option for one in command.params for option in one.opts if option.startswith("--")]
+
+
+COMMANDS = [name for name, _ in command_parameters()]
+
+
+@pytest.mark.parametrize(("name", "options"), list(command_parameters()), ids=COMMANDS)
+def test_every_command_stands_with_its_options(name: str, options: list[str]) -> None:
+    body = section(REFERENCE / "cli.md", f"mnemolog {name}")
+    assert body, f"docs/reference/cli.md has no section for {name}"
+    common = section(REFERENCE / "cli.md", "Options that many commands share")
+    for option in options:
+        assert f"`{option}" in body + common, option
+
+
+def test_no_command_is_described_that_does_not_exist() -> None:
+    described = {heading for heading in headings("cli.md") if heading.startswith("mnemolog ")}
+    assert described == {f"mnemolog {name}" for name in COMMANDS}
+
+
+def every_error(error: type[MnemologError] = MnemologError) -> Iterator[type[MnemologError]]:
+    yield error
+    for kind in error.__subclasses__():
+        yield from every_error(kind)
+
+
+@pytest.mark.parametrize("error", list(every_error()), ids=lambda error: error.__name__)
+def test_every_error_stands_with_its_code_http_status_and_exit_code(error: type[MnemologError]) -> None:
+    raised = error.__new__(error)
+    row = row_of(read("errors.md"), f"`{error.__name__}`")
+    assert f"| `{error.code}` | {http_errors.status_of(raised)} | {cli._exit_code(raised)} |" in row
+
+
+@pytest.mark.parametrize(
+    "route", [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+)
+def test_every_route_stands_with_its_method(route: APIRoute) -> None:
+    assert f"`{min(route.methods)} {route.path}`" in read("http.md")
+
+
+@pytest.mark.parametrize("name", [name for name in vars(AsyncMemory) if not name.startswith("_")])
+def test_every_method_of_the_python_face_stands_with_its_parameters(name: str) -> None:
+    body = section(REFERENCE / "python.md", name)
+    assert body, f"docs/reference/python.md has no section for {name}"
+    for parameter in list(inspect.signature(getattr(AsyncMemory, name)).parameters)[1:]:
+        assert f"`{parameter}`" in body or f"{parameter}" in body.split("```")[0], parameter
+
+
+@pytest.mark.parametrize("field", list(TurnMessage.model_fields))
+def test_every_field_of_a_turn_stands(field: str) -> None:
+    row = row_of(read("turn-schema.md"), f"`{field}`")
+    assert ("| required |" in row) is TurnMessage.model_fields[field].is_required()
+
+
+def test_every_turn_that_is_shown_is_accepted() -> None:
+    shown = [block.text for block in blocks(REFERENCE / "turn-schema.md") if block.info == "json"]
+    turns = [text for text in shown if "message_id" in json.loads(text)]
+    assert len(turns) >= 2
+    for text in turns:
+        read_turn(text.encode())
+
+
+def test_subjects_streams_and_headers_of_turns_are_named() -> None:
+    page = read("turn-schema.md")
+    for name in (REPLY_TO, REASON, subjects.TURNS, subjects.DEAD_LETTERS, "mnemolog.turns.<tenant>"):
+        assert name in page

@@ -1,0 +1,79 @@
+"""Categories and allowlists (B §5)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemolog.domain.category import DEFAULT_ALLOWLISTS, PROCEDURAL, SYSTEM_CATEGORIES, CategoryPolicy, label
+from mnemolog.domain.errors import CategoryNotAllowed
+
+categories = st.sampled_from(sorted(SYSTEM_CATEGORIES))
+agents = st.sampled_from([*sorted(DEFAULT_ALLOWLISTS), "default", "nobody"])
+
+
+@pytest.mark.spec("B05")
+@given(agents, st.lists(categories, max_size=4))
+def test_a_request_is_answered_whole_or_refused(agent: str, requested: list[str]) -> None:
+    policy = CategoryPolicy()
+    allowlist = policy.allowlists.get(agent, policy.categories)
+
+    if set(requested) <= allowlist:
+        assert policy.allowed(agent, requested) == (frozenset(requested) or allowlist - {PROCEDURAL})
+    else:
+        with pytest.raises(CategoryNotAllowed):
+            policy.allowed(agent, requested)
+
+
+@pytest.mark.spec("B05")
+@pytest.mark.parametrize(
+    ("agent", "expected"),
+    [
+        ("supervisor", {"profile", "goals", "preferences", "event", "activity", "relationships", "tasks"}),
+        ("planner", {"goals", "tasks", "projects"}),
+        ("stylist", {"preferences", "tone", "style"}),
+        ("researcher", {"knowledge", "interests", "history"}),
+        ("executor", {"tasks", "recent_activity", "constraints"}),
+    ],
+)
+def test_the_agents_of_the_specification_read_its_lists_by_default(agent: str, expected: set[str]) -> None:
+    assert CategoryPolicy().allowed(agent, []) == expected
+
+
+@pytest.mark.spec("B12")
+@pytest.mark.parametrize("agent", ["planner", "executor", "default"])
+def test_agents_that_execute_may_ask_for_procedures(agent: str) -> None:
+    assert CategoryPolicy().allowed(agent, ["procedural"]) == {"procedural"}
+
+
+@pytest.mark.spec("B12")
+@given(agents)
+def test_procedures_are_never_part_of_what_was_not_asked_for(agent: str) -> None:
+    assert PROCEDURAL not in CategoryPolicy().allowed(agent, [])
+
+
+@pytest.mark.spec("B05")
+def test_a_refusal_names_the_agent_and_the_place_in_the_request() -> None:
+    with pytest.raises(CategoryNotAllowed, match="'planner' may not read category 'profile'") as refused:
+        CategoryPolicy().allowed("planner", ["tasks", "profile"])
+
+    assert refused.value.field == "categories[1]"
+    assert "goals" in refused.value.fix
+
+
+def test_a_category_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(CategoryNotAllowed, match="no category 'prefs'") as refused:
+        CategoryPolicy().allowed("default", ["prefs"])
+
+    assert refused.value.field == "categories[0]"
+
+
+def test_a_custom_category_is_known_where_it_is_configured() -> None:
+    policy = CategoryPolicy(SYSTEM_CATEGORIES | {"wines"})
+
+    assert policy.known("wines") == "wines"
+    assert policy.allowed("default", ["wines"]) == {"wines"}
+
+
+@pytest.mark.parametrize(("category", "shown"), [("personal", "Personal"), ("recent_activity", "Recent activity")])
+def test_a_category_is_shown_in_words(category: str, shown: str) -> None:
+    assert label(category) == shown

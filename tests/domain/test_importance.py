@@ -1,0 +1,64 @@
+"""Importance: one float in [0, 1], and the scales of B (1 to 5) and D (0 to 3)."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.importance import checked, from_five, from_level, to_five, to_level
+
+unit = st.floats(0, 1)
+
+
+@pytest.mark.parametrize("n", range(1, 6))
+def test_the_scale_of_b_goes_there_and_back(n: int) -> None:
+    assert from_five(n) == (n - 1) / 4
+    assert to_five(from_five(n)) == n
+
+
+@pytest.mark.spec("D03")
+@pytest.mark.parametrize("level", range(4))
+def test_the_levels_of_d_go_there_and_back(level: int) -> None:
+    assert from_level(level) == level / 3
+    assert to_level(from_level(level)) == level
+
+
+@given(unit)
+def test_a_scale_shows_the_nearest_step(value: float) -> None:
+    assert abs(from_five(to_five(value)) - value) <= 1 / 8
+    assert abs(from_level(to_level(value)) - value) <= 1 / 6 + 1e-9
+
+
+@given(unit, unit)
+def test_what_is_more_important_never_shows_less(one: float, other: float) -> None:
+    low, high = sorted([one, other])
+
+    assert to_five(low) <= to_five(high)
+    assert to_level(low) <= to_level(high)
+
+
+@given(unit)
+def test_a_value_in_range_passes_unchanged(value: float) -> None:
+    assert checked(value) == value
+
+
+@pytest.mark.parametrize("value", [-0.001, 1.001, 5, math.nan, math.inf, -math.inf])
+def test_a_value_out_of_range_is_refused_by_field(value: float) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        checked(value, "filters.importance")
+
+    assert refused.value.field == "filters.importance"
+
+
+@pytest.mark.parametrize("level", [0, 0.99, 5.01, 6, math.nan])
+def test_a_level_outside_one_to_five_is_refused(level: float) -> None:
+    with pytest.raises(InvalidInput):
+        from_five(level)
+
+
+@pytest.mark.parametrize("level", [-1, 4])
+def test_a_level_outside_zero_to_three_is_refused(level: int) -> None:
+    with pytest.raises(InvalidInput):
+        from_level(level)

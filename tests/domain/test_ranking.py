@@ -1,0 +1,71 @@
+"""Ranking: two legs fused, a budget kept."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemolog.domain.ranking import bullet, fuse, min_max, within_budget
+from mnemolog.domain.text import count_tokens
+
+scores = st.dictionaries(st.integers(0, 20), st.floats(-1, 1), max_size=12)
+
+
+@given(scores)
+def test_min_max_stretches_to_zero_and_one_and_keeps_the_order(given_scores: dict[int, float]) -> None:
+    stretched = min_max(given_scores)
+
+    assert stretched.keys() == given_scores.keys()
+    assert all(0 <= score <= 1 for score in stretched.values())
+    assert not stretched or max(stretched.values()) == 1
+    for one in given_scores:
+        for other in given_scores:
+            assert stretched[one] <= stretched[other] or given_scores[one] > given_scores[other]
+
+
+def test_min_max_of_equal_scores_is_one_for_each() -> None:
+    assert min_max({"a": 0.2, "b": 0.2}) == {"a": 1.0, "b": 1.0}
+
+
+@given(scores, scores)
+def test_a_fused_score_lies_in_zero_to_one_and_every_hit_has_one(
+    vector: dict[int, float], text: dict[int, float]
+) -> None:
+    fused = fuse(vector, text)
+
+    assert fused.keys() == vector.keys() | text.keys()
+    assert all(0 <= score <= 1 for score in fused.values())
+
+
+@given(scores, scores)
+def test_a_hit_that_is_better_in_both_legs_is_better(vector: dict[int, float], text: dict[int, float]) -> None:
+    fused = fuse(vector, text)
+    both = vector.keys() & text.keys()
+
+    for one in both:
+        for other in both:
+            if vector[one] >= vector[other] and text[one] >= text[other]:
+                assert fused[one] >= fused[other]
+
+
+def test_a_hit_of_one_leg_counts_half() -> None:
+    assert fuse({"a": 0.9, "b": 0.1}, {"c": 3.0}) == {"a": 0.5, "b": 0.0, "c": 0.5}
+
+
+@pytest.mark.spec("B06")
+def test_a_bullet_has_the_form_of_the_specification() -> None:
+    assert bullet("tasks", "Deploy on Friday") == "[tasks] Deploy on Friday"
+
+
+@pytest.mark.spec("B06")
+@given(st.lists(st.text(max_size=80), max_size=8), st.integers(1, 60))
+def test_the_budget_is_kept_and_no_hit_is_left_out_needlessly(hits: list[str], budget: int) -> None:
+    kept = within_budget(hits, budget, lambda hit: hit)
+
+    assert list(kept) == hits[: len(kept)]
+    assert sum(map(count_tokens, kept)) <= budget
+    assert len(kept) == len(hits) or sum(map(count_tokens, hits[: len(kept) + 1])) > budget
+
+
+@given(st.lists(st.text(max_size=80), max_size=8))
+def test_without_a_budget_all_hits_stay(hits: list[str]) -> None:
+    assert within_budget(hits, None, lambda hit: hit) == hits

@@ -1,0 +1,112 @@
+"""The session object of A §3.1 and its Redis key."""
+
+import json
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from mnemolog.domain.session import KEPT_TURNS, LIFETIME, Session, key
+
+AT = datetime(2026, 1, 3, 1, 2, 10, tzinfo=UTC)
+ids = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12) | st.text(
+    st.sampled_from("ab:%/3A25"), min_size=1, max_size=8
+)
+tenants = st.just("default") | st.text(st.sampled_from("abAB.-_1"), min_size=1, max_size=6)
+places = st.tuples(st.sampled_from(["sess", "affect"]), tenants, ids, ids, ids)
+
+
+def session() -> Session:
+    return Session("123", "deanna", "tg:987")
+
+
+@pytest.mark.spec("A04")
+def test_the_object_has_exactly_the_fields_of_the_specification() -> None:
+    heard = session().heard("user", "Hello", "8f4ccf3b-0d86-4c07-a6f6-2f0ea2f7c6a1", AT)
+
+    assert heard.as_dict() == {
+        "slot_contract_version": "1.0",
+        "user_id": "123",
+        "agent_id": "deanna",
+        "chat_id": "tg:987",
+        "msg_count": 1,
+        "summary": "",
+        "turns": [{"role": "user", "text": "Hello"}],
+        "scratch": {},
+        "active_entity_ids": ["8f4ccf3b-0d86-4c07-a6f6-2f0ea2f7c6a1"],
+        "updated_at": "2026-01-03T01:02:10.000000Z",
+    }
+
+
+@given(st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.text(max_size=20), ids), max_size=30))
+def test_a_session_is_the_same_after_json(turns: list[tuple[str, str, str]]) -> None:
+    heard = session()
+    for role, text, entity in turns:
+        heard = heard.heard(role, text, entity, AT)
+
+    assert Session.from_dict(json.loads(json.dumps(heard.as_dict()))).as_dict() == heard.as_dict()
+
+
+@given(st.integers(0, 60))
+def test_a_session_counts_all_turns_and_keeps_the_last_twenty(count: int) -> None:
+    heard = session()
+    for number in range(count):
+        heard = heard.heard("user", str(number), None, AT)
+
+    assert heard.msg_count == count
+    assert [turn["text"] for turn in heard.turns] == [str(number) for number in range(count)][-KEPT_TURNS:]
+
+
+@given(st.lists(st.sampled_from("abcdefghijklmn"), max_size=30))
+def test_the_last_ten_speakers_are_active_last_first_and_once(speakers: list[str]) -> None:
+    heard = session()
+    for speaker in speakers:
+        heard = heard.heard("user", "...", speaker, AT)
+
+    assert list(heard.active_entity_ids) == list(dict.fromkeys(reversed(speakers)))[:10]
+
+
+@given(st.integers(-14 * 60, 14 * 60))
+def test_the_time_is_utc_whatever_offset_it_came_with(minutes: int) -> None:
+    local = AT.astimezone(timezone(timedelta(minutes=minutes)))
+
+    assert session().heard("user", "Hello", None, local).updated_at == "2026-01-03T01:02:10.000000Z"
+
+
+def test_a_session_ends_after_its_lifetime_of_silence() -> None:
+    heard = session().heard("user", "Hello", None, AT)
+
+    assert not heard.expired(AT + LIFETIME)
+    assert heard.expired(AT + LIFETIME + timedelta(microseconds=1))
+
+
+def test_a_session_without_turns_does_not_end() -> None:
+    assert not session().expired(AT)
+
+
+@pytest.mark.spec("A04")
+def test_the_key_is_that_of_the_specification() -> None:
+    assert key("sess", "default", "123", "deanna", "tg:987") == "sess:123:deanna:tg:987"
+
+
+def test_the_key_of_another_tenant_has_a_prefix() -> None:
+    assert key("affect", "acme", "123", "deanna", "c") == "tenant:acme:affect:123:deanna:c"
+
+
+@given(places, places)
+def test_two_places_never_share_a_key(
+    one: tuple[str, str, str, str, str], other: tuple[str, str, str, str, str]
+) -> None:
+    assume(one != other)
+
+    assert key(*one) != key(*other)
+
+
+@given(st.text(st.sampled_from(":%3A2a"), max_size=6), st.integers(0, 6), st.integers(0, 6))
+def test_cutting_one_name_at_other_places_gives_other_keys(name: str, one: int, other: int) -> None:
+    assume(name[:one] != name[:other])
+
+    assert key("sess", "default", name[:one], name[one:], "c") != key(
+        "sess", "default", name[:other], name[other:], "c"
+    )

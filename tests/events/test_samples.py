@@ -1,0 +1,73 @@
+"""Golden samples: every version of every event type that was ever written still reads, and its shape cannot drift.
+
+`samples/<Type>.v<version>.json` is one stored event: the fields of its header, and `data` as text. A sample is
+written once and never changed. To add one for a new type or version: run these tests, take the bytes that the failing
+`test_the_current_version_is_written_as_its_sample` shows for a payload with every field set, and save them beside a
+header like those of the other samples. To change a shape, give the type a new `version`, an upcaster from the old
+one, and a sample of the new one; the old sample stays and must still decode.
+"""
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mnemolog.events.codec import Codec
+from mnemolog.events.envelope import Header, NewEvent, StoredEvent, StreamId
+from mnemolog.events.registry import REGISTRY
+
+SAMPLES = Path(__file__).with_name("samples")
+WRITTEN = [(name, version) for name, kind in REGISTRY.types.items() for version in range(1, kind.version + 1)]
+
+
+@pytest.mark.parametrize(("name", "version"), WRITTEN)
+def test_every_version_that_was_ever_written_has_a_sample_that_reads(name: str, version: int) -> None:
+    event = _sample(name, version)
+
+    recorded = Codec().decode(event)
+
+    assert (event.header.type, event.header.version) == (name, version)
+    assert isinstance(recorded.payload, REGISTRY.types[name])
+    assert set(event.header.tags) == recorded.payload.tags()
+
+
+@pytest.mark.parametrize("name", list(REGISTRY.types))
+def test_the_current_version_is_written_as_its_sample(name: str) -> None:
+    sample = _sample(name, REGISTRY.types[name].version)
+    recorded = Codec().decode(sample)
+
+    again = NewEvent(recorded.event_id, recorded.payload, recorded.meta, recorded.occurred_at)
+
+    assert Codec().encode(recorded.stream, again).decode() == sample.data.decode()
+
+
+@pytest.mark.parametrize("name", list(REGISTRY.types))
+def test_a_sample_sets_every_field(name: str) -> None:
+    """A field that is left at its default would not show a change of its form."""
+    payload = Codec().decode(_sample(name, REGISTRY.types[name].version)).payload
+
+    fields = type(payload).model_fields
+    assert [field for field in fields if getattr(payload, field) == fields[field].get_default()] == []
+
+
+def test_there_is_no_sample_of_an_unknown_event() -> None:
+    assert {path.name for path in SAMPLES.iterdir()} == {f"{name}.v{version}.json" for name, version in WRITTEN}
+
+
+def _sample(name: str, version: int) -> StoredEvent:
+    fields: dict[str, Any] = json.loads((SAMPLES / f"{name}.v{version}.json").read_text(encoding="utf-8"))
+    header = Header(
+        StreamId(fields["tenant"], fields["stream"]),
+        fields["seq"],
+        UUID(fields["event_id"]),
+        fields["type"],
+        fields["version"],
+        tuple(fields["tags"]),
+        fields["meta"],
+        datetime.fromisoformat(fields["occurred_at"]),
+        datetime.fromisoformat(fields["recorded_at"]),
+    )
+    return StoredEvent(header, fields["data"].encode(), bytes.fromhex(fields["link"]))

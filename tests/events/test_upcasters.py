@@ -1,0 +1,112 @@
+"""Upcasters: a made-up type with three versions reads as its current one, whatever version was stored."""
+
+import json
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemolog.domain.errors import MalformedEvent, UnknownEvent
+from mnemolog.events.codec import Codec
+from mnemolog.events.envelope import Header, StoredEvent
+from mnemolog.events.event import Event, PersonalText
+from mnemolog.events.registry import REGISTRY, Registry
+from tests.testkit.cipher import ShreddingCipher
+from tests.testkit.clock import START
+from tests.testkit.events import STREAM, new, stored
+
+
+class HouseSeen(Event):
+    """Version 1 had `colour` and `height_cm`; version 2 `height`, in metres; version 3 `floors` and a personal note."""
+
+    version: ClassVar[int] = 3
+
+    colour: str
+    height: float
+    floors: int
+    note: PersonalText = ""
+
+    def tags(self) -> frozenset[str]:
+        return frozenset({"house"})
+
+    def key_scope(self) -> str:
+        return "user"
+
+
+def _to_2(fields: dict[str, Any]) -> dict[str, Any]:
+    return {"colour": fields["colour"], "height": fields["height_cm"] / 100}
+
+
+def _to_3(fields: dict[str, Any]) -> dict[str, Any]:
+    return {**fields, "floors": int(fields["height"] // 3)}
+
+
+HOUSES = Registry([HouseSeen], {("HouseSeen", 1): _to_2, ("HouseSeen", 2): _to_3})
+OPEN = {
+    1: {"colour": "red", "height_cm": 750},
+    2: {"colour": "red", "height": 7.5},
+    3: {"colour": "red", "height": 7.5, "floors": 2},
+}
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_every_version_reads_as_the_current_one(version: int) -> None:
+    recorded = Codec(registry=HOUSES).decode(_row(version, {"open": OPEN[version]}))
+
+    assert recorded.payload == HouseSeen(colour="red", height=7.5, floors=2)
+    assert recorded.header.version == version, "the header still says what is stored"
+
+
+@given(st.integers(1, 3))
+def test_an_event_of_an_older_version_survives_its_erased_text(version: int) -> None:
+    cipher = ShreddingCipher()
+    sealed = cipher.seal(STREAM, "user", {"note": "my house"})
+    row = _row(version, {"open": OPEN[version], "scope": "user", "sealed": sealed})
+    before = Codec(cipher, HOUSES).decode(row)
+    cipher.destroy(STREAM, "user")
+
+    after = Codec(cipher, HOUSES).decode(row)
+
+    assert after.erased
+    assert not before.erased
+    assert after.payload == HouseSeen(colour="red", height=7.5, floors=2, note="")
+
+
+def test_a_new_event_is_written_in_the_current_version() -> None:
+    codec = Codec(registry=HOUSES)
+    payload = HouseSeen(colour="red", height=7.5, floors=2, note="mine")
+
+    row = stored(new(payload), codec=codec)
+
+    assert row.header.version == 3
+    assert codec.decode(row).payload == payload
+
+
+def test_a_version_from_the_future_is_refused() -> None:
+    with pytest.raises(UnknownEvent, match="versions 1 to 3 are") as caught:
+        Codec(registry=HOUSES).decode(_row(4, {"open": OPEN[3]}))
+
+    assert caught.value.field == "version"
+
+
+def test_fields_that_an_upcaster_cannot_lift_are_malformed() -> None:
+    with pytest.raises(MalformedEvent):
+        Codec(registry=HOUSES).decode(_row(1, {"open": {"colour": "red"}}))
+
+
+def test_each_older_version_of_every_registered_type_has_an_upcaster() -> None:
+    steps = {(name, version) for name, kind in REGISTRY.types.items() for version in range(1, kind.version)}
+
+    assert set(REGISTRY.upcasters) == steps
+
+
+def test_a_registry_with_a_missing_step_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="HouseSeen version 2"):
+        Registry([HouseSeen], {("HouseSeen", 1): _to_2})
+
+
+def _row(version: int, body: dict[str, Any]) -> StoredEvent:
+    event = new(HouseSeen(colour="", height=0, floors=0))
+    header = Header(STREAM, 1, event.event_id, "HouseSeen", version, ("house",), {"actor": "user"}, START, START)
+    return StoredEvent(header, json.dumps(body).encode(), b"")

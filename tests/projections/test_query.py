@@ -1,0 +1,281 @@
+"""memory.query: filters and allowlists in the store, hybrid search, budgets (B §6)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.domain.category import CategoryPolicy
+from mnemolog.domain.errors import CategoryNotAllowed, InvalidInput
+from mnemolog.domain.importance import from_five
+from mnemolog.domain.text import count_tokens
+from mnemolog.events.fields import validated
+from mnemolog.projections.query import MemoryQuery
+from tests.engine.person import Person
+
+Row = Mapping[str, Any]
+
+AGENTS = ("default", "planner", "deanna")
+ROLES = ("user", "assistant", None)
+RUNS = ("run-1", "run-2", None)
+ACTORS = ("user", "deanna")
+CATEGORIES = ("note", "tasks", "projects", "goals", "procedural")
+LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)
+USER = "filtered"
+
+
+@pytest.fixture(scope="module")
+async def rows(engine: Engine) -> Sequence[Row]:
+    """Forty memories that differ in everything that a query can filter by, every seventh of them deleted."""
+    rows = []
+    for n in range(40):
+        writer = Person(engine, USER, agent=AGENTS[n % 3])
+        memory_id = await writer.creates(
+            f"a note about tea number {n}",
+            category=CATEGORIES[n % 5],
+            importance=LEVELS[n // 2 % 5],
+            pinned=n % 4 == 0,
+            scope="agent" if n % 2 else "global",
+            role=ROLES[n // 3 % 3],
+            run_id=RUNS[n // 4 % 3],
+            actor=ACTORS[n // 5 % 2],
+        )
+        if n % 7 == 0:
+            await writer.deletes(memory_id)
+        rows.append(await engine.reads.memory(writer.stream, writer.agent, memory_id, await writer.caught_up()))
+    return rows
+
+
+def naive(rows: Sequence[Row], agent: str, categories: Sequence[str], filters: Mapping[str, Any]) -> set[UUID]:
+    """What a query should find, judged row by row."""
+    allowed = CategoryPolicy().allowed(agent, [*categories, *([filters["category"]] if "category" in filters else [])])
+    tests: dict[str, Callable[[Row, Any], bool]] = {
+        "importance_min": lambda row, level: row["importance"] >= from_five(level),
+        "importance_max": lambda row, level: row["importance"] <= from_five(level),
+        "updated_after": lambda row, at: row["updated_at"] > at,
+        "updated_before": lambda row, at: row["updated_at"] < at,
+    }
+    return {
+        row["memory_id"]
+        for row in rows
+        if row["status"] == "active"
+        and (row["scope"] == "global" or row["agent_id"] == agent)
+        and row["category"] in allowed
+        and (not categories or row["category"] in categories)
+        and all(tests[name](row, value) if name in tests else row[name] == value for name, value in filters.items())
+    }
+
+
+def filters(rows: Sequence[Row]) -> st.SearchStrategy[dict[str, Any]]:
+    times = st.sampled_from([row["updated_at"] + timedelta(microseconds=n) for row in rows for n in (-1, 0, 1)])
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "agent_id": st.sampled_from(AGENTS),
+            "run_id": st.sampled_from(["run-1", "run-2", "run-3"]),
+            "actor_id": st.sampled_from(ACTORS),
+            "role": st.sampled_from(["user", "assistant"]),
+            "category": st.sampled_from(["tasks", "projects", "goals"]),
+            "pinned": st.booleans(),
+            "importance_min": st.sampled_from([1, 2, 3.0, 4, 5]),
+            "importance_max": st.sampled_from([1, 2, 3.0, 4, 5]),
+            "updated_after": times,
+            "updated_before": times,
+        },
+    )
+
+
+@pytest.mark.spec("B06", "A01", "B07", "B12")
+@settings(max_examples=150, deadline=None)
+@given(st.data(), st.sampled_from(AGENTS), st.sampled_from([(), ("tasks",), ("goals", "projects")]))
+async def test_filters_in_any_combination_find_what_a_look_at_every_row_finds(
+    engine: Engine, rows: Sequence[Row], data: st.DataObject, agent: str, categories: tuple[str, ...]
+) -> None:
+    wanted = data.draw(filters(rows))
+
+    answer = await Person(engine, USER, agent=agent).asks("tea", categories=categories, filters=wanted)
+
+    assert {hit.memory_id for hit in answer.hits} == naive(rows, agent, categories, wanted)
+
+
+@pytest.mark.spec("B06")
+async def test_a_filter_is_applied_before_the_nearest_are_cut_off(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    for _ in range(60):
+        await ana.creates("tea tea tea")
+    await ana.creates("Ana has a cat", pinned=True)
+
+    assert await ana.finds("tea", filters={"pinned": True}) == ["Ana has a cat"]
+
+
+@pytest.mark.spec("B06")
+@pytest.mark.parametrize("top_k", [1, 3, 100])
+async def test_top_k_limits_the_answer_and_keeps_the_best(engine: Engine, user: str, top_k: int) -> None:
+    ana = Person(engine, user)
+    for text in ("a cat", "green tea in a cup", "green tea", "tea", "a dog"):
+        await ana.creates(text)
+
+    found = await ana.finds("green tea", top_k=top_k)
+
+    assert found == (await ana.finds("green tea"))[:top_k]
+    assert found[0] == "green tea"
+    assert len(found) == min(top_k, 5)
+
+
+@pytest.mark.spec("B06")
+async def test_a_threshold_drops_what_is_not_similar(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.creates("green tea")
+    await ana.creates("a dog that likes tea and other things beside")
+
+    answer = await ana.asks("green tea", threshold=0.65)
+
+    assert [hit.text for hit in answer.hits] == ["green tea"]
+    assert all(hit.similarity is not None and hit.similarity >= 0.65 for hit in answer.hits)
+    assert await ana.finds("green tea", threshold=1.0) in (["green tea"], [])
+
+
+@pytest.mark.spec("B06")
+@pytest.mark.parametrize("budget", [1, 12, 30, 10_000])
+async def test_the_bullets_stay_within_the_budget(engine: Engine, user: str, budget: int) -> None:
+    ana = Person(engine, user)
+    for number in range(8):
+        await ana.creates(f"Ana drinks tea number {number}")
+
+    answer = await ana.asks("tea", budget_tokens=budget)
+
+    spent = [count_tokens(hit.bullet) for hit in answer.hits]
+    assert sum(spent) <= budget
+    assert len(spent) == 8 or sum(spent) + max(spent, default=budget) >= budget
+
+
+@pytest.mark.spec("B06")
+async def test_a_hit_is_a_bullet_of_the_specification_or_the_whole_memory(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    memory_id = await ana.creates("Deploy on Friday", category="tasks", importance=0.75, pinned=True)
+
+    [hit] = (await ana.asks("deploy", returns="full")).hits
+
+    assert hit.bullet == "[tasks] Deploy on Friday"
+    assert hit.row.items() >= {"memory_id": memory_id, "importance": 0.75, "pinned": True, "status": "active"}.items()
+    assert not {"document", "search", "tenant"} & hit.row.keys()
+
+
+@pytest.mark.spec("B07", "X03")
+async def test_hidden_memories_are_never_returned(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    tea, green, deleted = [await ana.creates(text) for text in ("tea", "green tea", "white tea")]
+    await ana.merges(tea, green)
+    await ana.deletes(deleted)
+
+    assert await ana.finds("green white tea") == ["tea"]
+
+
+@pytest.mark.spec("B12")
+async def test_procedures_are_returned_only_when_they_are_asked_for(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.creates("1. Boil water. 2. Add tea.", category="procedural", kind="procedure")
+
+    assert await ana.finds("tea") == []
+    assert await ana.finds("tea", categories=["procedural"]) == ["1. Boil water. 2. Add tea."]
+    assert await ana.finds("tea", filters={"category": "procedural"}) == ["1. Boil water. 2. Add tea."]
+
+
+@pytest.mark.spec("B05", "B06")
+async def test_an_agent_reads_the_categories_of_its_allowlist_without_asking(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.creates("Ship the tea", category="tasks")
+    await ana.creates("Ana likes tea", category="preferences")
+
+    assert await Person(engine, user, agent="planner").finds("tea") == ["Ship the tea"]
+    assert await Person(engine, user, agent="stylist").finds("tea") == ["Ana likes tea"]
+
+
+@pytest.mark.spec("B05")
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"categories": ["tasks", "profile"]}, "categories[1]"),
+        ({"filters": {"category": "profile"}}, "filters.category"),
+        ({"categories": ["tasks"], "filters": {"category": "profile"}}, "filters.category"),
+        ({"filters": {"category": "no such"}}, "filters.category"),
+    ],
+)
+async def test_a_category_outside_the_allowlist_is_refused_wherever_it_stands(
+    engine: Engine, user: str, asked: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(CategoryNotAllowed) as refused:
+        await Person(engine, user, agent="planner").asks("tea", **asked)
+
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"query": "   "}, "query"),
+        ({"query": "tea\0"}, "query"),
+        ({"top_k": 0}, "top_k"),
+        ({"top_k": "5"}, "top_k"),
+        ({"budget_tokens": 0}, "budget_tokens"),
+        ({"threshold": 1.5}, "threshold"),
+        ({"since_rev": -1}, "since_rev"),
+        ({"return": "prose"}, "return"),
+        ({"filters": {}}, "filters.user_id"),
+        ({"filters": {"user_id": "ana", "pinned": "yes"}}, "filters.pinned"),
+        ({"filters": {"user_id": "ana", "owner": "me"}}, "filters.owner"),
+        ({"filters": {"user_id": "ana", "role": "king"}}, "filters.role"),
+        ({"filters": {"user_id": "ana", "updated_after": "2026-01-01T00:00:00"}}, "filters.updated_after"),
+    ],
+)
+def test_a_request_that_is_wrong_names_its_field(asked: dict[str, Any], field: str) -> None:
+    request = {"query": "tea", "filters": {"user_id": "ana"}, **asked}
+
+    with pytest.raises(InvalidInput) as refused:
+        validated(MemoryQuery, request)
+
+    assert refused.value.field == field
+
+
+@pytest.mark.parametrize("level", [0, 5.5, float("nan")])
+async def test_an_importance_off_the_scale_is_refused(engine: Engine, user: str, level: float) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await Person(engine, user).asks("tea", filters={"importance_min": level})
+
+    assert refused.value.field == "filters.importance_min"
+
+
+def test_a_plain_date_is_that_days_start_in_utc() -> None:
+    request = validated(MemoryQuery, {"query": "tea", "filters": {"user_id": "ana", "updated_after": "2025-07-01"}})
+
+    assert request.filters.updated_after == datetime(2025, 7, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("Ана пьёт зелёный чай", "зеленый"),
+        ("アナは緑茶が好きです", "緑茶"),
+        ("アナは緑茶が好きです", "好"),
+        ("आना हरी चाय पीती है", "चाय"),
+        ("أنا أشرب الشاي الأخضر", "الشاي"),
+        ("อานาชอบชาเขียว", "ชาเขียว"),
+        ("아나는 녹차를 좋아한다", "녹차"),
+        ("Η Άνα πίνει πράσινο τσάι", "πρασινο"),
+        ("Ana trägt Größe 38", "grosse"),
+    ],
+)
+async def test_a_word_of_any_script_is_found_by_full_text(engine: Engine, user: str, text: str, query: str) -> None:
+    ana = Person(engine, user)
+    await ana.creates(text)
+    await ana.creates("something else in English")
+
+    hits = (await ana.asks(query)).hits
+
+    assert [hit.text for hit in hits if hit.text_rank is not None] == [text]
+    assert hits[0].text == text

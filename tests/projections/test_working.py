@@ -1,0 +1,57 @@
+"""Working memory as a fold: the same session however the turns are cut into batches (A04)."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemolog.domain.session import LIFETIME, Session
+from mnemolog.events.memory import MemoryRestored
+from mnemolog.projections.working.projector import Place, fold, place_of
+from tests.projections.recorded import START, recorded, turns
+
+PLACE = Place("default", "ana", "deanna", "main")
+RESTORED = MemoryRestored(memory_id="01942b6e-7c00-7000-8000-000000000000")  # type: ignore[arg-type]
+
+
+@pytest.mark.spec("X09")
+@given(st.lists(st.integers(1, 8), min_size=1, max_size=6), st.sampled_from([timedelta(minutes=1), LIFETIME / 2]))
+def test_batches_of_any_size_leave_the_same_session(sizes: list[int], every: timedelta) -> None:
+    events = turns(sum(sizes), every=every)
+    [(whole, ends_at)] = fold({}, events).values()
+
+    known: dict[Place, Session] = {}
+    for start, size in zip([sum(sizes[:n]) for n in range(len(sizes))], sizes, strict=True):
+        known = {place: session for place, (session, _) in fold(known, events[start : start + size]).items()}
+
+    assert known[PLACE].as_dict() == whole.as_dict()
+    assert whole.msg_count == sum(sizes)
+    assert ends_at == events[-1].recorded_at + LIFETIME
+
+
+def test_a_day_of_silence_ends_a_session() -> None:
+    events = turns(3, every=LIFETIME + timedelta(seconds=1))
+
+    [(session, _)] = fold({}, events).values()
+
+    assert session.msg_count == 1
+
+
+def test_what_is_no_turn_belongs_to_no_session() -> None:
+    event = recorded(RESTORED, 1)
+
+    assert place_of(event) is None
+    assert fold({}, [event]) == {}
+
+
+def test_users_do_not_share_a_session() -> None:
+    sessions = fold({}, [*turns(2), *turns(3, user="bob")])
+
+    assert {place.user_id: session.msg_count for place, (session, _) in sessions.items()} == {"ana": 2, "bob": 3}
+
+
+def test_the_time_of_a_session_is_that_of_its_last_turn() -> None:
+    [(session, _)] = fold({}, turns(1, every=timedelta(0))).values()
+
+    assert session.updated_at == START.strftime("%Y-%m-%dT%H:%M:%S.000000Z")

@@ -1,0 +1,1 @@
+"""Builders for tests: events, deciders, a clock, and a log and a store in memory."""

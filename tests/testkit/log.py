@@ -1,0 +1,90 @@
+"""An event log in memory: the EventLog protocol without a server, for tests of deciders, handlers and projections."""
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from mnemolog.domain.errors import ConcurrencyConflict, IdempotencyConflict
+from mnemolog.events.chain import START as CHAIN_START
+from mnemolog.events.codec import Codec
+from mnemolog.events.envelope import Receipt, Recorded, StoredEvent, StreamId
+from mnemolog.events.log import Append, Head, Outcome
+from tests.testkit.events import stored
+
+END = 2**62
+
+
+class MemoryLog:
+    """Implements `mnemolog.events.log.EventLog`. `streams` may be filled by a test, `scanned` counts its scans."""
+
+    def __init__(self, codec: Codec | None = None) -> None:
+        self.codec = codec or Codec()
+        self.streams: dict[StreamId, list[StoredEvent]] = {}
+        self.scanned = 0
+        self._receipts: dict[tuple[StreamId, str], tuple[bytes, Receipt]] = {}
+
+    async def append(self, appends: Sequence[Append]) -> Sequence[Outcome]:
+        return [self._append(append) for append in appends]
+
+    async def receipt(self, stream: StreamId, idempotency_key: str, fingerprint: bytes) -> Receipt | None:
+        if (stream, idempotency_key) not in self._receipts:
+            return None
+        known, receipt = self._receipts[stream, idempotency_key]
+        if known != fingerprint:
+            raise IdempotencyConflict(field="idempotency_key")
+        return Receipt(stream, receipt.event_ids, receipt.first_seq, receipt.last_seq, already=True)
+
+    async def read(
+        self, stream: StreamId, *, after: int = 0, until: int | None = None, tags: Collection[str] = ()
+    ) -> Sequence[Recorded]:
+        found = self._between(stream, after, until)
+        wanted = [event for event in found if not tags or not set(tags).isdisjoint(event.header.tags)]
+        return [self.codec.decode(event) for event in wanted]
+
+    async def head(self, stream: StreamId) -> int:
+        return len(self.streams.get(stream, ()))
+
+    async def find(self, stream: StreamId, event_id: UUID) -> Recorded | None:
+        found = [event for event in self.streams.get(stream, ()) if event.header.event_id == event_id]
+        return self.codec.decode(found[0]) if found else None
+
+    async def seq_at(self, stream: StreamId, at: datetime) -> int:
+        return max((e.header.seq for e in self.streams.get(stream, ()) if e.header.recorded_at <= at), default=0)
+
+    async def scan(
+        self, stream: StreamId, *, after: int = 0, until: int | None = None, batch: int = 1000
+    ) -> AsyncIterator[Sequence[StoredEvent]]:
+        self.scanned += 1
+        found = self._between(stream, after, until)
+        for first in range(0, len(found), batch):
+            yield found[first : first + batch]
+
+    def decode(self, stored: StoredEvent) -> Recorded:
+        return self.codec.decode(stored)
+
+    async def heads(self) -> AsyncIterator[Sequence[Head]]:
+        if self.streams:
+            yield [Head(stream, len(events)) for stream, events in sorted(self.streams.items())]
+
+    def _between(self, stream: StreamId, after: int, until: int | None) -> list[StoredEvent]:
+        last = END if until is None else until
+        return [event for event in self.streams.get(stream, []) if after < event.header.seq <= last]
+
+    def _append(self, append: Append) -> Outcome:
+        events = self.streams.setdefault(append.stream, [])
+        guard = append.guard
+        in_the_way = [
+            event.header.seq
+            for event in events
+            if guard and event.header.seq > guard.after and not guard.tags.isdisjoint(event.header.tags)
+        ]
+        if guard and in_the_way:
+            return ConcurrencyConflict(str(append.stream), guard.after, in_the_way[-1])
+        first_seq = len(events) + 1
+        for event in append.events:
+            previous = events[-1].link if events else CHAIN_START
+            events.append(stored(event, len(events) + 1, append.stream, self.codec, previous))
+        receipt = Receipt(append.stream, tuple(event.event_id for event in append.events), first_seq, len(events))
+        if append.idempotency_key:
+            self._receipts[append.stream, append.idempotency_key] = (append.fingerprint, receipt)
+        return receipt
