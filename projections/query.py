@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import delta, ranking
 from mnemolog.domain.category import CategoryPolicy
+from mnemolog.domain.memory import VISIBLE
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, StreamId
 from mnemolog.events.fields import Id, Tenant, Text
 from mnemolog.projections.changes import reader as changes
@@ -118,7 +119,12 @@ async def _search(
     fused = ranking.fuse(near, worded)
     best = sorted(fused, key=lambda id_: (-fused[id_], id_))[: request.top_k]
     rows = await memories.by_ids(connection, request.stream, request.agent, set(best))
-    return [_hit(rows[id_], fused[id_], near.get(id_), worded.get(id_)) for id_ in best if id_ in rows]
+    return [_hit(rows[id_], fused[id_], near.get(id_), worded.get(id_)) for id_ in best if _still_visible(rows, id_)]
+
+
+def _still_visible(rows: Mapping[UUID, Mapping[str, Any]], id_: UUID) -> bool:
+    """A memory may be forgotten between the search and the reading of its row."""
+    return id_ in rows and rows[id_]["status"] in VISIBLE
 
 
 def _hit(row: Mapping[str, Any], score: float, similarity: float | None, text_rank: float | None) -> Hit:

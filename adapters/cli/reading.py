@@ -69,7 +69,7 @@ def query(
 
     async def ask(engine: Engine) -> Answer:
         request = validated(MemoryQuery, {**fields, "tenant": engine.settings.tenant})
-        return await engine.reads.query(request, _after(after))
+        return await engine.reads.query(request, await _moment(engine, user, after))
 
     _show_answer(with_engine(settings_of(context.obj), ask), full=full, json=json, since=since)
 
@@ -84,7 +84,7 @@ def list_memories(
     """The memories that changed last."""
 
     async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
-        return await engine.reads.newest(_stream(engine, user), agent, limit)
+        return await engine.reads.newest(_stream(engine, user), agent, limit, await _moment(engine, user))
 
     rows = with_engine(settings_of(context.obj), read)
     output.as_json(rows) if json else output.memories(rows)
@@ -101,7 +101,7 @@ def changes(
     """What changed in a thread: the delta header of an agent."""
 
     async def read(engine: Engine) -> tuple[str, int, list[dict[str, Any]]]:
-        found = await engine.reads.changes(_stream(engine, user), agent, thread, since)
+        found = await engine.reads.changes(_stream(engine, user), agent, thread, since, await _moment(engine, user))
         return found.header, found.rev, [asdict(entry) for entry in found.entries]
 
     header, rev, entries = with_engine(settings_of(context.obj), read)
@@ -124,7 +124,7 @@ def history(
     id_ = parse_uuid(memory_id, "memory_id")
 
     async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
-        return await engine.reads.history(_stream(engine, user), agent, id_, limit)
+        return await engine.reads.history(_stream(engine, user), agent, id_, limit, await _moment(engine, user))
 
     rows = with_engine(settings_of(context.obj), read)
     output.as_json(rows) if json else output.history(rows)
@@ -162,7 +162,7 @@ def session(
 
     async def read(engine: Engine) -> dict[str, Any]:
         place = Place(engine.settings.tenant, identifier(user, "user_id"), agent, thread)
-        return (await engine.reads.session(place)).as_dict()
+        return (await engine.reads.session(place, await _moment(engine, user))).as_dict()
 
     found = with_engine(settings_of(context.obj), read)
     if json:
@@ -177,7 +177,7 @@ def entities(context: typer.Context, user: User, agent: Agent = "default", json:
     """Whom and what a user speaks of."""
 
     async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
-        return await engine.reads.entities(_stream(engine, user), agent)
+        return await engine.reads.entities(_stream(engine, user), agent, await _moment(engine, user))
 
     rows = with_engine(settings_of(context.obj), read)
     if json:
@@ -208,8 +208,12 @@ def _stream(engine: Engine, user: str) -> StreamId:
     return StreamId.of_user(identifier(user, "user_id"), engine.settings.tenant)
 
 
-def _after(token: str | None) -> Moment:
-    return Moment(after=Position.of_token(token) if token else None)
+async def _moment(engine: Engine, user: str, token: str | None = None) -> Moment:
+    """A command sees what the commands before it wrote, also when its engine has only just started."""
+    if token:
+        return Moment(after=Position.of_token(token))
+    stream = _stream(engine, user)
+    return Moment(after=Position(stream, await engine.log.head(stream)))
 
 
 def _point(moment: str) -> datetime | int:

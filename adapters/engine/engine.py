@@ -170,7 +170,9 @@ async def _nats(stack: AsyncExitStack, nats_url: str) -> Client:
 
 
 async def _redis(stack: AsyncExitStack, redis_url: str) -> Redis:
-    redis = Redis.from_url(redis_url, retry=Retry(ExponentialBackoff(cap=1.0, base=0.05), retries=5))
+    # No socket timeout: with one, redis-py 8 waits by wait_for, which loses cancellations on Python 3.11.
+    retry = Retry(ExponentialBackoff(cap=1.0, base=0.05), retries=5)
+    redis = Redis.from_url(redis_url, retry=retry, socket_timeout=None)
     stack.push_async_callback(redis.aclose)
     return redis
 

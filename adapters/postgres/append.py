@@ -1,7 +1,7 @@
 """One group of appends in one transaction: lock the heads, check keys and guards, chain, insert."""
 
 import hmac
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
@@ -33,9 +33,14 @@ class GroupAppend:
     """`run` writes, inside the caller's transaction; then `outcomes` says what became of each append."""
 
     def __init__(
-        self, codec: Codec, chain_key: bytes, fingerprint_key: bytes, appends: Sequence[Append], now: datetime
+        self,
+        codec: Codec,
+        chain_key: bytes,
+        fingerprint_key: bytes,
+        appends: Sequence[Append],
+        now: Callable[[], datetime],
     ) -> None:
-        self._codec, self._chain_key, self._now = codec, chain_key, now
+        self._codec, self._chain_key, self._clock = codec, chain_key, now
         self._appends = appends
         self._fingerprints = [hmac.digest(fingerprint_key, one.fingerprint, sha256) for one in appends]
         self._outcomes: dict[int, Outcome] = {}
@@ -48,6 +53,7 @@ class GroupAppend:
 
     async def run(self, connection: Connection) -> None:
         await self._lock(connection)
+        self._now = self._clock()
         await self._find_earlier(connection)
         conflicts = await self._find_conflicts(connection)
         for position, append in enumerate(self._appends):

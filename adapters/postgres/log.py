@@ -35,7 +35,7 @@ class PostgresLog:
 
     async def append(self, appends: Sequence[Append]) -> Sequence[Outcome]:
         """One transaction; durable when it returns (synchronous_commit is on)."""
-        group = GroupAppend(self._codec, self._chain_key, self._fingerprint_key, appends, self._now())
+        group = GroupAppend(self._codec, self._chain_key, self._fingerprint_key, appends, self._now)
         async with self._pool.connection() as connection, connection.transaction():
             await group.run(connection)
         self._appended()

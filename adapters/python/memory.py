@@ -174,7 +174,7 @@ class AsyncMemory:
         }
         request = validated(MemoryQuery, fields)
         engine = await self._engine()
-        answer = await engine.reads.query(request, self._moment(request.stream, as_of))
+        answer = await engine.reads.query(request, await self._moment(request.stream, as_of))
         return [Found.of(hit) for hit in answer.hits]
 
     async def get(
@@ -187,7 +187,7 @@ class AsyncMemory:
         """
         engine, stream = await self._engine(), self._stream(user_id)
         id_ = parse_uuid(memory_id, "memory_id")
-        return await engine.reads.memory(stream, self._agent_id, id_, self._moment(stream, as_of))
+        return await engine.reads.memory(stream, self._agent_id, id_, await self._moment(stream, as_of))
 
     async def history(self, memory_id: UUID | str, *, user_id: str, limit: int = 100) -> Sequence[Mapping[str, Any]]:
         """What happened to a memory, newest first (B §8).
@@ -197,7 +197,7 @@ class AsyncMemory:
         """
         engine, stream = await self._engine(), self._stream(user_id)
         id_ = parse_uuid(memory_id, "memory_id")
-        return await engine.reads.history(stream, self._agent_id, id_, limit, self._moment(stream, None))
+        return await engine.reads.history(stream, self._agent_id, id_, limit, await self._moment(stream, None))
 
     async def changes(self, *, user_id: str, since: int = 0) -> Changes:
         """What changed in this thread since a revision: the delta header (B §1), and the revision to ask from next.
@@ -206,7 +206,9 @@ class AsyncMemory:
             print(memory.changes(user_id="ana", since=0).header)
         """
         engine, stream = await self._engine(), self._stream(user_id)
-        return await engine.reads.changes(stream, self._agent_id, self._thread_id, since, self._moment(stream, None))
+        return await engine.reads.changes(
+            stream, self._agent_id, self._thread_id, since, await self._moment(stream, None)
+        )
 
     async def update(
         self,
@@ -298,9 +300,11 @@ class AsyncMemory:
         self._written[receipt.stream] = max(receipt.last_seq, self._written.get(receipt.stream, 0))
         return receipt
 
-    def _moment(self, stream: StreamId, as_of: datetime | str | int | None) -> Moment:
+    async def _moment(self, stream: StreamId, as_of: datetime | str | int | None) -> Moment:
         if as_of is None:
-            return Moment(after=Position(stream, self._written.get(stream, 0)))
+            if stream not in self._written:  # What earlier processes wrote is seen too.
+                self._written[stream] = await (await self._engine()).log.head(stream)
+            return Moment(after=Position(stream, self._written[stream]))
         if isinstance(as_of, bool) or (isinstance(as_of, int) and as_of < 0):
             raise InvalidInput(f"{as_of!r} is no moment", field="as_of", fix="give a time with its offset, or a seq")
         return Moment(as_of=as_of if isinstance(as_of, int) else aware(as_of, "as_of"))

@@ -11,7 +11,7 @@ from mnemolog.domain.errors import NotFound
 from mnemolog.domain.text import search_terms
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.memories.filters import active, identified, visible_to
-from mnemolog.projections.memories.tables import links, memories
+from mnemolog.projections.memories.tables import CONFIGURATION, links, memories
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.tables import vectors
 
@@ -50,8 +50,8 @@ async def by_text(connection: AsyncConnection, conditions: Conditions, query: st
     terms = search_terms(query)
     if not terms:
         return {}
-    wanted = func.to_tsquery("english", " | ".join(terms))
-    lexemes = func.tsvector_to_array(func.to_tsvector("english", " ".join(terms)))
+    wanted = func.to_tsquery(CONFIGURATION, " | ".join(terms))
+    lexemes = func.tsvector_to_array(func.to_tsvector(CONFIGURATION, " ".join(terms)))
     among = select(func.count().label("n"), func.avg(func.length(memories.c.search)).label("length")).where(*conditions)
     collection = among.subquery()
     word = func.unnest(memories.c.search).table_valued("lexeme", "positions", "weights").render_derived()

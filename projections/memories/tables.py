@@ -4,6 +4,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
     Computed,
     DateTime,
     Double,
@@ -18,6 +19,8 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
 
 NAME = "memories"
+# Stems without stop words, made by the migrations: the domain drops its own.
+CONFIGURATION: ColumnElement[str] = literal_column("'mnemolog.words'::regconfig")
 metadata = MetaData(schema=NAME)
 
 memories = Table(
@@ -51,7 +54,9 @@ memories = Table(
     Column(
         "search",
         TSVECTOR,
-        Computed(func.to_tsvector(literal_column("'english'::regconfig"), literal_column("document")), persisted=True),
+        Computed(
+            func.to_tsvector(literal_column("'mnemolog.words'::regconfig"), literal_column("document")), persisted=True
+        ),
     ),
     Index("memories_search", "search", postgresql_using="gin"),
     Index("memories_seq", "tenant", "user_id", "seq"),

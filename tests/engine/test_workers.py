@@ -27,7 +27,7 @@ async def append_undelivered(engine: Engine, ana: Person, text: str) -> None:
     created = MemoryCreated.of(new_id(), content, kind=Kind.FACT, scope=Scope.GLOBAL)
     event = NewEvent(new_id(), created, Meta("user"), now())
     key = derived_key((engine.settings.directory / "master.key").read_bytes(), "chain")
-    group = GroupAppend(Codec(), key, key, [Append(ana.stream, (event,))], now())
+    group = GroupAppend(Codec(), key, key, [Append(ana.stream, (event,))], now)
     pool = await open_pool(engine.endpoints.postgres_dsn, size=1)
     async with pool.connection() as connection, connection.transaction():
         await group.run(connection)
@@ -93,7 +93,6 @@ async def test_a_turn_after_redis_lost_everything_is_counted_after_those_before_
     assert [turn["text"] for turn in session.turns] == ["I moved to Lisbon", "I like it", "There are trams"]
 
 
-@pytest.mark.xfail(strict=True, reason="redis-py's socket_timeout swallows cancellation on Python 3.11 (bpo-37658)")
 async def test_a_cancelled_read_of_a_session_ends(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.says("I moved to Lisbon")

@@ -42,8 +42,8 @@ async def apart(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Asy
         await connection.execute("CREATE DATABASE apart")
     own = make_url(dsn).set(database="apart").render_as_string(hide_password=False)
     migrate(own)
-    used = {"postgres_url": dsn, "redis_url": engine.endpoints.redis_url}
-    with EmbeddedServers(tmp_path_factory.mktemp("apart"), durable=False, **used) as servers:
+    directory, redis_url = tmp_path_factory.mktemp("apart"), engine.endpoints.redis_url
+    with EmbeddedServers(directory, durable=False, postgres_url=dsn, redis_url=redis_url) as servers:
         nats = await connect(servers.endpoints.nats_url, "tests")
         await ensure_streams(nats.jetstream())
         async with await open_pool(own) as pool:

@@ -11,8 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres.log import PostgresLog
-from mnemolog.adapters.postgres.url import sqlalchemy_url
 from mnemolog.adapters.postgres.store import PostgresStore
+from mnemolog.adapters.postgres.url import sqlalchemy_url
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.log import Append
 from mnemolog.events.memory import ContentEvent

@@ -1,5 +1,10 @@
 CREATE EXTENSION IF NOT EXISTS vector;
 
+-- English stems without Postgres' stop words: the domain drops its own, and keeps names such as Will.
+CREATE TEXT SEARCH DICTIONARY mnemolog.stem (TEMPLATE = snowball, Language = english);
+CREATE TEXT SEARCH CONFIGURATION mnemolog.words (COPY = pg_catalog.english);
+ALTER TEXT SEARCH CONFIGURATION mnemolog.words ALTER MAPPING REPLACE pg_catalog.english_stem WITH mnemolog.stem;
+
 -- The log. Rows are inserted and never changed: the trigger refuses, whoever asks.
 CREATE TABLE mnemolog.events (
     tenant      text        NOT NULL,

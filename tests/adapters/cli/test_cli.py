@@ -1,0 +1,188 @@
+"""The commands, alone and in a row: what they do, print and refuse."""
+
+import asyncio
+import json
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from mnemolog.adapters.config import Settings
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.events.envelope import StreamId
+from tests.adapters.cli.command import Ran, mnemolog
+
+A_MEMORY = "01942b6e-7c00-7000-8000-000000000000"
+
+
+async def run(engine: Engine, *arguments: str) -> Any:
+    """A command that is to succeed, with --json: what it printed."""
+    ran = await mnemolog(engine.settings.directory, *arguments, "--json")
+    assert ran.code == 0, ran
+    return ran.value
+
+
+@pytest.mark.spec("B01", "B08", "X02", "X03")
+async def test_a_memory_is_changed_undone_and_seen_as_it_was(engine: Engine, user: str) -> None:
+    added = await run(engine, "create", "Prefers tea", "-u", user, "--category", "preferences")
+    memory_id = added["memory_id"]
+    updated = await run(engine, "update", memory_id, "-u", user, "--text", "Prefers coffee")
+    answer = await run(engine, "query", "coffee", "-u", user, "--since", "1", "--after", updated["receipt"]["token"])
+    assert answer["bullets"] == [{"id": memory_id, "category": "preferences", "text": "[preferences] Prefers coffee"}]
+    assert answer["header"] == "Memory updates since rev 1:\n- ↑updated: [Preferences] Prefers coffee"
+    await run(engine, "undo", memory_id, "-u", user)
+    history, earlier, changes = await asyncio.gather(
+        run(engine, "history", memory_id, "-u", user),
+        run(engine, "as-of", "@2", "-u", user),
+        run(engine, "changes", "-u", user, "--since", "2"),
+    )
+    assert [row["event"] for row in history] == ["UPDATE", "UPDATE", "ADD"]
+    assert [row["text"] for row in earlier] == ["Prefers coffee"]
+    assert changes["header"] == "Memory updates since rev 2:\n- ↑updated: [Preferences] Prefers tea"
+
+
+@pytest.mark.spec("X12")
+async def test_ingest_reports_a_bad_line_and_takes_the_others_once(engine: Engine, user: str, tmp_path: Path) -> None:
+    path = tmp_path / "turns.jsonl"
+    good = [{"message_id": f"m{n}", "text": f"turn {n}", "occurred_at": "2026-03-01T10:00:00Z"} for n in range(3)]
+    lines = [json.dumps(turn) for turn in good]
+    lines[1:1] = [
+        "this is no JSON",
+        json.dumps({**good[0], "message_id": "late", "occurred_at": "2026-03-01T10:00:00"}),
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    first = await mnemolog(engine.settings.directory, "ingest", str(path), "--user", user, "--json")
+    assert first.code == 1, first
+    assert (first.value["turns"], first.value["recorded"], first.value["already"]) == (5, 3, 0)
+    faults = {fault["place"]: fault["error"]["field"] for fault in first.value["set_aside"]}
+    assert faults == {"line 2": "message", "line 3": "occurred_at"}
+    again = await mnemolog(engine.settings.directory, "ingest", str(path), "--user", user)
+    assert "0 turns recorded, 3 were there already" in again.out
+    assert "line 2" in again.out
+    assert (await run(engine, "session", "-u", user))["msg_count"] == 3
+
+
+BAD_INPUT = [
+    (("history", "no-uuid"), "memory_id"),
+    (("undo", "no-uuid"), "memory_id"),
+    (("as-of", "2026-01-03T01:02:10"), "moment"),
+    (("query", ""), "query"),
+    (("query", "tea", "-c", "profile", "-a", "planner"), "categories[0]"),
+    (("query", "tea", "-f", "pinned=yes"), "filters.pinned"),
+    (("query", "tea", "-f", "updated_after=yesterday"), "filters.updated_after"),
+    (("query", "tea", "-f", "colour=red"), "filters.colour"),
+    (("query", "tea", "--after", "nonsense"), "after"),
+    (("add", "bell \x07"), "text"),
+    (("create", "x", "--category", "nonsense"), "category"),
+    (("create", "x", "--importance", "7"), "importance"),
+    (("update", A_MEMORY), "memory_id"),
+    (("replay", "nonsense"), "projection"),
+    (("ingest", "/nowhere.jsonl"), "path"),
+]
+
+
+async def test_bad_input_gets_an_error_that_names_the_field(engine: Engine, user: str) -> None:
+    limit = asyncio.Semaphore(3)
+
+    async def refused(arguments: tuple[str, ...]) -> Ran:
+        who = () if arguments[0] == "replay" else ("-u", user)
+        async with limit:
+            return await mnemolog(engine.settings.directory, *arguments, *who, "--json")
+
+    runs = await asyncio.gather(*(refused(arguments) for arguments, _ in BAD_INPUT))
+    fields = [ran.value["error"]["field"] for ran in runs]
+    assert fields == [field for _, field in BAD_INPUT]
+    assert all(ran.code in (1, 2) and ran.value["error"]["message"] and "Traceback" not in ran.err for ran in runs)
+
+
+async def test_a_text_of_one_mebibyte_is_refused_by_line(engine: Engine, user: str, tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"
+    turn = {"message_id": "m", "user_id": user, "text": "x" * (1 << 20), "occurred_at": "2026-03-01T10:00:00Z"}
+    path.write_text(json.dumps(turn), encoding="utf-8")
+    ran = await mnemolog(engine.settings.directory, "ingest", str(path), "--json")
+    assert [(fault["place"], fault["error"]["field"]) for fault in ran.value["set_aside"]] == [("line 1", "text")]
+
+
+async def test_an_event_of_an_unknown_version_is_named(engine: Engine, user: str) -> None:
+    [memory] = [await run(engine, "create", "Prefers tea", "-u", user)]
+    await forge_version(engine, StreamId.of_user(user), 99)
+    ran = await mnemolog(engine.settings.directory, "undo", memory["memory_id"], "-u", user, "--json")
+    assert (ran.code, ran.value["error"]["code"], ran.value["error"]["field"]) == (1, "unknown_event", "version")
+
+
+async def forge_version(engine: Engine, stream: StreamId, version: int) -> None:
+    """Append a copy of the stream's first event with another version, as a newer engine on the same log would."""
+    place = {"tenant": stream.tenant, "stream": stream.name, "version": version}
+    async with await psycopg.AsyncConnection.connect(engine.endpoints.postgres_dsn) as connection:
+        await connection.execute(
+            """INSERT INTO mnemolog.events
+               SELECT tenant, stream, 2, gen_random_uuid(), type, %(version)s, tags, meta, occurred_at, recorded_at,
+                      data, link FROM mnemolog.events WHERE (tenant, stream, seq) = (%(tenant)s, %(stream)s, 1)""",
+            place,
+        )
+        await connection.execute(
+            """INSERT INTO mnemolog.tags SELECT tenant, stream, tag, 2 FROM mnemolog.tags
+               WHERE (tenant, stream, seq) = (%(tenant)s, %(stream)s, 1)""",
+            place,
+        )
+
+
+async def test_errors_say_what_to_do_in_words(engine: Engine, user: str) -> None:
+    ran = await mnemolog(engine.settings.directory, "history", A_MEMORY, "-u", user)
+    assert ran.code == 1
+    assert ran.err == f"✗ memory_id user '{user}' has no memory {A_MEMORY}\n  → look it up with `mnemolog query`\n"
+
+
+async def test_replay_rebuilds_and_compares(engine: Engine, user: str) -> None:
+    await run(engine, "add", "I moved to Lisbon", "-u", user)
+    [rebuilt] = await run(engine, "replay", "graph")
+    assert rebuilt["name"] == "graph"
+    assert rebuilt["events"] > 0
+
+
+async def test_doctor_finds_every_part_well(engine: Engine) -> None:
+    ran = await mnemolog(engine.settings.directory, "doctor", "--json")
+    assert {"postgres", "pgvector", "nats", "redis", "model", "engine", "log", "memories"} <= {
+        finding["part"] for finding in ran.value
+    }
+    assert all(finding["good"] for finding in ran.value if finding["part"] not in engine.projections.running)
+
+
+async def test_config_shows_every_setting_and_no_secret(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MNEMOLOG_MASTER_KEY", "c2VjcmV0")
+    monkeypatch.setenv("MNEMOLOG_POSTGRES_URL", "postgresql://ana:hunter2@db.example/mnemolog")
+    shown = await run(engine, "config")
+    assert set(shown) == set(Settings.model_fields)
+    assert "hunter2" not in json.dumps(shown)
+    assert "c2VjcmV0" not in json.dumps(shown)
+
+
+async def test_up_serves_until_sigterm_and_refuses_a_second_engine(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", "from mnemolog.adapters.cli import main; main()"),
+        *("--data-dir", str(tmp_path), "up", "--port", "0"),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout
+    async with asyncio.timeout(60):
+        while b"Ctrl-C" not in await process.stdout.readline():
+            pass
+    second = await mnemolog(tmp_path, "up", "--port", "0", "--json")
+    assert (second.code, second.value["error"]["code"]) == (3, "data_directory_in_use")
+    assert str(process.pid) in second.value["error"]["message"]
+    process.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(30):
+        assert await process.wait() == 0
+    assert not (tmp_path / "engine.json").exists()
+
+
+@pytest.mark.spec("X12")
+async def test_the_demo_tells_its_story(tmp_path: Path) -> None:
+    ran = await mnemolog(tmp_path, "demo", "--json")
+    assert ran.code == 0, ran
+    assert ran.value["turns"] == 20
+    assert ran.value["as of before the merge (@44)"] == ran.value["as of now"]
+    assert set(ran.value["rebuilt"]) == {"memories", "graph", "changes", "history", "vectors", "working"}
