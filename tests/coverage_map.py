@@ -2,6 +2,8 @@
 
 import sys
 from collections import defaultdict
+from contextlib import redirect_stdout
+from io import StringIO
 
 import pytest
 from rich.console import Console
@@ -26,7 +28,8 @@ class Collector:
 
 def main() -> int:
     collector = Collector()
-    code = pytest.main(["--collect-only", "-qq", "--no-header", "-p", "no:terminal"], plugins=[collector])
+    with redirect_stdout(StringIO()):
+        code = pytest.main(["--collect-only", "-qq"], plugins=[collector])
     unknown = sorted(set(collector.tests) - set(IDS))
     console = Console()
     table = Table("id", "tests", "one of them", box=None)

@@ -54,9 +54,7 @@ memories = Table(
     Column(
         "search",
         TSVECTOR,
-        Computed(
-            func.to_tsvector(literal_column("'mnemolog.words'::regconfig"), literal_column("document")), persisted=True
-        ),
+        Computed(func.to_tsvector(CONFIGURATION, literal_column("document")), persisted=True),
     ),
     Index("memories_search", "search", postgresql_using="gin"),
     Index("memories_seq", "tenant", "user_id", "seq"),
