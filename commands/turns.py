@@ -1,6 +1,6 @@
 """Record a turn: the message itself, its speaker when seen for the first time, and an episodic memory of it (X12)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
 from uuid import UUID
@@ -9,6 +9,7 @@ from pydantic import Field
 
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.domain import importance
+from mnemolog.domain.errors import IdempotencyConflict
 from mnemolog.domain.memory import Content, Kind
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import normalize_name
@@ -51,14 +52,14 @@ class RecordTurn(Command):
 class Conversation:
     """What a new turn depends on: which turns are recorded, and which names are known to whom."""
 
-    recorded: frozenset[str] = frozenset()
+    recorded: Mapping[str, TurnRecorded] = field(default_factory=dict)
     people: dict[str, UUID] = field(default_factory=dict)
 
 
 def evolve(state: Conversation, event: Happened) -> Conversation:
     match event.payload:
         case TurnRecorded() as turn:
-            return replace(state, recorded=state.recorded | {turn.turn_id})
+            return replace(state, recorded={**state.recorded, turn.turn_id: turn})
         case EntityObserved() as entity:
             return replace(state, people={**state.people, normalize_name(entity.name): entity.entity_id})
         case _:
@@ -67,12 +68,24 @@ def evolve(state: Conversation, event: Happened) -> Conversation:
 
 def decide(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
     """Nothing for a turn that is recorded already: producers may send twice."""
-    if turn.turn_id in state.recorded:
+    earlier = state.recorded.get(turn.turn_id)
+    if earlier:
+        _require_same(earlier, turn)
         return []
     known = state.people.get(normalize_name(turn.speaker)) if turn.speaker else None
     entity_id = known or (turn.entity_id if turn.speaker else None)
     first_seen = [] if known or not entity_id else [_person(turn, entity_id)]
     return [*first_seen, _recorded(turn, entity_id), _remembered(turn, entity_id)]
+
+
+def _require_same(earlier: TurnRecorded, turn: RecordTurn) -> None:
+    """An id that was used for other words is a mistake of its producer; of erased words nobody can tell."""
+    if earlier.text and (earlier.role, earlier.text) != (turn.role, turn.text):
+        raise IdempotencyConflict(
+            f"the id {turn.turn_id!r} was used for another turn",
+            field="turn_id",
+            fix="send the same turn again, or give this one an id of its own",
+        )
 
 
 def _person(turn: RecordTurn, entity_id: UUID) -> EntityObserved:

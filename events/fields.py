@@ -73,6 +73,8 @@ def invalid_input(error: ValidationError) -> InvalidInput:
     path = _path(first["loc"])
     if first["type"] == REFUSED:
         return InvalidInput(first["ctx"]["message"], field=path, fix=first["ctx"]["fix"])
+    if first["type"] == "extra_forbidden":
+        return InvalidInput("is not known here", field=path, fix="leave it out, or correct its name")
     return InvalidInput(f"{first['msg'].lower()}, not {first['input']!r:.80}", field=path, fix=_fix(first["type"]))
 
 
@@ -85,7 +87,6 @@ def _path(loc: tuple[int | str, ...]) -> str:
 def _fix(kind: str) -> str:
     fixes = {
         "missing": "add this field",
-        "extra_forbidden": "leave this field out, or correct its name",
         "bool_type": "give true or false",
         "int_type": "give a whole number",
         "float_type": "give a number",

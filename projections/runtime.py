@@ -1,7 +1,7 @@
 """The runtime of one projection: takes deliveries, heals gaps from the log, and sets a poisoned stream aside."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import groupby
 
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
@@ -41,17 +41,32 @@ class Projection:
             raise
         except Exception:  # noqa: BLE001  Whatever a projector raises: find the stream and go on with the others.
             for stream, delivered in streams.items():
-                await self._apply_alone(stream, delivered)
+                await self._apply_alone(stream, max(event.header.seq for event in delivered))
 
     async def catch_up(
         self, progressed: Callable[[int], None] = lambda count: None, until: Mapping[StreamId, int] | None = None
     ) -> int:
         """Read from the log what this projection lacks, up to `until` where given; how many events that were."""
         total = 0
+        gathered: list[StoredEvent] = []
+        async for batch in self._lacking(until):
+            gathered += batch
+            if len(gathered) >= BATCH:
+                total += await self._delivered(gathered, progressed)
+                gathered = []
+        return total + await self._delivered(gathered, progressed)
+
+    async def _lacking(self, until: Mapping[StreamId, int] | None) -> AsyncIterator[Sequence[StoredEvent]]:
         for stream, (after, head) in (await self.behind()).items():
             end = head if until is None else min(head, until.get(stream, 0))
-            total += await self.read_on(stream, after, end, progressed)
-        return total
+            async for batch in self._log.scan(stream, after=after, until=end, batch=BATCH):
+                yield batch
+
+    async def _delivered(self, events: Sequence[StoredEvent], progressed: Callable[[int], None]) -> int:
+        if events:
+            await self.deliver(events)
+            progressed(len(events))
+        return len(events)
 
     async def behind(self) -> Mapping[StreamId, tuple[int, int]]:
         """The streams whose head is above this projection's progress, with both; not those that were set aside."""
@@ -64,17 +79,12 @@ class Projection:
             if head.seq > known.get(head.stream, 0) and head.stream not in stopped
         }
 
-    async def read_on(
-        self, stream: StreamId, after: int, until: int, progressed: Callable[[int], None] = lambda count: None
-    ) -> int:
+    async def read_on(self, stream: StreamId, after: int, until: int) -> int:
         """Apply a stream's events with after < seq <= until from the log; how many they were."""
         total = 0
         async for batch in self._log.scan(stream, after=after, until=until, batch=BATCH):
             await self.deliver(batch)
-            progressed(len(batch))
             total += len(batch)
-            if stream in await self.store.stopped():
-                break
         return total
 
     async def lag(self) -> int:
@@ -98,17 +108,24 @@ class Projection:
         _logger.info("%s: %s has a gap after seq %d, reading to %d", self.name, stream, progress, last)
         return [event async for batch in self._log.scan(stream, after=progress, until=last) for event in batch]
 
-    async def _apply_alone(self, stream: StreamId, delivered: Sequence[StoredEvent]) -> None:
-        for event in sorted(delivered, key=lambda event: event.header.seq):
-            try:
-                await self._apply({stream: [event]})
-            except self.transient:
-                raise
-            except Exception as error:
-                _logger.exception("%s stopped %s at seq %d", self.name, stream, event.header.seq)
-                reason = f"{type(error).__name__}: {error}"
-                await self.store.stop(stream, event.header.seq, reason)
-                return
+    async def _apply_alone(self, stream: StreamId, last: int) -> None:
+        """Event by event, so that the stream stops at the one that cannot be applied and nowhere before it."""
+        progress = await self.store.progress(stream)
+        async for batch in self._log.scan(stream, after=progress, until=last, batch=BATCH):
+            for event in batch:
+                if not await self._applied(stream, event):
+                    return
+
+    async def _applied(self, stream: StreamId, event: StoredEvent) -> bool:
+        try:
+            await self._apply({stream: [event]})
+        except self.transient:
+            raise
+        except Exception as error:
+            _logger.exception("%s stopped %s at seq %d", self.name, stream, event.header.seq)
+            await self.store.stop(stream, event.header.seq, f"{type(error).__name__}: {error}")
+            return False
+        return True
 
     def _decoded(self, events: Sequence[StoredEvent]) -> Sequence[Recorded]:
         return [self._log.decode(event) for event in events]

@@ -4,12 +4,14 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from mnemolog.adapters.cli import output, replaying
 from mnemolog.adapters.cli.ingesting import ingest_file
-from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.cli.session import with_engine
+from mnemolog.adapters.config import Settings
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.reads import Moment
 from mnemolog.commands.memories import MergeMemories
@@ -39,7 +41,8 @@ def tell(*, json: bool) -> None:
     began = time.monotonic()
     output.console.quiet = json
     with tempfile.TemporaryDirectory(prefix="mnemolog-demo-") as directory:
-        settings = settings_of(directory, http_port=0)
+        # Its own settings: the story must not be told into servers that the environment names.
+        settings = Settings.model_construct(data_dir=Path(directory), http_port=0)
         _title("Starting Postgres, NATS JetStream and Redis")
         told = with_engine(settings, _told, attach=False)
         stopped = time.monotonic()

@@ -50,10 +50,11 @@ def memories(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> None:
     if not rows:
         console.print("[dim]nothing found[/]")
         return
-    table = _table(title, "score", "category", "text", "id")
+    scored = any(row.get("score") is not None for row in rows)
+    table = _table(title, *(["score"] if scored else []), "category", "text", "id")
     for row in rows:
-        score = f"{row['score']:.2f}" if row.get("score") is not None else ""
-        table.add_row(score, row["category"], Text(row["text"]), Text(str(row["memory_id"]), style="dim"))
+        score = [f"{row['score']:.2f}"] if scored else []
+        table.add_row(*score, row["category"], Text(row["text"]), Text(str(row["memory_id"]), style="dim"))
     console.print(table)
 
 

@@ -11,6 +11,8 @@ from mnemolog.projections.rebuild import Rebuilt
 async def rebuild_all(engine: Engine, names: Sequence[str] = ()) -> list[Rebuilt]:
     """Rebuild these projections, or all, one after the other, with a bar over all their events."""
     wanted = names or list(engine.projections.running)
+    for name in wanted:
+        engine.projections.require(name)
     total = sum((await engine.log.counts()).values()) * len(wanted)
     with bar("replaying the log", total) as progressed:
         return [await engine.projections.rebuild(name, progressed) for name in wanted]

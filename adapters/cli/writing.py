@@ -138,7 +138,7 @@ def delete(
     thread: Thread = "main",
     json: Json = False,
 ) -> None:
-    """Forget a memory softly: hidden now, purged in 30 days, restored until then."""
+    """Forget a memory softly: hidden from now on, until `restore` or `undo` brings it back."""
     fields = {"memory_id": memory_id, "reason": reason}
     _execute(context, SoftDeleteMemory, fields, "forgotten; `restore` brings it back", user, agent, thread, json)
 

@@ -38,7 +38,7 @@ class ServerEvent:
 
 @dataclass(frozen=True)
 class ServerHealth:
-    """One server, as `mnemolog status` shows it; of a server that a URL names only the address is known."""
+    """One server, as `EmbeddedServers.health` finds it; of a server that a URL names only the address is known."""
 
     name: ServerName
     version: str

@@ -19,6 +19,7 @@ from mnemolog.adapters import keys
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import EmbeddedServers, Endpoints, ServerEvent, running_engine
 from mnemolog.adapters.engine.projections import Projections
+from mnemolog.adapters.engine.reaching import reaching
 from mnemolog.adapters.engine.reads import Reads
 from mnemolog.adapters.engine.workers import Workers
 from mnemolog.adapters.engine.writes import Writes
@@ -123,15 +124,17 @@ def _log_server_event(event: ServerEvent) -> None:
 async def _wire(
     stack: AsyncExitStack, settings: Settings, endpoints: Endpoints, servers: EmbeddedServers | None
 ) -> Engine:
-    if servers:
-        await asyncio.to_thread(_migrate, endpoints.postgres_dsn)
-    nats = await _nats(stack, endpoints.nats_url)
-    pool = await open_pool(endpoints.postgres_dsn, size=POOL)
+    async with reaching("postgres", endpoints.postgres_dsn):
+        if servers:
+            await asyncio.to_thread(_migrate, endpoints.postgres_dsn)
+        pool = await open_pool(endpoints.postgres_dsn, size=POOL)
     stack.push_async_callback(pool.close)
+    nats = await _nats(stack, endpoints.nats_url)
     jetstream = nats.jetstream()
     outbox = Outbox(pool, endpoints.postgres_dsn)
-    relay = Relay(outbox, jetstream)
+    relay = Relay(outbox, nats)
     log = PostgresLog(pool, Codec(), _master_key(settings), now, appended=relay.wake)
+    await log.require_own_key()
     engine = await _sqlalchemy(stack, endpoints.postgres_dsn)
     embedder = embedder_named(settings.embedder)
     projections = Projections(engine, await _redis(stack, endpoints.redis_url), log, embedder)
@@ -164,7 +167,8 @@ def _migrate(postgres_dsn: str) -> None:
 
 
 async def _nats(stack: AsyncExitStack, nats_url: str) -> Client:
-    client = await nats_connection.connect(nats_url, "mnemolog")
+    async with reaching("nats", nats_url):
+        client = await nats_connection.connect(nats_url, "mnemolog")
     stack.push_async_callback(client.close)
     return client
 
@@ -174,12 +178,19 @@ async def _redis(stack: AsyncExitStack, redis_url: str) -> Redis:
     retry = Retry(ExponentialBackoff(cap=1.0, base=0.05), retries=5)
     redis = Redis.from_url(redis_url, retry=retry, socket_timeout=None)
     stack.push_async_callback(redis.aclose)
+    async with reaching("redis", redis_url):
+        await redis.ping()
     return redis
 
 
 async def _sqlalchemy(stack: AsyncExitStack, postgres_dsn: str) -> AsyncEngine:
     engine = create_async_engine(
-        sqlalchemy_url(postgres_dsn), pool_size=POOL, max_overflow=POOL, pool_pre_ping=True, hide_parameters=True
+        sqlalchemy_url(postgres_dsn),
+        pool_size=POOL,
+        max_overflow=POOL,
+        pool_pre_ping=True,
+        hide_parameters=True,  # They hold what people said, and errors reach logs.
+        connect_args={"options": "-c timezone=UTC"},
     )
     stack.push_async_callback(engine.dispose)
     return engine

@@ -57,12 +57,16 @@ class Projections:
 
     async def rebuild(self, name: str, progressed: Callable[[int], None] = lambda count: None) -> Rebuilt:
         """Rebuild one projection beside itself, compare and swap; InvalidInput when there is none of this name."""
+        self.require(name)
+        async with self._alone(name):
+            return await rebuild(self.running[name], self._rebuildable[name], self._projection, progressed)
+
+    def require(self, name: str) -> None:
+        """Refuse a name that no projection has."""
         if name not in self.running:
             raise InvalidInput(
                 f"there is no projection {name!r}", field="projection", fix=f"use one of {', '.join(self.running)}"
             )
-        async with self._alone(name):
-            return await rebuild(self.running[name], self._rebuildable[name], self._projection, progressed)
 
     def _projection(self, store: Store) -> Projection:
         return Projection(store, self._log, LOG_ERRORS)

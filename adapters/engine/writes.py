@@ -47,7 +47,9 @@ class Writes:
         """A memory; its id is drawn unless it is given. A retry with the same key gives the first id."""
         command = validated(CreateMemory, {"memory_id": self._handler.new_id(), **fields})
         receipt = await self.execute(command, idempotency_key)
-        return await self._created(command, receipt), receipt
+        if receipt.already and "memory_id" not in fields:
+            return await self._first_drawn(receipt), receipt
+        return command.memory_id, receipt
 
     async def execute(self, command: MemoryCommand, idempotency_key: str | None = None) -> Receipt:
         """Anything that is asked of a memory."""
@@ -77,9 +79,8 @@ class Writes:
         last = _last_in_force(events, memory_id, stream)
         return await self.execute(_undo(UndoLastChange, stream, memory_id, last, who), idempotency_key)
 
-    async def _created(self, command: CreateMemory, receipt: Receipt) -> UUID:
-        if not receipt.already:
-            return command.memory_id
+    async def _first_drawn(self, receipt: Receipt) -> UUID:
+        """The id that was drawn when the idempotency key was first used."""
         first = await self._log.find(receipt.stream, receipt.event_ids[0])
         assert first
         return touched(first.payload)[0]

@@ -46,11 +46,11 @@ async def update_memory(memory_id: MemoryId, body: MemoryChange, key: Idempotenc
     return await _run(engine, UpdateMemory, body, key, memory_id=memory_id)
 
 
-@router.delete("/memory/{memory_id}", summary="Delete a memory, restorable for 30 days")
+@router.delete("/memory/{memory_id}", summary="Delete a memory, restorable")
 async def delete_memory(
     memory_id: MemoryId, asked: Annotated[Deletion, Query()], key: IdempotencyKey, engine: TheEngine
 ) -> ReceiptView:
-    """Soft: it is hidden at once and purged 30 days later, unless it is restored."""
+    """Soft: it is hidden at once, until it is restored."""
     return await _run(engine, SoftDeleteMemory, asked, key, memory_id=memory_id, at=engine.writes.now())
 
 

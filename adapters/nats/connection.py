@@ -7,7 +7,7 @@ from nats.aio.client import Client
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
-from mnemolog.adapters.nats.subjects import stream_configs
+from mnemolog.adapters.nats.subjects import INTAKE, TURNS, stream_configs
 
 _logger = logging.getLogger("mnemolog.nats")
 
@@ -39,3 +39,11 @@ async def ensure_streams(jetstream: JetStreamContext, replicas: int = 1) -> None
             await jetstream.add_stream(config)
         else:
             await jetstream.update_stream(config)
+    await _drop_former_consumers(jetstream)
+
+
+async def _drop_former_consumers(jetstream: JetStreamContext) -> None:
+    """A work queue has one consumer, and an earlier name would keep ours out. What is not acknowledged stays."""
+    for consumer in await jetstream.consumers_info(TURNS):
+        if consumer.name != INTAKE:
+            await jetstream.delete_consumer(TURNS, consumer.name)

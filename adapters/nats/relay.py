@@ -8,8 +8,8 @@ import asyncio
 import logging
 
 import psycopg
+from nats.aio.client import Client
 from nats.errors import Error as NatsError
-from nats.js import JetStreamContext
 from psycopg_pool import PoolTimeout
 
 from mnemolog.adapters.nats import wire
@@ -30,8 +30,9 @@ FOLLOW_SECONDS = 1.0
 class Relay:
     """`wake` is called after each commit; without it the relay looks every quarter of a second."""
 
-    def __init__(self, outbox: Outbox, jetstream: JetStreamContext) -> None:
-        self._outbox, self._jetstream = outbox, jetstream
+    def __init__(self, outbox: Outbox, client: Client) -> None:
+        self._outbox, self._client = outbox, client
+        self._jetstream = client.jetstream()
         self._work = asyncio.Event()
 
     def wake(self) -> None:
@@ -49,6 +50,8 @@ class Relay:
             await asyncio.sleep(FOLLOW_SECONDS)
 
     async def _lead(self, lead: Connection) -> None:
+        # Anew each time: a publish that fails keeps one of the context's places for ever (nats-py 2.16).
+        self._jetstream = self._client.jetstream()
         while True:
             self._work.clear()
             while await self.deliver():

@@ -15,6 +15,9 @@ EVENTS = "MNEMOLOG_EVENTS"
 TURNS = "MNEMOLOG_TURNS"
 DEAD_LETTERS = "MNEMOLOG_DEAD_LETTERS"
 
+INTAKE = "turn-intake"
+PROJECTORS = "projectors"
+
 # Where a receipt may go: plain tokens, and no subject at which the server or the engine does something.
 _ANSWERABLE = re.compile(r"(?!\$|mnemolog\.)[^\s.*>]+(?:\.[^\s.*>]+)*")
 

@@ -20,7 +20,7 @@ from nats.js.api import ConsumerConfig
 from mnemolog.adapters.batching import Batcher
 from mnemolog.adapters.nats import wire
 from mnemolog.adapters.nats.connection import RECONNECT_SECONDS, log_error
-from mnemolog.adapters.nats.subjects import ALL_EVENTS, ALL_TURNS, EVENTS, TURNS
+from mnemolog.adapters.nats.subjects import ALL_EVENTS, ALL_TURNS, EVENTS, INTAKE, PROJECTORS, TURNS
 from mnemolog.adapters.nats.turns import TurnIntake
 from mnemolog.domain.errors import MalformedEvent
 from mnemolog.events.envelope import StoredEvent
@@ -59,7 +59,7 @@ class Turns:
     def subscribe(self, to: NatsBroker) -> None:
         """From all tenants. Several engines share the one durable consumer."""
 
-        @to.subscriber(ALL_TURNS, title="turns", description=TURNS_ARE, **_shared(TURNS, "turn-intake"))  # type: ignore[untyped-decorator]
+        @to.subscriber(ALL_TURNS, title="turns", description=TURNS_ARE, **_shared(TURNS, INTAKE))  # type: ignore[untyped-decorator]
         async def on_turn(message: Message) -> None:
             await self._batches.put(message.raw_message)
 
@@ -83,7 +83,7 @@ class Turns:
 def subscribe_events(to: NatsBroker, deliver: Callable[[StoredEvent], Awaitable[None]]) -> None:
     """Hand events to the projections. Once handed over they are acknowledged: the log heals what is lost later."""
 
-    @to.subscriber(ALL_EVENTS, title="events", description=EVENTS_ARE, **_shared(EVENTS, "projectors"))  # type: ignore[untyped-decorator]
+    @to.subscriber(ALL_EVENTS, title="events", description=EVENTS_ARE, **_shared(EVENTS, PROJECTORS))  # type: ignore[untyped-decorator]
     async def on_event(message: Message) -> None:
         try:
             await deliver(wire.unpack(message.body))

@@ -10,6 +10,7 @@ from uuid import UUID
 from mnemolog.adapters.postgres.append import GroupAppend, receipt_of
 from mnemolog.adapters.postgres.pool import Pool
 from mnemolog.adapters.postgres.queries import query
+from mnemolog.domain.errors import EngineError
 from mnemolog.events.chain import derived_key
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Header, Receipt, Recorded, StoredEvent, StreamId
@@ -32,6 +33,19 @@ class PostgresLog:
         self._pool, self._codec, self._now, self._appended = pool, codec, now, appended
         self._chain_key = derived_key(master_key, "chain")
         self._fingerprint_key = derived_key(master_key, "fingerprint")
+        self._key_check = hmac.digest(derived_key(master_key, "check"), b"mnemolog", sha256)
+
+    async def require_own_key(self) -> None:
+        """Refuse a master key other than the one that this log was begun with: it would chain on with the wrong one."""
+        async with self._pool.connection() as connection:
+            await connection.execute(query("keep_master_key"), {"mac": self._key_check})
+        [row] = await self._rows("read_master_key")
+        if not hmac.compare_digest(bytes(row["mac"]), self._key_check):
+            raise EngineError(
+                "this log was written with another master key",
+                field="master_key",
+                fix="give the key it was begun with: master.key of its data directory, or MNEMOLOG_MASTER_KEY",
+            )
 
     async def append(self, appends: Sequence[Append]) -> Sequence[Outcome]:
         """One transaction; durable when it returns (synchronous_commit is on)."""

@@ -95,6 +95,12 @@ WHERE tenant = %(tenant)s AND stream = %(stream)s AND recorded_at <= %(at)s;
 -- count_events --
 SELECT type, count(*) AS count FROM mnemolog.events GROUP BY type ORDER BY type;
 
+-- keep_master_key --
+INSERT INTO mnemolog.master_key (mac) VALUES (%(mac)s) ON CONFLICT DO NOTHING;
+
+-- read_master_key --
+SELECT mac FROM mnemolog.master_key;
+
 -- pending --
 -- What the relay has not delivered yet, oldest first.
 SELECT outbox.id, outbox.tenant, outbox.stream, outbox.first_seq, outbox.last_seq

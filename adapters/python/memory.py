@@ -248,7 +248,7 @@ class AsyncMemory:
         return await self._execute(LinkMemories, user_id, memory_id, to_id=to_id, strength=strength)
 
     async def forget(self, memory_id: UUID | str, *, user_id: str, reason: str = "") -> Receipt:
-        """Hide a memory; it can be restored for 30 days.
+        """Hide a memory, until `restore` or `undo` brings it back.
 
         Example:
             memory.forget(added.memory_id, user_id="ana", reason="asked to")

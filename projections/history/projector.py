@@ -80,6 +80,8 @@ def _told(payload: Event) -> tuple[str, dict[str, Any]]:
             return "MERGE", {"survivor": str(payload.memory_id), "absorbed": absorbed}
         case events.MemorySoftDeleted():
             return "DELETE", {"reason": payload.reason, "purge_at": payload.purge_at.isoformat()}
+        case events.MemoryReverted() if payload.status not in VISIBLE:
+            return "DELETE", {"undoes": str(payload.undoes)}
         case events.MemoryReverted() if payload.was in VISIBLE:
             return "UPDATE", {"undoes": str(payload.undoes)}
         case events.MemoryReverted():

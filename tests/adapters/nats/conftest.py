@@ -31,7 +31,7 @@ class Apart:
     jetstream: JetStreamContext
 
     def relay(self) -> Relay:
-        return Relay(self.outbox, self.nats.jetstream())
+        return Relay(self.outbox, self.nats)
 
 
 @pytest.fixture(scope="session")

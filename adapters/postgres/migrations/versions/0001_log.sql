@@ -70,6 +70,12 @@ CREATE TABLE mnemolog.outbox (
     last_seq  bigint NOT NULL
 );
 
+-- Tells whether the master key is the one that this log was written with, and nothing of the key.
+CREATE TABLE mnemolog.master_key (
+    only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
+    mac      bytea   NOT NULL
+);
+
 -- Embeddings by model and content, so that a rebuild does not compute them again.
 CREATE TABLE mnemolog.embeddings (
     model        text   NOT NULL,
@@ -86,7 +92,7 @@ BEGIN
     END IF;
     EXECUTE format('GRANT mnemolog_engine TO %I', current_user);
     GRANT USAGE ON SCHEMA mnemolog TO mnemolog_engine;
-    GRANT SELECT, INSERT ON mnemolog.events, mnemolog.tags, mnemolog.receipts TO mnemolog_engine;
+    GRANT SELECT, INSERT ON mnemolog.events, mnemolog.tags, mnemolog.receipts, mnemolog.master_key TO mnemolog_engine;
     GRANT SELECT, INSERT, UPDATE ON mnemolog.heads TO mnemolog_engine;
     GRANT SELECT, INSERT, DELETE ON mnemolog.outbox TO mnemolog_engine;
     GRANT SELECT, INSERT, UPDATE, DELETE ON mnemolog.embeddings TO mnemolog_engine;
