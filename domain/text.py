@@ -15,7 +15,13 @@ def normalize_name(name: str) -> str:
     """lower(unaccent(name)) for any script (A §4.1): one result, one name. Idempotent; empty for white space only."""
     letters = _OPTIONAL.sub("", unicodedata.normalize("NFKD", name))
     letters = _ACCENT.sub(r"\1", letters).casefold().translate(_UNACCENTED)
-    return _tidy(letters) or _tidy(unicodedata.normalize("NFKD", name).casefold())
+    return _tidy(letters) or _of_marks(name)
+
+
+def _of_marks(name: str) -> str:
+    """A name of nothing but marks stays itself, unless its lower case holds a letter, as that of U+0345 does."""
+    lower = _tidy(unicodedata.normalize("NFKD", name).casefold())
+    return lower if lower in ("", name) else normalize_name(lower)
 
 
 def clean(text: object, field: str, *, max_bytes: int = MAX_TEXT_BYTES) -> str:

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from mnemolog.commands.turns import MAX_ATTACHMENTS, TURNS, RecordTurn
-from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.errors import IdempotencyConflict, InvalidInput
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
@@ -86,7 +86,7 @@ def test_a_turn_that_is_sent_again_changes_nothing() -> None:
     story = given(TURNS).after(turn(speaker="Ana"))
 
     story.when(turn(speaker="Ana", memory_id=uuid4(), entity_id=uuid4())).then_nothing()
-    story.when(turn(text="another text under the same id")).then_nothing()
+    story.when(turn(speaker="Ana", text="another text")).then_refused(IdempotencyConflict, "turn_id", "another turn")
 
 
 @pytest.mark.spec("X07")

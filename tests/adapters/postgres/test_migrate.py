@@ -51,7 +51,7 @@ async def test_migrating_twice_keeps_what_is_there(empty: str) -> None:
     await asyncio.to_thread(migrate, empty)
 
     assert await tables(empty) == before
-    assert before == {"events", "heads", "tags", "receipts", "outbox", "embeddings", "migrations"}
+    assert before == {"events", "heads", "tags", "receipts", "outbox", "embeddings", "master_key", "migrations"}
     assert (await append(empty)).last_seq == 2
 
 
