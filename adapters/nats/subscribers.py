@@ -8,9 +8,9 @@ made here, because FastStream's own wait for their time to pass (docs/decisions/
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Any
 
-from faststream import AckPolicy, Context
+from faststream import AckPolicy
 from faststream.message import StreamMessage
 from faststream.nats import JStream, NatsBroker
 from nats.aio.msg import Msg
@@ -34,8 +34,6 @@ EVENTS_ARE = "Every event of the log, in the order of its stream."
 ACK_WAIT_SECONDS = 30.0
 RETRY_SECONDS = 1.0
 
-Message = Annotated[StreamMessage[Any], Context("message")]
-
 
 def broker(nats_url: str) -> NatsBroker:
     return NatsBroker(
@@ -45,7 +43,7 @@ def broker(nats_url: str) -> NatsBroker:
         reconnect_time_wait=RECONNECT_SECONDS,  # type: ignore[arg-type]  # nats-py takes a float
         error_cb=log_error,
         logger=None,
-        apply_types=True,
+        apply_types=False,  # Its injection takes four trips to a thread pool a message.
     )
 
 
@@ -60,7 +58,7 @@ class Turns:
         """From all tenants. Several engines share the one durable consumer."""
 
         @to.subscriber(ALL_TURNS, title="turns", description=TURNS_ARE, **_shared(TURNS, INTAKE))  # type: ignore[untyped-decorator]
-        async def on_turn(message: Message) -> None:
+        async def on_turn(message: StreamMessage[Msg]) -> None:
             await self._batches.put(message.raw_message)
 
     async def run(self) -> None:
@@ -84,7 +82,7 @@ def subscribe_events(to: NatsBroker, deliver: Callable[[StoredEvent], Awaitable[
     """Hand events to the projections. Once handed over they are acknowledged: the log heals what is lost later."""
 
     @to.subscriber(ALL_EVENTS, title="events", description=EVENTS_ARE, **_shared(EVENTS, PROJECTORS))  # type: ignore[untyped-decorator]
-    async def on_event(message: Message) -> None:
+    async def on_event(message: StreamMessage[Msg]) -> None:
         try:
             await deliver(wire.unpack(message.body))
         except MalformedEvent:
@@ -98,9 +96,10 @@ def _shared(stream: str, name: str) -> Any:
         "queue": name,  # nats-py makes it the durable's name as well.
         "config": ConsumerConfig(ack_wait=ACK_WAIT_SECONDS, max_ack_pending=MAX_PENDING),
         "ack_policy": AckPolicy.MANUAL,
-        "decoder": _undecoded,
+        "decoder": _whole,
     }
 
 
-async def _undecoded(message: StreamMessage[Any]) -> Any:
-    return message.body
+async def _whole(message: StreamMessage[Msg]) -> StreamMessage[Msg]:
+    """In place of a decoder: the handlers acknowledge, so they need the message and not its body alone."""
+    return message
