@@ -34,6 +34,7 @@ def from_file(path: Path, random_bytes: Callable[[int], bytes] = os.urandom) -> 
 def _create(path: Path, content: bytes) -> None:
     """Whole or not at all: a half-written key would lock its owner out, and a key is never replaced."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)  # Of a process that died and had this pid.
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(content)
         file.flush()

@@ -33,7 +33,7 @@ class Command(BaseModel):
 
     def fingerprint(self) -> bytes:
         """The same bytes for the same request. Two kinds of command may have the same fields, so the kind counts."""
-        return f"{type(self).__name__} {self.model_dump_json(exclude=set(self.drawn))}".encode()
+        return f"{type(self).__name__} {self.model_dump_json(exclude=set(self.drawn), exclude_defaults=True)}".encode()
 
 
 C = TypeVar("C", bound=Command)

@@ -80,7 +80,8 @@ def decide(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
 
 def _require_same(earlier: TurnRecorded, turn: RecordTurn) -> None:
     """An id that was used for other words is a mistake of its producer; of erased words nobody can tell."""
-    if earlier.text and (earlier.role, earlier.text) != (turn.role, turn.text):
+    said, says = ((one.thread_id, one.role, one.text) for one in (earlier, turn))
+    if earlier.text and said != says:
         raise IdempotencyConflict(
             f"the id {turn.turn_id!r} was used for another turn",
             field="turn_id",

@@ -56,6 +56,10 @@ class CategoryPolicy:
             )
         return category
 
+    def readable(self, agent_id: str) -> frozenset[str] | None:
+        """The categories that an agent may see anything of; None when it may see all."""
+        return self.allowlists.get(agent_id)
+
     def allowed(self, agent_id: str, requested: Sequence[str], path: str = "categories") -> frozenset[str]:
         """The categories that a read by this agent covers; CategoryNotAllowed when it asks for more.
 

@@ -12,6 +12,7 @@ from mnemolog.events.event import Event
 DEFAULT_TENANT = "default"
 DEFAULT_AGENT = "default"
 DEFAULT_THREAD = "main"
+MAX_DIGITS = 18
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -168,6 +169,6 @@ class Position:
     def of_token(cls, token: str) -> Self:
         place, _, seq = token.rpartition("@")
         tenant, _, name = place.partition("/")
-        if not (tenant and name and seq.isdecimal()):
+        if not (tenant and name and seq.isascii() and seq.isdecimal() and len(seq) <= MAX_DIGITS):
             raise InvalidInput(f"{token!r} is not a consistency token", field="after", fix="pass a receipt's token")
         return cls(StreamId(tenant, name), int(seq))

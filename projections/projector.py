@@ -21,6 +21,11 @@ class Projector(Protocol):
     @property
     def version(self) -> int: ...
     @property
+    def variant(self) -> str:
+        """What else its rows depend on, such as an embedding model: another variant has tables of its own."""
+        ...
+
+    @property
     def tables(self) -> MetaData: ...
 
     async def apply(self, connection: AsyncConnection, events: Sequence[Recorded]) -> None:

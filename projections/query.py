@@ -80,7 +80,7 @@ async def answer(
     hits = await _search(connection, request, categories, embedder)
     kept = ranking.within_budget(hits, request.budget_tokens, lambda hit: hit.bullet)
     rev = await changes.revision(connection, request.stream, request.thread_id)
-    return Answer(await _header(connection, request, rev), rev, kept)
+    return Answer(await _header(connection, request, rev, policy.readable(request.agent)), rev, kept)
 
 
 def _categories(request: MemoryQuery, policy: CategoryPolicy) -> frozenset[str]:
@@ -91,12 +91,12 @@ def _categories(request: MemoryQuery, policy: CategoryPolicy) -> frozenset[str]:
     return named & policy.allowed(request.agent, request.categories or [request.filters.category])
 
 
-async def _header(connection: AsyncConnection, request: MemoryQuery, rev: int) -> str:
+async def _header(connection: AsyncConnection, request: MemoryQuery, rev: int, readable: frozenset[str] | None) -> str:
     if request.since_rev is None or request.since_rev >= rev:
         return ""
     since = request.since_rev
     entries = await changes.between(
-        connection, request.stream, request.thread_id, request.agent, since, rev, HEADER_CHANGES
+        connection, request.stream, request.thread_id, request.agent, since, rev, HEADER_CHANGES, readable
     )
     return delta.header(since, entries)
 

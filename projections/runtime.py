@@ -36,7 +36,8 @@ class Projection:
         """
         streams = _by_stream(events)
         try:
-            await self._apply(streams)
+            while not await self._apply(streams):
+                pass
         except self.transient:
             raise
         except Exception:  # noqa: BLE001  Whatever a projector raises: find the stream and go on with the others.
@@ -91,22 +92,27 @@ class Projection:
         """How many events the projection is behind the log."""
         return sum(head - progress for progress, head in (await self.behind()).values())
 
-    async def _apply(self, streams: Mapping[StreamId, Sequence[StoredEvent]]) -> None:
+    async def _apply(self, streams: Mapping[StreamId, Sequence[StoredEvent]]) -> bool:
+        """One step; whether it reached the end of what was delivered. A long gap takes several, to bound the memory."""
         async with self.store.session(sorted(streams)) as session:
-            wanted = [event for stream in session.progress for event in await self._wanted(session, stream, streams)]
+            steps = [await self._wanted(session, stream, streams) for stream in session.progress]
+            wanted = [event for events, _ in steps for event in events]
             if wanted:
                 await session.apply(self._decoded(wanted))
+        return all(ended for _, ended in steps)
 
     async def _wanted(
         self, session: Session, stream: StreamId, streams: Mapping[StreamId, Sequence[StoredEvent]]
-    ) -> Sequence[StoredEvent]:
+    ) -> tuple[Sequence[StoredEvent], bool]:
         progress, delivered = session.progress[stream], streams[stream]
         found = outstanding(progress, delivered)
         if found is not None:
-            return found
+            return found, True
         last = max(event.header.seq for event in delivered)
         _logger.info("%s: %s has a gap after seq %d, reading to %d", self.name, stream, progress, last)
-        return [event async for batch in self._log.scan(stream, after=progress, until=last) for event in batch]
+        async for batch in self._log.scan(stream, after=progress, until=last, batch=BATCH):
+            return batch, batch[-1].header.seq == last
+        return [], True
 
     async def _apply_alone(self, stream: StreamId, last: int) -> None:
         """Event by event, so that the stream stops at the one that cannot be applied and nowhere before it."""
@@ -121,9 +127,11 @@ class Projection:
             await self._apply({stream: [event]})
         except self.transient:
             raise
-        except Exception as error:
-            _logger.exception("%s stopped %s at seq %d", self.name, stream, event.header.seq)
-            await self.store.stop(stream, event.header.seq, f"{type(error).__name__}: {error}")
+        except Exception as error:  # noqa: BLE001  Whatever a projector raises stops this stream alone.
+            # The first line alone: what follows in a database's error quotes the row, and with it what somebody said.
+            reason = f"{type(error).__name__}: {error}".split("\n")[0]
+            _logger.error("%s stopped %s at seq %d: %s", self.name, stream, event.header.seq, reason)
+            await self.store.stop(stream, event.header.seq, reason)
             return False
         return True
 

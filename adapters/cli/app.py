@@ -10,7 +10,8 @@ from rich.logging import RichHandler
 
 import mnemolog
 from mnemolog.adapters.cli import operating, output, reading, writing
-from mnemolog.domain.errors import EngineError, InvalidInput, MnemologError
+from mnemolog.adapters.engine.reaching import UNREACHABLE
+from mnemolog.domain.errors import EngineError, InvalidInput, MnemologError, ServerFailed
 
 app = typer.Typer(
     help="Event-sourced memory for AI agents: nothing lost, nothing doubled, everything undoable.",
@@ -55,6 +56,11 @@ def run() -> None:
         sys.exit(_exit_code(error))
     except (KeyboardInterrupt, asyncio.CancelledError):
         sys.exit(130)
+    except UNREACHABLE as fault:
+        # Its own text may quote a statement with its values.
+        gone = ServerFailed(f"a server went away ({type(fault).__name__})", fix="run the command again")
+        output.failed(gone, json_wanted="--json" in sys.argv)
+        sys.exit(_exit_code(gone))
 
 
 def _exit_code(error: MnemologError) -> int:

@@ -130,7 +130,7 @@ async def _earlier(story: Story, before: int, merged: int) -> None:
 
 async def _rebuild(story: Story) -> None:
     engine = story.engine
-    _title("Every projection is rebuilt from the log, compared with the live one, and put in its place")
+    _title("Every projection is rebuilt from the log and compared; the old one is dropped for it")
     rebuilt = await replaying.rebuild_all(engine)
     replaying.show(rebuilt)
     _require(all(one.equal for one in rebuilt), "every projection equals one rebuilt from the log")
@@ -151,4 +151,4 @@ def _require(holds: bool, what: str) -> None:
 
 
 def _title(sentence: str) -> None:
-    output.errors.print(f"\n[bold]{sentence}[/]")
+    output.console.print(f"\n[bold]{sentence}[/]")

@@ -1,6 +1,7 @@
 """Commands that read: query, list, changes, history, as-of, session, entities."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from mnemolog.adapters.cli.options import Agent, Json, MemoryId, Thread, User
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.reads import Moment
+from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import aware, identifier, parse_uuid
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.fields import validated
@@ -223,14 +225,21 @@ def _point(moment: str) -> datetime | int:
 
 
 def _filters(pairs: Sequence[str]) -> dict[str, Any]:
-    """`name=value` as the filters of B §6: numbers and booleans are what they look like."""
-    return {name: _typed(value) for name, _, value in (pair.partition("=") for pair in pairs)}
+    """`name=value` as the filters of B §6."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        name, sign, value = pair.partition("=")
+        if not sign:
+            raise InvalidInput(f"{pair!r} has no value", field=f"filters.{name}", fix=f"write {name}=VALUE")
+        found[name] = _typed(name, value)
+    return found
 
 
-def _typed(value: str) -> Any:
-    if value in ("true", "false"):
+def _typed(name: str, value: str) -> Any:
+    """Text, but for the filters that are a number or a flag; what does not look like one is refused by its name."""
+    if name == "pinned" and value in ("true", "false"):
         return value == "true"
-    try:
-        return float(value)
-    except ValueError:
-        return value
+    if name.startswith("importance_"):
+        with suppress(ValueError):
+            return float(value)
+    return value

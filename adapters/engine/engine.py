@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
@@ -33,8 +34,9 @@ from mnemolog.adapters.postgres.outbox import Outbox
 from mnemolog.adapters.postgres.pool import open_pool
 from mnemolog.adapters.postgres.url import sqlalchemy_url
 from mnemolog.commands.handler import Handler
-from mnemolog.domain.errors import EngineError
+from mnemolog.domain.errors import DataDirectoryInUse, EngineError
 from mnemolog.domain.identity import uuid7
+from mnemolog.events.chain import derived_key
 from mnemolog.events.codec import Codec
 from mnemolog.projections.vectors.embedder import Embedder
 
@@ -43,6 +45,8 @@ _logger = logging.getLogger("mnemolog.engine")
 POOL = 10
 SETTLE_SECONDS = 0.02
 CANCEL_SECONDS = 0.2
+ATTACH_SECONDS = 15.0
+ATTACH_POLL_SECONDS = 0.2
 
 
 def now() -> datetime:
@@ -95,14 +99,30 @@ async def open_engine(settings: Settings, *, attach: bool = False) -> AsyncItera
     With `attach`, an engine that runs there already is used; without, DataDirectoryInUse is raised then.
     """
     async with AsyncExitStack() as stack:
-        running = await asyncio.to_thread(running_engine, settings.directory) if attach else None
-        servers = None if running else await _servers(stack, settings)
-        endpoints = running or (servers.endpoints if servers else None)
-        assert endpoints
+        servers, endpoints = await _servers(stack, settings, attach=attach)
         yield await _wire(stack, settings, endpoints, servers)
 
 
-async def _servers(stack: AsyncExitStack, settings: Settings) -> EmbeddedServers:
+async def _servers(
+    stack: AsyncExitStack, settings: Settings, *, attach: bool
+) -> tuple[EmbeddedServers | None, Endpoints]:
+    """Servers of our own, or the endpoints of an engine that runs already; one that is just starting is waited for."""
+    until = time.monotonic() + ATTACH_SECONDS
+    while True:
+        running = await asyncio.to_thread(running_engine, settings.directory) if attach else None
+        if running:
+            return None, running
+        try:
+            servers = await _started(stack, settings)
+        except DataDirectoryInUse:
+            if not attach or time.monotonic() > until:
+                raise
+            await asyncio.sleep(ATTACH_POLL_SECONDS)
+        else:
+            return servers, servers.endpoints
+
+
+async def _started(stack: AsyncExitStack, settings: Settings) -> EmbeddedServers:
     servers = EmbeddedServers(
         settings.directory,
         postgres_url=settings.postgres_url,
@@ -112,7 +132,7 @@ async def _servers(stack: AsyncExitStack, settings: Settings) -> EmbeddedServers
         nats_sync=settings.nats_sync,
         on_event=_log_server_event,
     )
-    stack.callback(servers.stop)  # At interpreter exit threads can no longer be started; it takes 0.1 s.
+    stack.callback(servers.stop)  # Not in a thread: at interpreter exit none can be started. It takes 0.1 s.
     await asyncio.to_thread(servers.start)
     return servers
 
@@ -132,8 +152,10 @@ async def _wire(
     nats = await _nats(stack, endpoints.nats_url)
     jetstream = nats.jetstream()
     outbox = Outbox(pool, endpoints.postgres_dsn)
-    relay = Relay(outbox, nats)
-    log = PostgresLog(pool, Codec(), _master_key(settings), now, appended=relay.wake)
+    master_key = _master_key(settings)
+    wire_key = derived_key(master_key, "wire")
+    relay = Relay(outbox, nats, wire_key)
+    log = PostgresLog(pool, Codec(), master_key, now, appended=relay.wake)
     await log.require_own_key()
     engine = await _sqlalchemy(stack, endpoints.postgres_dsn)
     embedder = embedder_named(settings.embedder)
@@ -156,7 +178,7 @@ async def _wire(
         workers = Workers(list(projections.running.values()))
         turns = subscribers.Turns(TurnIntake(handler, nats, jetstream))
         await _run(stack, [relay.run, turns.run, *workers.steps(), partial(_warm, embedder)])
-        await _subscribe(stack, endpoints.nats_url, turns, workers)
+        await _subscribe(stack, endpoints.nats_url, wire_key, turns, workers)
     return Engine(settings, endpoints, servers, log, outbox, projections, reads, writes, nats)
 
 
@@ -238,9 +260,11 @@ async def _reported(step: Callable[[], Awaitable[None]]) -> None:
         raise
 
 
-async def _subscribe(stack: AsyncExitStack, nats_url: str, turns: subscribers.Turns, workers: Workers) -> None:
+async def _subscribe(
+    stack: AsyncExitStack, nats_url: str, wire_key: bytes, turns: subscribers.Turns, workers: Workers
+) -> None:
     broker = subscribers.broker(nats_url)
     turns.subscribe(broker)
-    subscribers.subscribe_events(broker, workers.deliver)
+    subscribers.subscribe_events(broker, wire_key, workers.deliver)
     await broker.start()
     stack.push_async_callback(broker.stop)

@@ -15,7 +15,7 @@ from mnemolog.adapters.engine.as_of import replayed, session_at
 from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.domain import delta
 from mnemolog.domain.category import CategoryPolicy
-from mnemolog.domain.errors import InvalidInput, NotFound, ReadTimeout
+from mnemolog.domain.errors import InvalidInput, NotFound, ProjectionPoisoned, ReadTimeout
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.log import EventLog
@@ -27,6 +27,8 @@ from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.projector import Projector, Store
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.working.projector import Place
+
+MEMORIES, GRAPH, CHANGES, HISTORY, VECTORS = "memories", "graph", "changes", "history", "vectors"
 
 POLL_SECONDS = 0.002
 SLOWEST_POLL_SECONDS = 0.05
@@ -73,40 +75,42 @@ class Reads:
 
     async def query(self, request: query.MemoryQuery, moment: Moment = NOW) -> query.Answer:
         """memory.query (B §6)."""
-        async with self._at(request.stream, moment) as connection:
+        async with self._at(request.stream, moment, MEMORIES, VECTORS, CHANGES) as connection:
             return await query.answer(connection, request, self._policy, self._embedder)
 
     async def memory(self, stream: StreamId, agent_id: str, memory_id: UUID, moment: Moment = NOW) -> Mapping[str, Any]:
         """One memory, hidden or not."""
-        async with self._at(stream, moment) as connection:
-            return await memories.one(connection, stream, agent_id, memory_id)
+        async with self._at(stream, moment, MEMORIES) as connection:
+            return await memories.one(connection, stream, agent_id, memory_id, self._policy.readable(agent_id))
 
     async def newest(
         self, stream: StreamId, agent_id: str, limit: int, moment: Moment = NOW
     ) -> Sequence[Mapping[str, Any]]:
         """The memories that changed last."""
-        async with self._at(stream, moment) as connection:
-            return await memories.newest(connection, stream, agent_id, limit)
+        async with self._at(stream, moment, MEMORIES) as connection:
+            return await memories.newest(connection, stream, agent_id, limit, self._policy.readable(agent_id))
 
     async def history(
         self, stream: StreamId, agent_id: str, memory_id: UUID, limit: int = 100, moment: Moment = NOW
     ) -> Sequence[Mapping[str, Any]]:
         """What happened to a memory, newest first (B §8)."""
-        async with self._at(stream, moment) as connection:
-            return await history.of_memory(connection, stream, memory_id, agent_id, limit)
+        async with self._at(stream, moment, MEMORIES, HISTORY) as connection:
+            readable = self._policy.readable(agent_id)
+            return await history.of_memory(connection, stream, memory_id, agent_id, limit, readable)
 
     async def changes(
         self, stream: StreamId, agent_id: str, thread_id: str, since: int, moment: Moment = NOW
     ) -> Changes:
         """What changed in a thread since a revision (B §1)."""
-        async with self._at(stream, moment) as connection:
+        readable = self._policy.readable(agent_id)
+        async with self._at(stream, moment, MEMORIES, CHANGES) as connection:
             rev = await changes.revision(connection, stream, thread_id)
-            entries = await changes.between(connection, stream, thread_id, agent_id, since, rev)
+            entries = await changes.between(connection, stream, thread_id, agent_id, since, rev, categories=readable)
             return Changes(delta.header(since, entries), rev, entries)
 
     async def entities(self, stream: StreamId, agent_id: str, moment: Moment = NOW) -> Sequence[Mapping[str, Any]]:
         """Whom and what the user speaks of, last seen first."""
-        async with self._at(stream, moment) as connection:
+        async with self._at(stream, moment, GRAPH) as connection:
             return await graph.known(connection, stream, agent_id)
 
     async def session(self, place: Place, moment: Moment = NOW) -> Session:
@@ -127,14 +131,15 @@ class Reads:
         return await (self._working.read(place) if as_of is None else session_at(self._log, place, as_of))
 
     @asynccontextmanager
-    async def _at(self, stream: StreamId, moment: Moment) -> AsyncIterator[AsyncConnection]:
+    async def _at(self, stream: StreamId, moment: Moment, *names: str) -> AsyncIterator[AsyncConnection]:
+        """A connection on which the projections `names` show that moment of the stream."""
         if moment.as_of is not None:
             async with replayed(self._engine, self._log, self._projectors, stream, moment.as_of) as connection:
                 yield connection
             return
         if moment.after:
             _require_own(moment.after, stream)
-            await self._wait(moment.after, [projector.name for projector in self._projectors])
+            await self._wait(moment.after, names)
         async with self._each_statement_alone.connect() as connection:
             yield connection
 
@@ -143,6 +148,7 @@ class Reads:
         for name in names:
             pause = POLL_SECONDS
             while (progress := await self._stores[name].progress(position.stream)) < position.seq:
+                await self._require_running(name, position.stream)
                 if time.monotonic() > until:
                     raise ReadTimeout(
                         f"{name} is at seq {progress} of {position.stream}, not yet at {position.seq}",
@@ -151,6 +157,15 @@ class Reads:
                     )
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, SLOWEST_POLL_SECONDS)
+
+    async def _require_running(self, name: str, stream: StreamId) -> None:
+        reason = (await self._stores[name].stopped()).get(stream)
+        if reason:
+            raise ProjectionPoisoned(
+                f"{name} stopped {stream} at {reason}",
+                field="after",
+                fix="see `mnemolog doctor`, then restart or replay",
+            )
 
 
 def _require_own(after: Position, stream: StreamId) -> None:

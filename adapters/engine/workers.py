@@ -26,9 +26,9 @@ class ProjectionWorker:
         self.projection = projection
         self._batches: Batcher[StoredEvent] = Batcher(BATCH, QUEUE)
 
-    async def put(self, event: StoredEvent) -> None:
-        """Waits while the queue is full: back-pressure on JetStream's consumer."""
-        await self._batches.put(event)
+    def offer(self, event: StoredEvent) -> None:
+        """Take an event, unless the queue is full: then the sweep reads it from the log, and no other worker waits."""
+        self._batches.offer(event)
 
     async def run(self) -> None:
         """Catch up with the log, then apply what arrives, until cancelled."""
@@ -43,26 +43,29 @@ class ProjectionWorker:
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             try:
-                behind = await self.projection.behind()
-                for stream, (progress, head) in behind.items():
-                    if stream in before and before[stream][0] == progress:
-                        await self.projection.read_on(stream, progress, head)
-                before = behind
-            except self.projection.transient as error:
-                _logger.info("%s: sweep put off: %s", self.projection.name, error)
+                before = await self._swept(before)
+            except Exception as error:  # noqa: BLE001  Whatever it was: the next sweep sees it again.
+                _logger.warning("%s: sweep put off: %s", self.projection.name, type(error).__name__)
+
+    async def _swept(self, before: Behind) -> Behind:
+        behind = await self.projection.behind()
+        for stream, (progress, head) in behind.items():
+            if stream in before and before[stream][0] == progress:
+                await self.projection.read_on(stream, progress, head)
+        return behind
 
     async def _start(self) -> None:
         await self.projection.store.resume()
         await self.projection.catch_up()
 
     async def _persist(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Repeat a step until the store answers."""
+        """Repeat a step until the store takes it; an event that cannot be applied was set aside before."""
         while True:
             try:
                 await step()
                 return
-            except self.projection.transient as error:
-                _logger.info("%s: %s, trying again", self.projection.name, error)
+            except Exception as error:  # noqa: BLE001  A worker that ended would leave its projection behind for good.
+                _logger.warning("%s: %s, trying again", self.projection.name, type(error).__name__)
                 await asyncio.sleep(RETRY_SECONDS)
 
 
@@ -74,7 +77,8 @@ class Workers:
 
     async def deliver(self, event: StoredEvent) -> None:
         for worker in self._workers:
-            await worker.put(event)
+            worker.offer(event)
+        await asyncio.sleep(0)
 
     def steps(self) -> Sequence[Callable[[], Awaitable[None]]]:
         """What runs until it is cancelled, each in a task of its own."""

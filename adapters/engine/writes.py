@@ -36,12 +36,10 @@ class Writes:
         receipt = await self._handler.handle(TURNS, command, occurred_at=command.occurred_at)
         if not receipt.already:
             return command.memory_id, receipt
-        [created] = [
-            event.payload.memory_id
-            for event in await self._log.read(receipt.stream, tags=[turn_tag(command.turn_id)])
-            if isinstance(event.payload, MemoryCreated)
-        ]
-        return created, receipt
+        events = await self._log.read(receipt.stream, tags=[turn_tag(command.turn_id)])
+        # The first: later memories may be drawn from the same turn.
+        created = next(event.payload for event in events if isinstance(event.payload, MemoryCreated))
+        return created.memory_id, receipt
 
     async def create(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
         """A memory; its id is drawn unless it is given. A retry with the same key gives the first id."""

@@ -1,7 +1,7 @@
 """The HTTP API of one engine, as a FastAPI application.
 
 A request names its user (`user_id`) and the agent that asks (`agent_id`). The tenant is the server's own setting,
-`engine.settings.tenant`, and is not taken from a request: until API keys come, in a later part, whoever reaches this
+`engine.settings.tenant`, and is not taken from a request: until there are API keys, whoever reaches this
 server can read and write for every user and agent of that one tenant, so it listens on the loopback interface.
 """
 

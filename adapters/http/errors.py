@@ -73,7 +73,7 @@ class ErrorAnswer(BaseModel):
 
 
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
-    403: {"model": ErrorAnswer, "description": "The agent may not read or write this category."},
+    403: {"model": ErrorAnswer, "description": "The agent may not read this category."},
     404: {"model": ErrorAnswer, "description": "This user has nothing under this id that this agent may see."},
     409: {"model": ErrorAnswer, "description": "The request does not fit what is stored."},
     413: {"model": ErrorAnswer, "description": "The body is larger than 2 MiB."},

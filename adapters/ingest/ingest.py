@@ -17,15 +17,18 @@ from mnemolog.adapters.ingest.source import SourceTurn
 from mnemolog.adapters.nats.subjects import turn_subject
 from mnemolog.adapters.nats.turns import REPLY_TO
 from mnemolog.adapters.nats.wire import MESSAGE_ID
+from mnemolog.domain.errors import InvalidInput, ServerFailed
 
 WINDOW = 1024
 RESEND_SECONDS = 10.0
 LOOK_SECONDS = 0.5
+SILENCE_SECONDS = 60.0
+HEADERS_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """A turn that the engine refused; its bytes are in the dead-letter stream."""
+    """A turn that was refused; what reached the engine is in the dead-letter stream with its bytes."""
 
     place: str
     error: dict[str, str]
@@ -53,6 +56,7 @@ class Ingest:
         self._run, self._attempts = os.urandom(8).hex(), 0
         self._sent: dict[int, float] = {}
         self._room = asyncio.Condition()
+        self._heard = time.monotonic()
         self.report = IngestReport(turns=len(turns))
 
     async def run(self) -> IngestReport:
@@ -92,24 +96,47 @@ class Ingest:
 
     async def _send(self, index: int, inbox: str) -> None:
         """Without waiting for JetStream: the engine's receipt says more, and a turn that gets none is sent again."""
+        if len(self._turns[index].body) + HEADERS_BYTES > self._nats.max_payload:
+            await self._set_aside(index)
+            return
         self._sent[index] = time.monotonic()
         self._attempts += 1
         headers = {MESSAGE_ID: f"{self._run}-{self._attempts}", REPLY_TO: f"{inbox}.{index}"}
         with suppress(NatsError):
             await self._nats.publish(self._subject, self._turns[index].body, headers=headers)
 
-    async def _wait_until(self, ready: Callable[[], bool]) -> None:
+    async def _set_aside(self, index: int) -> None:
+        """What no message can carry never reaches the engine; it stays in the file, and its place is reported."""
+        size = len(self._turns[index].body)
+        error = InvalidInput(f"has {size:,} bytes, more than a message carries", field="message", fix="shorten it")
+        self.report.set_aside.append(SetAside(self._turns[index].place, error.as_dict()))
+        await self._done()
+
+    async def _done(self) -> None:
+        self._heard = time.monotonic()
+        self._progressed(1)
         async with self._room:
-            await self._room.wait_for(ready)
+            self._room.notify_all()
+
+    async def _wait_until(self, ready: Callable[[], bool]) -> None:
+        """ServerFailed when no receipt came for a minute: the engine that this run is attached to may have ended."""
+        while not ready():
+            if time.monotonic() - self._heard > SILENCE_SECONDS:
+                raise ServerFailed(
+                    f"no receipt came for {SILENCE_SECONDS:.0f} s",
+                    fix="start the engine and run this again: nothing is taken in twice",
+                )
+            async with self._room:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await self._room.wait()
 
     async def _received(self, message: Msg) -> None:
         index = int(message.subject.rpartition(".")[2])
         if self._sent.pop(index, None) is None:
             return
         self._count(self._turns[index], json.loads(message.data))
-        self._progressed(1)
-        async with self._room:
-            self._room.notify_all()
+        await self._done()
 
     def _count(self, turn: SourceTurn, answer: dict[str, Any]) -> None:
         if not answer["ok"]:

@@ -30,15 +30,16 @@ async def log_error(error: Exception) -> None:
 
 
 async def ensure_streams(jetstream: JetStreamContext, replicas: int = 1) -> None:
-    """Create each stream, or bring an older one to the current configuration."""
+    """Create each stream, or bring an older one up to date; limits that an operator has set stay as they are."""
     for config in stream_configs(replicas):
         assert config.name
         try:
-            await jetstream.stream_info(config.name)
+            found = (await jetstream.stream_info(config.name)).config
         except NotFoundError:
             await jetstream.add_stream(config)
         else:
-            await jetstream.update_stream(config)
+            own = {"subjects": config.subjects, "duplicate_window": config.duplicate_window}
+            await jetstream.update_stream(found.evolve(**own, num_replicas=replicas))
     await _drop_former_consumers(jetstream)
 
 

@@ -7,15 +7,14 @@ the rest by their one rule.
 import asyncio
 import logging
 
-import psycopg
 from nats.aio.client import Client
-from nats.errors import Error as NatsError
-from psycopg_pool import PoolTimeout
+from nats.js.api import PubAck
 
 from mnemolog.adapters.nats import wire
 from mnemolog.adapters.nats.subjects import EVENTS, event_subject
 from mnemolog.adapters.postgres.outbox import Outbox
 from mnemolog.adapters.postgres.pool import Connection
+from mnemolog.events.envelope import StoredEvent
 
 _logger = logging.getLogger("mnemolog.relay")
 
@@ -23,6 +22,7 @@ BATCH = 500
 ACK_SECONDS = 5.0
 # NATS takes 1 MiB unless it is told otherwise, headers counted.
 MAX_BODY = 1_000_000
+HEADER_ROOM = 2048
 IDLE_SECONDS = 0.25
 FOLLOW_SECONDS = 1.0
 
@@ -30,8 +30,8 @@ FOLLOW_SECONDS = 1.0
 class Relay:
     """`wake` is called after each commit; without it the relay looks every quarter of a second."""
 
-    def __init__(self, outbox: Outbox, client: Client) -> None:
-        self._outbox, self._client = outbox, client
+    def __init__(self, outbox: Outbox, client: Client, wire_key: bytes) -> None:
+        self._outbox, self._client, self._key = outbox, client, wire_key
         self._jetstream = client.jetstream()
         self._work = asyncio.Event()
 
@@ -45,8 +45,8 @@ class Relay:
                 async with self._outbox.leadership() as lead:
                     if lead is not None:
                         await self._lead(lead)
-            except (psycopg.OperationalError, PoolTimeout, NatsError, TimeoutError, OSError) as error:
-                _logger.info("relay: %s, trying again", error)
+            except Exception as error:  # noqa: BLE001  A relay that ended would deliver nothing more.
+                _logger.warning("relay: %s, trying again", type(error).__name__)
             await asyncio.sleep(FOLLOW_SECONDS)
 
     async def _lead(self, lead: Connection) -> None:
@@ -68,16 +68,14 @@ class Relay:
         pending = await self._outbox.pending(BATCH)
         if not pending.ids:
             return 0
-        acks = [
-            await self._jetstream.publish_async(
-                event_subject(event.header.stream, event.header.type),
-                wire.pack(event, MAX_BODY),
-                stream=EVENTS,
-                headers=wire.headers(event),
-            )
-            for event in pending.events
-        ]
+        acks = [await self._publish(event) for event in pending.events]
         async with asyncio.timeout(ACK_SECONDS):
             await asyncio.gather(*acks)
         await self._outbox.delivered(pending.ids)
         return len(pending.events)
+
+    async def _publish(self, event: StoredEvent) -> "asyncio.Future[PubAck]":
+        body = wire.pack(event, min(MAX_BODY, self._client.max_payload - HEADER_ROOM))
+        headers = {**wire.headers(event), wire.MAC: wire.mac(self._key, body)}
+        subject = event_subject(event.header.stream, event.header.type)
+        return await self._jetstream.publish_async(subject, body, stream=EVENTS, headers=headers)

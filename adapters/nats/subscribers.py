@@ -78,15 +78,17 @@ class Turns:
                     await message.nak(delay=RETRY_SECONDS)
 
 
-def subscribe_events(to: NatsBroker, deliver: Callable[[StoredEvent], Awaitable[None]]) -> None:
+def subscribe_events(to: NatsBroker, wire_key: bytes, deliver: Callable[[StoredEvent], Awaitable[None]]) -> None:
     """Hand events to the projections. Once handed over they are acknowledged: the log heals what is lost later."""
 
     @to.subscriber(ALL_EVENTS, title="events", description=EVENTS_ARE, **_shared(EVENTS, PROJECTORS))  # type: ignore[untyped-decorator]
     async def on_event(message: StreamMessage[Msg]) -> None:
         try:
+            if not wire.authentic(wire_key, message.headers, message.body):
+                raise MalformedEvent("no engine of this deployment wrote this message", field="message")
             await deliver(wire.unpack(message.body))
-        except MalformedEvent:
-            _logger.exception("a message on %s is skipped", message.raw_message.subject)
+        except MalformedEvent as error:
+            _logger.warning("a message on %s is skipped: %s", message.raw_message.subject, error)
         await message.ack()
 
 

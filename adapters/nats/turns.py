@@ -19,6 +19,7 @@ from psycopg_pool import PoolTimeout
 from pydantic import BaseModel, ConfigDict, Field
 
 from mnemolog.adapters.nats.subjects import answerable, dead_letter_subject
+from mnemolog.adapters.nats.wire import MESSAGE_ID
 from mnemolog.commands.handler import Handler
 from mnemolog.commands.turns import MAX_ATTACHMENTS, TURNS, RecordTurn, ShownAttachment
 from mnemolog.domain.errors import ConcurrencyConflict, MnemologError, UnreadableTurn
@@ -76,14 +77,20 @@ class TurnIntake:
         self._handler, self._client, self._jetstream = handler, client, jetstream
 
     async def take(self, messages: Sequence[Msg]) -> None:
-        """Record, answer, acknowledge: in this order, so that nothing acknowledged can be lost."""
+        """Record, answer, acknowledge: in this order, so that nothing acknowledged can be lost.
+
+        When the turns of some users cannot be recorded now, theirs alone come again; the fault is raised at the end.
+        """
         arrivals = [self._read(message) for message in messages]
         by_stream: dict[StreamId, list[Arrival]] = {}
         for arrival in arrivals:
             if arrival.command:
                 by_stream.setdefault(arrival.command.stream(), []).append(arrival)
-        await asyncio.gather(*(self._record(stream, group) for stream, group in by_stream.items()))
-        await asyncio.gather(*(self._finish(arrival) for arrival in arrivals))
+        recording = (self._record(stream, group) for stream, group in by_stream.items())
+        faults = [one for one in await asyncio.gather(*recording, return_exceptions=True) if one is not None]
+        await asyncio.gather(*(self._finish(arrival) for arrival in arrivals if arrival.outcome is not None))
+        if faults:
+            raise faults[0]
 
     def _read(self, message: Msg) -> Arrival:
         token = message.subject.rpartition(".")[2]
@@ -136,6 +143,8 @@ class TurnIntake:
         if len(data) > room:
             headers[CUT], data = str(len(data)), data[:room]
         subject = dead_letter_subject(arrival.message.subject.rpartition(".")[2])
+        # Delivered again, it is not set aside twice.
+        headers[MESSAGE_ID] = f"dead-{arrival.message.metadata.sequence.stream}"
         await self._jetstream.publish(subject, data, headers=headers)
 
 

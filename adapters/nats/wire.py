@@ -1,7 +1,10 @@
 """An event on JetStream: its row as JSON, and the headers that readers in any language route by."""
 
+import hmac
 import json
 from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from hashlib import sha256
 from typing import Annotated
 from uuid import UUID
 
@@ -11,6 +14,7 @@ from mnemolog.domain.errors import MalformedEvent
 from mnemolog.events.envelope import Header, StoredEvent, StreamId
 
 MESSAGE_ID = "Nats-Msg-Id"
+MAC = "Mnemolog-Mac"
 
 
 class _Message(BaseModel):
@@ -42,6 +46,16 @@ def headers(event: StoredEvent) -> dict[str, str]:
         "Mnemolog-Seq": str(header.seq),
         "Mnemolog-Version": str(header.version),
     }
+
+
+def mac(key: bytes, body: bytes) -> str:
+    """What tells the engine's own messages from those of anybody else who may publish."""
+    return hmac.digest(key, body, sha256).hex()
+
+
+def authentic(key: bytes, message_headers: Mapping[str, str] | None, body: bytes) -> bool:
+    """Whether an engine with this key wrote the message."""
+    return hmac.compare_digest((message_headers or {}).get(MAC, ""), mac(key, body))
 
 
 def pack(event: StoredEvent, limit: int = 2**63) -> bytes:

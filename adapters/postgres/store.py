@@ -69,7 +69,8 @@ class PostgresStore:
 
     def __init__(self, engine: AsyncEngine, projector: Projector, slot: str = "") -> None:
         self.projector, self.name = projector, projector.name
-        self.schema = f"mnemolog_{projector.name}_v{projector.version}{f'_{slot}' if slot else ''}"
+        parts = ("mnemolog", projector.name, f"v{projector.version}", projector.variant, slot)
+        self.schema = "_".join(part for part in parts if part)
         self.schemas = {projector.name: self.schema, _SELF: self.schema}
         self.engine = engine.execution_options(schema_translate_map=self.schemas)
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -23,7 +24,8 @@ from mnemolog.projections.working.projector import NAME, Place, fold, place_of
 # begins a new one is decided by the turn's own time, so that a rebuild in batches ends like the live projection.
 GRACE = timedelta(hours=1)
 
-# KEYS: progress, quiet, a session each. ARGV: how many streams; field, expected, new for each; blob, expiry for each.
+# KEYS: progress, quiet, index, a session each.
+# ARGV: how many streams; field, expected, new for each; blob, expiry for each session; now, prefix.
 _SAVE = """
 local streams = tonumber(ARGV[1])
 if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
@@ -31,10 +33,12 @@ for i = 0, streams - 1 do
   if (redis.call('HGET', KEYS[1], ARGV[3 * i + 2]) or '0') ~= ARGV[3 * i + 3] then return 0 end
 end
 for i = 0, streams - 1 do redis.call('HSET', KEYS[1], ARGV[3 * i + 2], ARGV[3 * i + 4]) end
-for i = 3, #KEYS do
-  local at = 3 * streams + 2 * (i - 3) + 2
+for i = 4, #KEYS do
+  local at = 3 * streams + 2 * (i - 4) + 2
   redis.call('SET', KEYS[i], ARGV[at], 'PXAT', ARGV[at + 1])
+  redis.call('ZADD', KEYS[3], ARGV[at + 1], string.sub(KEYS[i], #ARGV[#ARGV] + 1))
 end
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ARGV[#ARGV - 1])
 return 1
 """
 
@@ -81,6 +85,10 @@ class WorkingStore:
         return f"{self.prefix}mnemolog:working:{self.version}:stopped"
 
     @property
+    def _index_key(self) -> str:
+        return f"{self.prefix}mnemolog:working:{self.version}:keys"
+
+    @property
     def quiet_key(self) -> str:
         """While it exists, nothing is written."""
         return f"{self.prefix}mnemolog:working:{self.version}:quiet"
@@ -104,13 +112,14 @@ class WorkingStore:
         expected: Mapping[StreamId, int],
         new: Mapping[StreamId, int],
     ) -> None:
-        keys = [self._progress_key, self.quiet_key, *(self.prefix + place.key for place in sessions)]
+        keys = [self._progress_key, self.quiet_key, self._index_key, *(self.prefix + place.key for place in sessions)]
         arguments: list[str | int] = [len(new)]
         for stream, seq in new.items():
             arguments += [str(stream), expected[stream], seq]
         for session, ends_at in sessions.values():
             gone_at = max(ends_at, self._now()) + GRACE
             arguments += [json.dumps(session.as_dict(), ensure_ascii=False), int(gone_at.timestamp() * 1000)]
+        arguments += [int(self._now().timestamp() * 1000), self.prefix]
         if not await self._save(keys=keys, args=arguments):
             raise OtherWorker("another worker applied these events, or a rebuild holds them back")
 
@@ -139,10 +148,9 @@ class WorkingStore:
         await self._redis.delete(self._stopped_key)
 
     async def keys(self) -> Sequence[str]:
-        """Every session key of this store, without its prefix."""
-        found = [_text(key) async for key in self._redis.scan_iter(match=f"{self.prefix}*sess:*", count=1000)]
-        own = [key.removeprefix(self.prefix) for key in found]
-        return sorted(key for key in own if key.startswith(("sess:", "tenant:")))
+        """Every session key of this store, without its prefix. From its own index: others may use this Redis too."""
+        found: Any = await self._redis.zrange(self._index_key, 0, -1)
+        return sorted(map(_text, found))
 
     async def blobs(self) -> Mapping[str, str]:
         """Every session that can be read, as it is stored, by key."""
@@ -153,7 +161,7 @@ class WorkingStore:
 
     async def every_key(self) -> Sequence[str]:
         """The sessions and the progress, such as exist, without the prefix."""
-        own = [name.removeprefix(self.prefix) for name in (self._progress_key, self._stopped_key)]
+        own = [name.removeprefix(self.prefix) for name in (self._progress_key, self._stopped_key, self._index_key)]
         existing = [name for name in own if await self._redis.exists(self.prefix + name)]
         return [*existing, *await self.keys()]
 

@@ -17,6 +17,7 @@ from mnemolog.projections.rows import Row, load, owner, upsert
 class ChangesProjector:
     name = NAME
     version = 1
+    variant = ""
     tables: MetaData = metadata
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:

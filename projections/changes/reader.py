@@ -42,6 +42,7 @@ async def between(
     since: int,
     until: int,
     limit: int = 100,
+    categories: frozenset[str] | None = None,
 ) -> Sequence[Entry]:
     """The newest changes of a thread with since < rev <= until that an agent may see, oldest first.
 
@@ -50,7 +51,7 @@ async def between(
     entries: list[Entry] = []
     while len(entries) < limit:
         page = await _page(connection, stream, thread_id, since, until)
-        seen = await memories.by_ids(connection, stream, agent_id, {row.memory_id for row in page})
+        seen = await memories.by_ids(connection, stream, agent_id, {row.memory_id for row in page}, categories)
         entries += [_entry(row, seen[row.memory_id]) for row in page if _told(row, seen.get(row.memory_id))]
         if len(page) < PAGE:
             break

@@ -15,6 +15,7 @@ from mnemolog.projections.rows import Key, Row, load, owner, upsert
 class GraphProjector:
     name = NAME
     version = 1
+    variant = ""
     tables: MetaData = metadata
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:

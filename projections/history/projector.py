@@ -21,6 +21,7 @@ from mnemolog.projections.rows import Key, Row, owner, upsert
 class HistoryProjector:
     name = NAME
     version = 1
+    variant = ""
     tables: MetaData = metadata
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:

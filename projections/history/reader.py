@@ -4,18 +4,23 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import or_, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.errors import NotFound
-from mnemolog.domain.scope import Scope
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.history.tables import history
+from mnemolog.projections.memories.filters import visible_to
 from mnemolog.projections.memories.tables import memories
 
 
 async def of_memory(
-    connection: AsyncConnection, stream: StreamId, memory_id: UUID, agent_id: str, limit: int = 100
+    connection: AsyncConnection,
+    stream: StreamId,
+    memory_id: UUID,
+    agent_id: str,
+    limit: int = 100,
+    categories: frozenset[str] | None = None,
 ) -> Sequence[dict[str, Any]]:
     """What happened to a memory, newest first. NotFound when the user has none of this id that the agent may see."""
     log, memory = history.c, memories.c
@@ -26,7 +31,7 @@ async def of_memory(
             (memory.tenant == log.tenant) & (memory.user_id == log.user_id) & (memory.memory_id == log.memory_id),
         )
         .where(log.tenant == stream.tenant, log.user_id == stream.owner, log.memory_id == memory_id)
-        .where(or_(memory.scope == Scope.GLOBAL, memory.agent_id == agent_id))
+        .where(*visible_to(stream, agent_id, categories))
         .order_by(log.seq.desc())
         .limit(limit)
     )

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Strict
-from sqlalchemy import ColumnElement, or_
+from sqlalchemy import ColumnElement, or_, true
 
 from mnemolog.domain import identity
 from mnemolog.domain.importance import from_five
@@ -66,13 +66,17 @@ class Filters(BaseModel):
         return found
 
 
-def visible_to(stream: StreamId, agent_id: str) -> list[ColumnElement[bool]]:
-    """What every read of memories is confined to: one tenant, one user, and what this agent may see of it (A §5)."""
+def visible_to(stream: StreamId, agent_id: str, categories: frozenset[str] | None = None) -> list[ColumnElement[bool]]:
+    """What every read of memories is confined to: one tenant, one user, and what this agent may see of it (A §5, B §5).
+
+    `categories` is the agent's allowlist; None when it may see all.
+    """
     column = memories.c
     return [
         column.tenant == stream.tenant,
         column.user_id == stream.owner,
         or_(column.scope == Scope.GLOBAL, column.agent_id == agent_id),
+        true() if categories is None else column.category.in_(sorted(categories)),
     ]
 
 

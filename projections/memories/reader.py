@@ -82,16 +82,26 @@ async def by_text(connection: AsyncConnection, conditions: Conditions, query: st
 
 
 async def by_ids(
-    connection: AsyncConnection, stream: StreamId, agent_id: str, memory_ids: set[UUID]
+    connection: AsyncConnection,
+    stream: StreamId,
+    agent_id: str,
+    memory_ids: set[UUID],
+    categories: frozenset[str] | None = None,
 ) -> dict[UUID, Row]:
     """The rows of these ids that the agent may see, hidden ones included."""
-    statement = select(*_SHOWN).where(*visible_to(stream, agent_id), identified(memory_ids))
+    statement = select(*_SHOWN).where(*visible_to(stream, agent_id, categories), identified(memory_ids))
     return {row["memory_id"]: dict(row) for row in (await connection.execute(statement)).mappings()}
 
 
-async def one(connection: AsyncConnection, stream: StreamId, agent_id: str, memory_id: UUID) -> Row:
+async def one(
+    connection: AsyncConnection,
+    stream: StreamId,
+    agent_id: str,
+    memory_id: UUID,
+    categories: frozenset[str] | None = None,
+) -> Row:
     """One memory, hidden or not; NotFound when the user has none of this id that the agent may see."""
-    rows = await by_ids(connection, stream, agent_id, {memory_id})
+    rows = await by_ids(connection, stream, agent_id, {memory_id}, categories)
     if memory_id not in rows:
         raise NotFound(
             f"user {stream.owner!r} has no memory {memory_id}",
@@ -101,11 +111,17 @@ async def one(connection: AsyncConnection, stream: StreamId, agent_id: str, memo
     return rows[memory_id]
 
 
-async def newest(connection: AsyncConnection, stream: StreamId, agent_id: str, limit: int) -> Sequence[Row]:
+async def newest(
+    connection: AsyncConnection,
+    stream: StreamId,
+    agent_id: str,
+    limit: int,
+    categories: frozenset[str] | None = None,
+) -> Sequence[Row]:
     """The active memories of a user that the agent may see, changed last first."""
     statement = (
         select(*_SHOWN)
-        .where(*visible_to(stream, agent_id), active())
+        .where(*visible_to(stream, agent_id, categories), active())
         .order_by(memories.c.seq.desc(), memories.c.memory_id)
         .limit(limit)
     )

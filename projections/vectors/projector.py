@@ -4,6 +4,7 @@ Embeddings are looked up by model and content first, so that neither a rebuild n
 """
 
 import asyncio
+import re
 from collections.abc import Collection, Mapping, Sequence
 from hashlib import sha256
 
@@ -25,6 +26,8 @@ class VectorsProjector:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
+        # Another model finds no vectors of this one: it gets tables of its own, filled from the log.
+        self.variant = re.sub(r"[^a-z0-9]+", "_", embedder.model.lower())[:30]
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         texts: dict[Key, str] = {}

@@ -8,7 +8,7 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.engine.reads import Moment
-from mnemolog.domain.errors import InvalidInput, ReadTimeout
+from mnemolog.domain.errors import InvalidInput, ProjectionPoisoned, ReadTimeout
 from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.projections.working.projector import Place
 from tests.engine.person import Person
@@ -66,7 +66,7 @@ async def test_a_read_that_waits_too_long_names_the_projection(engine: Engine, u
     impatient = engine.settings.model_copy(update={"read_deadline": 0.05})
 
     async with open_engine(impatient, attach=True) as attached:
-        with pytest.raises(ReadTimeout, match=r"(memories|working) is at seq 3 of .*, not yet at 99") as late:
+        with pytest.raises(ReadTimeout, match=r"(memories|graph|working) is at seq 3 of .*, not yet at 99") as late:
             await read(Person(attached, user), memory_id, Moment(after=Position(ana.stream, 99)))
 
     assert late.value.field == "after"
@@ -84,3 +84,19 @@ async def test_a_token_of_another_users_write_is_refused(engine: Engine, user: s
 
     assert refused.value.field == "after"
     assert "bob" not in str(refused.value)
+
+
+async def test_a_stopped_projection_stops_only_the_reads_that_need_it(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.says("I drink tea")
+    await ana.caught_up()
+    store = engine.projections.stores["graph"]
+    await store.stop(ana.stream, 4, "ValueError: made up")
+    await ana.says("I drink coffee")
+    moment = Moment(after=Position(ana.stream, await engine.log.head(ana.stream)))
+    assert len(await engine.reads.newest(ana.stream, ana.agent, 10, moment)) == 2
+    with pytest.raises(ProjectionPoisoned, match=r"graph stopped .* made up"):
+        await engine.reads.entities(ana.stream, ana.agent, moment)
+    await store.resume()
+    await engine.projections.running["graph"].catch_up()
+    assert await engine.reads.entities(ana.stream, ana.agent, moment)

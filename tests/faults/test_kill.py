@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import random
 import signal
@@ -16,6 +17,8 @@ from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import StreamId
+
+_logger = logging.getLogger(__name__)
 
 TURNS = 1500
 USERS = ("ana", "ben", "chloé")
@@ -77,6 +80,7 @@ class IngestRun:
 async def test_a_kill_during_an_ingest_loses_and_doubles_nothing(victim: str, tmp_path: Path) -> None:
     path = conversations(tmp_path / "turns.jsonl")
     moment = random.randrange(1, TURNS)
+    _logger.warning("killing %s after %d receipts", victim, moment)
     run = await IngestRun.start(tmp_path / "data", path)
     await run.until(lambda: run.taken >= moment)
     os.kill(run.pids[victim], signal.SIGKILL)

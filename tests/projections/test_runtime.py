@@ -23,6 +23,7 @@ class Seen:
     """A projector that remembers what it was given, and cannot apply deletions while `poisoned`."""
 
     version = 1
+    variant = ""
 
     def __init__(self) -> None:
         self.name = f"seen_{uuid4().hex[:8]}"

@@ -98,12 +98,15 @@ async def test_bad_input_gets_an_error_that_names_the_field(engine: Engine, user
     assert all(ran.code in (1, 2) and ran.value["error"]["message"] and "Traceback" not in ran.err for ran in runs)
 
 
-async def test_a_text_of_one_mebibyte_is_refused_by_line(engine: Engine, user: str, tmp_path: Path) -> None:
+async def test_texts_that_are_too_long_are_refused_by_line(engine: Engine, user: str, tmp_path: Path) -> None:
     path = tmp_path / "long.jsonl"
-    turn = {"message_id": "m", "user_id": user, "text": "x" * (1 << 20), "occurred_at": "2026-03-01T10:00:00Z"}
-    path.write_text(json.dumps(turn), encoding="utf-8")
+    turn = {"message_id": "m", "user_id": user, "occurred_at": "2026-03-01T10:00:00Z"}
+    texts = ("x" * (1 << 20), "x" * (3 << 20), "short")
+    path.write_text("\n".join(json.dumps({**turn, "text": text}) for text in texts), encoding="utf-8")
     ran = await mnemolog(engine.settings.directory, "ingest", str(path), "--json")
-    assert [(fault["place"], fault["error"]["field"]) for fault in ran.value["set_aside"]] == [("line 1", "text")]
+    faults = {fault["place"]: fault["error"]["field"] for fault in ran.value["set_aside"]}
+    assert faults == {"line 1": "text", "line 2": "message"}  # The second is more than a message carries.
+    assert ran.value["recorded"] == 1
 
 
 async def test_an_event_of_an_unknown_version_is_named(engine: Engine, user: str) -> None:

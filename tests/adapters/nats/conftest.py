@@ -31,7 +31,7 @@ class Apart:
     jetstream: JetStreamContext
 
     def relay(self) -> Relay:
-        return Relay(self.outbox, self.nats)
+        return Relay(self.outbox, self.nats, KEY)
 
 
 @pytest.fixture(scope="session")

@@ -222,7 +222,7 @@ async def test_the_streams_keep_their_configuration_when_the_subscribers_start(a
     broker = subscribers.broker(apart.nats.connected_url.geturl() if apart.nats.connected_url else "")
 
     turns.subscribe(broker)
-    subscribers.subscribe_events(broker, _ignore)
+    subscribers.subscribe_events(broker, b"key", _ignore)
     await broker.start()
     await broker.stop()
 

@@ -29,6 +29,7 @@ class Texts:
 
     name = "texts"
     version = 1
+    variant = ""
     tables = MetaData(schema=name)
     said = Table(
         "said",

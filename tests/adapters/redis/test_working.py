@@ -15,6 +15,7 @@ from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
 from mnemolog.domain.session import LIFETIME
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.projections.working.projector import Place
+from tests.engine.person import Person
 from tests.projections.recorded import recorded, turns
 
 ANA = StreamId.of_user("ana")
@@ -189,3 +190,17 @@ async def test_no_write_of_any_process_comes_between_catching_up_and_swapping(en
     await elsewhere.save({}, {user: 0}, {user: 1})
     assert await live.progress(user) == 1
     await redis.hdel("mnemolog:working:1:progress", str(user))
+
+
+async def test_a_rebuild_leaves_the_keys_of_others_alone(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.says("I moved to Lisbon")
+    await ana.caught_up()
+    redis = Redis.from_url(engine.endpoints.redis_url, decode_responses=True)
+    foreign = {f"sess:{user}": "a web session", f"tenant:acme:sess:{user}": '{"x": 1}'}
+    await redis.mset(foreign)
+    rebuilt = await engine.projections.rebuild("working")
+    assert rebuilt.equal
+    assert await redis.mget(list(foreign)) == list(foreign.values())
+    await redis.delete(*foreign)
+    await redis.aclose()
