@@ -27,6 +27,9 @@ class Settings(BaseSettings):
     redis_url: Annotated[str | None, Field(description="Your Redis 6.2 or newer, not the embedded one.")] = None
     http_host: Annotated[str, Field(description="Where the HTTP API listens.")] = "127.0.0.1"
     http_port: Annotated[int, Field(ge=0, le=65535, description="0 takes a free port.")] = 8765
+    http_hosts: Annotated[
+        list[str], Field(description="The names under which the HTTP API answers, beside http_host.")
+    ] = ["localhost", "127.0.0.1", "::1"]
     tenant: Annotated[Tenant, Field(description="Whose memory the CLI and the Python face work on.")] = "default"
     embedder: Annotated[
         Literal["minilm", "lexical"], Field(description="minilm finds by meaning; lexical by words, for tests.")

@@ -13,6 +13,7 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http import conversation, health, memory_reads, memory_writes
 from mnemolog.adapters.http.body_limit import BodyLimit
 from mnemolog.adapters.http.errors import DOCUMENTED, answer_errors
+from mnemolog.adapters.http.known_hosts import KnownHosts
 
 TAGS = [
     {"name": "reading", "description": "What is remembered, now or at an earlier moment."},
@@ -41,6 +42,7 @@ def create_app(engine: Engine) -> FastAPI:
     )
     app.state.engine = engine
     app.add_middleware(BodyLimit)
+    app.add_middleware(KnownHosts, hosts=[*engine.settings.http_hosts, engine.settings.http_host])
     answer_errors(app)
     for router in ROUTERS:
         app.include_router(router)

@@ -58,7 +58,7 @@ class Api:
 async def http(engine: Engine) -> AsyncIterator[httpx.AsyncClient]:
     # As behind a server: what a route raises unforeseen becomes an answer.
     transport = httpx.ASGITransport(create_app(engine), raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://mnemolog") as client:
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         yield client
 
 

@@ -294,7 +294,7 @@ async def test_an_error_inside_is_answered_without_its_inside(
         raise error
 
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://mnemolog") as client:
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         response = await client.get("/broken")
     assert (response.status_code, response.json()["error"]["code"]) == (status, code)
     assert "secret" not in response.text

@@ -122,3 +122,15 @@ async def test_the_document_shows_the_query_of_the_specification_without_a_tenan
     [example] = query["examples"]
     example["filters"]["user_id"] = api.user
     assert await api.call("POST", "/memory/query", json=example) == {"header": "", "rev": 0, "bullets": []}
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "127.0.0.1.evil.example:8765"])
+async def test_a_name_that_is_not_ours_gets_nothing(api: Api, host: str) -> None:
+    answer = await api.http.get("/memory", params={"user_id": api.user}, headers={"Host": host})
+    assert (answer.status_code, answer.json()["error"]["field"]) == (421, "Host")
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8765", "127.0.0.1:8765", "[::1]:8765"])
+async def test_the_names_of_loopback_are_answered(api: Api, host: str) -> None:
+    answer = await api.http.get("/memory", params={"user_id": api.user}, headers={"Host": host})
+    assert answer.status_code == 200
