@@ -42,7 +42,6 @@ class IngestReport:
     recorded: int = 0
     already: int = 0
     set_aside: list[SetAside] = field(default_factory=list)
-    tokens: dict[str, int] = field(default_factory=dict)
 
 
 class Ingest:
@@ -51,7 +50,7 @@ class Ingest:
     def __init__(
         self, nats: Client, tenant: str, turns: Sequence[SourceTurn], progressed: Callable[[int], None] | None = None
     ) -> None:
-        self._nats, self._jetstream, self._subject = nats, nats.jetstream(), turn_subject(tenant)
+        self._nats, self._subject = nats, turn_subject(tenant)
         self._turns, self._progressed = turns, progressed or (lambda count: None)
         self._run, self._attempts = os.urandom(8).hex(), 0
         self._sent: dict[int, float] = {}
@@ -142,10 +141,7 @@ class Ingest:
         if not answer["ok"]:
             self.report.set_aside.append(SetAside(turn.place, answer["error"]))
             return
-        receipt = answer["receipt"]
-        stream = receipt["stream"]
-        self.report.tokens[stream] = max(self.report.tokens.get(stream, 0), receipt["last_seq"])
-        if receipt["already"]:
+        if answer["receipt"]["already"]:
             self.report.already += 1
         else:
             self.report.recorded += 1

@@ -11,7 +11,7 @@ from mnemolog.domain.errors import NotFound
 from mnemolog.domain.text import search_terms
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.memories.filters import active, identified, visible_to
-from mnemolog.projections.memories.tables import CONFIGURATION, links, memories
+from mnemolog.projections.memories.tables import CONFIGURATION, memories
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.tables import vectors
 
@@ -126,21 +126,3 @@ async def newest(
         .limit(limit)
     )
     return [dict(row) for row in (await connection.execute(statement)).mappings()]
-
-
-async def linked(
-    connection: AsyncConnection, stream: StreamId, agent_id: str, memory_id: UUID
-) -> Sequence[tuple[UUID, float]]:
-    """The active memories that this one is linked to, strongest first, with the strength of the link."""
-    statement = (
-        select(links.c.to_id, links.c.strength)
-        .join(
-            memories,
-            (memories.c.tenant == links.c.tenant)
-            & (memories.c.user_id == links.c.user_id)
-            & (memories.c.memory_id == links.c.to_id),
-        )
-        .where(links.c.from_id == memory_id, *visible_to(stream, agent_id), active())
-        .order_by(links.c.strength.desc(), links.c.to_id)
-    )
-    return [(row[0], float(row[1])) for row in await connection.execute(statement)]
