@@ -1,11 +1,16 @@
 """Workers heal what JetStream or Redis lose: the log is the truth (X09)."""
 
 import asyncio
+from collections.abc import Sequence
+from functools import partial
+from typing import cast
 
 import pytest
 from redis.asyncio import Redis
 
+from mnemolog.adapters.engine import workers
 from mnemolog.adapters.engine.engine import Engine, new_id, now
+from mnemolog.adapters.engine.workers import ProjectionWorker, Workers
 from mnemolog.adapters.postgres.append import GroupAppend
 from mnemolog.adapters.postgres.pool import open_pool
 from mnemolog.domain.importance import DEFAULT
@@ -13,9 +18,10 @@ from mnemolog.domain.memory import Content, Kind
 from mnemolog.domain.scope import Scope
 from mnemolog.events.chain import derived_key
 from mnemolog.events.codec import Codec
-from mnemolog.events.envelope import Meta, NewEvent
+from mnemolog.events.envelope import Header, Meta, NewEvent, StoredEvent, StreamId
 from mnemolog.events.log import Append
 from mnemolog.events.memory import MemoryCreated
+from mnemolog.projections.runtime import Projection
 from mnemolog.projections.working.projector import Place
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
@@ -115,3 +121,37 @@ async def test_a_cancelled_read_of_a_session_ends(engine: Engine, user: str) -> 
             await asyncio.wait([task], timeout=0.01)
 
     assert ignored == 0
+
+
+class Stubborn:
+    """A projection whose store refuses the first deliveries, as a Redis that is read-only does."""
+
+    name = "stubborn"
+
+    def __init__(self, refusals: int) -> None:
+        self.refusals, self.applied = refusals, 0
+
+    async def deliver(self, events: Sequence[StoredEvent]) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            raise RuntimeError("the store refuses writes")
+        self.applied += len(events)
+
+
+async def test_a_worker_goes_on_once_its_store_takes_writes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "RETRY_SECONDS", 0.01)
+    stubborn = Stubborn(refusals=3)
+    worker = ProjectionWorker(cast(Projection, stubborn))
+    await worker._persist(partial(stubborn.deliver, [recorded_event()]))
+    assert stubborn.applied == 1
+
+
+async def test_a_projection_that_stands_still_holds_no_other_up() -> None:
+    both = Workers([cast(Projection, Stubborn(0)), cast(Projection, Stubborn(0))])
+    async with asyncio.timeout(5):
+        for _ in range(workers.QUEUE + 100):  # Nothing takes from the queues: both fill, and nobody waits.
+            await both.deliver(recorded_event())
+
+
+def recorded_event() -> StoredEvent:
+    return StoredEvent(Header(StreamId.of_user("ana"), 1, new_id(), "X", 1, (), {}, now(), now()), b"{}", bytes(32))
