@@ -20,12 +20,10 @@ class Batcher(Generic[T]):
     async def put(self, item: T) -> None:
         await self._queue.put(item)
 
-    def offer(self, item: T) -> bool:
-        """Put without waiting; whether there was room."""
-        if self._queue.full():
-            return False
-        self._queue.put_nowait(item)
-        return True
+    def offer(self, item: T) -> None:
+        """Put without waiting; while the queue is full, the item is left out."""
+        if not self._queue.full():
+            self._queue.put_nowait(item)
 
     async def take(self) -> Sequence[T]:
         """At least one item, after a moment in which more may gather: the more wait already, the longer it is.

@@ -150,9 +150,7 @@ def _get(state: Memories, memory_id: UUID, command: MemoryCommand, path: str = "
     """A memory that the asking agent may see; for any other the answer is that there is none (A01)."""
     found = state.known.get(memory_id)
     if found is None or not readable(found.scope, found.agent_id, command.agent_id):
-        raise NotFound(
-            f"user {command.user_id!r} has no memory {memory_id}", field=path, fix="look it up with `mnemolog query`"
-        )
+        raise memory.no_such_memory(command.user_id, memory_id, path)
     return found
 
 

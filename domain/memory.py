@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
-from mnemolog.domain.errors import InvalidInput, TransitionRefused
+from mnemolog.domain.errors import InvalidInput, NotFound, TransitionRefused
 from mnemolog.domain.scope import Scope
 
 PURGE_AFTER = timedelta(days=30)  # B §7
@@ -74,6 +74,11 @@ class Memory:
 
     def restored(self) -> "Memory":
         return replace(self, status=Status.ACTIVE, purge_at=None, merged_into=None)
+
+
+def no_such_memory(user_id: str, memory_id: UUID, path: str = "memory_id") -> NotFound:
+    """The one answer for a memory that is not there and for one that the asker may not see (A01)."""
+    return NotFound(f"user {user_id!r} has no memory {memory_id}", field=path, fix="look it up with `mnemolog query`")
 
 
 def require_visible(memory: Memory, change: str) -> None:

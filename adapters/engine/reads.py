@@ -148,7 +148,8 @@ class Reads:
         for name in names:
             pause = POLL_SECONDS
             while (progress := await self._stores[name].progress(position.stream)) < position.seq:
-                await self._require_running(name, position.stream)
+                if pause == SLOWEST_POLL_SECONDS:  # Nearly every wait is over before; only a long one asks why.
+                    await self._require_running(name, position.stream)
                 if time.monotonic() > until:
                     raise ReadTimeout(
                         f"{name} is at seq {progress} of {position.stream}, not yet at {position.seq}",

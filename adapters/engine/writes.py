@@ -10,6 +10,7 @@ from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, Un
 from mnemolog.commands.turns import TURNS, RecordTurn
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import NotFound
+from mnemolog.domain.memory import no_such_memory
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.envelope import Receipt, Recorded, StreamId
 from mnemolog.events.event import memory_tag
@@ -97,6 +98,4 @@ def _last_in_force(events: Sequence[Recorded], memory_id: UUID, stream: StreamId
         changed = memory_id in touched(event.payload) and not isinstance(event.payload, MemoryReverted)
         if changed and event.event_id not in undone:
             return event
-    raise NotFound(
-        f"user {stream.owner!r} has no memory {memory_id}", field="memory_id", fix="look it up with `mnemolog query`"
-    )
+    raise no_such_memory(stream.owner, memory_id)

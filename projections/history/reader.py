@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain.errors import NotFound
+from mnemolog.domain.memory import no_such_memory
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.history.tables import history
 from mnemolog.projections.memories.filters import visible_to
@@ -37,9 +37,5 @@ async def of_memory(
     )
     rows = [dict(row) for row in (await connection.execute(statement)).mappings()]
     if not rows:
-        raise NotFound(
-            f"user {stream.owner!r} has no memory {memory_id}",
-            field="memory_id",
-            fix="look it up with `mnemolog query`",
-        )
+        raise no_such_memory(stream.owner, memory_id)
     return rows

@@ -7,7 +7,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, any_, func, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain.errors import NotFound
+from mnemolog.domain.memory import no_such_memory
 from mnemolog.domain.text import search_terms
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.memories.filters import active, identified, visible_to
@@ -103,11 +103,7 @@ async def one(
     """One memory, hidden or not; NotFound when the user has none of this id that the agent may see."""
     rows = await by_ids(connection, stream, agent_id, {memory_id}, categories)
     if memory_id not in rows:
-        raise NotFound(
-            f"user {stream.owner!r} has no memory {memory_id}",
-            field="memory_id",
-            fix="look it up with `mnemolog query`",
-        )
+        raise no_such_memory(stream.owner, memory_id)
     return rows[memory_id]
 
 
