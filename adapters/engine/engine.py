@@ -5,7 +5,7 @@ import logging
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from uuid import UUID
@@ -20,7 +20,7 @@ from mnemolog.adapters import keys
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import EmbeddedServers, Endpoints, ServerEvent, running_engine
 from mnemolog.adapters.engine.projections import Projections
-from mnemolog.adapters.engine.reaching import reaching
+from mnemolog.adapters.engine.reaching import UNREACHABLE, reaching
 from mnemolog.adapters.engine.reads import Reads
 from mnemolog.adapters.engine.workers import Workers
 from mnemolog.adapters.engine.writes import Writes
@@ -87,8 +87,9 @@ class Engine:
         """Wait until everything appended is delivered and every projection has caught up."""
         async with asyncio.timeout(deadline):
             while True:  # What is waited for may happen in another process, so it is looked for.
-                if not await self.outbox.size() and not any((await self.projections.lag()).values()):
-                    return
+                with suppress(*UNREACHABLE):  # A server that was just killed is on its way back.
+                    if not await self.outbox.size() and not any((await self.projections.lag()).values()):
+                        return
                 await asyncio.sleep(SETTLE_SECONDS)
 
 
