@@ -42,30 +42,32 @@ class PlainCipher:
         return fields
 
 
+PLAIN = PlainCipher()
+
+
 class Codec:
     """Encodes new events and decodes stored ones to the current version of their type."""
 
-    def __init__(self, cipher: Cipher | None = None, registry: Registry = REGISTRY) -> None:
-        self._cipher = cipher or PlainCipher()
+    def __init__(self, registry: Registry = REGISTRY) -> None:
         self._registry = registry
 
-    def encode(self, stream: StreamId, event: NewEvent) -> bytes:
+    def encode(self, stream: StreamId, event: NewEvent, cipher: Cipher = PLAIN) -> bytes:
         payload = event.payload
         fields = payload.model_dump(mode="json")
         personal = {name: fields.pop(name) for name in sorted(payload.personal_fields())}
         body: dict[str, Any] = {"open": fields}
         if personal:
             body["scope"] = payload.key_scope()
-            body["sealed"] = self._cipher.seal(stream, payload.key_scope(), personal)
+            body["sealed"] = cipher.seal(stream, payload.key_scope(), personal)
         return json.dumps(body, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
 
-    def decode(self, stored: StoredEvent) -> Recorded:
+    def decode(self, stored: StoredEvent, cipher: Cipher = PLAIN) -> Recorded:
         """The event as its type reads today. UnknownEvent or MalformedEvent name what is wrong."""
         header = stored.header
         event_type = self._registry.resolve(header.type, header.version)
         try:
             body = json.loads(stored.data)
-            personal = self._personal(header.stream, body)
+            personal = _personal(header.stream, body, cipher)
             fields = self._registry.upcast(header.type, header.version, {**body["open"], **(personal or {})})
             payload = event_type.model_validate(fields)
         except ValidationError as error:
@@ -74,10 +76,11 @@ class Codec:
             raise _malformed(header, "data", repr(error)) from error
         return Recorded(header, payload, _meta(header), erased=personal is None)
 
-    def _personal(self, stream: StreamId, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        if "sealed" not in body:
-            return {}
-        return self._cipher.open(stream, body["scope"], body["sealed"])
+
+def _personal(stream: StreamId, body: Mapping[str, Any], cipher: Cipher) -> Mapping[str, Any] | None:
+    if "sealed" not in body:
+        return {}
+    return cipher.open(stream, body["scope"], body["sealed"])
 
 
 def schema(event_type: type[Event]) -> dict[str, Any]:

@@ -84,8 +84,8 @@ class EventLog(Protocol):
         """A stream with after < seq <= until as stored rows, in batches, with memory bounded by one batch."""
         ...
 
-    def decode(self, stored: StoredEvent) -> Recorded:
-        """A stored row as its type reads today."""
+    async def decode(self, stored: Sequence[StoredEvent]) -> Sequence[Recorded]:
+        """Stored rows as their types read today, with the keys that exist now."""
         ...
 
     def heads(self) -> AsyncIterator[Sequence[Head]]:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import groupby
 
-from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
+from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.projections.projector import Session, Store
 from mnemolog.projections.rule import outstanding
@@ -98,7 +98,7 @@ class Projection:
             steps = [await self._wanted(session, stream, streams) for stream in session.progress]
             wanted = [event for events, _ in steps for event in events]
             if wanted:
-                await session.apply(self._decoded(wanted))
+                await session.apply(await self._log.decode(wanted))
         return all(ended for _, ended in steps)
 
     async def _wanted(
@@ -135,8 +135,6 @@ class Projection:
             return False
         return True
 
-    def _decoded(self, events: Sequence[StoredEvent]) -> Sequence[Recorded]:
-        return [self._log.decode(event) for event in events]
 
 
 def _by_stream(events: Sequence[StoredEvent]) -> Mapping[StreamId, Sequence[StoredEvent]]:

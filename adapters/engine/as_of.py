@@ -54,4 +54,4 @@ async def _seq(log: EventLog, stream: StreamId, point: datetime | int) -> int:
 
 async def _decoded(log: EventLog, stream: StreamId, until: int) -> AsyncIterator[Sequence[Recorded]]:
     async for batch in log.scan(stream, until=until):
-        yield [log.decode(stored) for stored in batch]
+        yield await log.decode(batch)

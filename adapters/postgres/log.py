@@ -90,8 +90,8 @@ class PostgresLog:
             yield [stored(row) for row in rows]
             after = rows[-1]["seq"]
 
-    def decode(self, stored: StoredEvent) -> Recorded:
-        return self._codec.decode(stored)
+    async def decode(self, stored: Sequence[StoredEvent]) -> Sequence[Recorded]:
+        return [self._codec.decode(event) for event in stored]
 
     async def heads(self, batch: int = 1000) -> AsyncIterator[Sequence[Head]]:
         last = StreamId("", "")

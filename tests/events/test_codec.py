@@ -53,7 +53,7 @@ def test_what_an_event_shows_besides_its_sealed_part_holds_no_personal_text(even
     spoken = {name: _spoken(type(event.payload), name) for name in event.payload.personal_fields()}
     payload = event.payload.model_copy(update=spoken)
 
-    kept = stored(replace(event, payload=payload), codec=Codec(ShreddingCipher()))
+    kept = stored(replace(event, payload=payload), cipher=ShreddingCipher())
 
     shown = json.loads(kept.data)
     shown.pop("sealed", None)
@@ -68,11 +68,11 @@ def _spoken(payload: type[Event], name: str) -> Any:
 @given(new_events)
 def test_a_destroyed_key_takes_the_text_and_leaves_the_shape(event: NewEvent) -> None:
     cipher = ShreddingCipher()
-    kept = stored(event, codec=Codec(cipher))
+    kept = stored(event, cipher=cipher)
     for stream, key_scope in cipher.used:
         cipher.destroy(stream, key_scope)
 
-    recorded = Codec(cipher).decode(kept)
+    recorded = Codec().decode(kept, cipher)
 
     personal = event.payload.personal_fields()
     defaults = {name: type(event.payload).model_fields[name].default for name in personal}

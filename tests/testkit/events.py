@@ -8,7 +8,7 @@ from mnemolog.domain.memory import Kind
 from mnemolog.domain.scope import Scope
 from mnemolog.events.chain import START as CHAIN_START
 from mnemolog.events.chain import link
-from mnemolog.events.codec import Codec
+from mnemolog.events.codec import PLAIN, Cipher, Codec
 from mnemolog.events.envelope import Header, Meta, NewEvent, StoredEvent, StreamId
 from mnemolog.events.event import Event
 from mnemolog.events.memory import MemoryCreated, MemoryUpdated
@@ -70,11 +70,11 @@ def header_of(event: NewEvent, seq: int = 1, stream: StreamId = STREAM, recorded
 
 
 def stored(
-    event: NewEvent, seq: int = 1, stream: StreamId = STREAM, codec: Codec | None = None, previous: bytes = CHAIN_START
+    event: NewEvent, seq: int = 1, stream: StreamId = STREAM, cipher: Cipher = PLAIN, previous: bytes = CHAIN_START
 ) -> StoredEvent:
     """The event as its row would stand."""
     header = header_of(event, seq, stream)
-    data = (codec or Codec()).encode(stream, event)
+    data = Codec().encode(stream, event, cipher)
     return StoredEvent(header, data, link(KEY, previous, header, data))
 
 

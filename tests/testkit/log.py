@@ -17,8 +17,8 @@ END = 2**62
 class MemoryLog:
     """Implements `mnemolog.events.log.EventLog`. `streams` may be filled by a test, `scanned` counts its scans."""
 
-    def __init__(self, codec: Codec | None = None) -> None:
-        self.codec = codec or Codec()
+    def __init__(self) -> None:
+        self.codec = Codec()
         self.streams: dict[StreamId, list[StoredEvent]] = {}
         self.scanned = 0
         self._receipts: dict[tuple[StreamId, str], tuple[bytes, Receipt]] = {}
@@ -59,8 +59,8 @@ class MemoryLog:
         for first in range(0, len(found), batch):
             yield found[first : first + batch]
 
-    def decode(self, stored: StoredEvent) -> Recorded:
-        return self.codec.decode(stored)
+    async def decode(self, stored: Sequence[StoredEvent]) -> Sequence[Recorded]:
+        return [self.codec.decode(event) for event in stored]
 
     async def heads(self) -> AsyncIterator[Sequence[Head]]:
         if self.streams:
@@ -83,7 +83,7 @@ class MemoryLog:
         first_seq = len(events) + 1
         for event in append.events:
             previous = events[-1].link if events else CHAIN_START
-            events.append(stored(event, len(events) + 1, append.stream, self.codec, previous))
+            events.append(stored(event, len(events) + 1, append.stream, previous=previous))
         receipt = Receipt(append.stream, tuple(event.event_id for event in append.events), first_seq, len(events))
         if append.idempotency_key:
             self._receipts[append.stream, append.idempotency_key] = (append.fingerprint, receipt)

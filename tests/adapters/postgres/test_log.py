@@ -83,7 +83,7 @@ async def test_a_scan_ends_where_it_is_told_to(log: PostgresLog, stream: StreamI
     batches = [found async for found in log.scan(stream, after=1, until=5, batch=3)]
 
     assert [event.header.seq for found in batches for event in found] == [2, 3, 4, 5]
-    assert [log.decode(event) for event in batches[0]] == list(await log.read(stream, after=1, until=4))
+    assert list(await log.decode(batches[0])) == list(await log.read(stream, after=1, until=4))
 
 
 async def test_the_heads_of_all_streams_come_in_pages_each_once(log: PostgresLog, user: str) -> None:

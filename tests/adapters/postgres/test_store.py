@@ -164,7 +164,7 @@ async def test_a_rollback_leaves_neither_rows_nor_progress(
 
     with suppress(RuntimeError):
         async with store.session([stream]) as session:
-            await session.apply([log.decode(event) for event in events])
+            await session.apply(await log.decode(events))
             raise RuntimeError("the power went")
 
     assert await said(store, stream) == []
