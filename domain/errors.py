@@ -5,6 +5,7 @@
      │   ├─ CategoryNotAllowed
      │   └─ UnreadableTurn
      ├─ NotFound
+     │   └─ Erased              it was there, and its text is destroyed
      ├─ Conflict
      │   ├─ ConcurrencyConflict
      │   ├─ IdempotencyConflict
@@ -14,7 +15,11 @@
      │   ├─ UnknownEvent
      │   ├─ MalformedEvent
      │   └─ ProjectionPoisoned
+     ├─ Tampered                something was changed behind the engine's back
+     │   └─ TamperedRow
      ├─ ReadTimeout
+     ├─ AppendTimeout
+     ├─ Overloaded
      └─ EngineError
          ├─ DataDirectoryInUse
          ├─ ServerFailed
@@ -25,6 +30,7 @@ The docstring of a class is its default message. `code` is stable and is what HT
 """
 
 import re
+from collections.abc import Mapping
 from typing import ClassVar
 
 
@@ -66,6 +72,10 @@ class UnreadableTurn(InvalidInput):
 
 class NotFound(MnemologError):
     """There is nothing under this id."""
+
+
+class Erased(NotFound):
+    """Its text was destroyed and cannot be brought back."""
 
 
 class Conflict(MnemologError):
@@ -111,8 +121,32 @@ class ProjectionPoisoned(LogError):
     """A projection stopped at an event that it cannot apply."""
 
 
+class Tampered(MnemologError):
+    """What is stored was changed behind the engine's back."""
+
+
+class TamperedRow(Tampered):
+    """A row of a projection is not one that its projector wrote."""
+
+    def __init__(self, projection: str, table: str, key: Mapping[str, str]) -> None:
+        super().__init__(
+            f"a row of {projection}.{table} is not one that its projector wrote: {dict(key)}",
+            field=projection,
+            fix="run `mnemolog verify --heal`: projections are rebuilt from the log",
+        )
+        self.projection, self.table, self.key = projection, table, key
+
+
 class ReadTimeout(MnemologError):
     """The projection did not reach the awaited write in time."""
+
+
+class AppendTimeout(MnemologError):
+    """The log did not confirm a write in time: it may or may not be written."""
+
+
+class Overloaded(MnemologError):
+    """More is asked than can be taken now: nothing was written."""
 
 
 class EngineError(MnemologError):

@@ -7,6 +7,7 @@ text and leaves the shape (design §7).
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pydantic import ValidationError
@@ -17,6 +18,15 @@ from mnemolog.events.event import Event
 from mnemolog.events.registry import REGISTRY, Registry
 
 Sealed = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """An event's bytes as they stand: the open fields, and the sealed ones with the scope whose key opens them."""
+
+    open: Mapping[str, Any]
+    scope: str = ""
+    sealed: Sealed | None = None
 
 
 class Cipher(Protocol):
@@ -61,26 +71,33 @@ class Codec:
             body["sealed"] = cipher.seal(stream, payload.key_scope(), personal)
         return json.dumps(body, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
 
-    def decode(self, stored: StoredEvent, cipher: Cipher = PLAIN) -> Recorded:
-        """The event as its type reads today. UnknownEvent or MalformedEvent name what is wrong."""
+    def body(self, stored: StoredEvent) -> Body:
+        """The two parts of an event's bytes, not yet opened; MalformedEvent when they are something else."""
+        try:
+            fields = json.loads(stored.data)
+            if "sealed" not in fields:
+                return Body(fields["open"])
+            return Body(fields["open"], fields["scope"], dict(fields["sealed"]))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise _malformed(stored.header, "data", repr(error)) from error
+
+    def decode(self, stored: StoredEvent, cipher: Cipher = PLAIN, body: Body | None = None) -> Recorded:
+        """The event as its type reads today. UnknownEvent or MalformedEvent name what is wrong.
+
+        `body` is what `body(stored)` gave, if that was asked before.
+        """
         header = stored.header
         event_type = self._registry.resolve(header.type, header.version)
+        body = body or self.body(stored)
         try:
-            body = json.loads(stored.data)
-            personal = _personal(header.stream, body, cipher)
-            fields = self._registry.upcast(header.type, header.version, {**body["open"], **(personal or {})})
+            personal = {} if body.sealed is None else cipher.open(header.stream, body.scope, body.sealed)
+            fields = self._registry.upcast(header.type, header.version, {**body.open, **(personal or {})})
             payload = event_type.model_validate(fields)
         except ValidationError as error:
             raise _misfit(header, error) from error
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise _malformed(header, "data", repr(error)) from error
         return Recorded(header, payload, _meta(header), erased=personal is None)
-
-
-def _personal(stream: StreamId, body: Mapping[str, Any], cipher: Cipher) -> Mapping[str, Any] | None:
-    if "sealed" not in body:
-        return {}
-    return cipher.open(stream, body["scope"], body["sealed"])
 
 
 def schema(event_type: type[Event]) -> dict[str, Any]:

@@ -1,9 +1,12 @@
 """An event's payload: an immutable model that knows its name, its version, what it touches and what is personal."""
 
+from functools import cache
 from typing import Annotated, ClassVar, get_args
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
+
+BLIND = "~"
 
 
 class Personal:
@@ -32,13 +35,26 @@ class Event(BaseModel):
         """Whose key seals the personal fields: `memory:<id>`, `thread:<id>` or `user`."""
         raise NotImplementedError
 
+    def shreds(self) -> frozenset[str]:
+        """The key scopes whose keys are destroyed in the append's own transaction, each with all below it.
+
+        `thread:a` takes `thread:a/turn:b` along, and "" every key of the stream (X07).
+        """
+        return frozenset()
+
     @classmethod
+    @cache
     def personal_fields(cls) -> frozenset[str]:
         return frozenset(
             name
             for name, field in cls.model_fields.items()
             if any(isinstance(mark, Personal) for mark in (*field.metadata, *get_args(field.annotation)))
         )
+
+
+def blind_tag(kind: str, text: str) -> str:
+    """A tag that would show text. The log keeps an HMAC under the stream's key in its place (design §7)."""
+    return f"{BLIND}{kind}:{text}"
 
 
 def memory_tag(memory_id: UUID) -> str:

@@ -1,78 +1,81 @@
 """The event log in Postgres: the EventLog protocol over queries.sql."""
 
-import hmac
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-from mnemolog.adapters.postgres.append import GroupAppend, receipt_of
-from mnemolog.adapters.postgres.pool import Pool
+from mnemolog.adapters.encryption import ALGORITHM, Keyring
+from mnemolog.adapters.postgres.append import Appender
+from mnemolog.adapters.postgres.group import LogSecrets, receipt_of
+from mnemolog.adapters.postgres.keys import find_keys
+from mnemolog.adapters.postgres.pool import Connection, Pool, unreachable
 from mnemolog.adapters.postgres.queries import query
-from mnemolog.domain.errors import EngineError
-from mnemolog.events.chain import derived_key
+from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.adapters.postgres.writing import GroupWriter
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Header, Receipt, Recorded, StoredEvent, StreamId
+from mnemolog.events.event import BLIND
 from mnemolog.events.log import Append, Head, Outcome
 
 END = 2**62
 
 
 class PostgresLog:
-    """Implements `mnemolog.events.log.EventLog`. `appended` is called after each commit, to wake the relay."""
+    """Implements `mnemolog.events.log.EventLog`. `appended` is called after each commit, to wake the relay.
+
+    `writers` are connections that need not be tried before each use: a group that meets a dead one begins again.
+    """
 
     def __init__(
         self,
         pool: Pool,
         codec: Codec,
-        master_key: bytes,
+        roots: Roots,
         now: Callable[[], datetime],
         appended: Callable[[], None] = lambda: None,
+        *,
+        writers: Pool | None = None,
+        deadline: float | None = None,
     ) -> None:
-        self._pool, self._codec, self._now, self._appended = pool, codec, now, appended
-        self._chain_key = derived_key(master_key, "chain")
-        self._fingerprint_key = derived_key(master_key, "fingerprint")
-        self._key_check = hmac.digest(derived_key(master_key, "check"), b"mnemolog", sha256)
+        self._pool, self._codec, self._appended, self._deadline = pool, codec, appended, deadline
+        self._secrets = LogSecrets.of(roots)
+        self._writer = GroupWriter(writers or pool, codec, self._secrets, now)
+        self._appender = Appender(self._write, unreachable)
 
-    async def require_own_key(self) -> None:
-        """Refuse a master key other than the one that this log was begun with: it would chain on with the wrong one."""
-        async with self._pool.connection() as connection:
-            await connection.execute(query("keep_master_key"), {"mac": self._key_check})
-        [row] = await self._rows("read_master_key")
-        if not hmac.compare_digest(bytes(row["mac"]), self._key_check):
-            raise EngineError(
-                "this log was written with another master key",
-                field="master_key",
-                fix="give the key it was begun with: master.key of its data directory, or MNEMOLOG_MASTER_KEY",
-            )
+    async def append(self, appends: Sequence[Append], deadline: float | None = None) -> Sequence[Outcome]:
+        """Durable when it returns (synchronous_commit is on). Appends that arrive together share a transaction.
 
-    async def append(self, appends: Sequence[Append]) -> Sequence[Outcome]:
-        """One transaction; durable when it returns (synchronous_commit is on)."""
-        group = GroupAppend(self._codec, self._chain_key, self._fingerprint_key, appends, self._now)
-        async with self._pool.connection() as connection, connection.transaction():
-            await group.run(connection)
+        `deadline` in seconds, else that of the settings: then Overloaded (nothing was written) or AppendTimeout (it
+        may have been). An outcome that is an error is returned in its place.
+        """
+        return await self._appender.append(appends, self._deadline if deadline is None else deadline)
+
+    async def _write(self, appends: Sequence[Append]) -> Sequence[Outcome]:
+        outcomes = await self._writer.write(appends)
         self._appended()
-        return group.outcomes()
+        return outcomes
 
     async def receipt(self, stream: StreamId, idempotency_key: str, fingerprint: bytes) -> Receipt | None:
         rows = await self._rows("find_receipts", tenants=[stream.tenant], streams=[stream.name], keys=[idempotency_key])
-        keyed = hmac.digest(self._fingerprint_key, fingerprint, sha256)
-        return receipt_of(rows[0], keyed) if rows else None
+        return receipt_of(rows[0], fingerprint, self._secrets.fingerprint) if rows else None
 
     async def read(
         self, stream: StreamId, *, after: int = 0, until: int | None = None, tags: Collection[str] = ()
     ) -> Sequence[Recorded]:
-        if tags:
-            wanted: dict[str, Any] = {"tags": sorted(tags)}
-            rows = await self._rows("read_tagged", **_place(stream, after, until), **wanted)
-        else:
-            rows = await self._rows("read_stream", **_place(stream, after, until), batch=None)
-        return [self._codec.decode(stored(row)) for row in rows]
+        async with self._pool.connection() as connection:
+            if tags:
+                wanted: dict[str, Any] = {"tags": await self._keyed(connection, stream, tags)}
+                rows = await _fetch(connection, "read_tagged", **_place(stream, after, until), **wanted)
+            else:
+                rows = await _fetch(connection, "read_stream", **_place(stream, after, until), batch=None)
+            return await self._decoded(connection, [stored(row) for row in rows])
 
     async def find(self, stream: StreamId, event_id: UUID) -> Recorded | None:
-        rows = await self._rows("find_event", tenant=stream.tenant, stream=stream.name, event_id=event_id)
-        return self._codec.decode(stored(rows[0])) if rows else None
+        async with self._pool.connection() as connection:
+            rows = await _fetch(connection, "find_event", tenant=stream.tenant, stream=stream.name, event_id=event_id)
+            found = await self._decoded(connection, [stored(row) for row in rows])
+            return found[0] if found else None
 
     async def head(self, stream: StreamId) -> int:
         rows = await self._rows("read_head", tenant=stream.tenant, stream=stream.name)
@@ -91,7 +94,8 @@ class PostgresLog:
             after = rows[-1]["seq"]
 
     async def decode(self, stored: Sequence[StoredEvent]) -> Sequence[Recorded]:
-        return [self._codec.decode(event) for event in stored]
+        async with self._pool.connection() as connection:
+            return await self._decoded(connection, stored)
 
     async def heads(self, batch: int = 1000) -> AsyncIterator[Sequence[Head]]:
         last = StreamId("", "")
@@ -103,10 +107,40 @@ class PostgresLog:
         """How many events of each type the log holds."""
         return {row["type"]: row["count"] for row in await self._rows("count_events")}
 
+    async def _decoded(self, connection: Connection, events: Sequence[StoredEvent]) -> Sequence[Recorded]:
+        """With the keys that exist now: what was destroyed meanwhile opens no more, wherever the bytes come from."""
+        bodies = [self._codec.body(event) for event in events]
+        sealed = {
+            (event.header.stream, body.scope)
+            for event, body in zip(events, bodies, strict=True)
+            if body.sealed is not None and body.sealed.get("alg") == ALGORITHM
+        }
+        keyring = await self._keyring(connection, sealed)
+        return [self._codec.decode(event, keyring, body) for event, body in zip(events, bodies, strict=True)]
+
+    async def _keyring(self, connection: Connection, sealed: Collection[tuple[StreamId, str]]) -> Keyring:
+        roots = self._secrets.roots
+        found = await find_keys(connection, roots, sealed) if sealed else {}
+        keys = {(stream, scope): key for stream, own in found.items() for scope, key in own.data_keys.items()}
+        return Keyring(keys, roots.random_bytes)
+
+    async def _keyed(self, connection: Connection, stream: StreamId, tags: Collection[str]) -> list[str]:
+        """Tags as the log keeps them. A stream without a key has no blind tags."""
+        blind = [tag for tag in tags if tag.startswith(BLIND)]
+        if not blind:
+            return sorted(tags)
+        keys = (await find_keys(connection, self._secrets.roots, [(stream, "")]))[stream]
+        plain = set(tags).difference(blind)
+        return sorted(plain.union(map(keys.tag, blind)) if keys.stream_key else plain)
+
     async def _rows(self, name: str, **values: Any) -> list[dict[str, Any]]:
         async with self._pool.connection() as connection:
-            cursor = await connection.execute(query(name), values)
-            return await cursor.fetchall()
+            return await _fetch(connection, name, **values)
+
+
+async def _fetch(connection: Connection, name: str, **values: Any) -> list[dict[str, Any]]:
+    cursor = await connection.execute(query(name), values)
+    return await cursor.fetchall()
 
 
 def stored(row: Mapping[str, Any]) -> StoredEvent:

@@ -1,11 +1,16 @@
 """The pool of connections that the log uses: as the role that may not change an event, where that role exists."""
 
+import psycopg
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
-from psycopg_pool import AsyncConnectionPool
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 Connection = AsyncConnection[DictRow]
 Pool = AsyncConnectionPool[Connection]
+
+UNREACHABLE = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, OSError)
+# Class 54, such as an index entry that is too long: an operational error that no repetition cures.
+_OVER_A_LIMIT = "54"
 
 _BECOME = """
 SELECT set_config('role', 'mnemolog_engine', false) FROM pg_roles
@@ -16,14 +21,20 @@ WHERE rolname = 'mnemolog_engine' AND pg_has_role(current_user, oid, 'member')
 _IN_UTC = "SELECT set_config('TimeZone', 'UTC', false)"
 
 
-async def open_pool(postgres_dsn: str, *, size: int = 10) -> Pool:
-    """An open pool. Connections are checked before use, so that a restarted server is not noticed."""
+def unreachable(error: Exception) -> bool:
+    """Whether the server cannot be reached, so that the same may succeed later."""
+    over = isinstance(error, psycopg.Error) and str(error.sqlstate).startswith(_OVER_A_LIMIT)
+    return isinstance(error, UNREACHABLE) and not over
+
+
+async def open_pool(postgres_dsn: str, *, size: int = 10, check: bool = True) -> Pool:
+    """An open pool. With `check` connections are tried before use, so that a restarted server is not noticed."""
     pool: Pool = AsyncConnectionPool(
         postgres_dsn,
         kwargs={"row_factory": dict_row, "autocommit": True},
         connection_class=Connection,
         configure=_prepare,
-        check=AsyncConnectionPool.check_connection,
+        check=AsyncConnectionPool.check_connection if check else None,
         min_size=1,
         max_size=size,
         timeout=30.0,

@@ -33,29 +33,119 @@ JOIN mnemolog.tags AS found USING (tenant, stream, tag)
 WHERE found.seq > guard.after
 GROUP BY guard.position;
 
--- insert_event --
-INSERT INTO mnemolog.events
-    (tenant, stream, seq, event_id, type, version, tags, meta, occurred_at, recorded_at, data, link)
-VALUES (%(tenant)s, %(stream)s, %(seq)s, %(event_id)s, %(type)s, %(version)s, %(tags)s, %(meta)s,
-        %(occurred_at)s, %(recorded_at)s, %(data)s, %(link)s);
+-- find_written --
+SELECT event_id, seq FROM mnemolog.events
+WHERE (tenant, stream, event_id) IN
+      (SELECT * FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(event_ids)s::uuid[]));
 
--- insert_tags --
-INSERT INTO mnemolog.tags (tenant, stream, tag, seq)
-SELECT * FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(tags)s::text[], %(seqs)s::bigint[]);
+-- write --
+-- A whole group at once: events, their tags, the outbox, the heads, new keys and receipts. A stream is written only if
+-- its head stands where the group was chained to; nothing at all if a guard, a key or a receipt is in the way. What
+-- the statement sees of such a stream is then whole: whoever adds to it moves its head. Returns what was written.
+WITH event AS (
+    SELECT * FROM json_to_recordset(%(events)s::json) AS event (
+        tenant text, stream text, seq bigint, event_id uuid, type text, version integer, tags text[], meta jsonb,
+        occurred_at timestamptz, recorded_at timestamptz, data text, link text)
+), wanted AS (
+    SELECT * FROM json_to_recordset(%(heads)s::json) AS head (
+        tenant text, stream text, seq bigint, link text, new_seq bigint, new_link text, recorded_at timestamptz)
+), data_key AS (
+    SELECT * FROM json_to_recordset(%(data_keys)s::json)
+                      AS key (tenant text, stream text, scope text, key_id text, wrapped text)
+), receipt AS (
+    SELECT * FROM json_to_recordset(%(receipts)s::json) AS receipt (
+        tenant text, stream text, key text, fingerprint text, first_seq bigint, last_seq bigint)
+), in_the_way AS (
+    SELECT FROM json_to_recordset(%(guards)s::json) AS guard (tenant text, stream text, tag text, after bigint)
+    JOIN mnemolog.tags AS found USING (tenant, stream, tag) WHERE found.seq > guard.after
+    UNION ALL
+    SELECT FROM data_key JOIN mnemolog_keys.data_keys USING (tenant, stream, scope)
+    UNION ALL
+    SELECT FROM receipt JOIN mnemolog.receipts AS known USING (tenant, stream)
+    WHERE known.idempotency_key = receipt.key
+), locked AS MATERIALIZED (
+    SELECT head.tenant, head.stream FROM mnemolog.heads AS head JOIN wanted USING (tenant, stream)
+    ORDER BY head.tenant, head.stream FOR UPDATE OF head
+), head AS (
+    UPDATE mnemolog.heads AS head
+    SET seq = wanted.new_seq, link = decode(wanted.new_link, 'hex'), recorded_at = wanted.recorded_at
+    FROM wanted JOIN locked USING (tenant, stream)
+    WHERE (head.tenant, head.stream, head.seq) = (wanted.tenant, wanted.stream, wanted.seq)
+      AND head.link = decode(wanted.link, 'hex') AND NOT EXISTS (SELECT FROM in_the_way)
+    RETURNING head.tenant, head.stream
+), events AS (
+    INSERT INTO mnemolog.events
+        (tenant, stream, seq, event_id, type, version, tags, meta, occurred_at, recorded_at, data, link)
+    SELECT tenant, stream, seq, event_id, type, version, tags, meta, occurred_at, recorded_at,
+           convert_to(data, 'UTF8'), decode(link, 'hex')
+    FROM event JOIN head USING (tenant, stream)
+), tags AS (
+    INSERT INTO mnemolog.tags (tenant, stream, tag, seq)
+    SELECT tenant, stream, tag, seq FROM event JOIN head USING (tenant, stream), unnest(tags) AS tag
+), outbox AS (
+    INSERT INTO mnemolog.outbox (tenant, stream, first_seq, last_seq)
+    SELECT tenant, stream, seq + 1, new_seq FROM wanted JOIN head USING (tenant, stream) WHERE new_seq > seq
+), stream_keys AS (
+    INSERT INTO mnemolog_keys.stream_keys (tenant, stream, root_id, wrapped)
+    SELECT tenant, stream, decode(root_id, 'hex'), decode(wrapped, 'hex')
+    FROM json_to_recordset(%(stream_keys)s::json) AS key (tenant text, stream text, root_id text, wrapped text)
+    JOIN head USING (tenant, stream)
+), data_keys AS (
+    INSERT INTO mnemolog_keys.data_keys (tenant, stream, scope, key_id, wrapped)
+    SELECT tenant, stream, scope, decode(key_id, 'hex'), decode(wrapped, 'hex')
+    FROM data_key JOIN head USING (tenant, stream)
+), receipts AS (
+    INSERT INTO mnemolog.receipts (tenant, stream, idempotency_key, fingerprint, first_seq, last_seq)
+    SELECT tenant, stream, key, decode(fingerprint, 'hex'), first_seq, last_seq
+    FROM receipt JOIN head USING (tenant, stream)
+)
+SELECT tenant, stream FROM head;
 
--- insert_receipt --
-INSERT INTO mnemolog.receipts (tenant, stream, idempotency_key, fingerprint, first_seq, last_seq)
-VALUES (%(tenant)s, %(stream)s, %(key)s, %(fingerprint)s, %(first_seq)s, %(last_seq)s);
+-- shred --
+-- Before the group is written: what it seals later under the same scopes gets new keys.
+DELETE FROM mnemolog_keys.data_keys AS key
+USING unnest(%(tenants)s::text[], %(streams)s::text[], %(scopes)s::text[]) AS gone (tenant, stream, scope)
+WHERE (key.tenant, key.stream) = (gone.tenant, gone.stream)
+  AND (gone.scope = '' OR key.scope = gone.scope OR starts_with(key.scope, gone.scope || '/'));
 
--- insert_outbox --
-INSERT INTO mnemolog.outbox (tenant, stream, first_seq, last_seq)
-SELECT * FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(first_seqs)s::bigint[], %(last_seqs)s::bigint[]);
+-- shred_streams --
+DELETE FROM mnemolog_keys.stream_keys AS key
+USING unnest(%(tenants)s::text[], %(streams)s::text[], %(scopes)s::text[]) AS gone (tenant, stream, scope)
+WHERE (key.tenant, key.stream) = (gone.tenant, gone.stream) AND gone.scope = '';
 
--- update_heads --
-UPDATE mnemolog.heads AS head SET seq = new.seq, link = new.link, recorded_at = new.recorded_at
-FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(seqs)s::bigint[], %(links)s::bytea[], %(times)s::timestamptz[])
-         AS new (tenant, stream, seq, link, recorded_at)
-WHERE (head.tenant, head.stream) = (new.tenant, new.stream);
+-- find_keys --
+SELECT key.tenant, key.stream, key.root_id, key.wrapped AS stream_key, wanted.scope, data.key_id,
+       data.wrapped AS data_key
+FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(scopes)s::text[]) AS wanted (tenant, stream, scope)
+JOIN mnemolog_keys.stream_keys AS key USING (tenant, stream)
+LEFT JOIN mnemolog_keys.data_keys AS data USING (tenant, stream, scope);
+
+-- read_roots --
+SELECT key_id, purpose, wrapped FROM mnemolog_keys.roots ORDER BY created_at;
+
+-- lock_roots --
+LOCK TABLE mnemolog_keys.roots IN EXCLUSIVE MODE;
+
+-- insert_root --
+INSERT INTO mnemolog_keys.roots (key_id, purpose, wrapped) VALUES (%(key_id)s, %(purpose)s, %(wrapped)s);
+
+-- forget_roots --
+DELETE FROM mnemolog_keys.roots;
+
+-- stale_stream_keys --
+SELECT tenant, stream, root_id, wrapped,
+       (SELECT count(*) FROM mnemolog_keys.stream_keys WHERE root_id <> %(root_id)s) AS left_over
+FROM mnemolog_keys.stream_keys WHERE root_id <> %(root_id)s
+ORDER BY tenant, stream
+LIMIT %(batch)s
+FOR UPDATE;
+
+-- rewrap_stream_key --
+UPDATE mnemolog_keys.stream_keys SET root_id = %(root_id)s, wrapped = %(wrapped)s
+WHERE (tenant, stream) = (%(tenant)s, %(stream)s);
+
+-- forget_stale_roots --
+DELETE FROM mnemolog_keys.roots WHERE purpose = 'wrapping' AND key_id <> %(root_id)s;
 
 -- read_stream --
 SELECT tenant, stream, seq, event_id, type, version, tags, meta, occurred_at, recorded_at, data, link
@@ -95,9 +185,6 @@ WHERE tenant = %(tenant)s AND stream = %(stream)s AND recorded_at <= %(at)s;
 -- count_events --
 SELECT type, count(*) AS count FROM mnemolog.events GROUP BY type ORDER BY type;
 
--- keep_master_key --
-INSERT INTO mnemolog.master_key (mac) VALUES (%(mac)s) ON CONFLICT DO NOTHING;
-
 -- read_master_key --
 SELECT mac FROM mnemolog.master_key;
 
@@ -109,13 +196,18 @@ ORDER BY outbox.id
 LIMIT %(batch)s;
 
 -- pending_events --
+-- The events of ranges of streams, range by range. LATERAL with a limit keeps the planner from a hash over the log.
 SELECT e.tenant, e.stream, e.seq, e.event_id, e.type, e.version, e.tags, e.meta, e.occurred_at, e.recorded_at,
        e.data, e.link
-FROM mnemolog.outbox AS outbox
-JOIN mnemolog.events AS e
-  ON (e.tenant, e.stream) = (outbox.tenant, outbox.stream) AND e.seq BETWEEN outbox.first_seq AND outbox.last_seq
-WHERE outbox.id = ANY(%(ids)s)
-ORDER BY outbox.id, e.seq;
+FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(firsts)s::bigint[], %(lasts)s::bigint[])
+         WITH ORDINALITY AS wanted (tenant, stream, first, last, place)
+CROSS JOIN LATERAL (
+    SELECT * FROM mnemolog.events AS event
+    WHERE (event.tenant, event.stream) = (wanted.tenant, wanted.stream)
+      AND event.seq BETWEEN wanted.first AND wanted.last
+    ORDER BY event.seq
+    LIMIT wanted.last - wanted.first + 1) AS e
+ORDER BY wanted.place, e.seq;
 
 -- delivered --
 DELETE FROM mnemolog.outbox WHERE id = ANY(%(ids)s);
@@ -123,5 +215,33 @@ DELETE FROM mnemolog.outbox WHERE id = ANY(%(ids)s);
 -- outbox_size --
 SELECT count(*) AS count FROM mnemolog.outbox;
 
+-- notice_silence --
+-- A relay whose machine is gone without a word loses its session, and with it the lead, within about ten seconds.
+SET tcp_keepalives_idle = 4;
+SET tcp_keepalives_interval = 2;
+SET tcp_keepalives_count = 3;
+
 -- lead --
 SELECT pg_try_advisory_lock(hashtextextended('mnemolog relay ' || %(shard)s, 0)) AS leads;
+
+-- end_when_silent --
+-- A session that is not heard of for so long ends, and its leases with it.
+SELECT set_config('idle_session_timeout', %(silence)s, false);
+
+-- join_workers --
+-- Shared, under a number that no partition has: one row of pg_locks a worker.
+SELECT pg_advisory_lock_shared(hashtext('mnemolog partitions'), -1);
+
+-- look_at_leases --
+SELECT pid, objid::bigint::bit(32)::int AS partition FROM pg_locks
+WHERE locktype = 'advisory' AND granted AND objsubid = 2
+  AND classid = hashtext('mnemolog partitions')::bit(32)::bigint::oid
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database());
+
+-- take_partitions --
+SELECT partition, pg_try_advisory_lock(hashtext('mnemolog partitions'), partition) AS taken
+FROM unnest(%(partitions)s::int[]) AS wanted (partition);
+
+-- give_partitions --
+SELECT pg_advisory_unlock(hashtext('mnemolog partitions'), partition)
+FROM unnest(%(partitions)s::int[]) AS surplus (partition);

@@ -1,6 +1,7 @@
 """Workers heal what JetStream or Redis lose: the log is the truth (X09)."""
 
 import asyncio
+import os
 from collections.abc import Sequence
 from functools import partial
 from typing import cast
@@ -11,12 +12,14 @@ from redis.asyncio import Redis
 from mnemolog.adapters.engine import workers
 from mnemolog.adapters.engine.engine import Engine, new_id, now
 from mnemolog.adapters.engine.workers import ProjectionWorker, Workers
-from mnemolog.adapters.postgres.append import GroupAppend
+from mnemolog.adapters.keys import from_file
+from mnemolog.adapters.postgres.group import Group, LogSecrets
 from mnemolog.adapters.postgres.pool import open_pool
+from mnemolog.adapters.postgres.roots import open_roots
+from mnemolog.adapters.postgres.writing import write
 from mnemolog.domain.importance import DEFAULT
 from mnemolog.domain.memory import Content, Kind
 from mnemolog.domain.scope import Scope
-from mnemolog.events.chain import derived_key
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Header, Meta, NewEvent, StoredEvent, StreamId
 from mnemolog.events.log import Append
@@ -32,11 +35,11 @@ async def append_undelivered(engine: Engine, ana: Person, text: str) -> None:
     content = Content(text, "note", DEFAULT, 1.0, pinned=False)
     created = MemoryCreated.of(new_id(), content, kind=Kind.FACT, scope=Scope.GLOBAL)
     event = NewEvent(new_id(), created, Meta("user"), now())
-    key = derived_key((engine.settings.directory / "master.key").read_bytes(), "chain")
-    group = GroupAppend(Codec(), key, key, [Append(ana.stream, (event,))], now)
     pool = await open_pool(engine.endpoints.postgres_dsn, size=1)
+    roots = await open_roots(pool, from_file(engine.settings.directory / "master.key"), os.urandom)
+    group = Group(Codec(), LogSecrets.of(roots), [Append(ana.stream, (event,))])
     async with pool.connection() as connection, connection.transaction():
-        await group.run(connection)
+        await write(connection, group, now)
         await connection.execute("DELETE FROM mnemolog.outbox WHERE stream = %s", [ana.stream.name])
     await pool.close()
 
@@ -147,10 +150,13 @@ async def test_a_worker_goes_on_once_its_store_takes_writes_again(monkeypatch: p
 
 
 async def test_a_projection_that_stands_still_holds_no_other_up() -> None:
-    both = Workers([cast(Projection, Stubborn(0)), cast(Projection, Stubborn(0))])
-    async with asyncio.timeout(5):
-        for _ in range(workers.QUEUE + 100):  # Nothing takes from the queues: both fill, and nobody waits.
-            await both.deliver(recorded_event())
+    both = Workers([cast(Projection, Stubborn(0)), cast(Projection, Stubborn(0))], nothing_paused)
+    for _ in range(workers.QUEUE + 100):  # Nothing takes from the queues: both fill, and nobody waits.
+        both.deliver(recorded_event())
+
+
+async def nothing_paused() -> list[str]:
+    return []
 
 
 def recorded_event() -> StoredEvent:

@@ -1,12 +1,16 @@
 """A log of its own key and clock on the engine's Postgres, and a stream of its own for each test."""
 
+import os
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.keys import from_file
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.pool import Pool, open_pool
+from mnemolog.adapters.postgres.roots import Roots, open_roots
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import StreamId
 from tests.testkit.clock import Clock
@@ -25,9 +29,16 @@ def clock() -> Clock:
     return Clock()
 
 
+@pytest.fixture(scope="session")
+async def roots(engine: Engine, pool: Pool) -> Roots:
+    """The engine's own wrapping keys, for its projections read along; integrity keys derive from the testkit's."""
+    found = await open_roots(pool, from_file(engine.settings.directory / "master.key"), os.urandom)
+    return replace(found, integrity=KEY)
+
+
 @pytest.fixture
-def log(pool: Pool, clock: Clock) -> PostgresLog:
-    return PostgresLog(pool, Codec(), KEY, clock)
+def log(pool: Pool, roots: Roots, clock: Clock) -> PostgresLog:
+    return PostgresLog(pool, Codec(), roots, clock)
 
 
 @pytest.fixture

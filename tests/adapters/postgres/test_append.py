@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -10,6 +11,7 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.pool import Pool
+from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.domain.errors import ConcurrencyConflict, IdempotencyConflict
 from mnemolog.events.chain import START as CHAIN_START
 from mnemolog.events.chain import derived_key, link
@@ -248,7 +250,9 @@ async def test_a_request_that_changed_nothing_keeps_its_key(log: PostgresLog, st
     assert await log.head(stream) == 2
 
 
-async def test_no_receipt_tells_what_the_request_was(log: PostgresLog, pool: Pool, stream: StreamId) -> None:
+async def test_no_receipt_tells_what_the_request_was(
+    log: PostgresLog, pool: Pool, roots: Roots, stream: StreamId
+) -> None:
     await log.append([one(stream, idempotency_key="key", fingerprint=b"a guessable request")])
 
     async with pool.connection() as connection:
@@ -257,7 +261,7 @@ async def test_no_receipt_tells_what_the_request_was(log: PostgresLog, pool: Poo
 
     assert len(row["fingerprint"]) == 32
     assert b"guessable" not in row["fingerprint"]
-    other_key = PostgresLog(pool, Codec(), b"\x01" * 32, Clock())
+    other_key = PostgresLog(pool, Codec(), replace(roots, integrity=b"\x01" * 32), Clock())
     with pytest.raises(IdempotencyConflict):
         await other_key.receipt(stream, "key", b"a guessable request")
 
@@ -326,9 +330,9 @@ async def test_an_append_leaves_its_tags(log: PostgresLog, pool: Pool, stream: S
         ]
 
 
-async def test_the_relay_is_woken_after_the_commit(pool: Pool, stream: StreamId) -> None:
+async def test_the_relay_is_woken_after_the_commit(pool: Pool, roots: Roots, stream: StreamId) -> None:
     woken: list[bool] = []
-    log = PostgresLog(pool, Codec(), KEY, Clock(), appended=lambda: woken.append(True))
+    log = PostgresLog(pool, Codec(), roots, Clock(), appended=lambda: woken.append(True))
 
     await log.append([one(stream)])
 

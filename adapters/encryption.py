@@ -1,0 +1,96 @@
+"""AES-256-GCM: seals personal fields under data keys, and wraps keys under keys (design §7, NIST SP 800-38D)."""
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from mnemolog.domain.errors import MalformedEvent
+from mnemolog.events.codec import PLAIN, PlainCipher, Sealed
+from mnemolog.events.envelope import StreamId
+
+ALGORITHM = "A256GCM"
+KEY_BYTES = 32
+ID_BYTES = 8
+NONCE_BYTES = 12
+
+RandomBytes = Callable[[int], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class DataKey:
+    """A key of 32 bytes, and the id (8 bytes) by which what it sealed names it."""
+
+    key_id: bytes
+    key: bytes
+
+
+class Keyring:
+    """Implements `mnemolog.events.codec.Cipher` with the data keys that it holds.
+
+    What was sealed under a key that it does not hold, or under an earlier key of the same scope, opens as None.
+    """
+
+    def __init__(self, keys: dict[tuple[StreamId, str], DataKey], random_bytes: RandomBytes) -> None:
+        self._keys, self._random = keys, random_bytes
+
+    def seal(self, stream: StreamId, key_scope: str, fields: Mapping[str, Any]) -> Sealed:
+        data_key = self._keys[stream, key_scope]
+        text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+        nonce = self._random(NONCE_BYTES)
+        box = nonce + _aes(data_key.key).encrypt(nonce, text, place(stream, key_scope, data_key.key_id))
+        return {"alg": ALGORITHM, "key": data_key.key_id.hex(), "box": b64encode(box).decode()}
+
+    def open(self, stream: StreamId, key_scope: str, sealed: Sealed) -> Mapping[str, Any] | None:
+        if sealed["alg"] == PlainCipher.ALGORITHM:
+            return PLAIN.open(stream, key_scope, sealed)
+        if sealed["alg"] != ALGORITHM:
+            raise MalformedEvent(f"the data is sealed with {sealed['alg']!r}", field="data", fix="run a newer Mnemolog")
+        data_key = self._keys.get((stream, key_scope))
+        if data_key is None or data_key.key_id.hex() != sealed["key"]:
+            return None
+        text = unsealed(data_key.key, b64decode(sealed["box"]), place(stream, key_scope, data_key.key_id))
+        fields: Mapping[str, Any] = json.loads(text)
+        return fields
+
+
+def wrapped(key: bytes, secret: bytes, context: bytes, random_bytes: RandomBytes) -> bytes:
+    """`secret` under `key`: a nonce of 12 bytes, the ciphertext, a tag of 16 bytes."""
+    nonce = random_bytes(NONCE_BYTES)
+    return nonce + _aes(key).encrypt(nonce, secret, context)
+
+
+@lru_cache(maxsize=50_000)
+def unwrapped(key: bytes, box: bytes, context: bytes) -> bytes:
+    """The secret in `box`; MalformedEvent when another key wrapped it, or for another place.
+
+    Remembered by its whole input, the stored bytes among it: so a key whose row is destroyed is not found here either.
+    """
+    return unsealed(key, box, context)
+
+
+def unsealed(key: bytes, box: bytes, context: bytes) -> bytes:
+    """What is in `box`; MalformedEvent when it was changed, or belongs elsewhere."""
+    try:
+        return _aes(key).decrypt(box[:NONCE_BYTES], box[NONCE_BYTES:], context)
+    except (InvalidTag, ValueError) as error:
+        raise MalformedEvent(
+            "sealed bytes do not open under their key: they or the key were changed",
+            field="data",
+            fix="run `mnemolog verify`",
+        ) from error
+
+
+def place(stream: StreamId, scope: str, key_id: bytes) -> bytes:
+    """What is authenticated beside the ciphertext, so that it opens nowhere else."""
+    return json.dumps([stream.tenant, stream.name, scope, key_id.hex()], ensure_ascii=False).encode()
+
+
+@lru_cache(maxsize=1024)
+def _aes(key: bytes) -> AESGCM:
+    return AESGCM(key)

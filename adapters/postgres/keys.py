@@ -1,0 +1,115 @@
+"""Keys in Postgres: a key a stream, wrapped by a root, and a data key a scope, wrapped by that.
+
+Nothing is remembered between calls: a key whose row is gone opens nothing any more, in whichever process.
+"""
+
+import hmac
+from collections.abc import Collection, Iterable, Mapping
+from hashlib import sha256
+from typing import Any
+
+from mnemolog.adapters.encryption import ID_BYTES, KEY_BYTES, DataKey, place, unwrapped, wrapped
+from mnemolog.adapters.postgres.pool import Connection
+from mnemolog.adapters.postgres.queries import query
+from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.events.chain import derived_key
+from mnemolog.events.envelope import StreamId
+from mnemolog.events.event import BLIND
+
+TAG_BYTES = 16
+
+
+class StreamKeys:
+    """The keys of one stream that a step needs, and those that it made."""
+
+    def __init__(self, stream: StreamId, roots: Roots) -> None:
+        self.stream, self._roots = stream, roots
+        self.stream_key: bytes | None = None
+        self.data_keys: dict[str, DataKey] = {}
+        self.new_stream_key: dict[str, Any] | None = None
+        self.new_data_keys: dict[str, dict[str, Any]] = {}
+
+    def load(self, row: Mapping[str, Any]) -> None:
+        """Take a row of `find_keys`: the stream's key, and the data key of one scope if there is one."""
+        root_id = bytes(row["root_id"])
+        key = self._roots.wrapping_key(root_id)
+        self.stream_key = unwrapped(key, bytes(row["stream_key"]), place(self.stream, "", root_id))
+        if row["key_id"] is not None:
+            key_id, scope = bytes(row["key_id"]), row["scope"]
+            secret = unwrapped(self.stream_key, bytes(row["data_key"]), place(self.stream, scope, key_id))
+            self.data_keys[scope] = DataKey(key_id, secret)
+
+    def sealing(self, scope: str) -> DataKey:
+        """The data key of a scope, made where there is none."""
+        if scope not in self.data_keys:
+            self.data_keys[scope] = self._made(scope)
+        return self.data_keys[scope]
+
+    def settle(self) -> None:
+        """What was made is written."""
+        self.new_stream_key = None
+        self.new_data_keys.clear()
+
+    def shred(self, scope: str) -> None:
+        """Forget the keys of a scope and of all below it; the whole stream's for ""."""
+        for own in [own for own in self.data_keys if covers(scope, own)]:
+            del self.data_keys[own]
+            self.new_data_keys.pop(own, None)
+        if not scope:
+            self.stream_key = self.new_stream_key = None
+
+    def tag(self, tag: str) -> str:
+        """A tag as the log keeps it: a blind one as an HMAC under the stream's key."""
+        return blinded(self._stream_key(), tag) if tag.startswith(BLIND) else tag
+
+    def _stream_key(self) -> bytes:
+        if self.stream_key is None:
+            self.stream_key = self._roots.random_bytes(KEY_BYTES)
+            root_id = self._roots.current
+            context = place(self.stream, "", root_id)
+            box = wrapped(self._roots.wrapping_key(root_id), self.stream_key, context, self._roots.random_bytes)
+            self.new_stream_key = {"root_id": root_id.hex(), "wrapped": box.hex()}
+        return self.stream_key
+
+    def _made(self, scope: str) -> DataKey:
+        random_bytes = self._roots.random_bytes
+        made = DataKey(random_bytes(ID_BYTES), random_bytes(KEY_BYTES))
+        box = wrapped(self._stream_key(), made.key, place(self.stream, scope, made.key_id), random_bytes)
+        self.new_data_keys[scope] = {"scope": scope, "key_id": made.key_id.hex(), "wrapped": box.hex()}
+        return made
+
+
+def covers(scope: str, other: str) -> bool:
+    """Whether shredding `scope` takes the key of `other` along."""
+    return not scope or other == scope or other.startswith(f"{scope}/")
+
+
+def blinded(stream_key: bytes, tag: str) -> str:
+    """`~name:ana` as `name:<hmac>`: the kind can be read, and the text by nobody without the stream's key."""
+    kind = tag[len(BLIND) :].partition(":")[0]
+    return f"{kind}:{hmac.digest(derived_key(stream_key, 'tags'), tag.encode(), sha256)[:TAG_BYTES].hex()}"
+
+
+async def find_keys(
+    connection: Connection, roots: Roots, wanted: Collection[tuple[StreamId, str]]
+) -> dict[StreamId, StreamKeys]:
+    """The keys of these streams and scopes, such as exist; scope "" asks for the stream's key alone."""
+    cursor = await connection.execute(query("find_keys"), key_columns(wanted))
+    return loaded(roots, {stream for stream, _ in wanted}, await cursor.fetchall())
+
+
+def key_columns(wanted: Collection[tuple[StreamId, str]]) -> dict[str, list[str]]:
+    """The parameters of the query `find_keys`."""
+    return {
+        "tenants": [stream.tenant for stream, _ in wanted],
+        "streams": [stream.name for stream, _ in wanted],
+        "scopes": [scope for _, scope in wanted],
+    }
+
+
+def loaded(roots: Roots, streams: Iterable[StreamId], rows: Iterable[Mapping[str, Any]]) -> dict[StreamId, StreamKeys]:
+    """Rows of `find_keys`, opened."""
+    keys = {stream: StreamKeys(stream, roots) for stream in streams}
+    for row in rows:
+        keys[StreamId(row["tenant"], row["stream"])].load(row)
+    return keys

@@ -1,0 +1,167 @@
+"""The roots: the secrets under which everything else is keyed, wrapped by the master key (design §7)."""
+
+import hmac
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from mnemolog.adapters.encryption import ID_BYTES, KEY_BYTES, RandomBytes, place, unwrapped, wrapped
+from mnemolog.adapters.postgres.pool import Connection, Pool
+from mnemolog.adapters.postgres.queries import query
+from mnemolog.domain.errors import EngineError, MalformedEvent
+from mnemolog.events.chain import derived_key
+from mnemolog.events.envelope import StreamId
+
+INTEGRITY, WRAPPING = "integrity", "wrapping"
+REWRAPPED_AT_ONCE = 1000
+
+
+@dataclass(frozen=True)
+class Roots:
+    """The secrets of a deployment while it runs: `integrity` derives the keys of chain, wire, rows and anchors.
+
+    `wrapping` holds the keys that wrap stream keys, by id; new ones are wrapped by `current`.
+    """
+
+    integrity: bytes = field(repr=False)
+    wrapping: Mapping[bytes, bytes] = field(repr=False)
+    current: bytes
+    random_bytes: RandomBytes = field(repr=False)
+
+    def derived(self, purpose: str) -> bytes:
+        """The integrity key of one purpose, such as `chain`; 32 bytes."""
+        return derived_key(self.integrity, purpose)
+
+    def wrapping_key(self, root_id: bytes) -> bytes:
+        if root_id not in self.wrapping:
+            raise EngineError(
+                "a key is wrapped by a root that this engine does not know",
+                field="master_key",
+                fix="keys were rotated since the engine started: restart it with the new master key",
+            )
+        return self.wrapping[root_id]
+
+
+async def open_roots(pool: Pool, master_key: bytes, random_bytes: RandomBytes) -> Roots:
+    """The roots of this log, made when it has none; EngineError when another master key wraps them."""
+    async with pool.connection() as connection:
+        if not await _roots(connection):
+            await _begin(connection, master_key, random_bytes)
+        rows = await _roots(connection)
+    opened = {bytes(row["key_id"]): _opened(row, master_key) for row in rows}
+    wrapping = {bytes(row["key_id"]): opened[bytes(row["key_id"])] for row in rows if row["purpose"] == WRAPPING}
+    [integrity] = [opened[bytes(row["key_id"])] for row in rows if row["purpose"] == INTEGRITY]
+    return Roots(integrity, wrapping, list(wrapping)[-1], random_bytes)
+
+
+async def rotate(
+    pool: Pool,
+    master_key: bytes,
+    new_master_key: bytes,
+    random_bytes: RandomBytes,
+    progressed: Callable[[int, int], None] = lambda done, left: None,
+) -> int:
+    """Wrap everything anew: the roots by the new master key, every stream key by a new root; how many those were.
+
+    No engine may run. The first step is one transaction, after which the old master key opens nothing of this
+    database. Stopped in the middle, it goes on when it is called again with the new key as both.
+    """
+    if master_key != new_master_key:
+        roots = await open_roots(pool, master_key, random_bytes)
+        async with pool.connection() as connection, connection.transaction():
+            await connection.execute(query("forget_roots"))
+            await _write_root(connection, INTEGRITY, roots.integrity, new_master_key, random_bytes)
+            for root_id, key in roots.wrapping.items():
+                await _write_root(connection, WRAPPING, key, new_master_key, random_bytes, root_id)
+            fresh = random_bytes(KEY_BYTES)
+            await _write_root(connection, WRAPPING, fresh, new_master_key, random_bytes)
+    return await _rewrap(pool, await open_roots(pool, new_master_key, random_bytes), progressed)
+
+
+async def _rewrap(pool: Pool, roots: Roots, progressed: Callable[[int, int], None]) -> int:
+    done = 0
+    while True:
+        async with pool.connection() as connection, connection.transaction():
+            cursor = await connection.execute(
+                query("stale_stream_keys"), {"root_id": roots.current, "batch": REWRAPPED_AT_ONCE}
+            )
+            rows = await cursor.fetchall()
+            if not rows:
+                await connection.execute(query("forget_stale_roots"), {"root_id": roots.current})
+                return done
+            async with connection.cursor() as writer:
+                await writer.executemany(query("rewrap_stream_key"), [_rewrapped(roots, row) for row in rows])
+        done += len(rows)
+        progressed(len(rows), rows[0]["left_over"])
+
+
+def _rewrapped(roots: Roots, row: Mapping[str, Any]) -> dict[str, Any]:
+    stream, root_id = StreamId(row["tenant"], row["stream"]), bytes(row["root_id"])
+    key = unwrapped(roots.wrapping_key(root_id), bytes(row["wrapped"]), place(stream, "", root_id))
+    context = place(stream, "", roots.current)
+    box = wrapped(roots.wrapping_key(roots.current), key, context, roots.random_bytes)
+    return {"tenant": stream.tenant, "stream": stream.name, "root_id": roots.current, "wrapped": box}
+
+
+async def _roots(connection: Connection) -> list[dict[str, Any]]:
+    return await (await connection.execute(query("read_roots"))).fetchall()
+
+
+async def _begin(connection: Connection, master_key: bytes, random_bytes: RandomBytes) -> None:
+    """Make the roots, once: a log from before there were any goes on with the keys that it was chained with."""
+    async with connection.transaction():
+        await connection.execute(query("lock_roots"))
+        if await _roots(connection):
+            return
+        checks = await (await connection.execute(query("read_master_key"))).fetchall()
+        for row in checks:
+            if not hmac.compare_digest(bytes(row["mac"]), _check(master_key)):
+                raise _other_key()
+        if not checks and (await (await connection.execute(query("count_events"))).fetchall()):
+            raise EngineError(
+                "this log has events and no keys: mnemolog_keys.roots is empty",
+                field="mnemolog_keys",
+                fix="restore the schema mnemolog_keys from a backup; new keys would open nothing of what is there",
+            )
+        integrity = master_key if checks else random_bytes(KEY_BYTES)
+        await _write_root(connection, INTEGRITY, integrity, master_key, random_bytes)
+        await _write_root(connection, WRAPPING, random_bytes(KEY_BYTES), master_key, random_bytes)
+
+
+async def _write_root(
+    connection: Connection,
+    purpose: str,
+    key: bytes,
+    master_key: bytes,
+    random_bytes: RandomBytes,
+    key_id: bytes | None = None,
+) -> None:
+    key_id = key_id or random_bytes(ID_BYTES)
+    box = wrapped(derived_key(master_key, "roots"), key, _context(purpose, key_id), random_bytes)
+    await connection.execute(query("insert_root"), {"key_id": key_id, "purpose": purpose, "wrapped": box})
+
+
+def _opened(row: Mapping[str, Any], master_key: bytes) -> bytes:
+    context = _context(row["purpose"], bytes(row["key_id"]))
+    try:
+        return unwrapped(derived_key(master_key, "roots"), bytes(row["wrapped"]), context)
+    except MalformedEvent as error:
+        raise _other_key() from error
+
+
+def _context(purpose: str, key_id: bytes) -> bytes:
+    return f"{purpose} {key_id.hex()}".encode()
+
+
+def _check(master_key: bytes) -> bytes:
+    """What logs from before there were roots kept, to tell their master key."""
+    return hmac.digest(derived_key(master_key, "check"), b"mnemolog", sha256)
+
+
+def _other_key() -> EngineError:
+    return EngineError(
+        "this log was written with another master key",
+        field="master_key",
+        fix="give the key it was begun with: master.key of its data directory, or MNEMOLOG_MASTER_KEY",
+    )
