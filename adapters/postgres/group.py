@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
-from itertools import chain
 from typing import Any
 
 from mnemolog.adapters.encryption import Keyring
@@ -114,9 +113,10 @@ class Group:
             "keys": [append.idempotency_key for append in keyed],
         }
 
-    def key_columns(self) -> Columns | None:
+    def key_columns(self) -> Columns:
+        """The stream's own key is always asked for: a tail is remembered with all that its next appends may need."""
         wanted = {(append.stream, scope) for append in self._appends for scope in _scopes(append)}
-        return key_columns(sorted(wanted)) if wanted else None
+        return key_columns(sorted(wanted))
 
     def guard_columns(self) -> Columns | None:
         """Blind tags can be asked for once the keys are there."""
@@ -329,12 +329,10 @@ def _guarded(append: Append) -> frozenset[str]:
 
 def _scopes(append: Append) -> Iterable[str]:
     """The scopes whose keys an append needs; "" stands for the stream's own."""
+    yield ""
     for event in append.events:
         if event.payload.personal_fields():
             yield event.payload.key_scope()
-    tags = chain(_guarded(append), *(event.tags for event in append.events))
-    if any(tag.startswith(BLIND) for tag in tags):
-        yield ""
 
 
 def _placed(tail: Tail, row: Row | None) -> Row:
