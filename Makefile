@@ -27,7 +27,7 @@ types: $(VENV)/.dev               ## Check types, strictly.
 contract: $(VENV)/.dev            ## Check that imports point one way.
 	PYTHONPATH=infra/typing $(BIN)/lint-imports
 
-bench: $(VENV)/.dev               ## Run a benchmark: make bench NAME=ingest ARGS="--data FILE".
+bench: $(VENV)/.bench              ## Run a benchmark: make bench NAME=ingest ARGS="--data FILE".
 	$(BIN)/python -m tests.bench.$(or $(NAME),ingest) $(ARGS)
 
 coverage-map: $(VENV)/.dev        ## Show which requirements have tests.
@@ -52,6 +52,10 @@ $(VENV)/bin/python:
 $(VENV)/.runtime: $(VENV)/bin/python infra/requirements.txt infra/requirements-redis.txt pyproject.toml
 	@echo "Installing Mnemolog into $(VENV) (once, about a minute)"
 	@infra/install $(BIN)/python infra/requirements.txt
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.dev infra/requirements-bench.txt
+	@infra/install $(BIN)/python infra/requirements-bench.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime infra/requirements-dev.txt

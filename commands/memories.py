@@ -14,6 +14,7 @@ from mnemolog.domain.scope import Scope, readable, require_owner
 from mnemolog.domain.turn import Role
 from mnemolog.events import memory as events
 from mnemolog.events.envelope import Happened
+from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event, memory_tag
 from mnemolog.events.fields import Flag, Id, Instant, Label, Text, Unit, Uuid
 
@@ -151,6 +152,8 @@ def _get(state: Memories, memory_id: UUID, command: MemoryCommand, path: str = "
     found = state.known.get(memory_id)
     if found is None or not readable(found.scope, found.agent_id, command.agent_id):
         raise memory.no_such_memory(command.user_id, memory_id, path)
+    if found.status is Status.PURGED:
+        raise memory.erased_memory(memory_id, path)
     return found
 
 
@@ -170,6 +173,8 @@ def _create(command: CreateMemory, state: Memories) -> Sequence[Event]:
     )
     if command.memory_id not in state.known:
         return [created]
+    if state.known[command.memory_id].status is Status.PURGED:
+        return []  # Of erased words nobody can tell whether these are the same: they are not written again.
     if state.steps[command.memory_id][0].event.payload != created:
         raise IdempotencyConflict(
             f"memory {command.memory_id} was created before with other content",
@@ -229,8 +234,6 @@ def _restore(command: RestoreMemory, state: Memories) -> Sequence[Event]:
     found = _get(state, command.memory_id, command)
     if found.visible:
         return []
-    if found.status is Status.PURGED:
-        memory.require_visible(found, "restored")
     return [events.MemoryRestored(memory_id=command.memory_id)]
 
 
@@ -312,7 +315,7 @@ def _reverted(state: Memories, memory_id: UUID, event_id: UUID) -> Event:
 MEMORIES: Decider[MemoryCommand, Memories] = Decider(
     initial=Memories(),
     subject=lambda command: memory_tag(command.memory_id),
-    tags=lambda command: frozenset(map(memory_tag, command.reads())),
+    tags=lambda command: frozenset({USER, *map(memory_tag, command.reads())}),
     evolve=evolve,
     decide=decide,
 )

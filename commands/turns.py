@@ -14,8 +14,9 @@ from mnemolog.domain.memory import Content, Kind
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import normalize_name
 from mnemolog.domain.turn import CATEGORY, Role, Shown, as_memory
-from mnemolog.events.conversation import ENTITIES, Attachment, EntityObserved, TurnRecorded, turn_tag
+from mnemolog.events.conversation import ENTITIES, Attachment, EntityObserved, TurnRecorded, name_tag, turn_tag
 from mnemolog.events.envelope import Happened
+from mnemolog.events.erasure import UserErased
 from mnemolog.events.event import Event
 from mnemolog.events.fields import Detail, Id, Instant, Label, Text, Uuid
 from mnemolog.events.memory import MemoryCreated
@@ -62,6 +63,8 @@ def evolve(state: Conversation, event: Happened) -> Conversation:
             return replace(state, recorded={**state.recorded, turn.turn_id: turn})
         case EntityObserved() as entity:
             return replace(state, people={**state.people, normalize_name(entity.name): entity.entity_id})
+        case UserErased():
+            return replace(state, people={})
         case _:
             return state
 
@@ -121,10 +124,15 @@ def _remembered(turn: RecordTurn, entity_id: UUID | None) -> MemoryCreated:
     )
 
 
+def _tags(turn: RecordTurn) -> frozenset[str]:
+    """The turn itself, and whoever bears its speaker's name."""
+    return frozenset({turn_tag(turn.turn_id), *([name_tag(turn.speaker), ENTITIES] if turn.speaker else [])})
+
+
 TURNS: Decider[RecordTurn, Conversation] = Decider(
     initial=Conversation(),
     subject=lambda turn: turn_tag(turn.turn_id),
-    tags=lambda turn: frozenset({turn_tag(turn.turn_id), ENTITIES}),
+    tags=_tags,
     evolve=evolve,
     decide=decide,
 )

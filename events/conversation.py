@@ -6,9 +6,11 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict
 
 from mnemolog.domain.scope import Scope
+from mnemolog.domain.text import normalize_name
 from mnemolog.domain.turn import Role
-from mnemolog.events.event import Event, Personal, PersonalText
+from mnemolog.events.event import Event, Personal, PersonalText, blind_tag
 
+# What version 1 of EntityObserved is found by.
 ENTITIES = "entities"
 
 
@@ -35,14 +37,19 @@ class TurnRecorded(Event):
     attachments: Annotated[tuple[Attachment, ...], Personal()] = ()
 
     def tags(self) -> frozenset[str]:
-        return frozenset({turn_tag(self.turn_id), f"thread:{self.thread_id}"})
+        return frozenset({turn_tag(self.turn_id), thread_tag(self.thread_id)})
 
     def key_scope(self) -> str:
-        return f"thread:{self.thread_id}"
+        return turn_scope(self.thread_id, self.turn_id)
 
 
 class EntityObserved(Event):
-    """A person, place or thing is seen for the first time (A §4.1). `category` is Person, Location, Goal, ..."""
+    """A person, place or thing is seen for the first time (A §4.1). `category` is Person, Location, Goal, ...
+
+    Version 1 was found by the tag `entities`, which made each turn read all of a user's; version 2 by its name.
+    """
+
+    version = 2
 
     entity_id: UUID
     category: str
@@ -52,7 +59,7 @@ class EntityObserved(Event):
     name: PersonalText = ""
 
     def tags(self) -> frozenset[str]:
-        return frozenset({ENTITIES, f"entity:{self.entity_id}"})
+        return frozenset({name_tag(self.name), f"entity:{self.entity_id}"})
 
     def key_scope(self) -> str:
         return "user"
@@ -60,3 +67,25 @@ class EntityObserved(Event):
 
 def turn_tag(turn_id: str) -> str:
     return f"turn:{turn_id}"
+
+
+def thread_tag(thread_id: str) -> str:
+    return f"thread:{thread_id}"
+
+
+def thread_scope(thread_id: str) -> str:
+    """Covers every turn of the thread. A slash in an id is escaped: thread `a` has no part in thread `a/b`."""
+    return f"thread:{_escaped(thread_id)}"
+
+
+def turn_scope(thread_id: str, turn_id: str) -> str:
+    return f"{thread_scope(thread_id)}/turn:{_escaped(turn_id)}"
+
+
+def _escaped(part: str) -> str:
+    return part.replace("%", "%25").replace("/", "%2F")
+
+
+def name_tag(name: str) -> str:
+    """The name of a person, place or thing as a tag. Blind: whoever reads the log does not learn it."""
+    return blind_tag("name", normalize_name(name))

@@ -1,7 +1,7 @@
 """The envelope: what surrounds a payload in the log, on JetStream and in every reader (design §3)."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, Self
 from uuid import UUID
@@ -47,7 +47,8 @@ class Meta:
     policy_version: str = "1"
 
     def as_dict(self) -> dict[str, str]:
-        return {name: str(value) for name, value in asdict(self).items() if value is not None}
+        found = ((name, getattr(self, name)) for name in self.__slots__)
+        return {name: str(value) for name, value in found if value is not None}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, str]) -> Self:
@@ -134,13 +135,17 @@ class Happened(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a durable write returns (X14). `already` says that it had been written before and nothing changed now."""
+    """What a durable write returns (X14). `already` says that it had been written before and nothing changed now.
+
+    `erased` says that it had been written before and that its text was erased since.
+    """
 
     stream: StreamId
     event_ids: tuple[UUID, ...]
     first_seq: int
     last_seq: int
     already: bool = False
+    erased: bool = False
 
     @property
     def token(self) -> str:
@@ -154,6 +159,7 @@ class Receipt:
             "first_seq": self.first_seq,
             "last_seq": self.last_seq,
             "already": self.already,
+            "erased": self.erased,
             "token": self.token,
         }
 

@@ -9,6 +9,7 @@ from mnemolog.domain.memory import Content, Kind, Memory, Status
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
 from mnemolog.events.conversation import turn_tag
+from mnemolog.events.erasure import MemoryErased, UserErased
 from mnemolog.events.event import Event, PersonalText, memory_tag
 
 
@@ -124,7 +125,7 @@ def touched(event: Event) -> tuple[UUID, ...]:
             return (event.memory_id, *event.absorbed_ids)
         case MemoriesLinked():
             return ()
-        case MemoryEvent():
+        case MemoryEvent() | MemoryErased():
             return (event.memory_id,)
         case _:
             return ()
@@ -132,6 +133,8 @@ def touched(event: Event) -> tuple[UUID, ...]:
 
 def evolve(memories: Mapping[UUID, Memory], event: Event) -> dict[UUID, Memory]:
     """The memories that the event changes, as it leaves them; of those that are not in `memories` nothing is said."""
+    if isinstance(event, UserErased):
+        return {id_: memory.erased() for id_, memory in memories.items()}
     if isinstance(event, MemoryCreated):
         return {event.memory_id: Memory(event.memory_id, event.kind, event.scope, event.agent_id, event.content)}
     return {id_: _changed(memories[id_], event) for id_ in touched(event) if id_ in memories}
@@ -151,6 +154,8 @@ def _changed(memory: Memory, event: Event) -> Memory:
             return memory.restored()
         case MemoryReverted():
             return _reverted(memory, event)
+        case MemoryErased():
+            return memory.erased()
         case _:
             return memory
 

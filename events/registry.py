@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mnemolog.domain.errors import UnknownEvent
-from mnemolog.events import conversation, memory
+from mnemolog.events import conversation, erasure, memory
 from mnemolog.events.event import Event
 
 Fields = dict[str, Any]
@@ -55,6 +55,9 @@ REGISTRY = Registry(
         memory.MemoryRestored,
         memory.MemoryReverted,
         memory.MemoriesLinked,
+        erasure.MemoryErased,
+        erasure.ThreadErased,
+        erasure.UserErased,
     ),
-    upcasters={},
+    upcasters={("EntityObserved", 1): dict},  # Other tags, the same fields.
 )

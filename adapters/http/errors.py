@@ -25,9 +25,12 @@ _logger = logging.getLogger("mnemolog.http")
 STATUS: tuple[tuple[type[MnemologError], int], ...] = (
     (errors.CategoryNotAllowed, 403),
     (errors.InvalidInput, 422),
+    (errors.Erased, 410),
     (errors.NotFound, 404),
     (errors.Conflict, 409),
     (errors.ReadTimeout, 504),
+    (errors.AppendTimeout, 503),
+    (errors.Overloaded, 503),
     (errors.EngineError, 503),
     (errors.MnemologError, 500),
 )
@@ -75,6 +78,7 @@ class ErrorAnswer(BaseModel):
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
     403: {"model": ErrorAnswer, "description": "The agent may not read this category."},
     404: {"model": ErrorAnswer, "description": "This user has nothing under this id that this agent may see."},
+    410: {"model": ErrorAnswer, "description": "The memory was erased: its text is gone for good."},
     409: {"model": ErrorAnswer, "description": "The request does not fit what is stored."},
     413: {"model": ErrorAnswer, "description": "The body is larger than 2 MiB."},
     422: {"model": ErrorAnswer, "description": "A field is wrong; `field` names it."},
@@ -107,7 +111,8 @@ async def _on_error(request: Request, error: Exception) -> Response:
     status = status_of(error)
     if status >= 500:
         _logger.warning("%s %s: %s", request.method, request.url.path, error)
-    return error_answer(error, status)
+    retry = {"Retry-After": str(RETRY_SECONDS)} if status == 503 else None
+    return error_answer(error, status, retry)
 
 
 async def _on_invalid(request: Request, error: Exception) -> Response:

@@ -19,6 +19,7 @@ from mnemolog.commands.memories import (
     UpdateMemory,
 )
 from mnemolog.domain.errors import (
+    Erased,
     IdempotencyConflict,
     InvalidInput,
     NotFound,
@@ -29,6 +30,7 @@ from mnemolog.domain.memory import MAX_MERGE, PURGE_AFTER, Kind, Status
 from mnemolog.domain.scope import Scope
 from mnemolog.events import memory as events
 from mnemolog.events.envelope import NewEvent
+from mnemolog.events.erasure import MemoryErased, UserErased
 from mnemolog.events.event import Event
 from mnemolog.events.fields import validated
 from tests.testkit.clock import START
@@ -244,11 +246,18 @@ def test_restore_of_a_visible_memory_changes_nothing() -> None:
     given(MEMORIES, created(A)).when(restore()).then_nothing()
 
 
-def test_restore_of_a_purged_memory_is_refused() -> None:
-    gone = new(updated(A, ""))
-    purged = reverted(created(A), gone, Status.ACTIVE, status=Status.PURGED)
+@pytest.mark.spec("X07")
+@pytest.mark.parametrize("erasure", [MemoryErased(memory_id=A), UserErased()])
+def test_nothing_can_be_done_to_an_erased_memory(erasure: Event) -> None:
+    erased = given(MEMORIES, created(A), created(B), deleted(A), erasure)
 
-    given(MEMORIES, created(A), gone, purged).when(restore()).then_refused(TransitionRefused, "memory_id", "purged")
+    for command in (update(text="anew"), merge(A, B), restore(), soft_delete(), link()):
+        erased.when(command).then_refused(Erased, "memory_id", "was erased")
+
+
+@pytest.mark.spec("X07")
+def test_an_erased_memory_is_not_created_again_under_its_id() -> None:
+    given(MEMORIES, created(A, text=""), MemoryErased(memory_id=A)).when(create(text="anew")).then_nothing()
 
 
 # Link

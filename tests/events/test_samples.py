@@ -31,7 +31,8 @@ def test_every_version_that_was_ever_written_has_a_sample_that_reads(name: str, 
 
     assert (event.header.type, event.header.version) == (name, version)
     assert isinstance(recorded.payload, REGISTRY.types[name])
-    assert set(event.header.tags) == recorded.payload.tags()
+    if version == REGISTRY.types[name].version:
+        assert set(event.header.tags) == recorded.payload.tags()
 
 
 @pytest.mark.parametrize("name", list(REGISTRY.types))
@@ -41,7 +42,10 @@ def test_the_current_version_is_written_as_its_sample(name: str) -> None:
 
     again = NewEvent(recorded.event_id, recorded.payload, recorded.meta, recorded.occurred_at)
 
-    assert Codec().encode(recorded.stream, again).decode() == sample.data.decode()
+    body, written = json.loads(Codec().encode(recorded.stream, again)), json.loads(sample.data)
+    scope, wider = body.pop("scope", ""), written.pop("scope", "")
+    assert body == written
+    assert scope == wider or scope.startswith(f"{wider}/"), "a scope may become narrower: the bytes name their own"
 
 
 @pytest.mark.parametrize("name", list(REGISTRY.types))

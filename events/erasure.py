@@ -1,0 +1,67 @@
+"""What takes text away for good: a memory, a thread or a user is erased, and the keys of its text with it (X07).
+
+The shape stays: ids, counts, who merged with whom. What was sealed reads as its default from then on.
+"""
+
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from mnemolog.events.conversation import ENTITIES, thread_scope, thread_tag, turn_scope, turn_tag
+from mnemolog.events.event import Event, memory_tag
+
+USER = "user"
+
+
+class SourceTurn(BaseModel):
+    """A turn by its thread and its id."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    thread_id: str
+    turn_id: str
+
+
+class MemoryErased(Event):
+    """The text of a memory is destroyed, and that of the turns that it was drawn from."""
+
+    memory_id: UUID
+    turns: tuple[SourceTurn, ...] = ()
+
+    def tags(self) -> frozenset[str]:
+        return frozenset({memory_tag(self.memory_id), *(turn_tag(turn.turn_id) for turn in self.turns)})
+
+    def key_scope(self) -> str:
+        return memory_tag(self.memory_id)
+
+    def shreds(self) -> frozenset[str]:
+        turns = (turn_scope(turn.thread_id, turn.turn_id) for turn in self.turns)
+        return frozenset({memory_tag(self.memory_id), *turns})
+
+
+class ThreadErased(Event):
+    """The text of every turn of a thread up to now is destroyed; what comes later is kept under a new key."""
+
+    thread_id: str
+
+    def tags(self) -> frozenset[str]:
+        return frozenset({thread_tag(self.thread_id)})
+
+    def key_scope(self) -> str:
+        return thread_scope(self.thread_id)
+
+    def shreds(self) -> frozenset[str]:
+        return frozenset({thread_scope(self.thread_id)})
+
+
+class UserErased(Event):
+    """Every text of the stream up to now is destroyed, with the user's own key."""
+
+    def tags(self) -> frozenset[str]:
+        return frozenset({USER, ENTITIES})
+
+    def key_scope(self) -> str:
+        return USER
+
+    def shreds(self) -> frozenset[str]:
+        return frozenset({""})
