@@ -1,6 +1,5 @@
 """AES-256-GCM: seals personal fields under data keys, and wraps keys under keys (design §7, NIST SP 800-38D)."""
 
-import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from pydantic_core import from_json, to_json
 
 from mnemolog.domain.errors import MalformedEvent
 from mnemolog.events.codec import PLAIN, PlainCipher, Sealed
@@ -41,9 +41,7 @@ class Keyring:
 
     def seal(self, stream: StreamId, key_scope: str, fields: Mapping[str, Any]) -> Sealed:
         data_key = self._keys[stream, key_scope]
-        text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
-        nonce = self._random(NONCE_BYTES)
-        box = nonce + _aes(data_key.key).encrypt(nonce, text, place(stream, key_scope, data_key.key_id))
+        box = wrapped(data_key.key, to_json(fields), place(stream, key_scope, data_key.key_id), self._random)
         return {"alg": ALGORITHM, "key": data_key.key_id.hex(), "box": b64encode(box).decode()}
 
     def open(self, stream: StreamId, key_scope: str, sealed: Sealed) -> Mapping[str, Any] | None:
@@ -55,7 +53,7 @@ class Keyring:
         if data_key is None or data_key.key_id.hex() != sealed["key"]:
             return None
         text = unsealed(data_key.key, b64decode(sealed["box"]), place(stream, key_scope, data_key.key_id))
-        fields: Mapping[str, Any] = json.loads(text)
+        fields: Mapping[str, Any] = from_json(text)
         return fields
 
 
@@ -88,7 +86,7 @@ def unsealed(key: bytes, box: bytes, context: bytes) -> bytes:
 
 def place(stream: StreamId, scope: str, key_id: bytes) -> bytes:
     """What is authenticated beside the ciphertext, so that it opens nowhere else."""
-    return json.dumps([stream.tenant, stream.name, scope, key_id.hex()], ensure_ascii=False).encode()
+    return to_json([stream.tenant, stream.name, scope, key_id.hex()])
 
 
 @lru_cache(maxsize=1024)

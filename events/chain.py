@@ -8,6 +8,7 @@ from hashlib import sha256
 from mnemolog.events.envelope import Header
 
 START = bytes(32)
+_canonical = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
 def derived_key(master_key: bytes, purpose: str) -> bytes:
@@ -35,4 +36,4 @@ def canonical(header: Header) -> bytes:
         header.occurred_at.astimezone(UTC).isoformat(timespec="microseconds"),
         header.recorded_at.astimezone(UTC).isoformat(timespec="microseconds"),
     ]
-    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+    return _canonical(fields).encode()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from mnemolog.domain.errors import MalformedEvent
 from mnemolog.events.envelope import Header, Meta, NewEvent, Recorded, StoredEvent, StreamId
@@ -69,7 +70,7 @@ class Codec:
         if personal:
             body["scope"] = payload.key_scope()
             body["sealed"] = cipher.seal(stream, payload.key_scope(), personal)
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+        return to_json(body)
 
     def body(self, stored: StoredEvent) -> Body:
         """The two parts of an event's bytes, not yet opened; MalformedEvent when they are something else."""

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
+from pydantic_core import to_json
+
 from mnemolog.adapters.encryption import Keyring
 from mnemolog.adapters.postgres.keys import StreamKeys, key_columns, loaded
 from mnemolog.adapters.postgres.roots import Roots
@@ -207,7 +209,7 @@ class Group:
         }
         if not (rows["events"] or rows["receipts"]):
             return None
-        return {name: json.dumps(found, ensure_ascii=False) if found else NONE for name, found in rows.items()}
+        return {name: to_json(found).decode() if found else NONE for name, found in rows.items()}
 
     def _unproven(self) -> Iterable[dict[str, Any]]:
         """The guards that the database is still to judge: those of known tails that others may have added to."""

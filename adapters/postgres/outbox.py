@@ -1,24 +1,75 @@
-"""The outbox: what is appended and not yet on JetStream. One relay at a time reads it."""
+"""The outbox: what is appended and not yet on JetStream. One relay at a time reads it.
 
-from collections.abc import AsyncIterator, Sequence
+Ids of rows are not the order of commits: a long transaction may show a low id late. Nothing here remembers how far it
+read, so such a row is simply found the next time. Two appends to one stream never overlap (its head is locked), so
+within a stream the ids are in order.
+"""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from mnemolog.adapters.postgres.log import stored
 from mnemolog.adapters.postgres.pool import Connection, Pool
 from mnemolog.adapters.postgres.queries import query
-from mnemolog.events.envelope import StoredEvent
+from mnemolog.events.envelope import StoredEvent, StreamId
+
+# For the other direction: a server that is gone without a word is noticed by libpq.
+_NOTICE_SILENCE = {"keepalives_idle": 4, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Outbox rows by id, and the events that they name, in the order of their streams."""
+    """An outbox row, or a part of a long one: the events of a stream from `first` to `last`."""
 
-    ids: Sequence[int]
-    events: Sequence[StoredEvent]
+    id: int
+    stream: StreamId
+    first: int
+    last: int
+    ends: bool = True
+
+    def parts(self, size: int) -> Iterator["Pending"]:
+        """Itself in pieces of at most `size` events; with the last one the row `ends`."""
+        for first in range(self.first, self.last + 1, size):
+            last = min(first + size - 1, self.last)
+            yield Pending(self.id, self.stream, first, last, ends=last == self.last)
+
+
+class RelaySession:
+    """The Postgres session of one relay. A leader does everything here, so one whose session died does nothing more."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def lead(self, shard: str = "0") -> bool:
+        """Take the lock if no other session holds it. It belongs to the session, so no transaction stays open."""
+        row = await (await self._connection.execute(query("lead"), {"shard": shard})).fetchone()
+        return bool(row and row["leads"])
+
+    async def pending(self, batch: int) -> Sequence[Pending]:
+        """The oldest rows that are not delivered."""
+        rows = await (await self._connection.execute(query("pending"), {"batch": batch})).fetchall()
+        return [
+            Pending(row["id"], StreamId(row["tenant"], row["stream"]), row["first_seq"], row["last_seq"])
+            for row in rows
+        ]
+
+    async def events(self, ranges: Sequence[Pending]) -> Sequence[StoredEvent]:
+        """Their events, in the order of their streams."""
+        wanted = {
+            "tenants": [one.stream.tenant for one in ranges],
+            "streams": [one.stream.name for one in ranges],
+            "firsts": [one.first for one in ranges],
+            "lasts": [one.last for one in ranges],
+        }
+        return [stored(row) async for row in await self._connection.execute(query("pending_events"), wanted)]
+
+    async def delivered(self, ids: Sequence[int]) -> None:
+        await self._connection.execute(query("delivered"), {"ids": list(ids)})
 
 
 class Outbox:
@@ -26,29 +77,13 @@ class Outbox:
         self._pool, self._dsn = pool, postgres_dsn
 
     @asynccontextmanager
-    async def leadership(self, shard: str = "0") -> AsyncIterator[Connection | None]:
-        """A connection that holds the relay's lock while it lives; None when another relay leads.
-
-        The lock belongs to the session, not to a transaction, so a leader never holds one open.
-        """
-        connection = await psycopg.AsyncConnection.connect(self._dsn, row_factory=dict_row, autocommit=True)
+    async def session(self) -> AsyncIterator[RelaySession]:
+        """A session of its own, which no pool takes back."""
+        dsn = make_conninfo(self._dsn, **_NOTICE_SILENCE)
+        connection = await psycopg.AsyncConnection.connect(dsn, row_factory=dict_row, autocommit=True)
         async with connection:
-            cursor = await connection.execute(query("lead"), {"shard": shard})
-            row = await cursor.fetchone()
-            yield connection if row and row["leads"] else None
-
-    async def pending(self, batch: int) -> Pending:
-        async with self._pool.connection() as connection:
-            cursor = await connection.execute(query("pending"), {"batch": batch})
-            ids = [row["id"] for row in await cursor.fetchall()]
-            if not ids:
-                return Pending([], [])
-            cursor = await connection.execute(query("pending_events"), {"ids": ids})
-            return Pending(ids, [stored(row) for row in await cursor.fetchall()])
-
-    async def delivered(self, ids: Sequence[int]) -> None:
-        async with self._pool.connection() as connection:
-            await connection.execute(query("delivered"), {"ids": list(ids)})
+            await connection.execute(query("notice_silence"))
+            yield RelaySession(connection)
 
     async def size(self) -> int:
         """How many appends wait for delivery."""

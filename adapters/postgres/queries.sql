@@ -245,3 +245,14 @@ FROM unnest(%(partitions)s::int[]) AS wanted (partition);
 -- give_partitions --
 SELECT pg_advisory_unlock(hashtext('mnemolog partitions'), partition)
 FROM unnest(%(partitions)s::int[]) AS surplus (partition);
+
+-- key_status --
+-- How many keys there are, since when the wrapping key is, and how many stream keys a stopped rotation left.
+SELECT (SELECT count(*) FROM mnemolog_keys.stream_keys) AS streams,
+       (SELECT count(*) FROM mnemolog_keys.data_keys) AS data_keys,
+       root.created_at AS since,
+       (SELECT count(*) FROM mnemolog_keys.stream_keys WHERE root_id <> root.key_id) AS left_over
+FROM mnemolog_keys.roots AS root
+WHERE root.purpose = 'wrapping'
+ORDER BY root.created_at DESC
+LIMIT 1;

@@ -1,11 +1,18 @@
 """A Postgres projection that can be rebuilt beside itself."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
+from sqlalchemy import MetaData, select
 from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import DropSchema, ExecutableDDLElement
+from sqlalchemy.sql.compiler import DDLCompiler
 
-from mnemolog.adapters.postgres.store import PostgresStore, advisory_lock, differing_rows, swap
+from mnemolog.adapters.postgres.comparison import Owner, differing_rows
+from mnemolog.adapters.postgres.store import PostgresStore, advisory_lock, progress_table
+from mnemolog.events.envelope import StreamId
 
 SHADOW = "shadow"
 
@@ -15,13 +22,30 @@ class RebuildablePostgres:
 
     def __init__(self, live: PostgresStore) -> None:
         self._live = live
-        self._shadow = PostgresStore(live.engine, live.projector, SHADOW)
+        self._shadow = PostgresStore(live.engine, live.projector, SHADOW, live.writing)
         self._quiet: AsyncConnection | None = None
+        self._compared: Mapping[StreamId, int] = {}
+        self._found: Mapping[str, Counter[Owner]] = {}
         self.name = live.name
 
     async def shadow(self) -> PostgresStore:
         await self._shadow.create()
         return self._shadow
+
+    async def compare(self) -> None:
+        """On one snapshot of both; a stream that one of them has more of is left for `differences`."""
+        await self._gather_statistics()
+        async with self._live.engine.connect() as connection:
+            await connection.execution_options(isolation_level="REPEATABLE READ")
+            live, shadow = await self._progress(connection)
+            self._compared = {stream: seq for stream, seq in live.items() if shadow.get(stream) == seq}
+            self._found = await differing_rows(connection, self._live, self._shadow)
+
+    async def _gather_statistics(self) -> None:
+        """Fresh tables have none, and a reader's plan would be a guess until autovacuum comes by."""
+        async with self._shadow.engine.begin() as connection:
+            for table in self._shadow.projector.tables.sorted_tables:
+                await connection.execute(_Analyze(self._shadow.schema, table.name))
 
     @asynccontextmanager
     async def quiet(self) -> AsyncIterator[None]:
@@ -34,11 +58,51 @@ class RebuildablePostgres:
                 self._quiet = None
 
     async def differences(self) -> Mapping[str, int]:
-        return await differing_rows(self._held(), self._live, self._shadow)
+        """What `compare` found, and found anew of those who moved since."""
+        live, shadow = await self._progress(self._held())
+        moved = {(one.tenant, one.owner) for one in {*live, *shadow} if self._compared.get(one) != live.get(one)}
+        again = await differing_rows(self._held(), self._live, self._shadow, moved) if moved else {}
+        counts = {
+            name: sum(count for owner, count in found.items() if owner not in moved) + sum(again.get(name, {}).values())
+            for name, found in self._found.items()
+        }
+        return {**counts, progress_table.name: len(live.items() ^ shadow.items())}
 
     async def swap(self) -> None:
-        await swap(self._shadow, self._live, self._held())
+        """Inside the caller's short transaction.
+
+        The old tables go in the same step: their end makes every prepared statement look its tables up anew.
+        """
+        await self._held().execute(DropSchema(self._live.schema, cascade=True, if_exists=True))
+        await self._held().execute(_RenameSchema(self._shadow.schema, self._live.schema))
+
+    async def _progress(self, connection: AsyncConnection) -> list[dict[StreamId, int]]:
+        """Of the live store and of the shadow."""
+        tables = [progress_table.to_metadata(MetaData(), schema=one.schema) for one in (self._live, self._shadow)]
+        rows = [await connection.execute(select(table.c.tenant, table.c.stream, table.c.seq)) for table in tables]
+        return [{StreamId(row.tenant, row.stream): row.seq for row in found} for found in rows]
 
     def _held(self) -> AsyncConnection:
         assert self._quiet is not None, "inside quiet() only"
         return self._quiet
+
+
+class _Analyze(ExecutableDDLElement):
+    def __init__(self, schema: str, table: str) -> None:
+        self.names = (schema, table)
+
+
+@compiles(_Analyze)
+def _analyze(element: _Analyze, compiler: DDLCompiler, **_: object) -> str:
+    return "ANALYZE " + ".".join(map(compiler.preparer.quote, element.names))
+
+
+class _RenameSchema(ExecutableDDLElement):
+    def __init__(self, source: str, target: str) -> None:
+        self.names = (source, target)
+
+
+@compiles(_RenameSchema)
+def _rename_schema(element: _RenameSchema, compiler: DDLCompiler, **_: object) -> str:
+    source, target = map(compiler.preparer.quote, element.names)
+    return f"ALTER SCHEMA {source} RENAME TO {target}"

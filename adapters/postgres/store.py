@@ -1,34 +1,40 @@
 """Where a Postgres projection keeps its rows and its progress: a schema per projection and version (design §5)."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
+import psycopg
 from sqlalchemy import (
     BigInteger,
     Column,
     ColumnElement,
+    DateTime,
     MetaData,
     Select,
     Table,
     Text,
-    except_all,
+    Uuid,
+    delete,
     func,
     select,
     tuple_,
-    union_all,
     update,
 )
-from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.schema import CreateSchema, DropSchema, ExecutableDDLElement
-from sqlalchemy.sql.compiler import DDLCompiler
+from sqlalchemy.schema import CreateSchema, DropSchema
 
-from mnemolog.domain.errors import ProjectionPoisoned
+from mnemolog.adapters.postgres import lagging
+from mnemolog.adapters.postgres.claims import claim, save
+from mnemolog.domain.errors import ProjectionPoisoned, ServerFailed, TamperedRow
 from mnemolog.events.envelope import Recorded, StreamId
-from mnemolog.projections.projector import Projector
+from mnemolog.events.log import EventLog
+from mnemolog.projections import forgetting
+from mnemolog.projections.projector import Lag, Projector, Skipped, Stop
+from mnemolog.projections.rows import fetch, stored, upsert
+from mnemolog.projections.seal import mac_column
 
 _SELF = "progress"
 progress_table = Table(
@@ -40,13 +46,28 @@ progress_table = Table(
     Column("stopped_at", BigInteger),
     Column("reason", Text),
 )
+skipped_table = Table(
+    "skipped",
+    progress_table.metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("stream", Text, primary_key=True),
+    Column("seq", BigInteger, primary_key=True),
+    Column("event_id", Uuid, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False),
+    Column("by", Text, nullable=False),
+    Column("projection", Text, nullable=False),
+    mac_column(),
+)
 
 
 class PostgresSession:
-    """One transaction; other workers wait for its streams."""
+    """One projection's part of a transaction; other workers wait for its streams. Progress is saved at the end."""
 
     def __init__(self, store: "PostgresStore", connection: AsyncConnection, progress: Mapping[StreamId, int]) -> None:
         self._store, self._connection, self._progress = store, connection, progress
+        self.reached: dict[StreamId, int] = {}
 
     @property
     def progress(self) -> Mapping[StreamId, int]:
@@ -54,25 +75,41 @@ class PostgresSession:
 
     async def apply(self, events: Sequence[Recorded]) -> None:
         try:
-            await self._store.projector.apply(self._connection, events)
-        except OperationalError as error:
-            if _over_a_limit(error):
-                raise ProjectionPoisoned(f"Postgres refuses a row: {error.orig}", field=self._store.name) from error
-            raise
-        await self._store.save_progress(self._connection, {event.stream: event.seq for event in events})
+            await forgetting.apply(self._store.projector, self._connection, events)
+        except DBAPIError as error:
+            raise self._store.judged(error) from error
+        self.reached.update({event.stream: event.seq for event in events})
+
+    async def reset(self, stream: StreamId) -> Collection[int]:
+        await self._store.forget(self._connection, stream)
+        self.reached[stream] = 0
+        return {skipped["seq"] for skipped in await self._store.skips(self._connection, _of(skipped_table, [stream]))}
+
+    async def move(self, stream: StreamId, seq: int) -> None:
+        self.reached[stream] = seq
 
 
 class PostgresStore:
     """Implements `mnemolog.projections.projector.Store`. A `slot` other than "" is a shadow beside the live one."""
 
-    transient: tuple[type[Exception], ...] = (OperationalError, InterfaceError, PoolTimeout, OSError)
+    transient: tuple[type[Exception], ...] = (
+        OperationalError,
+        InterfaceError,
+        PoolTimeout,
+        psycopg.OperationalError,
+        psycopg.InterfaceError,
+        OSError,
+    )
 
-    def __init__(self, engine: AsyncEngine, projector: Projector, slot: str = "") -> None:
-        self.projector, self.name = projector, projector.name
+    def __init__(
+        self, engine: AsyncEngine, projector: Projector, slot: str = "", writing: AsyncEngine | None = None
+    ) -> None:
+        self.projector, self.name, self.version = projector, projector.name, projector.version
         parts = ("mnemolog", projector.name, f"v{projector.version}", projector.variant, slot)
         self.schema = "_".join(part for part in parts if part)
         self.schemas = {projector.name: self.schema, _SELF: self.schema}
         self.engine = engine.execution_options(schema_translate_map=self.schemas)
+        self.writing = (writing or engine).execution_options(schema_translate_map=self.schemas)
 
     async def create(self) -> None:
         """Make the schema and its tables where they are not yet."""
@@ -89,33 +126,28 @@ class PostgresStore:
 
     @asynccontextmanager
     async def session(self, streams: Sequence[StreamId]) -> AsyncIterator[PostgresSession]:
-        async with self.engine.begin() as connection:
-            # A swap of schemas takes this lock alone, so that no write goes to tables that were just replaced.
-            await connection.execute(advisory_lock(self.schema, shared=True))
-            yield PostgresSession(self, connection, await self._claim(connection, streams))
+        async with sessions([self], streams) as [session]:
+            yield session
 
-    async def _claim(self, connection: AsyncConnection, streams: Sequence[StreamId]) -> dict[StreamId, int]:
-        rows = [{"tenant": stream.tenant, "stream": stream.name, "seq": 0} for stream in sorted(streams)]
-        await connection.execute(insert(progress_table).on_conflict_do_nothing(), rows)
-        found = await connection.execute(
-            select(progress_table)
-            .where(_among(streams))
-            .order_by(progress_table.c.tenant, progress_table.c.stream)
-            .with_for_update()
-        )
-        return {StreamId(row.tenant, row.stream): row.seq for row in found if row.stopped_at is None}
+    async def skips(self, connection: AsyncConnection, which: ColumnElement[bool]) -> Sequence[Mapping[str, Any]]:
+        """Records of skipped events; TamperedRow when one of them is not this store's own."""
+        found = await fetch(connection, skipped_table, select(*stored(skipped_table)).where(which))
+        if any(row["projection"] != self.name for row in found):
+            raise TamperedRow(self.name, skipped_table.name, {"projection": "of another"})
+        return found
 
-    async def save_progress(self, connection: AsyncConnection, seqs: Mapping[StreamId, int]) -> None:
-        rows = [{"tenant": stream.tenant, "stream": stream.name, "seq": seq} for stream, seq in seqs.items()]
-        statement = insert(progress_table)
-        await connection.execute(
-            statement.on_conflict_do_update(index_elements=["tenant", "stream"], set_={"seq": statement.excluded.seq}),
-            rows,
-        )
+    async def forget(self, connection: AsyncConnection, stream: StreamId) -> None:
+        """Delete every row of a stream, and begin its progress anew."""
+        for table in self.projector.tables.sorted_tables:
+            await connection.execute(
+                delete(table).where(table.c.tenant == stream.tenant, table.c.user_id == stream.owner)
+            )
+        anew = {"seq": 0, "stopped_at": None, "reason": None}
+        await connection.execute(update(progress_table).where(_of(progress_table, [stream])).values(anew))
 
     async def progress(self, stream: StreamId) -> int:
         async with self.engine.connect() as connection:
-            found = await connection.execute(select(progress_table.c.seq).where(_among([stream])))
+            found = await connection.execute(select(progress_table.c.seq).where(_of(progress_table, [stream])))
             return found.scalar_one_or_none() or 0
 
     async def all_progress(self) -> Mapping[StreamId, int]:
@@ -123,25 +155,83 @@ class PostgresStore:
             rows = await connection.execute(select(progress_table))
             return {StreamId(row.tenant, row.stream): row.seq for row in rows}
 
+    async def lagging(self, log: EventLog) -> AsyncIterator[Sequence[Lag]]:
+        """The log stands in the same database: one join finds what lags, and nothing else comes back."""
+        async for batch in lagging.lagging(self.engine, progress_table):
+            yield batch
+
     async def stop(self, stream: StreamId, seq: int, reason: str) -> None:
         async with self.engine.begin() as connection:
-            await self._claim(connection, [stream])
+            await claim(connection, [self.schema], [stream])
             values = {"stopped_at": seq, "reason": reason[:2000]}
-            await connection.execute(update(progress_table).where(_among([stream])).values(values))
+            await connection.execute(update(progress_table).where(_of(progress_table, [stream])).values(values))
 
-    async def stopped(self) -> Mapping[StreamId, str]:
+    async def stopped(self) -> Mapping[StreamId, Stop]:
         async with self.engine.connect() as connection:
             rows = await connection.execute(select(progress_table).where(progress_table.c.stopped_at.is_not(None)))
-            return {StreamId(row.tenant, row.stream): f"seq {row.stopped_at}: {row.reason}" for row in rows}
+            return {StreamId(row.tenant, row.stream): Stop(row.stopped_at, row.reason) for row in rows}
 
-    async def resume(self) -> None:
+    async def resume(self, streams: Collection[StreamId] | None = None) -> None:
+        stopped = progress_table.c.stopped_at.is_not(None)
+        which = stopped if streams is None else stopped & _of(progress_table, streams)
         async with self.engine.begin() as connection:
-            await connection.execute(update(progress_table).values(stopped_at=None, reason=None))
+            await connection.execute(update(progress_table).where(which).values(stopped_at=None, reason=None))
+
+    async def skip(self, event: Skipped) -> bool:
+        stream = event.stream
+        row = {"tenant": stream.tenant, "stream": stream.name, "seq": event.seq, "event_id": event.event_id}
+        about = {"type": event.type, "reason": event.reason[:2000], "at": event.at, "by": event.by}
+        async with self.engine.begin() as connection:  # What an operator said is synced to disk, unlike rows.
+            await claim(connection, [self.schema], [stream])
+            next_one = _of(progress_table, [stream]) & (progress_table.c.seq == event.seq - 1)
+            moved = {"seq": event.seq, "stopped_at": None, "reason": None}
+            done = await connection.execute(update(progress_table).where(next_one).values(moved))
+            if done.rowcount:
+                await upsert(connection, skipped_table, [{**row, **about, "projection": self.name}])
+            return bool(done.rowcount)
+
+    async def skipped(self, limit: int = 100) -> Sequence[Skipped]:
+        latest = select(skipped_table).order_by(skipped_table.c.at.desc(), skipped_table.c.seq.desc()).limit(limit)
+        async with self.engine.connect() as connection:
+            return [
+                Skipped(StreamId(row.tenant, row.stream), row.seq, row.event_id, row.type, row.reason, row.at, row.by)
+                for row in await connection.execute(latest)
+            ]
+
+    async def count_skipped(self) -> int:
+        async with self.engine.connect() as connection:
+            return (await connection.execute(select(func.count()).select_from(skipped_table))).scalar_one()
+
+    def judged(self, error: DBAPIError) -> Exception:
+        """What an error of a row's write means: a poisoned event, a store that will not take anything, or as it is."""
+        state = str(getattr(error.orig, "sqlstate", None) or "")
+        if state.startswith(_OVER_A_LIMIT):
+            return ProjectionPoisoned(f"Postgres refuses a row: {error.orig}", field=self.name)
+        if state in _UNFIT:
+            return ServerFailed(
+                f"Postgres cannot take the rows of {self.name}: {str(error.orig).splitlines()[0]}", field="postgres_url"
+            )
+        return error
 
 
-def _over_a_limit(error: OperationalError) -> bool:
-    """An operational error (class 54, such as an index entry that is too long) that no repetition will cure."""
-    return str(getattr(error.orig, "sqlstate", "")).startswith("54")
+@asynccontextmanager
+async def sessions(
+    stores: Sequence[PostgresStore], streams: Sequence[StreamId]
+) -> AsyncIterator[list[PostgresSession]]:
+    """One transaction for several projections of one database: all of their rows and progress, or nothing."""
+    schemas = {name: schema for store in stores for name, schema in store.schemas.items()}
+    writing = stores[0].writing.execution_options(schema_translate_map=schemas)
+    async with writing.begin() as connection:
+        held = await claim(connection, [store.schema for store in stores], streams)
+        opened = [PostgresSession(store, connection, progress) for store, progress in zip(stores, held, strict=True)]
+        yield opened
+        await save(connection, {store.schema: one.reached for store, one in zip(stores, opened, strict=True)})
+
+
+# Class 54, such as an index entry that is too long: an operational error that no repetition will cure.
+_OVER_A_LIMIT = "54"
+# A replica, a right or a table that is missing: no event is at fault, and none may be set aside for it.
+_UNFIT = frozenset({"25006", "42501", "42P01", "3F000"})
 
 
 def advisory_lock(name: str, *, shared: bool = False) -> Select[tuple[None]]:
@@ -150,37 +240,6 @@ def advisory_lock(name: str, *, shared: bool = False) -> Select[tuple[None]]:
     return select(take(func.hashtextextended(f"mnemolog {name}", 0)))
 
 
-def _among(streams: Sequence[StreamId]) -> ColumnElement[bool]:
+def _of(table: Table, streams: Collection[StreamId]) -> ColumnElement[bool]:
     names = [(stream.tenant, stream.name) for stream in streams]
-    return tuple_(progress_table.c.tenant, progress_table.c.stream).in_(names)
-
-
-async def swap(shadow: PostgresStore, live: PostgresStore, connection: AsyncConnection) -> None:
-    """Put the shadow in the place of the live schema, inside the caller's short transaction.
-
-    The old tables go in the same step: their end makes every prepared statement look its tables up anew.
-    """
-    await connection.execute(DropSchema(live.schema, cascade=True, if_exists=True))
-    await connection.execute(_RenameSchema(shadow.schema, live.schema))
-
-
-async def differing_rows(connection: AsyncConnection, one: PostgresStore, other: PostgresStore) -> dict[str, int]:
-    """By table, how many rows stand in one store and not in the other; 0 everywhere when they are equal."""
-    found: dict[str, int] = {}
-    for table in (*one.projector.tables.sorted_tables, progress_table):
-        left, right = (select(table.to_metadata(MetaData(), schema=store.schema)) for store in (one, other))
-        both = (except_all(left, right).subquery(), except_all(right, left).subquery())
-        counts = union_all(*(select(func.count()).select_from(rows) for rows in both))
-        found[table.name] = sum((await connection.execute(counts)).scalars())
-    return found
-
-
-class _RenameSchema(ExecutableDDLElement):
-    def __init__(self, source: str, target: str) -> None:
-        self.names = (source, target)
-
-
-@compiles(_RenameSchema)
-def _rename_schema(element: _RenameSchema, compiler: DDLCompiler, **_: object) -> str:
-    source, target = map(compiler.preparer.quote, element.names)
-    return f"ALTER SCHEMA {source} RENAME TO {target}"
+    return tuple_(table.c.tenant, table.c.stream).in_(names)

@@ -1,0 +1,93 @@
+"""The two ends of a projecting transaction: hold streams against other workers, and save how far they came.
+
+Straight through psycopg and pipelined, for any number of projections at once: each end is one round trip, and round
+trips are what a small batch costs.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import psycopg
+from psycopg.sql import SQL, Composed, Identifier
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.events.envelope import StreamId
+
+Progress = dict[StreamId, int]
+
+# A swap of schemas takes this lock alone, so that no write goes to tables that were just replaced.
+_HOLD_SCHEMA = SQL("SELECT pg_advisory_xact_lock_shared(hashtextextended('mnemolog ' || %(schema)s::text, 0))")
+# In one order for all workers, so that they cannot deadlock.
+_CLAIM = SQL("""
+SELECT held.tenant, held.stream, held.seq, held.stopped_at FROM {progress} AS held
+JOIN unnest(%(tenants)s::text[], %(streams)s::text[]) AS wanted (tenant, stream) USING (tenant, stream)
+ORDER BY held.tenant, held.stream FOR UPDATE OF held
+""")
+_BEGIN = SQL("""
+INSERT INTO {progress} (tenant, stream, seq)
+SELECT tenant, stream, 0 FROM unnest(%(tenants)s::text[], %(streams)s::text[]) AS begun (tenant, stream)
+ORDER BY tenant, stream ON CONFLICT DO NOTHING
+""")
+_SAVE = SQL("""
+UPDATE {progress} AS held SET seq = reached.seq
+FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(seqs)s::bigint[]) AS reached (tenant, stream, seq)
+WHERE (held.tenant, held.stream) = (reached.tenant, reached.stream)
+""")
+
+
+async def claim(
+    connection: AsyncConnection, schemas: Sequence[str], streams: Collection[StreamId]
+) -> Sequence[Progress]:
+    """The progress of these streams in each schema, held until the end of the transaction; not of those stopped."""
+    driver = await _driver(connection)
+    held = [await _fetched(cursor) for cursor in await _claimed(driver, schemas, streams)]
+    new = [set(streams) - {StreamId(*row[:2]) for row in rows} for rows in held]
+    if any(new):
+        async with driver.pipeline():
+            for schema, begun in zip(schemas, new, strict=True):
+                await driver.execute(_on(_BEGIN, schema), _names(begun))
+        held = [await _fetched(cursor) for cursor in await _claimed(driver, schemas, streams)]
+    return [
+        {StreamId(tenant, stream): seq for tenant, stream, seq, stopped_at in rows if stopped_at is None}
+        for rows in held
+    ]
+
+
+async def save(connection: AsyncConnection, reached: Mapping[str, Progress]) -> None:
+    """Save the progress of streams that this transaction holds, by schema, and commit."""
+    driver = await _driver(connection)
+    async with driver.pipeline():
+        for schema, progress in reached.items():
+            if progress:
+                await driver.execute(_on(_SAVE, schema), {**_names(progress), "seqs": list(progress.values())})
+        await driver.commit()
+
+
+async def _claimed(
+    driver: psycopg.AsyncConnection[Any], schemas: Sequence[str], streams: Collection[StreamId]
+) -> Sequence[psycopg.AsyncCursor[Any]]:
+    cursors = []
+    async with driver.pipeline():
+        for schema in schemas:
+            await driver.execute(_HOLD_SCHEMA, {"schema": schema})
+            cursors.append(await driver.execute(_on(_CLAIM, schema), _names(streams)))
+    return cursors
+
+
+async def _fetched(cursor: psycopg.AsyncCursor[Any]) -> Sequence[tuple[Any, ...]]:
+    return await cursor.fetchall()
+
+
+async def _driver(connection: AsyncConnection) -> psycopg.AsyncConnection[Any]:
+    driver = (await connection.get_raw_connection()).driver_connection
+    assert isinstance(driver, psycopg.AsyncConnection)
+    return driver
+
+
+def _on(statement: SQL, schema: str) -> Composed:
+    return statement.format(progress=Identifier(schema, "progress"))
+
+
+def _names(streams: Iterable[StreamId]) -> dict[str, list[Any]]:
+    ordered = list(streams)
+    return {"tenants": [one.tenant for one in ordered], "streams": [one.name for one in ordered]}

@@ -1,0 +1,44 @@
+"""Whether two stores of one projection hold the same rows: exactly, and with memory that does not grow with them."""
+
+from collections import Counter
+from collections.abc import Collection
+
+from sqlalchemy import FromClause, MetaData, Table, and_, case, func, or_, select, text, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.adapters.postgres.store import PostgresStore
+
+Owner = tuple[str, str]
+OWNER = ("tenant", "user_id")
+
+
+async def differing_rows(
+    connection: AsyncConnection, one: PostgresStore, other: PostgresStore, owners: Collection[Owner] | None = None
+) -> dict[str, Counter[Owner]]:
+    """By table and owner, how many rows stand in one store and not in the other; of these owners, or of all."""
+    # Both sides come in the order of their primary keys, so that nothing is sorted or kept.
+    await connection.execute(text("SET LOCAL enable_hashjoin = off"))
+    await connection.execute(text("SET LOCAL enable_sort = off"))
+    return {
+        table.name: await _differing(connection, table, (one.schema, other.schema), owners)
+        for table in one.projector.tables.sorted_tables
+    }
+
+
+async def _differing(
+    connection: AsyncConnection, table: Table, schemas: tuple[str, str], owners: Collection[Owner] | None
+) -> Counter[Owner]:
+    left, right = (_rows_of(table.to_metadata(MetaData(), schema=schema), owners) for schema in schemas)
+    key = [column.name for column in table.primary_key.columns]
+    both = left.join(right, and_(*(left.c[name] == right.c[name] for name in key)), full=True)
+    differ = or_(*(left.c[column.name].is_distinct_from(right.c[column.name]) for column in table.columns))
+    alone = or_(left.c[key[0]].is_(None), right.c[key[0]].is_(None))
+    owner = [func.coalesce(left.c[name], right.c[name]) for name in OWNER]
+    statement = select(*owner, func.sum(case((alone, 1), else_=2))).select_from(both).where(differ).group_by(*owner)
+    return Counter({(row[0], row[1]): int(row[2]) for row in await connection.execute(statement)})
+
+
+def _rows_of(table: Table, owners: Collection[Owner] | None) -> FromClause:
+    if owners is None:
+        return table
+    return select(table).where(tuple_(*(table.c[name] for name in OWNER)).in_(sorted(owners))).subquery()
