@@ -9,7 +9,7 @@ from mnemolog.adapters.encryption import ALGORITHM, Keyring
 from mnemolog.adapters.postgres.append import Appender
 from mnemolog.adapters.postgres.group import LogSecrets, receipt_of
 from mnemolog.adapters.postgres.keys import find_keys
-from mnemolog.adapters.postgres.pool import Connection, Pool, unreachable
+from mnemolog.adapters.postgres.pool import Connection, Pool, repeated, unreachable
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.adapters.postgres.writing import GroupWriter
@@ -24,7 +24,7 @@ END = 2**62
 class PostgresLog:
     """Implements `mnemolog.events.log.EventLog`. `appended` is called after each commit, to wake the relay.
 
-    `writers` are connections that need not be tried before each use: a group that meets a dead one begins again.
+    The pool's connections need not be tried before their use: what meets a dead one begins again.
     """
 
     def __init__(
@@ -35,12 +35,11 @@ class PostgresLog:
         now: Callable[[], datetime],
         appended: Callable[[], None] = lambda: None,
         *,
-        writers: Pool | None = None,
         deadline: float | None = None,
     ) -> None:
         self._pool, self._codec, self._appended, self._deadline = pool, codec, appended, deadline
         self._secrets = LogSecrets.of(roots)
-        self._writer = GroupWriter(writers or pool, codec, self._secrets, now)
+        self._writer = GroupWriter(pool, codec, self._secrets, now)
         self._appender = Appender(self._write, unreachable)
 
     async def append(self, appends: Sequence[Append], deadline: float | None = None) -> Sequence[Outcome]:
@@ -63,7 +62,7 @@ class PostgresLog:
     async def read(
         self, stream: StreamId, *, after: int = 0, until: int | None = None, tags: Collection[str] = ()
     ) -> Sequence[Recorded]:
-        async with self._pool.connection() as connection:
+        async def read(connection: Connection) -> Sequence[Recorded]:
             if tags:
                 wanted: dict[str, Any] = {"tags": await self._keyed(connection, stream, tags)}
                 rows = await _fetch(connection, "read_tagged", **_place(stream, after, until), **wanted)
@@ -71,11 +70,12 @@ class PostgresLog:
                 rows = await _fetch(connection, "read_stream", **_place(stream, after, until), batch=None)
             return await self._decoded(connection, [stored(row) for row in rows])
 
+        return await repeated(self._pool, read)
+
     async def find(self, stream: StreamId, event_id: UUID) -> Recorded | None:
-        async with self._pool.connection() as connection:
-            rows = await _fetch(connection, "find_event", tenant=stream.tenant, stream=stream.name, event_id=event_id)
-            found = await self._decoded(connection, [stored(row) for row in rows])
-            return found[0] if found else None
+        rows = await self._rows("find_event", tenant=stream.tenant, stream=stream.name, event_id=event_id)
+        found = await self.decode([stored(row) for row in rows])
+        return found[0] if found else None
 
     async def head(self, stream: StreamId) -> int:
         rows = await self._rows("read_head", tenant=stream.tenant, stream=stream.name)
@@ -94,8 +94,7 @@ class PostgresLog:
             after = rows[-1]["seq"]
 
     async def decode(self, stored: Sequence[StoredEvent]) -> Sequence[Recorded]:
-        async with self._pool.connection() as connection:
-            return await self._decoded(connection, stored)
+        return await repeated(self._pool, lambda connection: self._decoded(connection, stored))
 
     async def heads(self, batch: int = 1000) -> AsyncIterator[Sequence[Head]]:
         last = StreamId("", "")
@@ -134,8 +133,7 @@ class PostgresLog:
         return sorted(plain.union(map(keys.tag, blind)) if keys.stream_key else plain)
 
     async def _rows(self, name: str, **values: Any) -> list[dict[str, Any]]:
-        async with self._pool.connection() as connection:
-            return await _fetch(connection, name, **values)
+        return await repeated(self._pool, lambda connection: _fetch(connection, name, **values))
 
 
 async def _fetch(connection: Connection, name: str, **values: Any) -> list[dict[str, Any]]:

@@ -1,16 +1,22 @@
 """The pool of connections that the log uses: as the role that may not change an event, where that role exists."""
 
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
 import psycopg
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+T = TypeVar("T")
 Connection = AsyncConnection[DictRow]
 Pool = AsyncConnectionPool[Connection]
 
 UNREACHABLE = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, OSError)
 # Class 54, such as an index entry that is too long: an operational error that no repetition cures.
 _OVER_A_LIMIT = "54"
+
+ATTEMPTS = 5
 
 _BECOME = """
 SELECT set_config('role', 'mnemolog_engine', false) FROM pg_roles
@@ -42,6 +48,23 @@ async def open_pool(postgres_dsn: str, *, size: int = 10, check: bool = True) ->
     )
     await pool.open(wait=True, timeout=30.0)
     return pool
+
+
+async def repeated(pool: Pool, step: Callable[[Connection], Awaitable[T]]) -> T:
+    """Run a step that may be run again, until a connection holds: for pools whose connections are not tried before.
+
+    A restarted server leaves nothing but dead ones; what is still missing after five attempts is raised.
+    """
+    for _ in range(ATTEMPTS - 1):
+        try:
+            async with pool.connection() as connection:
+                return await step(connection)
+        except UNREACHABLE as error:
+            if not unreachable(error):
+                raise
+            await pool.check()
+    async with pool.connection() as connection:
+        return await step(connection)
 
 
 async def _prepare(connection: Connection) -> None:

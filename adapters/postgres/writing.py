@@ -9,14 +9,13 @@ from psycopg.errors import UniqueViolation
 from psycopg.rows import DictRow
 
 from mnemolog.adapters.postgres.group import Columns, Group, LogSecrets, Tail
-from mnemolog.adapters.postgres.pool import UNREACHABLE, Connection, Pool, unreachable
+from mnemolog.adapters.postgres.pool import ATTEMPTS, UNREACHABLE, Connection, Pool, unreachable
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.domain.errors import IdempotencyConflict
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import Append, Outcome
 
-ATTEMPTS = 5
 REMEMBERED = 4096
 SCOPES = 512
 
@@ -40,6 +39,7 @@ class GroupWriter:
             async with self._pool.connection() as connection:
                 written = await write_known(connection, group, self._clock)
         except UNREACHABLE as error:
+            await self._pool.check()
             return await self._ask_and_write(appends, after=error)
         self._remember(group, written)
         rest = [append for append in appends if append.stream not in written]
@@ -60,6 +60,7 @@ class GroupWriter:
                 if attempt == ATTEMPTS or not unreachable(error):
                     raise
                 after = error
+                await self._pool.check()
             else:
                 self._remember(group, frozenset(group.tails))
                 return group.outcomes

@@ -45,9 +45,9 @@ TEXT = "Ana drinks her tea with honey, and never before nine. "
 
 async def ours(dsn: str, writers: int, seconds: float) -> float:
     """Appends a second: one event each, under a guard, chained, encrypted, tagged and in the outbox."""
-    async with await open_pool(dsn) as pool, await open_pool(dsn, size=2, check=False) as connections:
+    async with await open_pool(dsn, check=False) as pool:
         roots = await open_roots(pool, bytes(32), os.urandom)
-        log = PostgresLog(pool, Codec(), roots, lambda: datetime.now(UTC), writers=connections)
+        log = PostgresLog(pool, Codec(), roots, lambda: datetime.now(UTC))
         streams = [StreamId.of_user(uuid4().hex) for _ in range(writers)]
         counts = await _rates(seconds, [_writer(log, stream) for stream in streams])
         return sum(counts) / seconds

@@ -1,0 +1,319 @@
+"""Appends that arrive together share a transaction, wait for no neighbour's fault, and keep to their deadlines."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from uuid import UUID, uuid4
+from zlib import crc32
+
+import pytest
+from psycopg import AsyncConnection
+from psycopg.conninfo import make_conninfo
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.postgres.append import LANES, Appender
+from mnemolog.adapters.postgres.log import PostgresLog
+from mnemolog.adapters.postgres.pool import Pool, open_pool, unreachable
+from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.domain.errors import AppendTimeout, ConcurrencyConflict, IdempotencyConflict, Overloaded
+from mnemolog.events.codec import Codec
+from mnemolog.events.envelope import Receipt, StreamId
+from mnemolog.events.event import memory_tag
+from mnemolog.events.log import Append, Guard
+from tests.testkit.clock import Clock
+from tests.testkit.events import created, new, updated
+
+NUL = "\x00"
+
+
+@asynccontextmanager
+async def held(pool: Pool, stream: StreamId) -> AsyncIterator[None]:
+    """The head of the stream locked by somebody else, as by a long transaction of another engine."""
+    async with pool.connection() as connection, connection.transaction():
+        await connection.execute("SELECT FROM mnemolog.heads WHERE stream = %s FOR UPDATE", [stream.name])
+        yield
+
+
+async def transactions(pool: Pool, stream: StreamId) -> int:
+    """In how many transactions the events of a stream were written."""
+    async with pool.connection() as connection:
+        found = await connection.execute(
+            "SELECT count(DISTINCT xmin::text) AS count FROM mnemolog.events WHERE stream = %s", [stream.name]
+        )
+        [row] = await found.fetchall()
+        return int(row["count"])
+
+
+def one(stream: StreamId, text: str = "tea") -> Append:
+    return Append(stream, (new(created(text=text)),))
+
+
+# Together
+
+
+async def test_what_arrives_during_a_write_is_written_together(log: PostgresLog, pool: Pool, stream: StreamId) -> None:
+    await log.append([one(stream)])
+
+    async with held(pool, stream):
+        waiting = [asyncio.create_task(log.append([one(stream)])) for _ in range(50)]
+        await asyncio.sleep(0.1)
+    await asyncio.gather(*waiting)
+
+    assert await log.head(stream) == 51
+    assert await transactions(pool, stream) <= 3  # The first, the one that was held up, and all others.
+
+
+async def test_one_writers_appends_keep_their_order(log: PostgresLog, stream: StreamId) -> None:
+    appends = [one(stream, str(number)) for number in range(200)]
+
+    outcomes = await asyncio.gather(*(log.append([append]) for append in appends))
+
+    assert [outcome.last_seq for [outcome] in outcomes if isinstance(outcome, Receipt)] == list(range(1, 201))
+
+
+async def test_a_lone_writer_waits_for_nobody_else(log: PostgresLog, pool: Pool, stream: StreamId) -> None:
+    """A stream of the other lane that is held up does not hold this one up."""
+    others = (StreamId.of_user(f"{stream.owner}-{number}") for number in range(9))
+    other = next(candidate for candidate in others if _lane(candidate) != _lane(stream))
+    await log.append([one(other)])
+
+    async with held(pool, other):
+        late = asyncio.create_task(log.append([one(other)]))
+        async with asyncio.timeout(5):
+            await log.append([one(stream)])
+        assert not late.done()
+    await late
+
+
+def _lane(stream: StreamId) -> int:
+    return crc32(str(stream).encode()) % LANES
+
+
+# Alone
+
+
+async def test_an_append_that_cannot_be_written_fails_alone(log: PostgresLog, pool: Pool, stream: StreamId) -> None:
+    await log.append([one(stream)])
+    broken = Append(stream, (new(created(), meta=replace(new(created()).meta, thread_id=f"a{NUL}b")),))
+
+    async with held(pool, stream):
+        first = asyncio.create_task(log.append([one(stream)]))  # Holds the lane, so that the others meet.
+        await asyncio.sleep(0.05)
+        waiting = [asyncio.create_task(log.append([append])) for append in (one(stream), broken, one(stream))]
+        await asyncio.sleep(0.05)
+    outcomes = await asyncio.gather(first, *waiting, return_exceptions=True)
+
+    assert [isinstance(outcome, Exception) for outcome in outcomes] == [False, False, True, False]
+    assert await log.head(stream) == 4
+
+
+async def test_an_event_id_that_is_in_the_log_is_refused_alone(log: PostgresLog, stream: StreamId) -> None:
+    known = one(stream)
+    await log.append([known])
+
+    [before, refused, after] = await log.append([one(stream), Append(stream, known.events), one(stream)])
+
+    assert isinstance(refused, IdempotencyConflict)
+    assert refused.field == "event_id"
+    assert isinstance(before, Receipt)
+    assert isinstance(after, Receipt)
+    assert await log.head(stream) == 3
+
+
+# Deadlines
+
+
+async def test_a_deadline_that_passes_in_the_queue_writes_nothing(
+    log: PostgresLog, pool: Pool, stream: StreamId
+) -> None:
+    await log.append([one(stream)])
+
+    async with held(pool, stream):
+        first = asyncio.create_task(log.append([one(stream)]))
+        await asyncio.sleep(0.05)
+        with pytest.raises(Overloaded, match="nothing was written") as caught:
+            await log.append([one(stream)], deadline=0.1)
+    await first
+
+    assert caught.value.field == "deadline"
+    assert await log.head(stream) == 2
+
+
+async def test_a_deadline_that_passes_in_the_middle_says_that_nobody_knows(
+    log: PostgresLog, pool: Pool, stream: StreamId
+) -> None:
+    await log.append([one(stream)])
+    append = replace(one(stream), idempotency_key="key")
+
+    async with held(pool, stream):
+        with pytest.raises(AppendTimeout, match="may or may not"):
+            await log.append([append], deadline=0.1)
+    [again] = await log.append([append])
+
+    assert isinstance(again, Receipt)
+    assert (again.already, again.last_seq) == (True, 2)
+
+
+async def test_a_caller_that_goes_away_while_it_waits_leaves_nothing(
+    log: PostgresLog, pool: Pool, stream: StreamId
+) -> None:
+    await log.append([one(stream)])
+
+    async with held(pool, stream):
+        first = asyncio.create_task(log.append([one(stream)]))
+        await asyncio.sleep(0.05)
+        gone = asyncio.create_task(log.append([one(stream)]))
+        await asyncio.sleep(0.05)
+        gone.cancel()
+    await first
+    await log.append([one(stream)])
+
+    assert await log.head(stream) == 3
+
+
+async def test_a_full_queue_makes_callers_wait_and_loses_none(log: PostgresLog, pool: Pool, stream: StreamId) -> None:
+    narrow = Appender(log._write, unreachable, lanes=1, room=4)
+    await narrow.append([one(stream)])
+
+    async with held(pool, stream):
+        waiting = [asyncio.create_task(narrow.append([one(stream)])) for _ in range(20)]
+        await asyncio.sleep(0.05)
+        with pytest.raises(Overloaded):
+            await narrow.append([one(stream)], deadline=0.05)
+    await asyncio.gather(*waiting)
+
+    assert await log.head(stream) == 21
+
+
+# Tails that are remembered
+
+
+@pytest.mark.spec("X01")
+async def test_two_logs_that_remember_the_same_stream_leave_one_order(
+    log: PostgresLog, pool: Pool, roots: Roots, clock: Clock, stream: StreamId
+) -> None:
+    other = PostgresLog(pool, Codec(), roots, clock)
+    memory_id = uuid4()
+    for number, writer in enumerate([log, other, other, log, log, other]):
+        [outcome] = await writer.append([Append(stream, (new(updated(memory_id, str(number))),))])
+        assert isinstance(outcome, Receipt)
+        assert outcome.last_seq == number + 1
+
+    texts = [event.payload.text for event in await log.read(stream)]  # type: ignore[attr-defined]
+    assert texts == ["0", "1", "2", "3", "4", "5"]
+
+
+@pytest.mark.spec("D04")
+async def test_a_remembered_tail_does_not_let_a_guard_pass(
+    log: PostgresLog, pool: Pool, roots: Roots, clock: Clock, stream: StreamId
+) -> None:
+    other, memory_id = PostgresLog(pool, Codec(), roots, clock), uuid4()
+    await log.append([Append(stream, (new(created(memory_id)),)), one(stream)])
+    await other.append([Append(stream, (new(updated(memory_id, "other")),))])
+
+    for after, expected in ((1, 3), (2, 3)):
+        [outcome] = await log.append([_guarded(stream, memory_id, after)])
+        assert isinstance(outcome, ConcurrencyConflict)
+        assert outcome.actual == expected
+    [outcome] = await log.append([_guarded(stream, memory_id, 3)])
+    assert isinstance(outcome, Receipt)
+
+
+async def test_a_guard_on_what_this_log_wrote_itself_is_judged_too(log: PostgresLog, stream: StreamId) -> None:
+    memory_id = uuid4()
+    await log.append([Append(stream, (new(created(memory_id)),)), one(stream), one(stream)])
+
+    [refused] = await log.append([_guarded(stream, memory_id, 0)])
+    [taken] = await log.append([_guarded(stream, memory_id, 1)])
+
+    assert isinstance(refused, ConcurrencyConflict)
+    assert isinstance(taken, Receipt)
+
+
+def _guarded(stream: StreamId, memory_id: UUID, after: int) -> Append:
+    return Append(stream, (new(updated(memory_id, "mine")),), Guard(frozenset({memory_tag(memory_id)}), after))
+
+
+@pytest.mark.spec("X14")
+async def test_a_key_that_another_log_used_gives_its_receipt(
+    log: PostgresLog, pool: Pool, roots: Roots, clock: Clock, stream: StreamId
+) -> None:
+    await log.append([one(stream)])
+    other = PostgresLog(pool, Codec(), roots, clock)
+    append = replace(one(stream), idempotency_key="key", fingerprint=b"same")
+    [first] = await other.append([append])
+    await log.append([one(stream)])
+
+    [again] = await log.append([replace(one(stream), idempotency_key="key", fingerprint=b"same")])
+
+    assert isinstance(first, Receipt)
+    assert again == replace(first, already=True)
+
+
+# Connections that are lost
+
+
+@pytest.mark.spec("X14")
+@pytest.mark.parametrize("remembered", [True, False])
+async def test_a_connection_that_is_cut_before_the_write_is_not_noticed(
+    engine: Engine, roots: Roots, clock: Clock, stream: StreamId, pool: Pool, *, remembered: bool
+) -> None:
+    async with writers_of(engine, stream.name) as writers:
+        log = PostgresLog(writers, Codec(), roots, clock)
+        first = stream if remembered else StreamId.of_user(f"{stream.owner}-other")
+        await log.append([one(first)])
+        await _cut(engine, stream.name)
+
+        [outcome] = await log.append([one(stream)])
+
+        assert isinstance(outcome, Receipt)
+        assert await log.head(stream) == outcome.last_seq == (2 if remembered else 1)
+
+
+@pytest.mark.spec("X14")
+@pytest.mark.parametrize("remembered", [True, False])
+async def test_a_write_whose_connection_is_cut_is_written_once(
+    engine: Engine, roots: Roots, clock: Clock, stream: StreamId, pool: Pool, *, remembered: bool
+) -> None:
+    """The backend ends in the middle of the statement, at the lock: the client cannot tell whether it committed."""
+    async with writers_of(engine, stream.name) as writers:
+        log = PostgresLog(writers, Codec(), roots, clock)
+        await (log if remembered else PostgresLog(pool, Codec(), roots, clock)).append([one(stream)])
+        async with held(pool, stream):
+            writing = asyncio.create_task(log.append([one(stream)]))
+            await asyncio.sleep(0.1)
+            await _cut(engine, stream.name)
+        [outcome] = await writing
+
+        assert isinstance(outcome, Receipt)
+        assert (outcome.last_seq, outcome.already) == (2, False)
+        assert await log.head(stream) == 2
+
+
+@pytest.mark.spec("X14")
+async def test_a_write_that_was_committed_and_not_confirmed_is_found(log: PostgresLog, stream: StreamId) -> None:
+    append = one(stream)
+    await log.append([append, one(stream)])
+
+    [outcome] = await log._writer._ask_and_write([append], after=OSError("cut"))
+
+    assert outcome == Receipt(stream, (append.events[0].event_id,), 1, 1)
+    assert await log.head(stream) == 2
+
+
+@asynccontextmanager
+async def writers_of(engine: Engine, name: str) -> AsyncIterator[Pool]:
+    """One connection of this name, not tried before its use."""
+    dsn = make_conninfo(engine.endpoints.postgres_dsn, application_name=name)
+    async with await open_pool(dsn, size=1, check=False) as writers:
+        yield writers
+
+
+async def _cut(engine: Engine, name: str) -> None:
+    """End the session of this name, as a restart of the server or a network would."""
+    async with await AsyncConnection.connect(engine.endpoints.postgres_dsn) as connection:
+        ended = await connection.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = %s", [name]
+        )
+        assert await ended.fetchall() == [(True,)]
