@@ -5,13 +5,12 @@ the personal fields, sealed by a cipher under the key that the event names, so t
 text and leaves the shape (design §7).
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pydantic import ValidationError
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 
 from mnemolog.domain.errors import MalformedEvent
 from mnemolog.events.envelope import Header, Meta, NewEvent, Recorded, StoredEvent, StreamId
@@ -75,7 +74,7 @@ class Codec:
     def body(self, stored: StoredEvent) -> Body:
         """The two parts of an event's bytes, not yet opened; MalformedEvent when they are something else."""
         try:
-            fields = json.loads(stored.data)
+            fields = from_json(stored.data)
             if "sealed" not in fields:
                 return Body(fields["open"])
             return Body(fields["open"], fields["scope"], dict(fields["sealed"]))

@@ -31,9 +31,10 @@ class StreamKeys:
 
     def load(self, row: Mapping[str, Any]) -> None:
         """Take a row of `find_keys`: the stream's key, and the data key of one scope if there is one."""
-        root_id = bytes(row["root_id"])
-        key = self._roots.wrapping_key(root_id)
-        self.stream_key = unwrapped(key, bytes(row["stream_key"]), place(self.stream, "", root_id))
+        if self.stream_key is None:
+            root_id = bytes(row["root_id"])
+            key = self._roots.wrapping_key(root_id)
+            self.stream_key = unwrapped(key, bytes(row["stream_key"]), place(self.stream, "", root_id))
         if row["key_id"] is not None:
             key_id, scope = bytes(row["key_id"]), row["scope"]
             secret = unwrapped(self.stream_key, bytes(row["data_key"]), place(self.stream, scope, key_id))

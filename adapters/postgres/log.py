@@ -90,7 +90,7 @@ class PostgresLog:
         self, stream: StreamId, *, after: int = 0, until: int | None = None, batch: int = 1000
     ) -> AsyncIterator[Sequence[StoredEvent]]:
         while rows := await self._rows("read_stream", **_place(stream, after, until), batch=batch):
-            yield [stored(row) for row in rows]
+            yield [stored(row, stream) for row in rows]
             after = rows[-1]["seq"]
 
     async def decode(self, stored: Sequence[StoredEvent]) -> Sequence[Recorded]:
@@ -141,10 +141,10 @@ async def _fetch(connection: Connection, name: str, **values: Any) -> list[dict[
     return await cursor.fetchall()
 
 
-def stored(row: Mapping[str, Any]) -> StoredEvent:
-    """A row of mnemolog.events as it stands."""
+def stored(row: Mapping[str, Any], stream: StreamId | None = None) -> StoredEvent:
+    """A row of mnemolog.events as it stands; `stream` where it is known already."""
     header = Header(
-        StreamId(row["tenant"], row["stream"]),
+        stream or StreamId(row["tenant"], row["stream"]),
         row["seq"],
         row["event_id"],
         row["type"],
