@@ -1,0 +1,94 @@
+"""`mnemolog verify`: whether anything was changed behind the engine's back, and healing what can be healed."""
+
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli.options import Json
+from mnemolog.adapters.cli.progress import bar
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.verify.damage import Damage, Part, Report
+from mnemolog.adapters.verify.healing import heal
+from mnemolog.domain.identity import identifier
+from mnemolog.events.envelope import StreamId
+
+LISTED = 50
+FIXES = {
+    Part.EVENT: "the log cannot heal itself: restore a copy from before, and keep this one and JetStream's to compare",
+    Part.KEY: "no text comes back without its key: restore mnemolog_keys from a copy",
+    Part.RECEIPT: "a retry of that request may be written twice, or taken for another's: look at what it wrote",
+    Part.ANCHOR: "somebody reached the anchors too: take their file and JetStream for changed as well",
+    Part.HEAD: "mnemolog verify --heal writes it anew from the log, where the log is sound",
+    Part.TAG: "mnemolog verify --heal writes the index anew from the log, where the log is sound",
+    Part.ROW: "mnemolog verify --heal rebuilds it from the log",
+}
+
+
+def _named(user: str | None) -> str | None:
+    return None if user is None else identifier(user, "user_id")
+
+
+def register(app: typer.Typer) -> None:
+    app.command()(verify)
+
+
+def verify(
+    context: typer.Context,
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", help="Only what concerns this user.", callback=_named)
+    ] = None,
+    heals: Annotated[bool, typer.Option("--heal", help="Rebuild from the log what it can tell.")] = False,
+    json: Json = False,
+) -> None:
+    """Find what was changed, forged, removed or rolled back behind the engine's back. Exit code 1 when there is any."""
+    settings = settings_of(context.obj)
+    only = StreamId.of_user(user, settings.tenant) if user else None
+    report = with_engine(settings, lambda engine: _verified(engine, only, heals=heals), passive=True)
+    if json:
+        output.as_json(report.as_dict())
+    else:
+        show(report)
+    if not report.clean:
+        raise typer.Exit(1)
+
+
+async def _verified(engine: Engine, only: StreamId | None, *, heals: bool) -> Report:
+    report = await _with_bar(engine, only)
+    if heals and not report.clean:
+        output.errors.print(f"{report.total:,} damaged, healing what the log can tell", style="yellow")
+        await heal(report, engine.verifier.pool, engine.projections.running)
+        report = await _with_bar(engine, only)
+    return report
+
+
+async def _with_bar(engine: Engine, only: StreamId | None) -> Report:
+    with bar("verifying", await engine.verifier.size(only)) as progressed:
+        return await engine.verifier.verify(only, progressed)
+
+
+def show(report: Report) -> None:
+    """The damages, the first fifty of them, and what to do about each kind of place."""
+    looked = (
+        f"{report.events:,} events, {report.copies:,} copies of them, {report.anchors:,} anchors, {report.rows:,} rows"
+    )
+    if report.clean:
+        output.done(f"nothing was changed: {looked}")
+        return
+    for damage in report.damages[:LISTED]:
+        output.console.print(_line(damage), highlight=False)
+    if report.total > LISTED:
+        output.console.print(f"and {report.total - LISTED:,} more: --json lists them")
+    output.console.print(f"[red]✗[/] {report.total:,} damaged in {looked}", highlight=False)
+    for part in sorted({part for part, _ in report.counts}):
+        output.console.print(f"  [dim]→[/] {part}: {FIXES[part]}", highlight=False)
+
+
+def _line(damage: Damage) -> Text:
+    where = [str(damage.stream or ""), f"seq {damage.seq}" if damage.seq else "", damage.event_id]
+    if damage.table:
+        where += [f"{damage.projection}.{damage.table}", *damage.key.values()]
+    place = " ".join(part for part in where if part)
+    return Text.assemble((f"{damage.part} {damage.kind}", "red"), " ", place, (f"  {damage.detail}", "dim"))

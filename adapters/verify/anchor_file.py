@@ -1,0 +1,50 @@
+"""The file of anchors: one line each, only ever appended to, on disk before the next; outside of the database."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+
+class AnchorFile:
+    """A last line that a crash tore does not count, and is cut off before anything is appended."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def lines(self) -> Iterator[bytes]:
+        """Every whole line, oldest first."""
+        if not self.path.exists():
+            return
+        with self.path.open("rb") as file:
+            for line in file:
+                if line.endswith(b"\n"):
+                    yield line.rstrip(b"\n")
+
+    def append(self, lines: Sequence[bytes]) -> None:
+        """On disk when it returns."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
+            file.seek(_whole_size(file.fileno()))
+            file.truncate()
+            file.write(b"".join(line + b"\n" for line in lines))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def replace(self, lines: Sequence[bytes]) -> None:
+        """Put these lines in the place of all, at once."""
+        draft = AnchorFile(self.path.with_name(f"{self.path.name}.new"))
+        draft.path.unlink(missing_ok=True)
+        draft.append(lines)
+        draft.path.replace(self.path)
+
+
+def _whole_size(descriptor: int) -> int:
+    """Where the last whole line ends."""
+    end = os.fstat(descriptor).st_size
+    while end > 0:
+        start = max(0, end - 65536)
+        found = os.pread(descriptor, end - start, start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        end = start
+    return 0

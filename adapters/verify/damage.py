@@ -1,0 +1,111 @@
+"""What verification finds: which event, row or key, and what was done to it."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from mnemolog.events.envelope import StreamId
+
+SHOWN = 10_000
+
+
+class Kind(StrEnum):
+    """What was done, as far as what is left can show it."""
+
+    CHANGED = "changed"
+    FORGED = "forged"
+    REMOVED = "removed"
+    REORDERED = "reordered"
+    REPLAYED = "replayed"
+    COPIED = "copied"
+    TAIL_CUT = "tail_cut"
+    ROLLED_BACK = "rolled_back"
+    KEY_MISSING = "key_missing"
+
+
+class Part(StrEnum):
+    """Where the damage is. `event` and `key` are the truth, which nothing can rebuild; the rest can be."""
+
+    EVENT = "event"
+    HEAD = "head"
+    TAG = "tag"
+    RECEIPT = "receipt"
+    KEY = "key"
+    ANCHOR = "anchor"
+    ROW = "row"
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One place that is not as the engine left it. `seq` is 0 where no single event is meant."""
+
+    part: Part
+    kind: Kind
+    stream: StreamId | None
+    detail: str
+    seq: int = 0
+    event_id: str = ""
+    projection: str = ""
+    table: str = ""
+    key: Mapping[str, str] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For programs; what does not apply is left out."""
+        found = {
+            "part": self.part,
+            "kind": self.kind,
+            "stream": str(self.stream) if self.stream else "",
+            "seq": self.seq,
+            "event_id": self.event_id,
+            "projection": self.projection,
+            "table": self.table,
+            "key": dict(self.key),
+            "detail": self.detail,
+        }
+        return {name: value for name, value in found.items() if value}
+
+
+class Report:
+    """Collects damage: all of it by count, the first ten thousand in full."""
+
+    def __init__(self) -> None:
+        self.damages: list[Damage] = []
+        self.counts: Counter[tuple[Part, Kind]] = Counter()
+        self.events = self.copies = self.anchors = self.rows = 0
+        self._streams: set[StreamId] = set()
+
+    def add(self, damage: Damage) -> None:
+        self.counts[damage.part, damage.kind] += 1
+        if len(self.damages) < SHOWN:
+            self.damages.append(damage)
+        if damage.stream and damage.part is Part.EVENT:
+            self.suspect(damage.stream)
+
+    def suspect(self, stream: StreamId) -> None:
+        """Note that an event of the stream is damaged, before it is known how."""
+        self._streams.add(stream)
+
+    @property
+    def clean(self) -> bool:
+        return not self.counts
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    def log_damaged(self, stream: StreamId) -> bool:
+        """Whether an event of the stream is damaged: then its projections cannot be held against the log."""
+        return stream in self._streams
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "clean": self.clean,
+            "events": self.events,
+            "copies": self.copies,
+            "anchors": self.anchors,
+            "rows": self.rows,
+            "damages": self.total,
+            "found": [damage.as_dict() for damage in self.damages],
+        }

@@ -1,0 +1,45 @@
+"""Heals what the log can tell: rows of projections, the index of tags, heads. Damage in the log itself stays."""
+
+from collections.abc import Mapping
+
+from sqlalchemy import delete
+
+from mnemolog.adapters.postgres.pool import Pool
+from mnemolog.adapters.postgres.queries import query
+from mnemolog.adapters.postgres.store import PostgresStore, skipped_table
+from mnemolog.adapters.verify.damage import Part, Report
+from mnemolog.adapters.verify.log_check import HERE
+from mnemolog.events.envelope import StreamId
+from mnemolog.projections.projector import Store
+from mnemolog.projections.runtime import Projection
+
+
+async def heal(report: Report, pool: Pool, running: Mapping[str, Projection]) -> None:
+    """Write anew what a report names, stream by stream, where the events of the stream are sound."""
+    sound = [one for one in report.damages if one.stream and not report.log_damaged(one.stream)]
+    for stream in sorted({one.stream for one in sound if one.stream and one.part in (Part.TAG, Part.HEAD)}):
+        await _heal_index(pool, stream)
+    for one in sound:
+        if one.stream and one.table == skipped_table.name:
+            await _forget_skips(running[one.projection].store, one.stream)
+    for projection, stream in sorted(
+        {(one.projection, one.stream) for one in sound if one.stream and one.part is Part.ROW}
+    ):
+        await running[projection].heal(stream)
+
+
+async def _forget_skips(store: Store, stream: StreamId) -> None:
+    """What operators really skipped stops the stream again, and is asked for again."""
+    assert isinstance(store, PostgresStore)
+    own = (skipped_table.c.tenant == stream.tenant) & (skipped_table.c.stream == stream.name)
+    async with store.engine.begin() as connection:
+        await connection.execute(delete(skipped_table).where(own))
+
+
+async def _heal_index(pool: Pool, stream: StreamId) -> None:
+    """Head and tags from the events, while no one appends. The engine's own role may not take tags away."""
+    place = {"tenant": stream.tenant, "stream": stream.name}
+    async with pool.connection() as connection, connection.transaction():
+        await connection.execute("SET LOCAL ROLE NONE")
+        for name in ("begin_head", "heal_head", "forget_tags", "heal_tags"):
+            await connection.execute(query(name, HERE), place)

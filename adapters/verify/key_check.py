@@ -1,0 +1,82 @@
+"""The keys against the log: a data key may be gone only where an event in the chain says so (X07, X08)."""
+
+from collections.abc import Sequence
+
+from mnemolog.adapters.encryption import ALGORITHM
+from mnemolog.adapters.postgres.keys import covers, find_keys
+from mnemolog.adapters.postgres.pool import Connection
+from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
+from mnemolog.domain.errors import MalformedEvent, MnemologError
+from mnemolog.events.codec import Codec
+from mnemolog.events.envelope import StoredEvent, StreamId
+from mnemolog.events.event import Event
+from mnemolog.events.registry import REGISTRY
+
+AT_ONCE = 5000
+
+_SHREDDERS = frozenset(name for name, kind in REGISTRY.types.items() if kind.shreds is not Event.shreds)
+
+
+class KeyCheck:
+    """Takes events in the order of their streams; what has no key waits for a later event that destroyed it."""
+
+    def __init__(self, roots: Roots, codec: Codec, report: Report) -> None:
+        self._roots, self._codec, self._report = roots, codec, report
+        self._wanted: dict[tuple[StreamId, str, str], StoredEvent] = {}
+
+    async def take(self, connection: Connection, events: Sequence[StoredEvent]) -> None:
+        for event in events:
+            try:
+                self._note(event)
+            except MnemologError as error:
+                self._unreadable(event, error)
+        if len(self._wanted) > AT_ONCE:
+            await self._drop_what_opens(connection)
+
+    async def finish(self, connection: Connection) -> None:
+        """At the end of a page of streams: what still has no key was not destroyed by any event."""
+        await self._drop_what_opens(connection)
+        for (stream, scope, _), event in self._wanted.items():
+            if not self._report.log_damaged(stream):
+                detail = f"the key of {scope} is gone, and no event says that it was destroyed"
+                self._report.add(_damage(Part.KEY, Kind.KEY_MISSING, event, detail))
+        self._wanted.clear()
+
+    def _note(self, event: StoredEvent) -> None:
+        stream = event.header.stream
+        body = self._codec.body(event)
+        if event.header.type in _SHREDDERS:
+            for scope in self._codec.decode(event).payload.shreds():
+                for key in [key for key in self._wanted if key[0] == stream and covers(scope, key[1])]:
+                    del self._wanted[key]
+        if body.sealed is not None and body.sealed.get("alg") == ALGORITHM:
+            self._wanted.setdefault((stream, body.scope, body.sealed["key"]), event)
+
+    async def _drop_what_opens(self, connection: Connection) -> None:
+        by_stream: dict[StreamId, list[tuple[str, str]]] = {}
+        for stream, scope, key_id in self._wanted:
+            by_stream.setdefault(stream, []).append((scope, key_id))
+        for stream, scopes in by_stream.items():
+            await self._drop(connection, stream, scopes)
+
+    async def _drop(self, connection: Connection, stream: StreamId, scopes: Sequence[tuple[str, str]]) -> None:
+        try:
+            found = await find_keys(connection, self._roots, [(stream, scope) for scope, _ in scopes])
+        except MnemologError:
+            self._report.add(Damage(Part.KEY, Kind.CHANGED, stream, "a key of the stream does not open"))
+            found = {}
+        keys = found[stream].data_keys if stream in found else {}
+        for scope, key_id in scopes:
+            if not found or (scope in keys and keys[scope].key_id.hex() == key_id):
+                del self._wanted[stream, scope, key_id]
+
+    def _unreadable(self, event: StoredEvent, error: MnemologError) -> None:
+        """Whoever wrote an event of ours made it readable; what the chain already names is not named twice."""
+        if isinstance(error, MalformedEvent) and not self._report.log_damaged(event.header.stream):
+            self._report.add(_damage(Part.EVENT, Kind.FORGED, event, "its data is not what any engine writes"))
+
+
+def _damage(part: Part, kind: Kind, event: StoredEvent, detail: str) -> Damage:
+    header = event.header
+    return Damage(part, kind, header.stream, detail, header.seq, str(header.event_id))

@@ -1,0 +1,139 @@
+"""The log against its own chain: events, heads, the index of tags, the keys; in bounded memory, page by page."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from psycopg import IsolationLevel
+
+from mnemolog.adapters.postgres.log import stored
+from mnemolog.adapters.postgres.pool import Connection, Pool
+from mnemolog.adapters.postgres.queries import query
+from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
+from mnemolog.adapters.verify.key_check import KeyCheck
+from mnemolog.adapters.verify.stream_walk import StreamWalk, Unfit
+from mnemolog.events.chain import START
+from mnemolog.events.codec import Codec
+from mnemolog.events.envelope import StreamId
+
+HERE = "mnemolog.adapters.verify"
+STREAMS = 500
+EVENTS = 2000
+TAGS = 1000
+
+Row = Mapping[str, Any]
+
+
+class LogCheck:
+    """`run` walks every event, or those of one stream; what does not fit its link is left in `unfit` to be named."""
+
+    def __init__(
+        self, pool: Pool, roots: Roots, codec: Codec, report: Report, progressed: Callable[[int], None]
+    ) -> None:
+        self._pool, self._codec, self._report, self._progressed = pool, codec, report, progressed
+        self._chain_key, self._keys = roots.derived("chain"), KeyCheck(roots, codec, report)
+        self.unfit: list[Unfit] = []
+
+    async def run(self, only: StreamId | None = None) -> None:
+        last: Row | None = {"tenant": "", "stream": ""}
+        while last is not None:
+            async with snapshot(self._pool) as connection:
+                last = await self._page(connection, last, only)
+        async with snapshot(self._pool) as connection:
+            await self._without_head(connection, only)
+            await self._receipts(connection, only)
+
+    async def _page(self, connection: Connection, after: Row, only: StreamId | None) -> Row | None:
+        place = {"tenant": after["tenant"], "stream": after["stream"], "batch": STREAMS, **named(only)}
+        heads = await fetch(connection, "page_of_heads", **place)
+        if not heads:
+            return None
+        await self._walk(connection, {StreamId(row["tenant"], row["stream"]): row for row in heads})
+        return heads[-1]
+
+    async def _without_head(self, connection: Connection, only: StreamId | None) -> None:
+        """A stream that lost its head still has a chain; index entries of a stream without one belong to nothing."""
+        rows = await fetch(connection, "headless", **named(only))
+        streams = [StreamId(row["tenant"], row["stream"]) for row in rows]
+        for stream in streams:
+            self._report.add(Damage(Part.HEAD, Kind.REMOVED, stream, "the stream has events and no head"))
+        for row in await fetch(connection, "stray_tags", limit=TAGS, **named(only)):
+            if (stream := StreamId(row["tenant"], row["stream"])) not in streams:
+                detail = f"the index holds {row['tag']!r} for a stream that has no head"
+                self._report.add(Damage(Part.TAG, Kind.FORGED, stream, detail, row["seq"]))
+        if streams:
+            await self._walk(connection, dict.fromkeys(streams))
+
+    async def _receipts(self, connection: Connection, only: StreamId | None) -> None:
+        for row in await fetch(connection, "stray_receipts", limit=TAGS, **named(only)):
+            detail = f"the receipt of {row['idempotency_key']!r} names events that are not there"
+            stream = StreamId(row["tenant"], row["stream"])
+            self._report.add(Damage(Part.RECEIPT, Kind.CHANGED, stream, detail, row["last_seq"]))
+
+    async def _walk(self, connection: Connection, heads: Mapping[StreamId, Row | None]) -> None:
+        columns = {"tenants": [one.tenant for one in heads], "streams": [one.name for one in heads]}
+        walks: dict[StreamId, StreamWalk] = {}
+        walk: StreamWalk | None = None
+        async for rows in _batches(connection, columns):
+            for event in map(stored, rows):
+                if walk is None or walk.stream != event.header.stream:
+                    walk = walks[event.header.stream] = StreamWalk(event.header.stream, self._chain_key, self._report)
+                walk.take(event)
+            await self._keys.take(connection, [stored(row) for row in rows])
+            self._report.events += len(rows)
+            self._progressed(len(rows))
+        await self._keys.finish(connection)
+        for stream, head in heads.items():
+            self._end(stream, head, walks.get(stream))
+        await self._tags(connection, columns)
+
+    def _end(self, stream: StreamId, head: Row | None, walk: StreamWalk | None) -> None:
+        if walk:
+            self.unfit += walk.unfit
+        if head is None:
+            return
+        seq, link = (walk.seq, walk.link) if walk else (0, START)
+        if head["seq"] > seq:
+            detail = f"the head says {head['seq']}, the last event is {seq}"
+            self._report.add(Damage(Part.EVENT, Kind.TAIL_CUT, stream, detail, seq + 1))
+        elif head["seq"] < seq:
+            detail = f"events up to {seq} stand after the head, which says {head['seq']}"
+            self._report.add(Damage(Part.HEAD, Kind.CHANGED, stream, detail, seq))
+        elif bytes(head["link"]) != link or (walk and head["recorded_at"] != walk.recorded_at):
+            self._report.add(Damage(Part.HEAD, Kind.CHANGED, stream, "the head is not its last event's", seq))
+
+    async def _tags(self, connection: Connection, columns: dict[str, list[str]]) -> None:
+        for row in await fetch(connection, "differing_tags", **columns, limit=TAGS):
+            what = "lacks" if row["missing"] else "holds, and the event does not,"
+            stream, detail = StreamId(row["tenant"], row["stream"]), f"the index {what} {row['tag']!r}"
+            if not self._report.log_damaged(stream):
+                kind = Kind.REMOVED if row["missing"] else Kind.FORGED
+                self._report.add(Damage(Part.TAG, kind, stream, detail, row["seq"]))
+
+
+def named(only: StreamId | None) -> dict[str, str | None]:
+    return {"only_tenant": only.tenant if only else None, "only_stream": only.name if only else None}
+
+
+@asynccontextmanager
+async def snapshot(pool: Pool) -> AsyncIterator[Connection]:
+    """A connection that sees one moment: what is appended meanwhile is not there yet."""
+    async with pool.connection() as connection:
+        await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
+        try:
+            async with connection.transaction():
+                yield connection
+        finally:
+            await connection.set_isolation_level(None)
+
+
+async def fetch(connection: Connection, name: str, **values: Any) -> list[dict[str, Any]]:
+    return await (await connection.execute(query(name, HERE), values)).fetchall()
+
+
+async def _batches(connection: Connection, columns: dict[str, list[str]]) -> AsyncIterator[Sequence[Row]]:
+    async with connection.cursor(name="mnemolog_verify") as cursor:
+        await cursor.execute(query("page_of_events", HERE), columns)
+        while rows := await cursor.fetchmany(EVENTS):
+            yield rows

@@ -1,0 +1,111 @@
+"""One projection's rows beside those of its replay: which differ, and what was done to them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    MetaData,
+    Select,
+    String,
+    Table,
+    and_,
+    exists,
+    func,
+    select,
+    tuple_,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.adapters.engine.as_of import TEMPORARY
+from mnemolog.adapters.postgres.store import PostgresStore
+from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
+from mnemolog.events.envelope import StreamId
+from mnemolog.projections.seal import MAC, key_of, seal_of
+
+LIMIT = 1000
+
+Row = Mapping[str, Any]
+Key = tuple[Any, ...]
+
+
+def among(table: Table, streams: Sequence[StreamId], column: str = "user_id") -> ColumnElement[bool]:
+    """Rows of these streams, by `stream` or by the `user_id` that they belong to."""
+    names = [(stream.tenant, stream.name if column == "stream" else stream.owner) for stream in streams]
+    return tuple_(table.c.tenant, table.c[column]).in_(names)
+
+
+class RowComparison:
+    """The tables of one projection, live and replayed."""
+
+    def __init__(self, store: PostgresStore, report: Report) -> None:
+        self._name, self._report = store.name, report
+        self._tables = [
+            (table, *(table.to_metadata(MetaData(), schema=schema) for schema in (store.schema, TEMPORARY)))
+            for table in store.projector.tables.sorted_tables
+        ]
+
+    async def compare(self, connection: AsyncConnection, streams: Sequence[StreamId]) -> None:
+        """Report every row of these streams that stands on one side only."""
+        for table, live, replayed in self._tables:
+            left, right = (select(one).where(among(one, streams)) for one in (live, replayed))
+            stand = await _rows(connection, left.except_all(right), table)
+            shall = await _rows(connection, right.except_all(left), table)
+            for key in [*stand, *(key for key in shall if key not in stand)]:
+                await self._add(connection, table, (live, replayed), stand.get(key), shall.get(key))
+            count = select(func.count()).select_from(live).where(among(live, streams))
+            self._report.rows += (await connection.execute(count)).scalar_one()
+
+    async def compare_strangers(self, connection: AsyncConnection, heads: Table) -> None:
+        """Report every row of a user whom the log does not know."""
+        for table, live, replayed in self._tables:
+            own = and_(heads.c.tenant == live.c.tenant, heads.c.seq > 0, _owner(heads.c.stream) == live.c.user_id)
+            stand = await _rows(connection, select(live).where(~exists().where(own)), table)
+            for row in stand.values():
+                await self._add(connection, table, (live, replayed), row, None)
+
+    async def _add(
+        self, connection: AsyncConnection, table: Table, both: Sequence[Table], stands: Row | None, shall: Row | None
+    ) -> None:
+        row = stands or shall
+        assert row is not None
+        kind, detail = await _what(connection, table, both, stands, shall)
+        stream = StreamId.of_user(row["user_id"], row["tenant"])
+        key = key_of(table, row)
+        self._report.add(Damage(Part.ROW, kind, stream, detail, 0, "", self._name, table.name, key))
+
+
+def _owner(stream: ColumnElement[str]) -> ColumnElement[str]:
+    """What comes after the first colon of a stream's name (StreamId.owner)."""
+    return func.substr(stream, func.strpos(stream, ":") + 1, type_=String)
+
+
+async def _rows(
+    connection: AsyncConnection, statement: Select[Any] | CompoundSelect[Any], table: Table
+) -> dict[Key, Row]:
+    found = await connection.execute(statement.limit(LIMIT))
+    names = [column.name for column in table.primary_key.columns]
+    return {tuple(row[name] for name in names): row for row in found.mappings()}
+
+
+async def _what(
+    connection: AsyncConnection, table: Table, both: Sequence[Table], stands: Row | None, shall: Row | None
+) -> tuple[Kind, str]:
+    if stands is None:
+        return Kind.REMOVED, "the log has it, the table has not"
+    if MAC in table.columns and seal_of(connection).fits(table, stands):
+        return Kind.REPLAYED, "its MAC fits: it was once so, and is no longer"
+    if MAC in table.columns and await _twin(connection, both, stands):
+        return Kind.COPIED, "another row has this MAC"
+    return (Kind.FORGED, "the log has no such row") if shall is None else (Kind.CHANGED, "it is not as it was written")
+
+
+async def _twin(connection: AsyncConnection, both: Sequence[Table], row: Row) -> bool:
+    """Whether another row has this MAC, or shall have it: two rows may have changed places."""
+    for table in both:
+        key = [column == row[column.name] for column in table.primary_key.columns]
+        others = select(table.c[MAC]).where(table.c[MAC] == row[MAC], ~and_(*key)).limit(1)
+        if (await connection.execute(others)).first() is not None:
+            return True
+    return False

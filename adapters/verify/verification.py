@@ -1,0 +1,59 @@
+"""Verification of the whole log, or of one user: chain, witnesses outside, index, keys, receipts, rows; and healing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nats.js import JetStreamContext
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from mnemolog.adapters.postgres.pool import Pool
+from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.adapters.postgres.store import PostgresStore
+from mnemolog.adapters.verify.anchor_file import AnchorFile
+from mnemolog.adapters.verify.damage import Report
+from mnemolog.adapters.verify.log_check import LogCheck, fetch, named
+from mnemolog.adapters.verify.naming import named as named_events
+from mnemolog.adapters.verify.outside import Outside
+from mnemolog.adapters.verify.rows_check import RowsCheck
+from mnemolog.adapters.verify.witness import Witnesses
+from mnemolog.events.codec import Codec
+from mnemolog.events.envelope import StreamId
+from mnemolog.events.log import EventLog
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """What verification reads: the log's pool, the live projections, JetStream, and the file of anchors."""
+
+    pool: Pool
+    roots: Roots
+    engine: AsyncEngine
+    log: EventLog
+    stores: tuple[PostgresStore, ...]
+    jetstream: JetStreamContext
+    anchors: AnchorFile
+
+    async def size(self, only: StreamId | None = None) -> int:
+        """How many steps `verify` reports: one for each event in the chain, and one for each that is replayed."""
+        async with self.pool.connection() as connection:
+            [row] = await fetch(connection, "count_events", **named(only))
+        return 2 * int(row["count"])
+
+    async def verify(
+        self, only: StreamId | None = None, progressed: Callable[[int], None] = lambda count: None
+    ) -> Report:
+        """Everything that was changed behind the engine's back, as far as it can be told. Changes nothing."""
+        report, chain_key = Report(), self.roots.derived("chain")
+        log_check = LogCheck(self.pool, self.roots, Codec(), report, progressed)
+        await log_check.run(only)
+        witnesses = Witnesses(self.pool, chain_key, report, [one.event for one in log_check.unfit])
+        await self._outside(report, only).tell(witnesses)
+        await witnesses.conclude()
+        for damage in await named_events(self.pool, chain_key, log_check.unfit, witnesses):
+            report.add(damage)
+        await RowsCheck(self.engine, self.log, self.stores, report, progressed).run(only)
+        return report
+
+    def _outside(self, report: Report, only: StreamId | None) -> Outside:
+        keys = self.roots.derived("anchors"), self.roots.derived("wire")
+        return Outside(self.anchors, self.jetstream, *keys, report, only)

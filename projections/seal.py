@@ -1,0 +1,137 @@
+"""Row MACs: what tells a row that a projector wrote from one that anybody else put into the table (X08, design §7).
+
+The MAC covers the table's name and every stored column, tenant and user among them, in a form that depends on the
+values alone: so a row that was changed, forged, or copied to another user does not fit, whatever else was changed
+along with it. It cannot tell that a row is missing, or is an older one put back: `mnemolog verify` does.
+"""
+
+import hmac
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from hashlib import sha256
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+from pgvector.sqlalchemy import VECTOR
+from sqlalchemy import ARRAY, BigInteger, Boolean, Column, DateTime, Double, LargeBinary, Table, Text, Uuid
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.errors import TamperedRow
+
+OPTION = "mnemolog_row_seal"
+MAC = "mac"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def mac_column() -> Column[bytes]:
+    """The column that makes a table a sealed one: `rows.upsert` fills it, `rows.fetch` and `rows.load` check it."""
+    return Column(MAC, LargeBinary, nullable=False)
+
+
+class RowSeal:
+    """Seals rows under a key that is never in the database."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def mac(self, table: Table, row: Mapping[str, Any]) -> bytes:
+        """HMAC-SHA256 over the table's name and the stored columns; 32 bytes."""
+        return hmac.digest(self._key, canonical(table, row), sha256)
+
+    def fits(self, table: Table, row: Mapping[str, Any]) -> bool:
+        """Whether a projector with this key wrote the row, as it stands, in this table."""
+        return hmac.compare_digest(self.mac(table, row), bytes(row[MAC]))
+
+    def require(self, table: Table, row: Mapping[str, Any]) -> None:
+        """TamperedRow when the row does not fit."""
+        if not self.fits(table, row):
+            raise TamperedRow(str(table.metadata.schema), table.name, key_of(table, row))
+
+
+def seal_of(connection: AsyncConnection) -> RowSeal:
+    """The seal of the engine that the connection belongs to (`execution_options={OPTION: RowSeal(key)}`)."""
+    sync_connection = connection.sync_connection
+    assert sync_connection is not None, "the connection is open"
+    seal: RowSeal = sync_connection.get_execution_options()[OPTION]
+    return seal
+
+
+def key_of(table: Table, row: Mapping[str, Any]) -> Mapping[str, str]:
+    """The primary key of a row, to name it by."""
+    return {column.name: str(row[column.name]) for column in table.primary_key.columns}
+
+
+def canonical(table: Table, row: Mapping[str, Any]) -> bytes:
+    """The row as bytes that are the same before it is written and after it is read.
+
+    `ascii` of a tuple is the fastest form that no two rows share: text is escaped alike in every Python, which
+    `repr` is not, and floats have one shortest form.
+    """
+    shape = _shape(table)
+    values = list(shape.values(row))
+    for position, plain in shape.plain:
+        if values[position] is not None:
+            values[position] = plain(values[position])
+    return ascii((shape.name, values)).encode()
+
+
+class _Shape(NamedTuple):
+    name: str
+    values: Callable[[Mapping[str, Any]], tuple[Any, ...]]
+    plain: Sequence[tuple[int, Callable[[Any], Any]]]
+
+
+@cache
+def _shape(table: Table) -> _Shape:
+    columns = [column for column in table.columns if column.computed is None and column.name != MAC]
+    plain = [(position, _plain(column)) for position, column in enumerate(columns)]
+    return _Shape(
+        f"{table.metadata.schema}.{table.name}",
+        itemgetter(*(column.name for column in columns)),
+        [(position, convert) for position, convert in plain if convert is not None],
+    )
+
+
+def _plain(column: Column[Any]) -> Callable[[Any], Any] | None:
+    """What brings a column's values to one form, written or read; None where they have but one."""
+    kind = column.type
+    if isinstance(kind, ARRAY):
+        item = _PLAIN[type(kind.item_type)]
+        return list if item is None else lambda values: [item(value) for value in values]
+    return _PLAIN[type(kind)]
+
+
+def _instant(value: datetime) -> tuple[int, int, int]:
+    since = value - _EPOCH
+    return since.days, since.seconds, since.microseconds
+
+
+def _json(value: Any) -> Any:
+    """As JSONB keeps it: keys in no order, and a number by its value (1e22 comes back as an integer, -0.0 as 0)."""
+    if isinstance(value, dict):
+        return tuple((key, _json(value[key])) for key in sorted(value))
+    if isinstance(value, list | tuple):
+        return [_json(one) for one in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return str(value) if isinstance(value, str) else value
+
+
+def _vector(value: Any) -> bytes:
+    return np.asarray(value, dtype="<f4").tobytes()
+
+
+_PLAIN: Mapping[type, Callable[[Any], Any] | None] = {
+    Text: str,  # Takes the value of an enum's member.
+    Uuid: attrgetter("int"),
+    DateTime: _instant,
+    Double: float,
+    BigInteger: None,
+    Boolean: None,
+    JSONB: _json,
+    LargeBinary: bytes,
+    VECTOR: _vector,
+}

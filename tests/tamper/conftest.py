@@ -1,0 +1,45 @@
+"""An engine of their own for tests that damage it, and a user whose story was told."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from mnemolog.adapters.config import load
+from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.events.envelope import StreamId
+from tests.engine.person import Person
+from tests.engine.story import tell
+from tests.tamper.attacker import Attacker, attacking
+
+
+@pytest.fixture(scope="session")
+async def victim(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
+    """An engine that other tests do not read from."""
+    directory = tmp_path_factory.mktemp("victim")
+    async with open_engine(load(data_dir=directory, durable=False, embedder="lexical", http_port=0)) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def ana(victim: Engine, user: str) -> Person:
+    """Somebody with a story behind her, all of it projected."""
+    person = Person(victim, user)
+    await tell(person)
+    await victim.settled(60)
+    return person
+
+
+@pytest.fixture
+async def bob(victim: Engine, user: str) -> Person:
+    """Somebody else, with a story of his own."""
+    person = Person(victim, f"{user}-bob")
+    await tell(person)
+    await victim.settled(60)
+    return person
+
+
+@pytest.fixture
+async def mallory(victim: Engine, user: str) -> AsyncIterator[Attacker]:
+    async with attacking(victim, StreamId.of_user(user)) as attacker:
+        yield attacker
+        await attacker.leaves_no_trace()

@@ -1,0 +1,107 @@
+"""A database that was rolled back to an older copy, whole and consistent: refused at start, named, accepted by word."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from mnemolog.adapters.config import Settings, load
+from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.nats.subjects import EVENTS
+from mnemolog.adapters.verify.anchor_stream import ANCHORS
+from mnemolog.adapters.verify.damage import Kind, Part
+from mnemolog.domain.errors import DatabaseRolledBack
+from tests.engine.person import Person
+from tests.tamper.attacker import attacking
+
+pytestmark = pytest.mark.spec("X08")
+
+
+def settings_in(directory: Path, **given: object) -> Settings:
+    return load(data_dir=directory, durable=False, embedder="lexical", http_port=0, **given)
+
+
+@asynccontextmanager
+async def rolled_back(settings: Settings, *, keeping: tuple[str, ...] = ()) -> AsyncIterator[Engine]:
+    """Two write, a copy is made, one goes on, the engine stops cleanly; then the copy is put back."""
+    async with open_engine(settings) as engine:
+        ana, bob = Person(engine, "ana"), Person(engine, "bob")
+        await ana.says("I live in Lisbon")
+        await bob.says("I live in Porto")
+        await engine.settled(60)
+        async with attacking(engine, ana.stream) as mallory:
+            await mallory.copies_database()
+            await ana.says("I moved to Madrid")
+            await engine.settled(60)
+    async with open_engine(settings, passive=True) as engine:
+        for stream in {EVENTS, ANCHORS} - set(keeping):
+            await engine.nats.jetstream().purge_stream(stream)
+        async with attacking(engine, ana.stream) as mallory:
+            await mallory.restores_database()
+        yield engine
+
+
+WITNESSES = [
+    pytest.param((EVENTS, ANCHORS), True, id="copies and anchors"),
+    pytest.param((EVENTS,), False, id="copies on JetStream alone"),
+    pytest.param((ANCHORS,), False, id="anchors on JetStream alone"),
+    pytest.param((), True, id="the file of anchors alone"),
+]
+
+
+@pytest.mark.parametrize(("keeping", "file"), WITNESSES)
+async def test_a_database_that_was_rolled_back_is_found_by_any_one_witness(
+    tmp_path: Path, keeping: tuple[str, ...], file: bool
+) -> None:
+    settings = settings_in(tmp_path / "data")
+    async with rolled_back(settings, keeping=keeping) as engine:
+        if not file:
+            settings.anchors.unlink()
+        report = await engine.verifier.verify()
+
+        assert (Part.EVENT, Kind.ROLLED_BACK) in report.counts
+        assert {str(one.stream) for one in report.damages} == {"default/user:ana"}
+
+
+async def test_an_engine_does_not_start_on_a_database_that_was_rolled_back(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path / "data")
+    async with rolled_back(settings):
+        pass
+
+    with pytest.raises(DatabaseRolledBack, match="default/user:ana") as refused:
+        async with open_engine(settings):
+            pass
+
+    assert "mnemolog verify" in refused.value.fix
+
+
+async def test_an_engine_goes_on_from_an_older_copy_when_it_is_told_to_and_verifies_clean_from_then_on(
+    tmp_path: Path,
+) -> None:
+    settings = settings_in(tmp_path / "data")
+    async with rolled_back(settings, keeping=(EVENTS, ANCHORS)):
+        pass
+    async with open_engine(settings_in(tmp_path / "data", accept_rollback=True)) as engine:
+        await engine.settled(60)
+        assert (await engine.verifier.verify()).clean
+        await Person(engine, "ana").says("I moved to Berlin")
+        await engine.settled(60)
+
+    async with open_engine(settings) as engine:
+        await engine.settled(60)
+        report = await engine.verifier.verify()
+        assert report.clean, report.damages
+
+
+async def test_a_clean_start_and_stop_leave_nothing_to_find(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path / "data")
+    for number in range(3):
+        async with open_engine(settings) as engine:
+            await Person(engine, "ana").says(f"This is start {number}")
+            await engine.settled(60)
+            assert (await engine.verifier.verify()).clean
+    async with open_engine(settings, passive=True) as engine:
+        report = await engine.verifier.verify()
+        assert report.clean
+        assert report.anchors >= 3
