@@ -48,7 +48,7 @@ class DataDirectory:
 
     def publish(self, endpoints: Endpoints) -> None:
         """Tell other processes where this engine answers."""
-        _write_privately(_engine_file(self.path), endpoints.as_json())
+        write_privately(_engine_file(self.path), endpoints.as_json())
 
     def withdraw(self) -> None:
         """Take the note away."""
@@ -66,7 +66,7 @@ class DataDirectory:
         token = file.read_text().strip() if file.exists() else ""
         if not token:
             token = secrets.token_urlsafe(32)
-            _write_privately(file, token)
+            write_privately(file, token)
         return token
 
 
@@ -126,7 +126,8 @@ def _holder(path: Path) -> int | None:
     return int(json.loads(content)["pid"]) if content else None
 
 
-def _write_privately(file: Path, content: str) -> None:
+def write_privately(file: Path, content: str) -> None:
+    """Write a file that only its owner may read, all of it or nothing."""
     draft = file.with_name(f"{file.name}.new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:

@@ -1,4 +1,4 @@
-"""The embedded nats-server: JetStream, on a loopback port that only holders of the token can use."""
+"""The embedded nats-server: JetStream, on a loopback port, for the engine and the producers that it knows."""
 
 import json
 import signal
@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 from mnemolog.adapters.embedded.binaries import require
+from mnemolog.adapters.embedded.data_directory import write_privately
 from mnemolog.adapters.embedded.endpoints import ServerName
 from mnemolog.adapters.embedded.leftovers import end_leftovers
+from mnemolog.adapters.embedded.producers import ENGINE_ACCOUNT, ENGINE_USER, Producers, accounts
 from mnemolog.adapters.embedded.server import Launch
 
 HOST = "127.0.0.1"
@@ -17,7 +19,7 @@ CONFIG = "server.conf"
 
 
 class NatsServer:
-    """NATS on a port that is chosen at the first launch and kept from then on."""
+    """NATS on the port of last time when it is free, so that producers need not ask again."""
 
     name: ServerName = "nats"
     stop_signal = signal.SIGTERM
@@ -27,29 +29,29 @@ class NatsServer:
         self.binary = require("nats")
         self._token = token
         self._sync = sync
-        self._port = 0
-        self._answered = False
+        self._port = self._former_port()
+        self._attempted = self._answered = False
 
     @property
     def url(self) -> str:
-        """The URL with its token."""
-        return f"nats://{self._token}@{HOST}:{self._port}"
+        """The engine's URL, with its password."""
+        return f"nats://{ENGINE_USER}:{self._token}@{HOST}:{self._port}"
 
     def prepare(self) -> None:
-        """End leftovers and write the configuration, until it has answered once with another free port each time."""
+        """End leftovers and write the configuration; until it has answered once, another port for each new attempt."""
         end_leftovers(self.directory, [self.binary.name], self.stop_signal)
-        if not self._answered:
+        if not self._port or (self._attempted and not self._answered):
             self._port = _free_port()
-        config = self.directory / CONFIG
-        config.touch(mode=0o600)
-        config.write_text(json.dumps(self._config(), indent=2, ensure_ascii=False))
+        self._attempted = True
+        self._adopt_streams()
+        write_privately(self.directory / CONFIG, json.dumps(self._config(), indent=2, ensure_ascii=False))
 
     def launch(self) -> Launch:
-        """The token is in the configuration, since every user can read a command line."""
+        """Passwords are in the configuration, since every user can read a command line."""
         return Launch([self.binary, "-c", CONFIG])
 
     def answers(self) -> bool:
-        """Whether a server that knows our token, hence ours, runs with JetStream."""
+        """Whether a server that knows our password, hence ours, runs with JetStream."""
         try:
             self._answered = self._greets()
         except (OSError, ValueError):  # not there yet, or something else on that port
@@ -57,7 +59,7 @@ class NatsServer:
         return self._answered
 
     def _greets(self) -> bool:
-        connect = json.dumps({"auth_token": self._token, "verbose": False})
+        connect = json.dumps({"user": ENGINE_USER, "pass": self._token, "verbose": False})
         with socket.create_connection((HOST, self._port), timeout=2) as link, link.makefile("rb") as lines:
             info = json.loads(lines.readline().removeprefix(b"INFO ") or "{}")
             link.sendall(f"CONNECT {connect}\r\nPING\r\n".encode())
@@ -71,10 +73,23 @@ class NatsServer:
             "server_name": "mnemolog",
             "host": HOST,
             "port": self._port,
-            "authorization": {"token": self._token},
+            "accounts": accounts(self._token, Producers(self.directory.parent).all()),
             "max_payload": MAX_PAYLOAD,
             "jetstream": jetstream,
         }
+
+    def _former_port(self) -> int:
+        """The port of last time; 0 when there was none."""
+        try:
+            return int(json.loads((self.directory / CONFIG).read_text())["port"])
+        except (OSError, ValueError, KeyError):
+            return 0
+
+    def _adopt_streams(self) -> None:
+        """What was written before there were accounts becomes the engine's."""
+        store = self.directory / "jetstream"
+        if (store / "$G").exists() and not (store / ENGINE_ACCOUNT).exists():
+            (store / "$G").rename(store / ENGINE_ACCOUNT)
 
 
 def _free_port() -> int:

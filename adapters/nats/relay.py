@@ -1,24 +1,28 @@
 """The relay: publishes what the outbox names, pipelined, and clears a row once JetStream has its events.
 
-A crash between the two publishes them again; JetStream drops what it has seen (`Nats-Msg-Id`), and projectors skip
-the rest by their one rule.
+A batch that fails is published again from its start; JetStream drops what it has seen (`Nats-Msg-Id`), and projectors
+skip the rest by their one rule.
 """
 
 import asyncio
 import logging
+from collections.abc import Callable, Iterator, Sequence
 
 from nats.aio.client import Client
-from nats.js.api import PubAck
+from nats.js.api import Header
+from nats.js.errors import NoStreamResponseError
 
 from mnemolog.adapters.nats import wire
+from mnemolog.adapters.nats.pipeline import Answer, Pipeline, acknowledged
+from mnemolog.adapters.nats.streams import Streams
 from mnemolog.adapters.nats.subjects import EVENTS, event_subject
-from mnemolog.adapters.postgres.outbox import Outbox
-from mnemolog.adapters.postgres.pool import Connection
+from mnemolog.adapters.postgres.outbox import Outbox, Pending, RelaySession
 from mnemolog.events.envelope import StoredEvent
 
 _logger = logging.getLogger("mnemolog.relay")
 
-BATCH = 500
+ROWS = 500
+PAGE = 500  # Events in memory at once; with their data, up to 256 KiB of text each.
 ACK_SECONDS = 5.0
 # NATS takes 1 MiB unless it is told otherwise, headers counted.
 MAX_BODY = 1_000_000
@@ -28,54 +32,101 @@ FOLLOW_SECONDS = 1.0
 
 
 class Relay:
-    """`wake` is called after each commit; without it the relay looks every quarter of a second."""
+    """`wake` is called after each commit; without it the relay looks every quarter of a second.
 
-    def __init__(self, outbox: Outbox, client: Client, wire_key: bytes) -> None:
-        self._outbox, self._client, self._key = outbox, client, wire_key
-        self._jetstream = client.jetstream()
+    `published` is told of events that JetStream has, stream by stream in order, before they leave the outbox.
+    """
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        client: Client,
+        wire_key: bytes,
+        streams: Streams,
+        published: Callable[[Sequence[StoredEvent]], None] = lambda events: None,
+    ) -> None:
+        self._outbox, self._client, self._key, self._streams = outbox, client, wire_key, streams
+        self._published = published
         self._work = asyncio.Event()
 
     def wake(self) -> None:
         self._work.set()
 
     async def run(self) -> None:
-        """Lead when no other relay does, until cancelled."""
+        """Lead when no other relay does, until cancelled. After a failure another may lead: it may fare better."""
         while True:
             try:
-                async with self._outbox.leadership() as lead:
-                    if lead is not None:
-                        await self._lead(lead)
+                async with self._outbox.session() as session:
+                    while not await session.lead():  # noqa: ASYNC110  Its holder may be any process.
+                        await asyncio.sleep(FOLLOW_SECONDS)
+                    await self._lead(session)
+            except NoStreamResponseError:
+                await self._make_streams()
             except Exception as error:  # noqa: BLE001  A relay that ended would deliver nothing more.
-                _logger.warning("relay: %s, trying again", type(error).__name__)
+                _logger.warning("relay: %r, trying again", error)
             await asyncio.sleep(FOLLOW_SECONDS)
 
-    async def _lead(self, lead: Connection) -> None:
-        # Anew each time: a publish that fails keeps one of the context's places for ever (nats-py 2.16).
-        self._jetstream = self._client.jetstream()
+    async def deliver(self, session: RelaySession) -> int:
+        """Publish the oldest rows; how many there were."""
+        rows = await session.pending(ROWS)
+        if rows:
+            async with Pipeline(self._client) as pipeline:
+                for page in _pages(rows):
+                    events = await session.events(page)
+                    await self._publish(pipeline, events)
+                    self._published(events)
+                    await session.delivered([part.id for part in page if part.ends])
+        return len(rows)
+
+    async def _lead(self, session: RelaySession) -> None:
         while True:
             self._work.clear()
-            while await self.deliver():
+            while await self.deliver(session):
                 pass
             try:
                 # Not wait_for: in Python 3.11 it swallows a cancellation that comes together with the wake-up.
                 async with asyncio.timeout(IDLE_SECONDS):
                     await self._work.wait()
             except TimeoutError:
-                await lead.execute("SELECT 1")  # A leader whose session died must not go on.
+                pass
 
-    async def deliver(self) -> int:
-        """Publish one batch; how many events it had."""
-        pending = await self._outbox.pending(BATCH)
-        if not pending.ids:
-            return 0
-        acks = [await self._publish(event) for event in pending.events]
-        async with asyncio.timeout(ACK_SECONDS):
-            await asyncio.gather(*acks)
-        await self._outbox.delivered(pending.ids)
-        return len(pending.events)
+    async def _publish(self, pipeline: Pipeline, events: Sequence[StoredEvent]) -> None:
+        """Publish all and wait for all; TimeoutError when JetStream says nothing for five seconds."""
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(ACK_SECONDS) as patience:
+            answers = []
+            for event in events:
+                answers.append(await self._send(pipeline, event))
+                patience.reschedule(loop.time() + ACK_SECONDS)
+            for answer in answers:
+                acknowledged(await answer)
+                patience.reschedule(loop.time() + ACK_SECONDS)
 
-    async def _publish(self, event: StoredEvent) -> "asyncio.Future[PubAck]":
+    async def _send(self, pipeline: Pipeline, event: StoredEvent) -> Answer:
         body = wire.pack(event, min(MAX_BODY, self._client.max_payload - HEADER_ROOM))
-        headers = {**wire.headers(event), wire.MAC: wire.mac(self._key, body)}
-        subject = event_subject(event.header.stream, event.header.type)
-        return await self._jetstream.publish_async(subject, body, stream=EVENTS, headers=headers)
+        own = {wire.MAC: wire.mac(self._key, body), Header.EXPECTED_STREAM.value: EVENTS}
+        headers = {**wire.headers(event), **own}
+        return await pipeline.publish(event_subject(event.header.stream, event.header.type), body, headers)
+
+    async def _make_streams(self) -> None:
+        _logger.warning("relay: the stream of events was lost, and is made again")
+        try:
+            await self._streams.ensure()
+        except Exception as error:  # noqa: BLE001  As above.
+            _logger.warning("relay: %r, trying again", error)
+
+
+def _pages(rows: Sequence[Pending]) -> Iterator[Sequence[Pending]]:
+    """The rows in pages of at most so many events."""
+    page: list[Pending] = []
+    size = 0
+    for row in rows:
+        for part in row.parts(PAGE):
+            length = part.last - part.first + 1
+            if page and size + length > PAGE:
+                yield page
+                page, size = [], 0
+            page.append(part)
+            size += length
+    if page:
+        yield page

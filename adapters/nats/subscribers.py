@@ -1,12 +1,12 @@
-"""The subscribers, run by FastStream: turns to the intake, events to the projections.
+"""The subscriber of turns, run by FastStream, which hands them to the intake.
 
 Our code owns the streams (`declare=False`: FastStream would overwrite their configuration) and acknowledges by hand
-(by default FastStream ends a message whose handler raised). The consumers push, in order and at once; batches are
+(by default FastStream ends a message whose handler raised). The consumer pushes, in order and at once; batches are
 made here, because FastStream's own wait for their time to pass (docs/decisions/0003).
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,19 +18,15 @@ from nats.errors import Error as NatsError
 from nats.js.api import ConsumerConfig
 
 from mnemolog.adapters.batching import Batcher
-from mnemolog.adapters.nats import wire
 from mnemolog.adapters.nats.connection import RECONNECT_SECONDS, log_error
-from mnemolog.adapters.nats.subjects import ALL_EVENTS, ALL_TURNS, EVENTS, INTAKE, PROJECTORS, TURNS
+from mnemolog.adapters.nats.subjects import ALL_TURNS, INTAKE, TURNS
 from mnemolog.adapters.nats.turns import TurnIntake
-from mnemolog.domain.errors import MalformedEvent
-from mnemolog.events.envelope import StoredEvent
 
 _logger = logging.getLogger("mnemolog.subscribers")
 
 TURN_BATCH = 256
 MAX_PENDING = 2048
 TURNS_ARE = "Turns of conversations, from producers in any language."
-EVENTS_ARE = "Every event of the log, in the order of its stream."
 ACK_WAIT_SECONDS = 30.0
 RETRY_SECONDS = 1.0
 
@@ -57,7 +53,7 @@ class Turns:
     def subscribe(self, to: NatsBroker) -> None:
         """From all tenants. Several engines share the one durable consumer."""
 
-        @to.subscriber(ALL_TURNS, title="turns", description=TURNS_ARE, **_shared(TURNS, INTAKE))  # type: ignore[untyped-decorator]
+        @to.subscriber(ALL_TURNS, title="turns", description=TURNS_ARE, **_DURABLE)  # type: ignore[untyped-decorator]
         async def on_turn(message: StreamMessage[Msg]) -> None:
             await self._batches.put(message.raw_message)
 
@@ -78,30 +74,15 @@ class Turns:
                     await message.nak(delay=RETRY_SECONDS)
 
 
-def subscribe_events(to: NatsBroker, wire_key: bytes, deliver: Callable[[StoredEvent], Awaitable[None]]) -> None:
-    """Hand events to the projections. Once handed over they are acknowledged: the log heals what is lost later."""
-
-    @to.subscriber(ALL_EVENTS, title="events", description=EVENTS_ARE, **_shared(EVENTS, PROJECTORS))  # type: ignore[untyped-decorator]
-    async def on_event(message: StreamMessage[Msg]) -> None:
-        try:
-            if not wire.authentic(wire_key, message.headers, message.body):
-                raise MalformedEvent("no engine of this deployment wrote this message", field="message")
-            await deliver(wire.unpack(message.body))
-        except MalformedEvent as error:
-            _logger.warning("a message on %s is skipped: %s", message.raw_message.subject, error)
-        await message.ack()
-
-
-def _shared(stream: str, name: str) -> Any:
-    return {
-        "stream": JStream(stream, declare=False),
-        "queue": name,  # nats-py makes it the durable's name as well.
-        "config": ConsumerConfig(ack_wait=ACK_WAIT_SECONDS, max_ack_pending=MAX_PENDING),
-        "ack_policy": AckPolicy.MANUAL,
-        "decoder": _whole,
-    }
-
-
 async def _whole(message: StreamMessage[Msg]) -> StreamMessage[Msg]:
     """In place of a decoder: the handlers acknowledge, so they need the message and not its body alone."""
     return message
+
+
+_DURABLE: Any = {
+    "stream": JStream(TURNS, declare=False),
+    "queue": INTAKE,  # nats-py makes it the durable's name as well.
+    "config": ConsumerConfig(ack_wait=ACK_WAIT_SECONDS, max_ack_pending=MAX_PENDING),
+    "ack_policy": AckPolicy.MANUAL,
+    "decoder": _whole,
+}

@@ -1,4 +1,4 @@
-"""Turns from producers: the schema that they publish, and what the engine does with a batch of them."""
+"""The intake: what the engine does with a batch of turns from producers."""
 
 import asyncio
 import json
@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import unquote
 from uuid import UUID
 
@@ -16,48 +16,34 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from psycopg_pool import PoolTimeout
-from pydantic import BaseModel, ConfigDict, Field
 
 from mnemolog.adapters.nats.subjects import answerable, dead_letter_subject
+from mnemolog.adapters.nats.turn_message import (
+    CUT,
+    ORIGINAL_HEADERS,
+    REASON,
+    REPLAY,
+    REPLY_TO,
+    TurnMessage,
+    answer,
+    original_headers,
+    read_turn,
+)
 from mnemolog.adapters.nats.wire import MESSAGE_ID
 from mnemolog.commands.handler import Handler
-from mnemolog.commands.turns import MAX_ATTACHMENTS, TURNS, RecordTurn, ShownAttachment
-from mnemolog.domain.errors import ConcurrencyConflict, MnemologError, UnreadableTurn
-from mnemolog.domain.turn import Role
-from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Receipt, StreamId
-from mnemolog.events.fields import Id, Instant, Label, Text, validated
+from mnemolog.commands.turns import TURNS, RecordTurn
+from mnemolog.domain.errors import AppendTimeout, ConcurrencyConflict, MnemologError, Overloaded, UnreadableTurn
+from mnemolog.events.envelope import Receipt, StreamId
+from mnemolog.events.fields import validated
 from mnemolog.events.log import Outcome
 
 _logger = logging.getLogger("mnemolog.turns")
 
 Commands = Sequence[tuple[RecordTurn, datetime]]
 # Worth another delivery: a store that does not answer, or writers that were always first.
-TRANSIENT = (psycopg.OperationalError, PoolTimeout, NatsError, OSError, ConcurrencyConflict)
+TRANSIENT = (psycopg.OperationalError, PoolTimeout, NatsError, OSError, ConcurrencyConflict, AppendTimeout, Overloaded)
 
-REPLY_TO = "Mnemolog-Reply-To"
-REASON = "Mnemolog-Reason"
-CUT = "Mnemolog-Cut"
 HEADER_ROOM = 200
-
-
-class TurnMessage(BaseModel):
-    """One message of a conversation, as a producer in any language publishes it to `mnemolog.turns.<tenant>`.
-
-    `message_id` is unique for the user and makes the turn idempotent: sent again, it changes nothing.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    message_id: Id
-    user_id: Id
-    agent_id: Id = DEFAULT_AGENT
-    thread_id: Id = DEFAULT_THREAD
-    role: Role = Role.USER
-    speaker: Label = ""
-    text: Text
-    occurred_at: Instant
-    run_id: Id | None = None
-    attachments: Annotated[tuple[ShownAttachment, ...], Field(max_length=MAX_ATTACHMENTS)] = ()
 
 
 @dataclass(slots=True)
@@ -65,9 +51,13 @@ class Arrival:
     """A message, the command that it turned into or the error that it met."""
 
     message: Msg
-    tenant: str
     command: RecordTurn | None = None
     outcome: Receipt | MnemologError | None = None
+
+    @property
+    def token(self) -> str:
+        """The tenant, as its subject writes it."""
+        return self.message.subject.rpartition(".")[2]
 
 
 class TurnIntake:
@@ -93,11 +83,10 @@ class TurnIntake:
             raise faults[0]
 
     def _read(self, message: Msg) -> Arrival:
-        token = message.subject.rpartition(".")[2]
-        arrival = Arrival(message, unquote(token))
+        arrival = Arrival(message)
         try:
             turn = read_turn(message.data)
-            arrival.command = command_of(turn, arrival.tenant, self._handler.new_id)
+            arrival.command = command_of(turn, unquote(arrival.token), self._handler.new_id)
         except MnemologError as error:
             arrival.outcome = error
         return arrival
@@ -122,13 +111,13 @@ class TurnIntake:
             return [outcome for [outcome] in alone]
 
     async def _finish(self, arrival: Arrival) -> None:
-        outcome = arrival.outcome
+        outcome, headers = arrival.outcome, arrival.message.headers or {}
         assert outcome is not None
-        if isinstance(outcome, MnemologError):
+        if isinstance(outcome, MnemologError) and REPLAY not in headers:
             await self._bury(arrival, outcome)
-        reply_to = (arrival.message.headers or {}).get(REPLY_TO)
-        if reply_to and answerable(reply_to):
-            await self._client.publish(reply_to, _answer(outcome))
+        reply_to = headers.get(REPLY_TO)
+        if reply_to and answerable(reply_to, arrival.token):
+            await self._client.publish(reply_to, answer(outcome))
         await arrival.message.ack()
 
     async def _bury(self, arrival: Arrival, error: MnemologError) -> None:
@@ -137,26 +126,17 @@ class TurnIntake:
         The server counts headers too: of a message as large as it takes, the end gives way to the reason.
         """
         _logger.warning("a turn on %s was set aside: %s", arrival.message.subject, error)
-        headers = {REASON: json.dumps(error.as_dict(), ensure_ascii=True)}
-        data = arrival.message.data
-        room = self._client.max_payload - HEADER_ROOM - len(headers[REASON])
+        message = arrival.message
+        headers = {
+            REASON: json.dumps(error.as_dict(), ensure_ascii=True),
+            ORIGINAL_HEADERS: original_headers(message.headers),
+            # Delivered again, it is not set aside twice; sequences begin anew when the store is lost.
+            MESSAGE_ID: f"dead-{message.metadata.sequence.stream}-{message.metadata.timestamp.isoformat()}",
+        }
+        data, room = message.data, self._client.max_payload - HEADER_ROOM - sum(map(len, headers.values()))
         if len(data) > room:
             headers[CUT], data = str(len(data)), data[:room]
-        subject = dead_letter_subject(arrival.message.subject.rpartition(".")[2])
-        # Delivered again, it is not set aside twice.
-        headers[MESSAGE_ID] = f"dead-{arrival.message.metadata.sequence.stream}"
-        await self._jetstream.publish(subject, data, headers=headers)
-
-
-def read_turn(body: bytes) -> TurnMessage:
-    """The turn in a message; InvalidInput or UnreadableTurn name the fault."""
-    try:
-        fields = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise UnreadableTurn(f"not JSON: {error}", field="message", fix="send one JSON object in UTF-8") from error
-    if not isinstance(fields, dict):
-        raise UnreadableTurn(f"a {type(fields).__name__} is no turn", field="message", fix="send one JSON object")
-    return validated(TurnMessage, fields)
+        await self._jetstream.publish(dead_letter_subject(arrival.token), data, headers=headers)
 
 
 def command_of(turn: TurnMessage, tenant: str, new_id: Callable[[], UUID]) -> RecordTurn:
@@ -172,9 +152,3 @@ def command_of(turn: TurnMessage, tenant: str, new_id: Callable[[], UUID]) -> Re
             "entity_id": new_id(),
         },
     )
-
-
-def _answer(outcome: Receipt | MnemologError) -> bytes:
-    if isinstance(outcome, Receipt):
-        return json.dumps({"ok": True, "receipt": outcome.as_dict()}).encode()
-    return json.dumps({"ok": False, "error": outcome.as_dict()}).encode()

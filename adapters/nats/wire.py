@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from mnemolog.domain.errors import MalformedEvent
-from mnemolog.events.envelope import Header, StoredEvent, StreamId
+from mnemolog.events.envelope import Header, Position, StoredEvent, StreamId
 
 MESSAGE_ID = "Nats-Msg-Id"
 MAC = "Mnemolog-Mac"
@@ -32,7 +32,7 @@ class _Message(BaseModel):
     meta: dict[str, str]
     occurred_at: AwareDatetime
     recorded_at: AwareDatetime
-    data: str
+    data: str | None
     link: str
 
 
@@ -85,13 +85,24 @@ def _body(event: StoredEvent, data: str | None) -> bytes:
 
 def unpack(body: bytes) -> StoredEvent:
     """The event as its row stands in the log; MalformedEvent when the message is something else, or has no data."""
+    found = read(body)
+    if isinstance(found, Position):
+        raise MalformedEvent("the event was too large for its message", field="message", fix="read it from the log")
+    return found
+
+
+def read(body: bytes) -> StoredEvent | Position:
+    """What a message brings: an event, or where one stands that was too large; MalformedEvent for anything else."""
     try:
         fields = _Message.model_validate_json(body)
-        data, link = b64decode(fields.data, validate=True), bytes.fromhex(fields.link)
+        data, link = b64decode(fields.data or "", validate=True), bytes.fromhex(fields.link)
     except ValueError as error:
         raise MalformedEvent(f"a message on the event stream is no event: {error}", field="message") from error
+    stream = StreamId(fields.tenant, fields.stream)
+    if fields.data is None:
+        return Position(stream, fields.seq)
     header = Header(
-        StreamId(fields.tenant, fields.stream),
+        stream,
         fields.seq,
         fields.event_id,
         fields.type,

@@ -11,10 +11,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mnemolog.domain.errors import MnemologError
     from mnemolog.memory import Added, AsyncMemory, Found, Memory
+    from mnemolog.producer import AsyncTurnProducer, TurnProducer
 
 __version__ = "0.1.0"
 
-__all__ = ["Added", "AsyncMemory", "Found", "Memory", "MnemologError", "__version__"]
+__all__ = [
+    "Added",
+    "AsyncMemory",
+    "AsyncTurnProducer",
+    "Found",
+    "Memory",
+    "MnemologError",
+    "TurnProducer",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -23,6 +33,10 @@ def __getattr__(name: str) -> Any:
         from mnemolog.domain.errors import MnemologError
 
         return MnemologError
+    if name.endswith("TurnProducer"):
+        from mnemolog import producer
+
+        return getattr(producer, name)
     if name in __all__:
         from mnemolog import memory
 

@@ -12,7 +12,9 @@ from uuid import UUID
 
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.erasing import Erasure, erase
 from mnemolog.adapters.engine.reads import Changes, Moment
+from mnemolog.commands.erasure import Erase, EraseMemory, EraseThread, EraseUser
 from mnemolog.commands.memories import (
     LinkMemories,
     MemoryCommand,
@@ -152,11 +154,14 @@ class AsyncMemory:
         budget_tokens: int | None = None,
         threshold: float | None = None,
         as_of: datetime | str | int | None = None,
+        after: Receipt | str | None = None,
+        deadline: float | None = None,
     ) -> list[Found]:
         """The memories that answer a question, best first; with `as_of`, those that would have then.
 
         `filters` are those of B §6 (`run_id`, `role`, `category`, `pinned`, `importance_min`, `updated_after`, ...);
-        `as_of` is a time with its offset, or a seq of the user's stream.
+        `as_of` is a time with its offset, or a seq of the user's stream; `after` the receipt, or its token, of a write
+        that was made elsewhere and must be seen, for which at most `deadline` seconds are waited (ReadTimeout).
 
         Example:
             memory.search("where does Ana live?", user_id="ana", top_k=3)
@@ -174,11 +179,17 @@ class AsyncMemory:
         }
         request = validated(MemoryQuery, fields)
         engine = await self._engine()
-        answer = await engine.reads.query(request, await self._moment(request.stream, as_of))
+        answer = await engine.reads.query(request, await self._moment(request.stream, as_of, after, deadline))
         return [Found.of(hit) for hit in answer.hits]
 
     async def get(
-        self, memory_id: UUID | str, *, user_id: str, as_of: datetime | str | int | None = None
+        self,
+        memory_id: UUID | str,
+        *,
+        user_id: str,
+        as_of: datetime | str | int | None = None,
+        after: Receipt | str | None = None,
+        deadline: float | None = None,
     ) -> Mapping[str, Any]:
         """One memory with everything that is known of it, hidden or not.
 
@@ -187,9 +198,18 @@ class AsyncMemory:
         """
         engine, stream = await self._engine(), self._stream(user_id)
         id_ = parse_uuid(memory_id, "memory_id")
-        return await engine.reads.memory(stream, self._agent_id, id_, await self._moment(stream, as_of))
+        moment = await self._moment(stream, as_of, after, deadline)
+        return await engine.reads.memory(stream, self._agent_id, id_, moment)
 
-    async def history(self, memory_id: UUID | str, *, user_id: str, limit: int = 100) -> Sequence[Mapping[str, Any]]:
+    async def history(
+        self,
+        memory_id: UUID | str,
+        *,
+        user_id: str,
+        limit: int = 100,
+        after: Receipt | str | None = None,
+        deadline: float | None = None,
+    ) -> Sequence[Mapping[str, Any]]:
         """What happened to a memory, newest first (B §8).
 
         Example:
@@ -197,18 +217,25 @@ class AsyncMemory:
         """
         engine, stream = await self._engine(), self._stream(user_id)
         id_ = parse_uuid(memory_id, "memory_id")
-        return await engine.reads.history(stream, self._agent_id, id_, limit, await self._moment(stream, None))
+        moment = await self._moment(stream, None, after, deadline)
+        return await engine.reads.history(stream, self._agent_id, id_, limit, moment)
 
-    async def changes(self, *, user_id: str, since: int = 0) -> Changes:
+    async def changes(
+        self,
+        *,
+        user_id: str,
+        since: int = 0,
+        after: Receipt | str | None = None,
+        deadline: float | None = None,
+    ) -> Changes:
         """What changed in this thread since a revision: the delta header (B §1), and the revision to ask from next.
 
         Example:
             print(memory.changes(user_id="ana", since=0).header)
         """
         engine, stream = await self._engine(), self._stream(user_id)
-        return await engine.reads.changes(
-            stream, self._agent_id, self._thread_id, since, await self._moment(stream, None)
-        )
+        moment = await self._moment(stream, None, after, deadline)
+        return await engine.reads.changes(stream, self._agent_id, self._thread_id, since, moment)
 
     async def update(
         self,
@@ -275,6 +302,37 @@ class AsyncMemory:
         who = {"agent_id": self._agent_id, "thread_id": self._thread_id}
         return self._noted(await engine.writes.undo_last(stream, id_, **who))
 
+    async def erase(
+        self,
+        memory_id: UUID | str | None = None,
+        *,
+        user_id: str,
+        thread_id: str | None = None,
+        everything: bool = False,
+        keep_turns: bool = False,
+        with_survivors: bool = False,
+    ) -> Erasure:
+        """Destroy the text of a memory, of a thread or of everything of a user, for good: it cannot be undone.
+
+        Example:
+            memory.erase(added.memory_id, user_id="ana")
+        """
+        engine, who = await self._engine(), self._who(user_id)
+        if [memory_id is not None, thread_id is not None, everything].count(True) != 1:
+            raise InvalidInput(
+                "one thing at a time is erased", field="memory_id", fix="give a memory_id, a thread_id or everything"
+            )
+        if memory_id is not None:
+            options = {"keep_turns": keep_turns, "with_survivors": with_survivors}
+            command: Erase | EraseUser = validated(EraseMemory, {**who, **options, "memory_id": memory_id})
+        elif thread_id is not None:
+            command = validated(EraseThread, {**who, "with_survivors": with_survivors, "thread_id": thread_id})
+        else:
+            command = validated(EraseUser, who)
+        erasure = await erase(engine, command)
+        self._noted(erasure.receipt)
+        return erasure
+
     async def _engine(self) -> Engine:
         async with self._opening:
             if self._opened is None:
@@ -300,11 +358,19 @@ class AsyncMemory:
         self._written[receipt.stream] = max(receipt.last_seq, self._written.get(receipt.stream, 0))
         return receipt
 
-    async def _moment(self, stream: StreamId, as_of: datetime | str | int | None) -> Moment:
+    async def _moment(
+        self,
+        stream: StreamId,
+        as_of: datetime | str | int | None,
+        after: Receipt | str | None = None,
+        deadline: float | None = None,
+    ) -> Moment:
         if as_of is None:
             if stream not in self._written:  # What earlier processes wrote is seen too.
                 self._written[stream] = await (await self._engine()).log.head(stream)
-            return Moment(after=Position(stream, self._written[stream]))
+            seen = Position(stream, self._written[stream])
+            asked = seen if after is None else Position.of_token(after if isinstance(after, str) else after.token)
+            return Moment(after=seen if asked.stream == stream and asked.seq < seen.seq else asked, deadline=deadline)
         if isinstance(as_of, bool) or (isinstance(as_of, int) and as_of < 0):
             raise InvalidInput(f"{as_of!r} is no moment", field="as_of", fix="give a time with its offset, or a seq")
         return Moment(as_of=as_of if isinstance(as_of, int) else aware(as_of, "as_of"))
@@ -349,3 +415,4 @@ class Memory:
     forget = mirrored(AsyncMemory.forget)
     restore = mirrored(AsyncMemory.restore)
     undo = mirrored(AsyncMemory.undo)
+    erase = mirrored(AsyncMemory.erase)

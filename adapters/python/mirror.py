@@ -27,7 +27,7 @@ class EventLoopThread:
         """The coroutine's result; called from inside an event loop it would block it, so that is refused."""
         if _inside_a_loop():
             coroutine.close()
-            raise EngineError("Memory blocks, and this is an event loop", fix="use AsyncMemory and await its methods")
+            raise EngineError("this call blocks, and this is an event loop", fix="use its Async twin and await")
         try:
             return asyncio.run_coroutine_threadsafe(coroutine, self._started()).result()
         finally:

@@ -11,14 +11,16 @@ from sqlalchemy import make_url
 
 from mnemolog.adapters.embedded import EmbeddedServers
 from mnemolog.adapters.engine.engine import Engine, now
-from mnemolog.adapters.nats.connection import connect, ensure_streams
+from mnemolog.adapters.nats.connection import connect
 from mnemolog.adapters.nats.relay import Relay
+from mnemolog.adapters.nats.streams import StreamLimits, Streams
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.migrate import migrate
 from mnemolog.adapters.postgres.outbox import Outbox
 from mnemolog.adapters.postgres.pool import open_pool
 from mnemolog.events.codec import Codec
 from tests.testkit.events import KEY
+from tests.testkit.roots import roots
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,21 @@ class Apart:
     outbox: Outbox
     nats: Client
     jetstream: JetStreamContext
+    postgres_dsn: str
+    nats_url: str
+
+    @property
+    def streams(self) -> Streams:
+        return Streams(self.jetstream, StreamLimits())
 
     def relay(self) -> Relay:
-        return Relay(self.outbox, self.nats, KEY)
+        return Relay(self.outbox, self.nats, KEY, self.streams)
+
+    async def deliver(self) -> None:
+        """What a leader would do until the outbox is empty."""
+        async with self.outbox.session() as session:
+            while await self.relay().deliver(session):
+                pass
 
 
 @pytest.fixture(scope="session")
@@ -45,7 +59,8 @@ async def apart(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Asy
     directory, redis_url = tmp_path_factory.mktemp("apart"), engine.endpoints.redis_url
     with EmbeddedServers(directory, durable=False, postgres_url=dsn, redis_url=redis_url) as servers:
         nats = await connect(servers.endpoints.nats_url, "tests")
-        await ensure_streams(nats.jetstream())
+        await Streams(nats.jetstream(), StreamLimits()).ensure()
         async with await open_pool(own) as pool:
-            yield Apart(PostgresLog(pool, Codec(), KEY, now), Outbox(pool, own), nats, nats.jetstream())
+            log, outbox = PostgresLog(pool, Codec(), roots(), now), Outbox(pool, own)
+            yield Apart(log, outbox, nats, nats.jetstream(), own, servers.endpoints.nats_url)
         await nats.close()

@@ -74,12 +74,10 @@ async def test_an_append_reaches_jetstream_once_under_the_id_of_its_event(apart:
 async def test_what_is_published_again_after_a_crash_stands_there_once(apart: Apart, user: str) -> None:
     stream = StreamId.of_user(user)
     await append(apart, stream, 5)
-    pending = await apart.outbox.pending(500)
-    for event in pending.events:
+    for event in await whole(apart, stream):
         await apart.jetstream.publish("mnemolog.events.p0.MemoryCreated", wire.pack(event), headers=wire.headers(event))
 
-    while await apart.relay().deliver():
-        pass
+    await apart.deliver()
 
     assert [wire.unpack(one.data).header.seq for one in await published(apart, stream)] == [1, 2, 3, 4, 5]
 
@@ -103,8 +101,7 @@ async def test_an_append_of_thousands_of_events_is_delivered(apart: Apart, user:
     stream = StreamId.of_user(user)
     await append(apart, stream, 6000)
 
-    while await apart.relay().deliver():
-        pass
+    await apart.deliver()
 
     assert len(await published(apart, stream)) == 6000
 
@@ -121,30 +118,6 @@ async def test_an_event_that_no_message_can_hold_holds_up_no_other(apart: Apart,
     [announced] = await published(apart, large)
     with pytest.raises(MalformedEvent):
         wire.unpack(announced.data)
-
-
-@pytest.mark.spec("X11")
-async def test_one_relay_leads_and_another_takes_over_when_it_stops(apart: Apart, user: str) -> None:
-    stream = StreamId.of_user(user)
-    first, second = asyncio.create_task(apart.relay().run()), None
-    await append(apart, stream)
-    await delivered(apart)
-    async with apart.outbox.leadership() as lead:
-        assert lead is None, "another leads"
-
-    second = asyncio.create_task(apart.relay().run())
-    first.cancel()
-    with suppress(asyncio.CancelledError):
-        await first
-    await append(apart, stream)
-    await delivered(apart)
-    second.cancel()
-    with suppress(asyncio.CancelledError):
-        await second
-
-    assert len(await published(apart, stream)) == 2
-    async with apart.outbox.leadership() as lead:
-        assert lead is not None
 
 
 async def test_a_relay_that_is_stopped_as_it_is_woken_stops(apart: Apart) -> None:

@@ -13,12 +13,12 @@ from nats.js.errors import NotFoundError
 
 from mnemolog.adapters.engine.engine import Engine, new_id, now
 from mnemolog.adapters.nats import subscribers
+from mnemolog.adapters.nats.streams import StreamLimits
 from mnemolog.adapters.nats.subjects import (
     DEAD_LETTERS,
     EVENTS,
     TURNS,
     dead_letter_subject,
-    stream_configs,
     turn_subject,
 )
 from mnemolog.adapters.nats.turns import TurnIntake
@@ -213,7 +213,7 @@ async def test_a_reply_subject_that_would_do_something_is_not_used(
 
 async def test_the_streams_keep_their_configuration_when_the_subscribers_start(apart: Apart) -> None:
     """FastStream overwrites the configuration of a stream that it may declare (facts.md)."""
-    names = [config.name or "" for config in stream_configs()]
+    names = [config.name or "" for config in StreamLimits().configs()]
     ours = [await apart.jetstream.stream_info(name) for name in names]
     for info in ours:
         await apart.jetstream.update_stream(info.config.evolve(max_age=365 * 24 * 3600.0, description="ours"))
@@ -222,13 +222,8 @@ async def test_the_streams_keep_their_configuration_when_the_subscribers_start(a
     broker = subscribers.broker(apart.nats.connected_url.geturl() if apart.nats.connected_url else "")
 
     turns.subscribe(broker)
-    subscribers.subscribe_events(broker, b"key", _ignore)
     await broker.start()
     await broker.stop()
 
     assert [(await apart.jetstream.stream_info(name)).config for name in names] == before
     assert {config.max_age for config in before} == {365 * 24 * 3600.0}
-
-
-async def _ignore(event: object) -> None:
-    """Nobody reads these events."""

@@ -104,9 +104,9 @@ def test_an_event_that_is_too_large_for_a_message_announces_itself_without_its_d
         wire.unpack(body)
 
 
-@pytest.mark.parametrize("subject", ["_INBOX.abc.def", "replies", "app.replies.7"])
+@pytest.mark.parametrize("subject", ["_INBOX.abc.def", "replies", "app.replies.7", "mnemolog.receipts.acme.juno.7"])
 def test_a_receipt_may_go_to_an_inbox_of_the_producer(subject: str) -> None:
-    assert answerable(subject)
+    assert answerable(subject, "acme")
 
 
 @pytest.mark.parametrize(
@@ -122,10 +122,13 @@ def test_a_receipt_may_go_to_an_inbox_of_the_producer(subject: str) -> None:
         "a.*",
         "a.>",
         "mnemolog.turns.acme",
+        "mnemolog.receipts.acme",
+        "mnemolog.receipts.other.juno.7",
+        "mnemolog.receipts.acme.>",
         "$JS.API.STREAM.DELETE.MNEMOLOG_EVENTS",
         "$SYS.REQ.SERVER.PING",
         "x" * 256,
     ],
 )
 def test_a_receipt_goes_nowhere_where_something_would_happen(subject: str) -> None:
-    assert not answerable(subject)
+    assert not answerable(subject, "acme")

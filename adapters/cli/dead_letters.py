@@ -1,0 +1,184 @@
+"""Commands for dead letters: turns that were refused; list, show, send again, let go."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli.options import Json
+from mnemolog.adapters.cli.progress import bar
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.nats.dead_letters import DeadLetter, DeadLetters
+from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound
+from mnemolog.events.envelope import Receipt
+
+T = TypeVar("T")
+Tenant = Annotated[str | None, typer.Option("--tenant", help="Only this tenant's; all tenants' unless said.")]
+Reason = Annotated[str | None, typer.Option("--reason", help="Only with this code, such as invalid_input.")]
+Ids = Annotated[list[int] | None, typer.Argument(help="As `list` shows them.")]
+All = Annotated[bool, typer.Option("--all", help="All that the filters let through.")]
+
+letters = typer.Typer(help="Turns that were refused: list, show, replay, discard.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(letters, name="dead-letters", rich_help_panel="Run")
+
+
+@letters.command("list")
+def list_letters(
+    context: typer.Context,
+    tenant: Tenant = None,
+    reason: Reason = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="At most so many, oldest first.")] = 50,
+    json: Json = False,
+) -> None:
+    """The refused turns, oldest first, each with its reason."""
+    found = _with(context, lambda all_: _first(all_.all(tenant, reason), limit))
+    if json:
+        output.as_json([letter.as_dict() for letter in found])
+    elif found:
+        _show_all(found)
+    else:
+        output.done("no dead letters")
+
+
+@letters.command()
+def show(
+    context: typer.Context, letter: Annotated[int, typer.Argument(help="As `list` shows it.")], json: Json = False
+) -> None:
+    """One refused turn: why, when, and its bytes."""
+    found = _with(context, lambda all_: all_.get(letter))
+    if json:
+        output.as_json(found.as_dict())
+    else:
+        _show_one(found)
+
+
+@letters.command()
+def replay(
+    context: typer.Context,
+    ids: Ids = None,
+    all_: All = False,
+    tenant: Tenant = None,
+    reason: Reason = None,
+    file: Annotated[Path | None, typer.Option("--file", help="One letter: send this JSON in its place.")] = None,
+    json: Json = False,
+) -> None:
+    """Send turns again. What is accepted leaves the dead letters; what is refused again stays."""
+    body = _replacement(file, ids)
+
+    async def run(of: DeadLetters) -> list[dict[str, Any]]:
+        chosen = await _chosen(of, ids, all_, tenant, reason)
+        with bar("sent again", len(chosen)) as progressed:
+            return [await _replayed(of, id_, body, progressed) for id_ in chosen]
+
+    outcomes = _with(context, run)
+    _report(outcomes, "accepted", json=json)
+    if any("error" in one for one in outcomes):
+        raise typer.Exit(1)
+
+
+@letters.command()
+def discard(
+    context: typer.Context,
+    ids: Ids = None,
+    all_: All = False,
+    tenant: Tenant = None,
+    reason: Reason = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Let refused turns go for good."""
+    chosen = _with(context, lambda of: _chosen(of, ids, all_, tenant, reason))
+    if chosen and not yes:
+        typer.confirm(f"Discard {len(chosen):,} dead letters for good?", abort=True, err=True)
+
+    async def run(of: DeadLetters) -> list[dict[str, Any]]:
+        return [await _discarded(of, id_) for id_ in chosen]
+
+    _report(_with(context, run), "discarded", json=json)
+
+
+def _show_all(found: Sequence[DeadLetter]) -> None:
+    table = Table("id", "when", "tenant", "field", "reason", "bytes", box=None, header_style="dim", pad_edge=False)
+    for one in found:
+        why = Text(f"{one.reason['code']}: {one.reason['message']}")
+        table.add_row(str(one.id), output.when(one.at), one.tenant, Text(one.reason["field"]), why, f"{one.size:,}")
+    output.console.print(table)
+
+
+def _show_one(letter: DeadLetter) -> None:
+    output.line("tenant", letter.tenant)
+    output.line("when  ", output.when(letter.at))
+    output.line("reason", f"{letter.reason['code']}: {letter.reason['field']} {letter.reason['message']}")
+    output.line("to do ", letter.reason["fix"])
+    for name, value in letter.headers.items():
+        output.line("header", f"{name}: {value}")
+    cut = f", of which the first {len(letter.body):,} are kept: it cannot be replayed" if letter.cut else ""
+    output.line("bytes ", f"{letter.size:,}{cut}")
+    output.console.print(Text(letter.text), highlight=False)
+
+
+def _with(context: typer.Context, use: Callable[[DeadLetters], Awaitable[T]]) -> T:
+    return with_engine(settings_of(context.obj), lambda engine: use(DeadLetters(engine.nats)))
+
+
+async def _first(found: AsyncIterator[DeadLetter], limit: int) -> list[DeadLetter]:
+    letters: list[DeadLetter] = []
+    async for letter in found:
+        letters.append(letter)
+        if len(letters) == limit:
+            break
+    return letters
+
+
+async def _chosen(
+    of: DeadLetters, ids: list[int] | None, all_: bool, tenant: str | None, reason: str | None
+) -> list[int]:
+    if bool(ids) == all_:
+        raise InvalidInput("say which", field="ids", fix="give ids, or --all")
+    return ids or [letter.id async for letter in of.all(tenant, reason)]
+
+
+def _replacement(file: Path | None, ids: list[int] | None) -> bytes | None:
+    if file is None:
+        return None
+    if len(ids or ()) != 1:
+        raise InvalidInput("a file stands for one letter", field="file", fix="give one id")
+    if not file.is_file():
+        raise InvalidInput(f"there is no file {file}", field="file", fix="correct the path")
+    return file.read_bytes()
+
+
+async def _replayed(of: DeadLetters, id_: int, body: bytes | None, progressed: Callable[[int], None]) -> dict[str, Any]:
+    try:
+        outcome = await of.replay(id_, body)
+    except NotFound as error:
+        outcome = error
+    progressed(1)
+    if isinstance(outcome, Receipt):
+        return {"id": id_, "receipt": outcome.as_dict()}
+    return {"id": id_, "error": outcome.as_dict()}
+
+
+async def _discarded(of: DeadLetters, id_: int) -> dict[str, Any]:
+    try:
+        await of.discard(id_)
+    except MnemologError as error:
+        return {"id": id_, "error": error.as_dict()}
+    return {"id": id_}
+
+
+def _report(outcomes: list[dict[str, Any]], done: str, *, json: bool) -> None:
+    if json:
+        output.as_json(outcomes)
+        return
+    for one in outcomes:
+        if "error" in one:
+            output.line(f"✗ {one['id']}", f"{one['error']['field']} {one['error']['message']} → {one['error']['fix']}")
+    output.done(f"{sum('error' not in one for one in outcomes):,} {done}")

@@ -1,0 +1,143 @@
+"""Dead letters: turns that were refused, with their bytes and the reason; shown, sent again, or let go.
+
+A letter's id is its sequence in the stream. It is removed once its turn is in the log, or by `discard`; a turn that is
+refused again stays the letter that it was.
+"""
+
+import base64
+import json
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+from urllib.parse import unquote
+
+from nats.aio.client import Client
+from nats.js.api import RawStreamMsg
+from nats.js.errors import NotFoundError
+
+from mnemolog.adapters.nats.producer import TurnSender
+from mnemolog.adapters.nats.subjects import ALL_DEAD_LETTERS, DEAD_LETTERS, dead_letter_subject
+from mnemolog.adapters.nats.turn_message import CUT, ORIGINAL_HEADERS, REASON, REPLAY, read_turn
+from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound
+from mnemolog.domain.identity import subject_token
+from mnemolog.events.envelope import Receipt
+
+SHOWN_BYTES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A refused turn. `size` is that of the message as it came; `body` is shorter when it was cut."""
+
+    id: int
+    tenant: str
+    at: datetime
+    reason: Mapping[str, str]
+    body: bytes
+    size: int
+    headers: Mapping[str, str]
+
+    @classmethod
+    def of(cls, message: RawStreamMsg) -> Self:
+        headers, body = message.headers or {}, message.data or b""
+        assert message.seq is not None
+        assert message.subject is not None
+        assert message.time is not None
+        return cls(
+            message.seq,
+            unquote(message.subject.rpartition(".")[2]),
+            message.time,
+            json.loads(headers.get(REASON, '{"code": "error", "message": "", "field": "", "fix": ""}')),
+            body,
+            int(headers.get(CUT, len(body))),
+            json.loads(headers.get(ORIGINAL_HEADERS, "{}")),
+        )
+
+    @property
+    def cut(self) -> bool:
+        return self.size > len(self.body)
+
+    @property
+    def text(self) -> str:
+        """The bytes as far as they are text; what is not is escaped."""
+        return self.body.decode(errors="backslashreplace")
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "tenant": self.tenant,
+            "at": self.at.isoformat(),
+            "reason": dict(self.reason),
+            "headers": dict(self.headers),
+            "size": self.size,
+            "cut": self.cut,
+            "text": self.text,
+            "base64": base64.b64encode(self.body).decode(),
+        }
+
+
+class DeadLetters:
+    """The dead letters of all tenants. To send one again an engine must run, since it is the engine that accepts it."""
+
+    def __init__(self, client: Client) -> None:
+        self._client, self._jetstream = client, client.jetstream()
+
+    async def all(self, tenant: str | None = None, reason: str | None = None) -> AsyncIterator[DeadLetter]:
+        """The letters, oldest first: of one tenant, and with this code as their reason, such as `invalid_input`."""
+        subject = dead_letter_subject(subject_token(tenant)) if tenant else ALL_DEAD_LETTERS
+        after = 0
+        while True:
+            try:
+                found = await self._jetstream.get_msg(DEAD_LETTERS, after + 1, subject, next=True)
+            except NotFoundError:
+                return
+            letter = DeadLetter.of(found)
+            after = letter.id
+            if reason in (None, letter.reason["code"]):
+                yield letter
+
+    async def get(self, id_: int) -> DeadLetter:
+        """The letter; NotFound when there is none under this id."""
+        try:
+            return DeadLetter.of(await self._jetstream.get_msg(DEAD_LETTERS, id_))
+        except NotFoundError:
+            raise _none(id_) from None
+
+    async def replay(self, id_: int, body: bytes | None = None) -> Receipt | MnemologError:
+        """Send a letter's turn again, or `body` in its place; once it is in the log the letter is removed.
+
+        The refusal when it is refused again: then the letter stays. A turn that is in the log already changes nothing
+        there. InvalidInput for a letter that was cut, unless there is a `body`.
+        """
+        letter = await self.get(id_)
+        if body is None and letter.cut:
+            return InvalidInput(
+                f"only {len(letter.body):,} of its {letter.size:,} bytes were kept",
+                field="id",
+                fix="send it again from where it came, or give the whole turn as a file",
+            )
+        if body is not None:
+            read_turn(body)
+        async with TurnSender(self._client, letter.tenant) as sender:
+            outcome = await sender.send(letter.body if body is None else body, {**letter.headers, REPLAY: str(id_)})
+        if isinstance(outcome, Receipt):
+            await self._remove(id_)
+            return outcome
+        assert outcome is not None
+        return outcome
+
+    async def discard(self, id_: int) -> None:
+        """Remove a letter for good; its bytes are overwritten. NotFound when there is none."""
+        await self.get(id_)
+        await self._remove(id_)
+
+    async def _remove(self, id_: int) -> None:
+        try:
+            await self._jetstream.delete_msg(DEAD_LETTERS, id_)
+        except NotFoundError:
+            raise _none(id_) from None
+
+
+def _none(id_: int) -> NotFound:
+    return NotFound(f"there is no dead letter {id_}", field="id", fix="see `mnemolog dead-letters list`")

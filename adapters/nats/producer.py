@@ -1,0 +1,126 @@
+"""Sends turns and sends them again until they are answered: at least once on the wire, once in the log."""
+
+import asyncio
+import os
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Iterable, Mapping
+from itertools import count
+from types import TracebackType
+from typing import Self
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+from mnemolog.adapters.nats.pipeline import IN_FLIGHT, Pipeline, acknowledged
+from mnemolog.adapters.nats.subjects import receipt_subject, turn_subject
+from mnemolog.adapters.nats.turn_message import REPLY_TO, outcome_of
+from mnemolog.adapters.nats.wire import MESSAGE_ID
+from mnemolog.domain.errors import InvalidInput, MnemologError, ServerFailed
+from mnemolog.events.envelope import Receipt
+
+RESEND_SECONDS = 10.0
+SILENCE_SECONDS = 60.0
+REFUSED_SECONDS = 0.5
+HEADERS_BYTES = 1024
+SHORTEN = "shorten the text or leave out attachments"
+
+# None says that JetStream has the turn; what the engine made of it was not asked.
+Sent = Receipt | MnemologError | None
+
+
+class TurnSender:
+    """An async context over a connection that somebody else closes.
+
+    With `receipts` a turn is done when it stands in the log, or is refused; without, when JetStream has it.
+    `name` is the producer's, as the server knows it.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        tenant: str,
+        name: str = "engine",
+        *,
+        receipts: bool = True,
+        silence: float = SILENCE_SECONDS,
+        resend: float = RESEND_SECONDS,
+    ) -> None:
+        self._client, self._subject, self._receipts = client, turn_subject(tenant), receipts
+        self._silence, self._resend = silence, resend
+        self._run, self._numbers = os.urandom(8).hex(), count()
+        self._pipeline = Pipeline(client, f"{receipt_subject(tenant, name)}.{self._run}" if receipts else "")
+        self._heard = 0.0
+
+    async def __aenter__(self) -> Self:
+        await self._pipeline.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._pipeline.__aexit__(kind, error, traceback)
+
+    async def send(self, body: bytes, headers: Mapping[str, str] | None = None) -> Sent:
+        """Send one turn until it is done. ServerFailed when nothing was heard of any turn for `silence` seconds."""
+        if len(body) + HEADERS_BYTES > self._client.max_payload:
+            return InvalidInput(f"has {len(body):,} bytes, more than a message carries", field="message", fix=SHORTEN)
+        number, since = next(self._numbers), time.monotonic()
+        while True:
+            try:
+                return await self._sent(body, headers or {}, number, since)
+            except NatsError as refusal:
+                self._require_life(since, refusal)
+                await asyncio.sleep(REFUSED_SECONDS)
+
+    async def send_all(self, bodies: Iterable[bytes]) -> AsyncIterator[Sent]:
+        """Send in order, a window ahead of the answers; what became of each, in the same order."""
+        waiting: deque[asyncio.Task[Sent]] = deque()
+        try:
+            for body in bodies:
+                if len(waiting) == IN_FLIGHT:
+                    yield await waiting.popleft()
+                waiting.append(asyncio.create_task(self.send(body)))
+            while waiting:
+                yield await waiting.popleft()
+        finally:
+            for task in waiting:
+                task.cancel()
+
+    async def _sent(self, body: bytes, headers: Mapping[str, str], number: int, since: float) -> Sent:
+        """Every attempt is answered at the same place, so that a late answer counts as well."""
+        reply, answer = await self._pipeline.place(len(body))
+        try:
+            for attempt in count():
+                await self._publish(body, headers, reply, f"{number}-{attempt}" if self._receipts else str(number))
+                try:
+                    async with asyncio.timeout(self._resend):
+                        return self._read(await asyncio.shield(answer))
+                except TimeoutError as late:
+                    self._require_life(since, late)
+            raise AssertionError("unreachable")
+        finally:
+            answer.cancel()
+
+    async def _publish(self, body: bytes, headers: Mapping[str, str], reply: str, message_id: str) -> None:
+        """JetStream drops what it has under this id. A receipt is only sent for what it does not drop."""
+        own = {**headers, MESSAGE_ID: f"{self._run}-{message_id}"}
+        if self._receipts:
+            await self._client.publish(self._subject, body, headers={**own, REPLY_TO: reply})
+        else:
+            await self._client.publish(self._subject, body, headers=own, reply=reply)
+
+    def _read(self, answered: Msg) -> Sent:
+        outcome = outcome_of(answered.data) if self._receipts else None
+        if not self._receipts:
+            acknowledged(answered)
+        self._heard = time.monotonic()
+        return outcome
+
+    def _require_life(self, since: float, fault: Exception) -> None:
+        if time.monotonic() - max(self._heard, since) > self._silence:
+            raise ServerFailed(
+                f"no answer came for {self._silence:.0f} s ({fault or 'silence'})",
+                fix="see that NATS and the engine run, and send again: nothing is taken in twice",
+            ) from fault

@@ -1,0 +1,174 @@
+"""The three streams of JetStream: made, brought up to date, and made again when their store was lost.
+
+What an operator sets on a stream stays. The engine notes in a stream's metadata which limits it set last; a limit that
+differs from that note is somebody else's.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from nats.js import JetStreamContext
+from nats.js.api import ConsumerConfig, DiscardPolicy, RetentionPolicy, StorageType, StreamConfig
+from nats.js.errors import APIError, NotFoundError
+
+from mnemolog.adapters.nats.subjects import (
+    ALL_DEAD_LETTERS,
+    ALL_EVENTS,
+    ALL_TURNS,
+    DEAD_LETTERS,
+    EVENTS,
+    FORMER_PROJECTORS,
+    INTAKE,
+    TURNS,
+)
+from mnemolog.domain.errors import ServerFailed
+
+_logger = logging.getLogger("mnemolog.nats")
+
+BEGIN_SECONDS = 0.1
+LOOK_SECONDS = 2.0
+DEDUPE_SECONDS = 120.0
+SET_LAST = "mnemolog_limits"
+# What a stream without a note was made with.
+FORMER: Mapping[str, Any] = {
+    "max_age": 0,
+    "max_bytes": -1,
+    "discard": "old",
+    "duplicate_window": DEDUPE_SECONDS,
+    "num_replicas": 1,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StreamLimits:
+    """How much JetStream keeps. Ages in seconds, sizes in bytes; 0 is without limit."""
+
+    replicas: int = 1
+    events_max_age: int = 0
+    events_max_bytes: int = 0
+    turns_max_bytes: int = 0
+    dead_letters_max_age: int = 0
+    dead_letters_max_bytes: int = 0
+
+    def configs(self) -> tuple[StreamConfig, ...]:
+        """The streams, on file. Turns leave theirs once they are in the log; when it is full, a turn is refused.
+
+        Events are in the log and dead letters are refused already, so there the oldest give way.
+        """
+        letters_age, letters_bytes = self.dead_letters_max_age, self.dead_letters_max_bytes
+        return (
+            self._stream(EVENTS, ALL_EVENTS, self.events_max_age, self.events_max_bytes),
+            self._stream(TURNS, ALL_TURNS, 0, self.turns_max_bytes).evolve(
+                retention=RetentionPolicy.WORK_QUEUE, discard=DiscardPolicy.NEW
+            ),
+            self._stream(DEAD_LETTERS, ALL_DEAD_LETTERS, letters_age, letters_bytes),
+        )
+
+    def _stream(self, name: str, subjects: str, max_age: int, max_bytes: int) -> StreamConfig:
+        return StreamConfig(
+            name=name,
+            subjects=[subjects],
+            retention=RetentionPolicy.LIMITS,
+            storage=StorageType.FILE,
+            max_age=max_age,
+            max_bytes=max_bytes or -1,
+            discard=DiscardPolicy.OLD,
+            duplicate_window=min(DEDUPE_SECONDS, max_age or DEDUPE_SECONDS),
+            num_replicas=self.replicas,
+        )
+
+
+class Streams:
+    """The streams of one deployment, and the durable consumer of turns."""
+
+    def __init__(self, jetstream: JetStreamContext, limits: StreamLimits) -> None:
+        self._jetstream, self._limits = jetstream, limits
+        self._consumer: ConsumerConfig | None = None
+
+    async def ensure(self) -> None:
+        """Create each stream, or bring an older one up to date; ServerFailed when JetStream refuses."""
+        for config in self._limits.configs():
+            try:
+                await self._ensure(config)
+            except APIError as error:
+                raise ServerFailed(
+                    f"JetStream refuses the stream {config.name}: {error.description}",
+                    field="nats_url",
+                    fix="give it JetStream, room, and as many servers as `replicas` says",
+                ) from error
+        await self._drop_former_consumers()
+
+    async def keep(self) -> None:
+        """Look every two seconds, until cancelled: what a lost store took along is made again."""
+        while True:
+            try:
+                await self.look()
+            except Exception as error:  # noqa: BLE001  Whatever it was: the next look sees it again.
+                _logger.info("streams: %r, looking again", error)
+            await asyncio.sleep(LOOK_SECONDS if self._consumer else BEGIN_SECONDS)
+
+    async def look(self) -> None:
+        """Make lost streams again; and the consumer of turns, noted while it stood, as it was.
+
+        It keeps the subject that it delivers to, so that who subscribed to it goes on without knowing.
+        """
+        if not await self._all_stand():
+            await self.ensure()
+        standing = await self._intake()
+        if self._consumer and not standing:
+            _logger.warning("the consumer %s was lost and is made again", INTAKE)
+            await self._jetstream.add_consumer(TURNS, self._consumer)
+        self._consumer = standing or self._consumer
+
+    async def _ensure(self, config: StreamConfig) -> None:
+        assert config.name
+        try:
+            found = (await self._jetstream.stream_info(config.name)).config
+        except NotFoundError:
+            await self._jetstream.add_stream(_noted(config, _limits(config)))
+        else:
+            await self._jetstream.update_stream(merged(found, config))
+
+    async def _all_stand(self) -> bool:
+        names = {info.config.name for info in await self._jetstream.streams_info()}
+        return names.issuperset(config.name for config in self._limits.configs())
+
+    async def _intake(self) -> ConsumerConfig | None:
+        try:
+            found: ConsumerConfig | None = (await self._jetstream.consumer_info(TURNS, INTAKE)).config
+        except NotFoundError:
+            return None
+        return found
+
+    async def _drop_former_consumers(self) -> None:
+        """A work queue has one consumer, and an earlier name would keep ours out. What is not acknowledged stays."""
+        for consumer in await self._jetstream.consumers_info(TURNS):
+            if consumer.name != INTAKE:
+                await self._jetstream.delete_consumer(TURNS, consumer.name)
+        with suppress(NotFoundError):
+            await self._jetstream.delete_consumer(EVENTS, FORMER_PROJECTORS)
+
+
+def merged(found: StreamConfig, wanted: StreamConfig) -> StreamConfig:
+    """The stream as it shall be: as we want it, but for each limit that is not what we set last."""
+    set_last = {**FORMER, **json.loads((found.metadata or {}).get(SET_LAST, "{}"))}
+    now, new = _limits(found), _limits(wanted)
+    ours = {name for name in FORMER if now[name] == set_last[name]}
+    changes = {name: getattr(wanted, name) for name in ours}
+    note = {name: new[name] if name in ours else set_last[name] for name in FORMER}
+    return _noted(found.evolve(subjects=wanted.subjects, **changes), note)
+
+
+def _noted(config: StreamConfig, limits: Mapping[str, Any]) -> StreamConfig:
+    return config.evolve(metadata={**(config.metadata or {}), SET_LAST: json.dumps(limits)})
+
+
+def _limits(config: StreamConfig) -> Mapping[str, Any]:
+    values = {name: getattr(config, name) for name in FORMER}
+    return {name: value.value if isinstance(value, Enum) else (value or 0) for name, value in values.items()}

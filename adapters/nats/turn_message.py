@@ -1,0 +1,116 @@
+"""What producers and the engine say to each other: a turn, its headers, and the answer to it."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mnemolog.commands.turns import MAX_ATTACHMENTS, ShownAttachment
+from mnemolog.domain.errors import MnemologError, UnreadableTurn
+from mnemolog.domain.identity import MAX_IDENTIFIER
+from mnemolog.domain.text import MAX_TEXT_BYTES
+from mnemolog.domain.turn import Role
+from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Receipt, StreamId
+from mnemolog.events.fields import Id, Instant, Label, Text, validated
+
+REPLY_TO = "Mnemolog-Reply-To"
+# On a dead letter: why it was refused, how long it was when its end had to give way, and what came with it.
+REASON = "Mnemolog-Reason"
+CUT = "Mnemolog-Cut"
+ORIGINAL_HEADERS = "Mnemolog-Headers"
+# On a turn that is sent again from a dead letter, which stays where it is when the turn is refused again.
+REPLAY = "Mnemolog-Replay"
+# What belongs to one delivery and not to the turn.
+_OF_A_DELIVERY = ("nats-", REPLY_TO.lower(), REPLAY.lower())
+MAX_ORIGINAL_HEADERS = 8192
+
+
+def _said(description: str, limits: Mapping[str, Any] | None = None) -> Any:
+    """For the JSON Schema alone. The rules themselves are the domain's, and count bytes where it says characters."""
+    return Field(description=description, json_schema_extra=dict(limits or {}))
+
+
+# Of ids and texts, as far as JSON Schema can say it.
+ID = {"minLength": 1, "maxLength": MAX_IDENTIFIER}
+TEXT = {"minLength": 1, "maxLength": MAX_TEXT_BYTES}
+
+
+class TurnMessage(BaseModel):
+    """One message of a conversation, as a producer in any language publishes it to `mnemolog.turns.<tenant>`.
+
+    `message_id` is unique for the user and makes the turn idempotent: sent again, it changes nothing.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    message_id: Annotated[Id, _said("Your id of the message, unique for the user. Sent again, it changes nothing.", ID)]
+    user_id: Annotated[Id, _said("The person remembered.", ID)]
+    agent_id: Annotated[Id, _said("Who remembers.", ID)] = DEFAULT_AGENT
+    thread_id: Annotated[Id, _said("The conversation.", ID)] = DEFAULT_THREAD
+    role: Annotated[Role, _said("Whose words these are.")] = Role.USER
+    speaker: Annotated[Label, _said("The name of who speaks; at most 2,000 bytes of UTF-8.", {"maxLength": 2000})] = ""
+    text: Annotated[Text, _said("The words; at most 262,144 bytes of UTF-8, no NUL.", TEXT)]
+    occurred_at: Annotated[Instant, _said("When it was said: ISO 8601 with an offset.")]
+    run_id: Annotated[Id | None, _said("What turns are grouped by: a session, an episode.")] = None
+    attachments: Annotated[
+        tuple[ShownAttachment, ...], Field(max_length=MAX_ATTACHMENTS), _said("What was shown with it.")
+    ] = ()
+
+
+def read_turn(body: bytes) -> TurnMessage:
+    """The turn in a message; InvalidInput or UnreadableTurn name the fault."""
+    try:
+        fields = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableTurn(f"not JSON: {error}", field="message", fix="send one JSON object in UTF-8") from error
+    if not isinstance(fields, dict):
+        raise UnreadableTurn(f"a {type(fields).__name__} is no turn", field="message", fix="send one JSON object")
+    return validated(TurnMessage, fields)
+
+
+def original_headers(headers: Mapping[str, str] | None) -> str:
+    """The headers that a producer gave its turn for itself, as JSON; none when they are very long."""
+    own = {name: value for name, value in (headers or {}).items() if not name.lower().startswith(_OF_A_DELIVERY)}
+    text = json.dumps(own)
+    return text if len(text) <= MAX_ORIGINAL_HEADERS else "{}"
+
+
+def answer(outcome: Receipt | MnemologError) -> bytes:
+    """What a producer hears that asked for a receipt."""
+    if isinstance(outcome, Receipt):
+        return json.dumps({"ok": True, "receipt": outcome.as_dict()}).encode()
+    return json.dumps({"ok": False, "error": outcome.as_dict()}).encode()
+
+
+def outcome_of(answered: bytes) -> Receipt | MnemologError:
+    """The receipt or the typed error in an answer."""
+    said = json.loads(answered)
+    return _receipt(said["receipt"]) if said["ok"] else error_of(said["error"])
+
+
+def error_of(fields: Mapping[str, str]) -> MnemologError:
+    """The error that `as_dict` described, as its own class; as MnemologError when an engine knows more than we do."""
+    kind = _KINDS.get(fields["code"], MnemologError)
+    error = kind.__new__(kind)  # Some are made from other arguments than they are described by.
+    MnemologError.__init__(error, fields["message"], field=fields["field"], fix=fields["fix"])
+    return error
+
+
+def _receipt(fields: Mapping[str, Any]) -> Receipt:
+    tenant, _, name = fields["stream"].partition("/")
+    event_ids = tuple(map(UUID, fields["event_ids"]))
+    erased = bool(fields.get("erased"))
+    return Receipt(
+        StreamId(tenant, name), event_ids, fields["first_seq"], fields["last_seq"], fields["already"], erased
+    )
+
+
+def _kinds(of: type[MnemologError]) -> Iterator[type[MnemologError]]:
+    yield of
+    for kind in of.__subclasses__():
+        yield from _kinds(kind)
+
+
+_KINDS = {kind.code: kind for kind in _kinds(MnemologError)}

@@ -1,0 +1,184 @@
+"""Producers of turns in Python: a NATS address is enough, no engine runs in this process."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import unquote, urlsplit
+
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from pydantic import BaseModel
+
+from mnemolog.adapters.nats.connection import connect
+from mnemolog.adapters.nats.producer import SILENCE_SECONDS, Sent, TurnSender
+from mnemolog.adapters.nats.turn_message import TurnMessage
+from mnemolog.domain.errors import MnemologError, ServerFailed
+from mnemolog.events.envelope import DEFAULT_TENANT, Receipt
+from mnemolog.events.fields import Tenant, validated
+from mnemolog.mirror import EventLoopThread, mirrored
+
+CONNECT_SECONDS = 15.0
+# Of a producer that the server knows by a token, or not at all.
+UNNAMED = "producer"
+
+
+class Destination(BaseModel):
+    """Where turns go. A user and password in the URL are those of `mnemolog producers add`."""
+
+    nats_url: str
+    tenant: Tenant
+
+    @property
+    def name(self) -> str:
+        parts = urlsplit(self.nats_url)
+        return unquote(parts.username or "") if parts.password else UNNAMED
+
+
+class AsyncTurnProducer:
+    """Publishes turns to a running engine: at least once on the wire, once in the log, by their `message_id`.
+
+    With `receipts` (the default) a turn is done when it stands in the log; without, when JetStream has it, which is
+    quicker and survives less (docs/explanation/delivery.md). Turns are checked before they are sent, sent again until
+    they are answered, and at most 1,024 of them, or 8 MiB, wait for an answer. After `deadline` seconds in which
+    nothing is heard, ServerFailed is raised.
+
+    Example:
+        async with AsyncTurnProducer(nats_url) as producer:
+            receipt = await producer.publish({"message_id": "chat-7:42", "user_id": "ana", "text": "Hi", ...})
+    """
+
+    def __init__(
+        self,
+        nats_url: str,
+        *,
+        tenant: str = DEFAULT_TENANT,
+        receipts: bool = True,
+        deadline: float = SILENCE_SECONDS,
+    ) -> None:
+        self._destination = validated(Destination, {"nats_url": nats_url, "tenant": tenant})
+        self._receipts, self._deadline = receipts, deadline
+        self._stack = AsyncExitStack()
+        self._opened: TurnSender | None = None
+        self._opening = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        await self._sender()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connection. Whatever `publish` returned for is done."""
+        self._opened = None
+        await self._stack.aclose()
+
+    async def publish(self, turn: Mapping[str, Any]) -> Receipt | None:
+        """Publish one turn, with the fields of docs/reference/turn-schema.md. None without `receipts`.
+
+        Raises what the engine would refuse it for, with the same fields and fixes. Many at once keep their order of
+        calling: `asyncio.gather(*map(producer.publish, turns))`.
+
+        Example:
+            receipt = producer.publish(turn)
+        """
+        body = encoded(turn)
+        return _received(await (await self._sender()).send(body))
+
+    async def publish_all(self, turns: Iterable[Mapping[str, Any]]) -> Sequence[Receipt | MnemologError | None]:
+        """Publish many, in order; what became of each, in the same order. A refused one holds up no other.
+
+        Example:
+            refused = [one for one in producer.publish_all(turns) if isinstance(one, MnemologError)]
+        """
+        sender, refused = await self._sender(), dict[int, MnemologError]()
+
+        def bodies() -> Iterable[bytes]:
+            for index, turn in enumerate(turns):
+                try:
+                    yield encoded(turn)
+                except MnemologError as error:
+                    refused[index] = error
+
+        outcomes = [outcome async for outcome in sender.send_all(bodies())]
+        for index, error in sorted(refused.items()):
+            outcomes.insert(index, error)
+        return outcomes
+
+    async def _sender(self) -> TurnSender:
+        async with self._opening:
+            if self._opened is None:
+                client = await self._connected()
+                sender = TurnSender(
+                    client,
+                    self._destination.tenant,
+                    self._destination.name,
+                    receipts=self._receipts,
+                    silence=self._deadline,
+                )
+                self._opened = await self._stack.enter_async_context(sender)
+            return self._opened
+
+    async def _connected(self) -> Client:
+        name, url = self._destination.name, self._destination.nats_url
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                client = await connect(url, f"mnemolog producer {name}", inbox_prefix=f"_INBOX.{name}")
+        except (NatsError, OSError, TimeoutError) as error:
+            raise ServerFailed(
+                f"NATS at {urlsplit(url).hostname} does not let us in ({type(error).__name__})",
+                field="nats_url",
+                fix="see that it runs, and that user and password are right",
+            ) from error
+        self._stack.push_async_callback(client.close)
+        return client
+
+
+class TurnProducer:
+    """Publishes turns: `AsyncTurnProducer` without the `await`. Safe to use from several threads.
+
+    Example:
+        with TurnProducer(nats_url) as producer:
+            receipt = producer.publish({"message_id": "chat-7:42", "user_id": "ana", "text": "Hi", ...})
+    """
+
+    def __init__(
+        self,
+        nats_url: str,
+        *,
+        tenant: str = DEFAULT_TENANT,
+        receipts: bool = True,
+        deadline: float = SILENCE_SECONDS,
+    ) -> None:
+        self.mirrored = AsyncTurnProducer(nats_url, tenant=tenant, receipts=receipts, deadline=deadline)
+        self.loop = EventLoopThread(self.mirrored.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection. Whatever `publish` returned for is done. Also done when the program ends."""
+        self.loop.stop()
+
+    publish = mirrored(AsyncTurnProducer.publish)
+    publish_all = mirrored(AsyncTurnProducer.publish_all)
+
+
+def encoded(turn: Mapping[str, Any]) -> bytes:
+    """The turn as it goes onto the wire; InvalidInput when the engine would refuse it."""
+    return validated(TurnMessage, turn).model_dump_json(exclude_unset=True).encode()
+
+
+def _received(outcome: Sent) -> Receipt | None:
+    if isinstance(outcome, MnemologError):
+        raise outcome
+    return outcome

@@ -1,0 +1,108 @@
+"""`mnemolog dead-letters`: what was refused, shown, sent again, let go; alone and many at once."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine
+from tests.adapters.cli.command import Ran, mnemolog
+from tests.adapters.nats.test_dead_letters import encoded, refused
+
+
+@pytest.fixture
+def tenant(user: str) -> str:
+    return f"cli.{user}"
+
+
+async def letters(engine: Engine, *arguments: str) -> Ran:
+    return await mnemolog(engine.settings.directory, "dead-letters", *arguments)
+
+
+async def listed(engine: Engine, tenant: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = (await letters(engine, "list", "--tenant", tenant, "--json")).value
+    return found
+
+
+async def test_a_letter_is_listed_shown_corrected_and_gone(
+    engine: Engine, tenant: str, user: str, tmp_path: Path
+) -> None:
+    letter = await refused(engine, tenant, encoded(user, text=""))
+    file = tmp_path / "fixed.json"
+    file.write_bytes(encoded(user))
+
+    [found] = await listed(engine, tenant)
+    shown = await letters(engine, "show", str(letter.id))
+    again = await letters(engine, "replay", str(letter.id))
+    corrected = await letters(engine, "replay", str(letter.id), "--file", str(file), "--json")
+    gone = await letters(engine, "show", str(letter.id), "--json")
+
+    assert (found["id"], found["reason"]["field"]) == (letter.id, "text")
+    assert "is empty" in shown.out
+    assert '"text": ""' in shown.out
+    assert (again.code, "is empty" in again.out) == (1, True)
+    assert corrected.value[0]["receipt"]["token"].startswith(f"{tenant}/user:{user}@")
+    assert await listed(engine, tenant) == []
+    assert (gone.code, gone.value["error"]["code"]) == (1, "not_found")
+
+
+async def test_all_of_a_tenant_are_sent_again_and_discarded(engine: Engine, tenant: str, user: str) -> None:
+    for number in range(3):
+        await refused(engine, tenant, encoded(user, text="", message_id=f"msg-{number}"))
+    await refused(engine, tenant, b"{")
+
+    again = await letters(engine, "replay", "--all", "--tenant", tenant, "--json")
+    some = await letters(engine, "discard", "--all", "--tenant", tenant, "--reason", "unreadable_turn", "--yes")
+    left = await listed(engine, tenant)
+    rest = await letters(engine, "discard", *(str(one["id"]) for one in left), "--yes", "--json")
+
+    assert [one["error"]["code"] for one in again.value] == ["invalid_input"] * 3 + ["unreadable_turn"]
+    assert (some.code, "1 discarded" in some.out) == (0, True)
+    assert len(left) == 3
+    assert [one["id"] for one in rest.value] == [one["id"] for one in left]
+    assert await listed(engine, tenant) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (["replay"], "ids"),
+        (["replay", "1", "--all"], "ids"),
+        (["replay", "1", "2", "--file", "x.json"], "file"),
+        (["replay", "1", "--file", "no-such-file.json"], "file"),
+        (["discard"], "ids"),
+    ],
+)
+async def test_what_is_not_clear_is_refused(engine: Engine, arguments: list[str], field: str) -> None:
+    ran = await letters(engine, *arguments, "--json")
+    assert (ran.code, json.loads(ran.out)["error"]["field"]) == (2, field)
+
+
+async def test_discard_asks_first(engine: Engine, tenant: str, user: str) -> None:
+    letter = await refused(engine, tenant, b"{")
+
+    ran = await letters(engine, "discard", str(letter.id))
+
+    assert ran.code != 0
+    assert "Discard 1 dead letters" in ran.err
+    assert len(await listed(engine, tenant)) == 1
+
+
+async def test_producers_are_added_listed_and_removed(engine: Engine, user: str) -> None:
+    name = f"cli-{user}"
+
+    async def producers(*arguments: str) -> Ran:
+        return await mnemolog(engine.settings.directory, "producers", *arguments)
+
+    added = (await producers("add", name, "--tenant", "acme", "--json")).value
+    twice = await producers("add", name, "--json")
+    found = (await producers("list", "--json")).value
+    removed = await producers("remove", name, "--json")
+    again = await producers("remove", name, "--json")
+
+    assert added["nats_url"] == f"nats://{name}:{added['password']}@{engine.endpoints.nats_url.rpartition('@')[2]}"
+    assert (twice.code, twice.value["error"]["code"]) == (1, "conflict")
+    assert [one["tenant"] for one in found if one["name"] == name] == ["acme"]
+    assert added["password"] not in json.dumps(found)
+    assert (removed.code, again.code, again.value["error"]["code"]) == (0, 1, "not_found")

@@ -1,0 +1,50 @@
+"""A nats-server that no engine watches, so that it can be stopped and its store taken away."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mnemolog.adapters.embedded.nats_server import NatsServer
+
+
+class OwnServer:
+    """In `nats` of a data directory, as an engine would run it."""
+
+    def __init__(self, data_dir: Path) -> None:
+        directory = data_dir / "nats"
+        directory.mkdir(parents=True, exist_ok=True)
+        self._server = NatsServer(directory, "token", "default")
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return self._server.url
+
+    def start(self) -> None:
+        self._server.prepare()
+        launch = self._server.launch()
+        self._process = subprocess.Popen(launch.argv, cwd=self._server.directory, stderr=subprocess.DEVNULL)
+        while not self._server.answers():
+            pass
+
+    def kill(self) -> None:
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+
+    def wipe(self) -> None:
+        self.kill()
+        shutil.rmtree(self._server.directory / "jetstream")
+        self.start()
+
+
+@contextmanager
+def own_server(data_dir: Path) -> Iterator[OwnServer]:
+    server = OwnServer(data_dir)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.kill()

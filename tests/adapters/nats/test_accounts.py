@@ -1,0 +1,261 @@
+"""Producers of the embedded NATS: turns of one tenant in, receipts of one's own out, and nothing else."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import bcrypt
+import nats
+import pytest
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+
+from mnemolog import AsyncTurnProducer
+from mnemolog.adapters.embedded.producers import Producers
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.nats.connection import connect
+from mnemolog.adapters.nats.streams import StreamLimits, Streams
+from mnemolog.adapters.nats.subjects import DEAD_LETTERS, EVENTS, TURNS
+from mnemolog.domain.errors import Conflict, InvalidInput, NotFound
+from mnemolog.events.envelope import Receipt, StreamId
+from tests.adapters.nats.own_server import OwnServer, own_server
+from tests.adapters.nats.test_turns import message
+
+AT = datetime(2026, 1, 3, tzinfo=UTC)
+SUBJECT = "mnemolog.events.p0.MemoryCreated"
+
+
+class Guarded:
+    """A server with producers of two tenants, and what they were refused."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.producers = Producers(data_dir)
+        names = (("juno", "acme"), ("nova", "acme"), ("vega", "beta"))
+        self.passwords = {name: self.producers.add(name, tenant, AT) for name, tenant in names}
+        self.server = OwnServer(data_dir)
+        self.refused: list[str] = []
+
+    async def as_producer(self, name: str) -> Client:
+        address = self.server.url.rpartition("@")[2]
+        return await nats.connect(
+            f"nats://{name}:{self.passwords[name]}@{address}",
+            error_cb=self._note,
+            allow_reconnect=False,
+            inbox_prefix=f"_INBOX.{name}",
+        )
+
+    def admits(self, name: str) -> bool:
+        """By hand: nats-py leaves its socket open when a server refuses it."""
+        host, _, port = self.server.url.rpartition("@")[2].partition(":")
+        connect = json.dumps({"user": name, "pass": self.passwords[name], "verbose": False})
+        with socket.create_connection((host, int(port)), timeout=5) as link, link.makefile("rb") as lines:
+            lines.readline()
+            link.sendall(f"CONNECT {connect}\r\nPING\r\n".encode())
+            return lines.readline() == b"PONG\r\n"
+
+    async def refusals(self, attempt: Callable[[], Awaitable[object]]) -> list[str]:
+        """What the server says to an attempt."""
+        self.refused.clear()
+        with suppress(NatsError, TimeoutError):
+            await attempt()
+        await asyncio.sleep(0.1)
+        return list(self.refused)
+
+    async def _note(self, error: Exception) -> None:
+        self.refused.append(str(error))
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    guarded = Guarded(tmp_path_factory.mktemp("guarded"))
+    guarded.server.start()
+    yield guarded
+    guarded.server.kill()
+
+
+@pytest.fixture
+async def engine_side(guarded: Guarded) -> AsyncIterator[Client]:
+    client = await connect(guarded.server.url, "engine")
+    await Streams(client.jetstream(), StreamLimits()).ensure()
+    yield client
+    await client.close()
+
+
+@pytest.fixture
+async def juno(guarded: Guarded, engine_side: Client) -> AsyncIterator[Client]:
+    client = await guarded.as_producer("juno")
+    yield client
+    await client.close()
+
+
+async def count(client: Client, stream: str) -> int:
+    return (await client.jetstream().stream_info(stream)).state.messages
+
+
+async def test_turns_of_its_own_tenant_are_taken_and_acknowledged(engine_side: Client, juno: Client) -> None:
+    before = await count(engine_side, TURNS)
+    assert (await juno.jetstream().publish("mnemolog.turns.acme", b"a turn")).stream == TURNS
+    assert await count(engine_side, TURNS) == before + 1
+
+
+@pytest.mark.spec("X08")
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "mnemolog.turns.beta",
+        SUBJECT,
+        "mnemolog.dead.turns.acme",
+        "mnemolog.receipts.acme.juno.1",
+        "$JS.API.STREAM.PURGE.MNEMOLOG_EVENTS",
+        "$JS.API.STREAM.MSG.GET.MNEMOLOG_EVENTS",
+        "$SYS.REQ.SERVER.PING",
+    ],
+)
+async def test_publishing_anywhere_else_is_refused(
+    guarded: Guarded, engine_side: Client, juno: Client, subject: str
+) -> None:
+    before = [await count(engine_side, stream) for stream in (EVENTS, TURNS, DEAD_LETTERS)]
+
+    said = await guarded.refusals(lambda: juno.request(subject, b"{}", timeout=0.3))
+
+    assert [one for one in said if "permissions violation for publish" in one.lower()]
+    assert [await count(engine_side, stream) for stream in (EVENTS, TURNS, DEAD_LETTERS)] == before
+
+
+@pytest.mark.spec("X08")
+@pytest.mark.parametrize(
+    "subject",
+    [">", "mnemolog.>", "mnemolog.events.>", "mnemolog.turns.acme", "_INBOX.>", "_INBOX.vega.>",
+     "mnemolog.receipts.acme.nova.>", "mnemolog.receipts.beta.vega.>", "mnemolog.dead.>"],
+)  # fmt: skip
+async def test_listening_anywhere_else_is_refused(guarded: Guarded, juno: Client, subject: str) -> None:
+    said = await guarded.refusals(lambda: juno.subscribe(subject))
+    assert [one for one in said if "permissions violation for subscription" in one.lower()]
+
+
+async def test_a_receipt_comes_to_whom_it_is_for_and_to_nobody_else(
+    guarded: Guarded, engine_side: Client, juno: Client
+) -> None:
+    nova = await guarded.as_producer("nova")
+    own = await juno.subscribe("mnemolog.receipts.acme.juno.run.*")
+    other = await nova.subscribe("mnemolog.receipts.acme.nova.>")
+    await juno.flush()
+    await nova.flush()
+
+    await engine_side.publish("mnemolog.receipts.acme.juno.run.1", b"receipt")
+
+    assert (await own.next_msg(2)).data == b"receipt"
+    with pytest.raises(TimeoutError):
+        await other.next_msg(0.2)
+    await nova.close()
+
+
+@pytest.mark.spec("X08")
+@pytest.mark.parametrize("reply", [SUBJECT, "$JS.API.STREAM.PURGE.MNEMOLOG_EVENTS", "mnemolog.turns.beta"])
+async def test_what_a_producer_gives_as_reply_reaches_nothing_of_the_engine(
+    engine_side: Client, juno: Client, reply: str
+) -> None:
+    """JetStream answers there, with rights that the producer has not."""
+    await engine_side.jetstream().publish(SUBJECT, b"an event")
+    before = await count(engine_side, EVENTS), await count(engine_side, TURNS)
+
+    with suppress(NatsError):
+        await juno.publish("mnemolog.turns.acme", b"a turn", reply=reply)
+        await juno.flush()
+    await asyncio.sleep(0.1)
+
+    assert await count(engine_side, EVENTS) == before[0]
+    assert await count(engine_side, TURNS) <= before[1] + 1
+
+
+async def test_a_running_server_learns_of_who_comes_and_who_goes(guarded: Guarded, engine_side: Client) -> None:
+    guarded.passwords["late"] = guarded.producers.add("late", "acme", AT)
+    await asyncio.sleep(0.5)
+    late = await guarded.as_producer("late")
+    assert (await late.jetstream().publish("mnemolog.turns.acme", b"a turn")).stream == TURNS
+
+    guarded.producers.remove("late")
+    await asyncio.sleep(0.5)
+
+    assert not late.is_connected
+    assert not guarded.admits("late")
+    assert guarded.admits("juno")
+    assert engine_side.is_connected
+    assert engine_side.stats["reconnects"] == 0
+
+
+async def test_a_restart_keeps_producers_their_port_and_what_waits(tmp_path: Path) -> None:
+    password = Producers(tmp_path).add("juno", "acme", AT)
+    with own_server(tmp_path) as server:
+        url = server.url.replace("engine:token", f"juno:{password}")
+        client = await connect(server.url, "engine")
+        await Streams(client.jetstream(), StreamLimits()).ensure()
+        await client.close()
+    with own_server(tmp_path) as server:
+        client = await connect(url, "juno", inbox_prefix="_INBOX.juno")
+        assert (await client.jetstream().publish("mnemolog.turns.acme", b"a turn")).seq == 1
+        await client.close()
+
+
+async def test_streams_of_the_time_before_accounts_are_the_engines(tmp_path: Path) -> None:
+    with own_server(tmp_path) as server:
+        client = await connect(server.url, "engine")
+        await Streams(client.jetstream(), StreamLimits()).ensure()
+        await client.jetstream().publish("mnemolog.turns.acme", b"waits")
+        await client.close()
+    store = tmp_path / "nats" / "jetstream"
+    (store / "MNEMOLOG").rename(store / "$G")
+
+    with own_server(tmp_path) as server:
+        client = await connect(server.url, "engine")
+        assert await count(client, TURNS) == 1
+        await client.close()
+
+
+async def test_a_producer_publishes_through_its_account_to_an_engine_and_hears_the_receipt(
+    engine: Engine, user: str
+) -> None:
+    producers = Producers(engine.settings.directory)
+    password = producers.add(f"p-{user}", "acme", AT)
+    await asyncio.sleep(0.5)
+    url = f"nats://p-{user}:{password}@{engine.endpoints.nats_url.rpartition('@')[2]}"
+
+    async with AsyncTurnProducer(url, tenant="acme") as producer:
+        receipt = await producer.publish(message(user))
+    async with AsyncTurnProducer(url, tenant="acme", receipts=False) as producer:
+        assert await producer.publish(message(user, message_id="msg-2")) is None
+
+    producers.remove(f"p-{user}")
+    assert isinstance(receipt, Receipt)
+    assert receipt.stream == StreamId.of_user(user, "acme")
+
+
+def test_no_password_is_kept(tmp_path: Path) -> None:
+    password = Producers(tmp_path).add("juno", "acme", AT)
+
+    written = (tmp_path / "producers.json").read_text()
+
+    assert password not in written
+    [producer] = Producers(tmp_path).all()
+    assert bcrypt.checkpw(password.encode(), producer.password.encode())
+    assert (tmp_path / "producers.json").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("name", ["", "engine", "a.b", "a*", "a b", "x" * 41, "ä"])
+def test_a_name_that_could_mean_something_else_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        Producers(tmp_path).add(name, "acme", AT)
+    assert refused.value.field == "name"
+
+
+def test_a_name_is_given_once_and_only_who_is_there_can_go(tmp_path: Path) -> None:
+    producers = Producers(tmp_path)
+    producers.add("juno", "acme", AT)
+    with pytest.raises(Conflict):
+        producers.add("juno", "beta", AT)
+    with pytest.raises(NotFound):
+        producers.remove("nova")

@@ -1,0 +1,160 @@
+"""The streams: what the settings say, what an operator has set, and what a lost store takes along."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+from nats.aio.client import Client
+from nats.js import JetStreamContext
+from nats.js.api import ConsumerConfig, DiscardPolicy, RetentionPolicy, StorageType, StreamConfig
+from nats.js.errors import APIError
+
+from mnemolog.adapters.nats.connection import connect
+from mnemolog.adapters.nats.streams import SET_LAST, StreamLimits, Streams, merged
+from mnemolog.adapters.nats.subjects import DEAD_LETTERS, EVENTS, INTAKE, TURNS
+from mnemolog.domain.errors import ServerFailed
+from tests.adapters.nats.own_server import OwnServer, own_server
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
+    with own_server(tmp_path_factory.mktemp("nats")) as started:
+        yield started
+
+
+@pytest.fixture
+async def client(server: OwnServer) -> AsyncIterator[Client]:
+    opened = await connect(server.url, "tests")
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
+async def jetstream(client: Client) -> JetStreamContext:
+    """With none of our streams."""
+    jetstream = client.jetstream()
+    for info in await jetstream.streams_info():
+        await jetstream.delete_stream(info.config.name or "")
+    return jetstream
+
+
+async def config(jetstream: JetStreamContext, name: str) -> StreamConfig:
+    return (await jetstream.stream_info(name)).config
+
+
+async def test_streams_stand_on_file_with_the_limits_of_the_settings(jetstream: JetStreamContext) -> None:
+    limits = StreamLimits(
+        events_max_age=3600, events_max_bytes=10_000, turns_max_bytes=20_000, dead_letters_max_age=7200
+    )
+
+    await Streams(jetstream, limits).ensure()
+
+    events, turns, letters = [await config(jetstream, name) for name in (EVENTS, TURNS, DEAD_LETTERS)]
+    assert {one.storage for one in (events, turns, letters)} == {StorageType.FILE}
+    assert (events.max_age, events.max_bytes, events.discard) == (3600, 10_000, DiscardPolicy.OLD)
+    assert (turns.max_age, turns.max_bytes, turns.discard) == (0, 20_000, DiscardPolicy.NEW)
+    assert (letters.max_age, letters.max_bytes, letters.discard) == (7200, -1, DiscardPolicy.OLD)
+    assert turns.retention == RetentionPolicy.WORK_QUEUE
+    assert {one.duplicate_window for one in (events, turns, letters)} == {120}
+
+
+async def test_a_limit_that_an_operator_set_stays_and_the_others_follow_the_settings(
+    jetstream: JetStreamContext,
+) -> None:
+    await Streams(jetstream, StreamLimits(events_max_age=3600)).ensure()
+    found = await config(jetstream, EVENTS)
+    await jetstream.update_stream(found.evolve(max_age=500.0, description="mind the disk"))
+
+    for limits in (StreamLimits(events_max_age=7200, events_max_bytes=50_000), StreamLimits(events_max_age=9000)):
+        await Streams(jetstream, limits).ensure()
+        now = await config(jetstream, EVENTS)
+        assert (now.max_age, now.description) == (500, "mind the disk")
+        assert now.max_bytes == (limits.events_max_bytes or -1)
+
+
+async def test_a_changed_setting_reaches_a_stream_that_nobody_else_touched(jetstream: JetStreamContext) -> None:
+    await Streams(jetstream, StreamLimits(events_max_age=3600)).ensure()
+    await Streams(jetstream, StreamLimits(events_max_age=0)).ensure()
+    assert (await config(jetstream, EVENTS)).max_age == 0
+
+
+async def test_a_stream_of_the_first_version_is_brought_up_to_date_with_its_messages(
+    jetstream: JetStreamContext,
+) -> None:
+    former = StreamConfig(name=TURNS, subjects=["mnemolog.turns.*"], retention=RetentionPolicy.WORK_QUEUE)
+    await jetstream.add_stream(former.evolve(storage=StorageType.FILE, duplicate_window=120.0, num_replicas=1))
+    await jetstream.publish("mnemolog.turns.acme", b"waiting")
+
+    await Streams(jetstream, StreamLimits(turns_max_bytes=1 << 20)).ensure()
+
+    now = await jetstream.stream_info(TURNS)
+    assert (now.config.discard, now.config.max_bytes, now.state.messages) == (DiscardPolicy.NEW, 1 << 20, 1)
+
+
+@pytest.mark.parametrize(
+    ("found", "note", "wanted", "expected"),
+    [
+        (0, None, 60, 60),
+        (30, None, 60, 30),
+        (60, 60, 90, 90),
+        (30, 60, 90, 30),
+        (60, 60, 0, 0),
+        (0, 60, 90, 0),
+    ],
+)
+def test_ours_is_what_still_is_as_we_set_it_last(found: int, note: int | None, wanted: int, expected: int) -> None:
+    metadata = {} if note is None else {SET_LAST: json.dumps({"max_age": note})}
+    [before, *_] = StreamLimits(events_max_age=found).configs()
+    [after, *_] = StreamLimits(events_max_age=wanted).configs()
+
+    result = merged(before.evolve(metadata=metadata, duplicate_window=120.0), after)
+
+    assert result.max_age == expected
+    set_last: dict[str, Any] = json.loads((result.metadata or {})[SET_LAST])
+    assert set_last["max_age"] == (wanted if expected == wanted else note or 0)
+
+
+async def test_more_replicas_than_servers_are_refused_with_the_setting(jetstream: JetStreamContext) -> None:
+    with pytest.raises(ServerFailed) as refused:
+        await Streams(jetstream, StreamLimits(replicas=3)).ensure()
+    assert "replicas" in refused.value.fix
+
+
+async def test_a_full_queue_of_turns_refuses_the_newest_and_keeps_what_waits(jetstream: JetStreamContext) -> None:
+    await Streams(jetstream, StreamLimits(turns_max_bytes=2000)).ensure()
+
+    for number in range(3):
+        await jetstream.publish("mnemolog.turns.acme", bytes(500), headers={"Nats-Msg-Id": str(number)})
+
+    with pytest.raises(APIError, match="maximum bytes exceeded"):
+        await jetstream.publish("mnemolog.turns.acme", bytes(500), headers={"Nats-Msg-Id": "3"})
+
+    assert (await jetstream.get_msg(TURNS, 1)).headers == {"Nats-Msg-Id": "0"}
+
+
+async def test_after_a_lost_store_streams_and_consumer_stand_again_and_deliver(
+    server: OwnServer, client: Client, jetstream: JetStreamContext
+) -> None:
+    streams = Streams(jetstream, StreamLimits())
+    await streams.ensure()
+    inbox = client.new_inbox()
+    own = ConsumerConfig(durable_name=INTAKE, deliver_subject=inbox, deliver_group=INTAKE, ack_wait=30.0)
+    await jetstream.add_consumer(TURNS, own)
+    arriving = await client.subscribe(inbox, queue=INTAKE)
+    keeping = asyncio.create_task(streams.keep())
+    await asyncio.sleep(0.5)
+
+    server.wipe()
+    async with asyncio.timeout(20):
+        while True:
+            try:
+                await jetstream.publish("mnemolog.turns.acme", b"after", timeout=0.5)
+                break
+            except Exception:  # noqa: BLE001  Whatever a server says that is just coming back.
+                await asyncio.sleep(0.1)
+
+    message = await arriving.next_msg(10)
+    keeping.cancel()
+    assert message.data == b"after"
