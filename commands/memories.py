@@ -242,7 +242,7 @@ def _link(command: LinkMemories, state: Memories) -> Sequence[Event]:
     if command.memory_id == command.to_id:
         raise InvalidInput("a memory cannot be linked to itself", field="to_id", fix="name another memory")
     for id_, path in ((command.memory_id, "memory_id"), (command.to_id, "to_id")):
-        memory.require_visible(_get(state, id_, command, path), "linked")
+        memory.require_visible(_get(state, id_, command, path), "linked", path)
     if state.links.get((command.memory_id, command.to_id)) == (command.relation_type, command.strength):
         return []
     return [

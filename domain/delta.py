@@ -10,6 +10,7 @@ from mnemolog.domain import importance
 
 MAX_BULLETS = 3
 MAX_TEXT = 120
+ERASED = "(erased)"
 
 
 class Change(StrEnum):
@@ -59,7 +60,7 @@ def header(since: int, entries: Iterable[Entry]) -> str:
 def bullet(entry: Entry) -> str:
     """One line, such as `- +created: [Personal] Preferred name is Ana (imp=2)`."""
     line = f"- {SIGNS[entry.change]}{entry.change}: "
-    text = shortened(entry.text)
+    text = shortened(entry.text) or ERASED
     if entry.change is Change.MERGED:
         return f"{line}Combined {entry.combined} notes about {text}"
     tail = f" (imp={importance.to_five(entry.importance)})" if entry.change is Change.CREATED else ""

@@ -18,10 +18,12 @@
      ├─ Tampered                something was changed behind the engine's back
      │   └─ TamperedRow
      ├─ ReadTimeout
+     │   └─ ProjectionPaused
      ├─ AppendTimeout
      ├─ Overloaded
      └─ EngineError
          ├─ DataDirectoryInUse
+         ├─ DatabaseRolledBack
          ├─ ServerFailed
          └─ ModelMissing
 
@@ -141,6 +143,10 @@ class ReadTimeout(MnemologError):
     """The projection did not reach the awaited write in time."""
 
 
+class ProjectionPaused(ReadTimeout):
+    """A projection that the read waits for is paused."""
+
+
 class AppendTimeout(MnemologError):
     """The log did not confirm a write in time: it may or may not be written."""
 
@@ -155,6 +161,10 @@ class EngineError(MnemologError):
 
 class DataDirectoryInUse(EngineError):
     """Another engine runs on this data directory."""
+
+
+class DatabaseRolledBack(EngineError):
+    """The database is older than what was anchored outside of it."""
 
 
 class ServerFailed(EngineError):

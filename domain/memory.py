@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
-from mnemolog.domain.errors import InvalidInput, NotFound, TransitionRefused
+from mnemolog.domain.errors import Erased, InvalidInput, NotFound, TransitionRefused
 from mnemolog.domain.scope import Scope
 
 PURGE_AFTER = timedelta(days=30)  # B §7
@@ -75,21 +75,30 @@ class Memory:
     def restored(self) -> "Memory":
         return replace(self, status=Status.ACTIVE, purge_at=None, merged_into=None)
 
+    def erased(self) -> "Memory":
+        """Without its text, for good. Its shape stays, so that a merge stays a merge (X07)."""
+        return replace(self, content=replace(self.content, text=""), status=Status.PURGED, purge_at=None)
+
 
 def no_such_memory(user_id: str, memory_id: UUID, path: str = "memory_id") -> NotFound:
     """The one answer for a memory that is not there and for one that the asker may not see (A01)."""
     return NotFound(f"user {user_id!r} has no memory {memory_id}", field=path, fix="look it up with `mnemolog query`")
 
 
-def require_visible(memory: Memory, change: str) -> None:
-    """Refuse a change to a memory that is hidden or gone."""
+def erased_memory(memory_id: UUID, path: str = "memory_id") -> Erased:
+    """The one answer for a memory whose text was destroyed."""
+    return Erased(f"memory {memory_id} was erased", field=path, fix="its text is gone for good; create it anew")
+
+
+def require_visible(memory: Memory, change: str, field: str = "memory_id") -> None:
+    """Refuse a change to a memory that is hidden or gone; `field` is where the request names it."""
     if memory.visible:
         return
     fix = f"it was merged into {memory.merged_into}: change that one, or undo the merge"
     if memory.merged_into is None:
-        fix = "restore it first" if memory.status is not Status.PURGED else "its content is gone for good"
+        fix = "restore it first"
     raise TransitionRefused(
-        f"memory {memory.memory_id} is {memory.status} and cannot be {change}", field="memory_id", fix=fix
+        f"memory {memory.memory_id} is {memory.status} and cannot be {change}", field=field, fix=fix
     )
 
 
@@ -102,8 +111,8 @@ def require_mergeable(survivor: Memory, absorbed: tuple[Memory, ...]) -> None:
             field="absorbed_ids",
             fix="name each memory once, without the survivor",
         )
-    for memory in absorbed:
-        require_visible(memory, "merged")
+    for index, memory in enumerate(absorbed):
+        require_visible(memory, "merged", f"absorbed_ids[{index}]")
         if (memory.scope, memory.agent_id) != (survivor.scope, survivor.agent_id):
             raise TransitionRefused(
                 f"memory {memory.memory_id} belongs to another scope or agent than {survivor.memory_id}",

@@ -13,6 +13,8 @@ MAX_TEXT_BYTES = 256 * 1024
 
 def normalize_name(name: str) -> str:
     """lower(unaccent(name)) for any script (A §4.1): one result, one name. Idempotent; empty for white space only."""
+    if name.isascii():  # The same, at a tenth of the cost: nothing below changes a letter of ASCII but its case.
+        return " ".join(name.lower().split())
     letters = _OPTIONAL.sub("", unicodedata.normalize("NFKD", name))
     letters = _ACCENT.sub(r"\1", letters).casefold().translate(_UNACCENTED)
     return _tidy(letters) or _of_marks(name)
@@ -118,6 +120,7 @@ _DENSE_LETTER = re.compile(f"[{_DENSE}]")
 _MAX_TERM = 500
 _MAX_DOCUMENT_BYTES = 512 * 1024
 
+_ASCII_WORD = re.compile("[A-Za-z0-9]+")
 _CLITIC = re.compile(r"\b\w+n't\b|'(?:s|d|m|ll|re|ve)\b")
 
 # Snowball's English list without "will" and "don", which are names.
@@ -140,6 +143,9 @@ def _content(text: str, split: Callable[[str], list[str]]) -> list[str]:
 
 
 def _terms(normal: str, split: Callable[[str], list[str]]) -> Iterator[str]:
+    if normal.isascii():
+        yield from (term[:_MAX_TERM] for term in _ASCII_WORD.findall(normal))
+        return
     for kind, run in groupby(normal, _kind):
         if kind == "word":
             yield "".join(run)[:_MAX_TERM]

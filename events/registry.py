@@ -18,6 +18,7 @@ class Registry:
         self.types = {event_type.type_name(): event_type for event_type in types}
         self.upcasters = dict(upcasters)
         for name, event_type in self.types.items():
+            _require_defaults(event_type)
             for version in range(1, event_type.version):
                 if (name, version) not in self.upcasters:
                     raise ValueError(f"{name} version {version} has no upcaster")
@@ -42,6 +43,12 @@ class Registry:
         for step in range(version, self.types[type_name].version):
             fields = self.upcasters[type_name, step](fields)
         return fields
+
+
+def _require_defaults(event_type: type[Event]) -> None:
+    for name in sorted(event_type.personal_fields()):
+        if event_type.model_fields[name].is_required():
+            raise ValueError(f"{event_type.type_name()}.{name} is personal and has no default to read as once erased")
 
 
 REGISTRY = Registry(

@@ -10,6 +10,7 @@ from mnemolog.domain import identity
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.log import EventLog
+from mnemolog.projections import forgetting
 from mnemolog.projections.projector import Projector
 from mnemolog.projections.working.projector import Place, fold
 
@@ -31,7 +32,7 @@ async def replayed(
             await connection.run_sync(projector.tables.create_all, checkfirst=False)
         async for events in _decoded(log, stream, until):
             for projector in projectors:
-                await projector.apply(connection, events)
+                await forgetting.apply(projector, connection, events)
         yield connection
         await connection.rollback()
 
@@ -42,7 +43,8 @@ async def session_at(log: EventLog, place: Place, point: datetime | int) -> Sess
     last = datetime.min.replace(tzinfo=UTC)
     async for events in _decoded(log, place.stream, await _seq(log, place.stream, point)):
         after = fold({place: session} if session else {}, events)
-        session = after[place][0] if place in after else session
+        if place in after:
+            session = kept[0] if (kept := after[place]) else None
         last = events[-1].recorded_at
     now = point if isinstance(point, datetime) else last
     return None if session is None or session.expired(now) else session

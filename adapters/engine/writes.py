@@ -1,18 +1,21 @@
 """The writes of an engine: every command goes through here, whoever asks."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from mnemolog.commands.handler import Handler
+from mnemolog.commands.erasure import ERASURE, USER_ERASURE, Erase, EraseUser, Reach, reach, wanted
+from mnemolog.commands.handler import ATTEMPTS, Handler
 from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, UndoChange, UndoLastChange, UpdateMemory
 from mnemolog.commands.turns import TURNS, RecordTurn
 from mnemolog.domain.category import CategoryPolicy
-from mnemolog.domain.errors import NotFound
+from mnemolog.domain.errors import ConcurrencyConflict, NotFound
 from mnemolog.domain.memory import no_such_memory
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.envelope import Receipt, Recorded, StreamId
+from mnemolog.events.erasure import MemoryErased, UserErased
 from mnemolog.events.event import memory_tag
 from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog
@@ -34,7 +37,7 @@ class Writes:
         """One turn of a conversation, and the memory that it left; the same turn_id again changes nothing."""
         drawn = {"memory_id": self._handler.new_id(), "entity_id": self._handler.new_id()}
         command = validated(RecordTurn, {"occurred_at": self.now(), **fields, **drawn})
-        receipt = await self._handler.handle(TURNS, command, occurred_at=command.occurred_at)
+        receipt = await self._marked(await self._handler.handle(TURNS, command, occurred_at=command.occurred_at))
         if not receipt.already:
             return command.memory_id, receipt
         events = await self._log.read(receipt.stream, tags=[turn_tag(command.turn_id)])
@@ -54,7 +57,52 @@ class Writes:
         """Anything that is asked of a memory."""
         if isinstance(command, CreateMemory | UpdateMemory) and command.category:
             self._policy.known(command.category)
-        return await self._handler.handle(MEMORIES, command, idempotency_key=idempotency_key)
+        return await self._marked(await self._handler.handle(MEMORIES, command, idempotency_key=idempotency_key))
+
+    async def erase(self, command: Erase, idempotency_key: str | None = None) -> Receipt:
+        """Erase a memory or a thread: its keys are destroyed when this returns, projections follow (X07)."""
+        for left in reversed(range(ATTEMPTS)):
+            whole, _ = await self.gathered(command)
+            try:
+                return await self._handler.handle(ERASURE, whole, idempotency_key=idempotency_key)
+            except ConcurrencyConflict:  # More was drawn or merged since it was gathered.
+                if not left:
+                    raise
+        raise AssertionError("unreachable")
+
+    async def erase_user(self, command: EraseUser) -> Receipt:
+        """Erase a user; nothing new is written where the last event is his erasure."""
+        stream = command.stream()
+        head = await self._log.head(stream)
+        if not head:
+            raise NotFound(f"there is no user {stream.owner!r}", field="user_id", fix="name a user with memories")
+        [last] = await self._log.read(stream, after=head - 1, until=head)
+        if isinstance(last.payload, UserErased):
+            return Receipt(stream, (last.event_id,), head, head, already=True)
+        return await self._handler.handle(USER_ERASURE, command)
+
+    async def gathered(self, command: Erase) -> tuple[Erase, Reach]:
+        """The command with everything that its decision depends on, and what it would take along."""
+        while True:
+            state = ERASURE.initial
+            for event in await self._log.read(command.stream(), tags=ERASURE.tags(command)):
+                state = ERASURE.evolve(state, event)
+            memories, turns = wanted(state, command)
+            if memories <= set(command.memory_ids) and turns <= set(command.turn_ids):
+                return command, reach(state, command)
+            read = {
+                "memory_ids": (*command.memory_ids, *sorted(memories - set(command.memory_ids))),
+                "turn_ids": (*command.turn_ids, *sorted(turns - set(command.turn_ids))),
+            }
+            command = command.model_copy(update=read)
+
+    async def _marked(self, receipt: Receipt) -> Receipt:
+        """A receipt of something that was written before says so when its text was erased since (design §3)."""
+        if not receipt.already:
+            return receipt
+        events = [await self._log.find(receipt.stream, event_id) for event_id in receipt.event_ids]
+        gone = any(event and (event.erased or isinstance(event.payload, MemoryErased)) for event in events)
+        return replace(receipt, erased=gone)
 
     async def undo_event(
         self, stream: StreamId, event_id: UUID, idempotency_key: str | None = None, **who: str

@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 
 import mnemolog
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http import conversation, health, memory_reads, memory_writes
+from mnemolog.adapters.http import conversation, erasing, health, memory_reads, memory_writes
 from mnemolog.adapters.http.body_limit import BodyLimit
 from mnemolog.adapters.http.errors import DOCUMENTED, answer_errors
 from mnemolog.adapters.http.known_hosts import KnownHosts
@@ -19,12 +19,14 @@ TAGS = [
     {"name": "reading", "description": "What is remembered, now or at an earlier moment."},
     {"name": "writing", "description": "Changes to memories. Each answers with the receipt of a durable event."},
     {"name": "conversation", "description": "Turns, and what a conversation leaves."},
+    {"name": "erasure", "description": "Destroy what was said, for good."},
     {"name": "operation", "description": "How the engine is."},
 ]
 ROUTERS: tuple[APIRouter, ...] = (
     memory_reads.router,
     memory_writes.router,
     conversation.router,
+    erasing.router,
     health.router,
 )
 

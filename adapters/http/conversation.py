@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 
 from mnemolog.adapters.http.requests import ChangesRead, EntitiesRead, SessionRead, TheEngine, When, stream_of
 from mnemolog.adapters.http.responses import ChangesView, CreatedView, EntityList, EntityView, SessionView
-from mnemolog.adapters.nats.turns import TurnMessage
+from mnemolog.adapters.nats.turn_message import TurnMessage
 from mnemolog.projections.working.projector import Place
 
 router = APIRouter(tags=["conversation"])
@@ -37,7 +37,7 @@ async def get_session(asked: Annotated[SessionRead, Query()], engine: TheEngine)
     """It ends after a day of silence."""
     stream = stream_of(engine, asked)
     place = Place(stream.tenant, asked.user_id, asked.agent_id, asked.chat_id)
-    session = await engine.reads.session(place, When(after=asked.after).moment())
+    session = await engine.reads.session(place, When(after=asked.after, deadline=asked.deadline).moment())
     return SessionView.model_validate(session.as_dict())
 
 

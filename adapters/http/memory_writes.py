@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.http.erasing import erased
 from mnemolog.adapters.http.requests import (
     Deletion,
     IdempotencyKey,
@@ -19,7 +20,8 @@ from mnemolog.adapters.http.requests import (
     Writer,
     stream_of,
 )
-from mnemolog.adapters.http.responses import CreatedView, ReceiptView
+from mnemolog.adapters.http.responses import CreatedView, ErasureView, ReceiptView
+from mnemolog.commands.erasure import EraseMemory
 from mnemolog.commands.memories import (
     LinkMemories,
     MemoryCommand,
@@ -46,12 +48,17 @@ async def update_memory(memory_id: MemoryId, body: MemoryChange, key: Idempotenc
     return await _run(engine, UpdateMemory, body, key, memory_id=memory_id)
 
 
-@router.delete("/memory/{memory_id}", summary="Delete a memory, restorable")
+@router.delete("/memory/{memory_id}", summary="Delete a memory: restorable, or for good")
 async def delete_memory(
     memory_id: MemoryId, asked: Annotated[Deletion, Query()], key: IdempotencyKey, engine: TheEngine
-) -> ReceiptView:
-    """Soft: it is hidden at once, until it is restored."""
-    return await _run(engine, SoftDeleteMemory, asked, key, memory_id=memory_id, at=engine.writes.now())
+) -> ErasureView | ReceiptView:
+    """Soft: it is hidden at once, until it is restored. With `hard=true` its text is destroyed for good."""
+    options = asked.model_dump(include={"keep_turns", "with_survivors"})
+    fields = {**_fields(engine, asked), **options, "memory_id": memory_id}
+    if asked.hard:
+        return await erased(engine, validated(EraseMemory, _without(fields, "reason", "hard")), key)
+    soft = {**_without(fields, "hard", *options), "at": engine.writes.now()}
+    return ReceiptView.of(await engine.writes.execute(validated(SoftDeleteMemory, soft), key))
 
 
 @router.post("/memory/{memory_id}/restore", summary="Restore a hidden memory")
@@ -90,6 +97,10 @@ async def _run(
     engine: Engine, command: type[MemoryCommand], asked: Writer, key: str | None, **fields: object
 ) -> ReceiptView:
     return ReceiptView.of(await engine.writes.execute(validated(command, {**_fields(engine, asked), **fields}), key))
+
+
+def _without(fields: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    return {name: value for name, value in fields.items() if name not in names}
 
 
 def _fields(engine: Engine, asked: Writer) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from fastapi import Depends, Header, Path, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.reads import Moment
+from mnemolog.adapters.engine.reads import LONGEST_DEADLINE, Moment
 from mnemolog.domain import identity, importance
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import Kind
@@ -46,6 +46,15 @@ After = Annotated[
         examples=["default/user:ana@42"],
     ),
 ]
+Deadline = Annotated[
+    float,
+    Field(
+        gt=0,
+        le=LONGEST_DEADLINE,
+        description="With `after`: wait at most so many seconds, then 504. The server's `read_deadline` unless said.",
+        examples=[2.5],
+    ),
+]
 Limit = Annotated[int, Field(ge=1, le=1000)]
 
 
@@ -60,9 +69,11 @@ class When(_Asked):
 
     as_of: AsOf | None = None
     after: After | None = None
+    deadline: Deadline | None = None
 
     def moment(self) -> Moment:
-        return Moment(self.as_of, Position.of_token(self.after) if self.after is not None else None)
+        after = Position.of_token(self.after) if self.after is not None else None
+        return Moment(self.as_of, after, self.deadline)
 
 
 class Asker(_Asked):
@@ -100,6 +111,7 @@ class SessionRead(Asker):
 
     chat_id: Id = DEFAULT_THREAD
     after: After | None = None
+    deadline: Deadline | None = None
 
 
 class EntitiesRead(Asker, When):
@@ -202,6 +214,21 @@ class Deletion(Writer):
     """Who deletes, and why. The reason is sealed like a text; the URL that carries it may stand in access logs."""
 
     reason: Label = ""
+    hard: Annotated[bool, Field(description="Erase it for good instead: it cannot be undone.")] = False
+    keep_turns: Annotated[bool, Field(description="With `hard`: leave the turns that it was drawn from.")] = False
+    with_survivors: Annotated[bool, Field(description="With `hard`: erase what it was merged into as well.")] = False
+
+
+class ThreadErasure(Asker):
+    """Whose thread, and who asks."""
+
+    with_survivors: Annotated[bool, Field(description="Erase what its memories were merged into as well.")] = False
+
+
+class UserErasure(_Asked):
+    """Who asks."""
+
+    agent_id: Id = DEFAULT_AGENT
 
 
 async def _engine(request: Request) -> Engine:

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from mnemolog.adapters.engine.erasing import Erasure
 from mnemolog.adapters.engine.reads import Changes
 from mnemolog.domain.delta import Change, Entry
 from mnemolog.domain.memory import Kind, Status
@@ -27,6 +28,7 @@ class ReceiptView(_View):
     first_seq: int
     last_seq: int
     already: bool
+    erased: bool = Field(False, description="What this request wrote before was erased since.")
     token: str = Field(description="Pass it as `after` to a read that must see this write.")
 
     @classmethod
@@ -38,6 +40,19 @@ class CreatedView(ReceiptView):
     """The receipt, and the id of the new memory."""
 
     memory_id: UUID
+
+
+class ErasureView(ReceiptView):
+    """The receipt of an erasure, and what it took."""
+
+    memories: list[UUID]
+    turns: list[str]
+    messages: int = Field(description="Waiting turns and dead letters that were deleted on JetStream.")
+
+    @classmethod
+    def of_erasure(cls, erasure: Erasure) -> Self:
+        taken = {"memories": erasure.extent.memories, "turns": erasure.extent.turns}
+        return cls.of(erasure.receipt, **taken, messages=erasure.messages)
 
 
 class Bullet(_View):

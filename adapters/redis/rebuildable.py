@@ -1,7 +1,7 @@
 """The working-memory projection as one that can be rebuilt beside itself."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from uuid import uuid4
 
@@ -38,6 +38,13 @@ class RebuildableWorking:
 
     async def shadow(self) -> WorkingStore:
         return self._shadow
+
+    async def drop_former(self) -> Sequence[str]:
+        """There is one version of it so far."""
+        return []
+
+    async def compare(self) -> None:
+        """Nothing takes long here: `differences` reads what has not expired."""
 
     @asynccontextmanager
     async def quiet(self) -> AsyncIterator[None]:

@@ -6,25 +6,26 @@ and the runtime heals it from the log like any gap (docs/decisions/0004).
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from redis.asyncio import Redis
-from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
-from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import Recorded, StreamId
-from mnemolog.projections.working.projector import NAME, Place, fold, place_of
+from mnemolog.events.log import EventLog, Head
+from mnemolog.projections.projector import Lag, Skipped, Stop
+from mnemolog.projections.working.projector import NAME, Kept, Place, erases, fold, place_of
 
 # A session stays this much longer than it can be read, for projectors that come late: whether a turn goes on with it or
 # begins a new one is decided by the turn's own time, so that a rebuild in batches ends like the live projection.
 GRACE = timedelta(hours=1)
 
-# KEYS: progress, quiet, index, a session each.
+# KEYS: progress, quiet, index, total, a session each; one whose blob is empty is deleted.
 # ARGV: how many streams; field, expected, new for each; blob, expiry for each session; now, prefix.
 _SAVE = """
 local streams = tonumber(ARGV[1])
@@ -32,13 +33,43 @@ if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
 for i = 0, streams - 1 do
   if (redis.call('HGET', KEYS[1], ARGV[3 * i + 2]) or '0') ~= ARGV[3 * i + 3] then return 0 end
 end
-for i = 0, streams - 1 do redis.call('HSET', KEYS[1], ARGV[3 * i + 2], ARGV[3 * i + 4]) end
-for i = 4, #KEYS do
-  local at = 3 * streams + 2 * (i - 4) + 2
-  redis.call('SET', KEYS[i], ARGV[at], 'PXAT', ARGV[at + 1])
-  redis.call('ZADD', KEYS[3], ARGV[at + 1], string.sub(KEYS[i], #ARGV[#ARGV] + 1))
+for i = 0, streams - 1 do
+  redis.call('HSET', KEYS[1], ARGV[3 * i + 2], ARGV[3 * i + 4])
+  if redis.call('EXISTS', KEYS[4]) == 1 then redis.call('INCRBY', KEYS[4], ARGV[3 * i + 4] - ARGV[3 * i + 3]) end
+end
+for i = 5, #KEYS do
+  local at = 3 * streams + 2 * (i - 5) + 2
+  local name = string.sub(KEYS[i], #ARGV[#ARGV] + 1)
+  if ARGV[at] == '' then
+    redis.call('DEL', KEYS[i])
+    redis.call('ZREM', KEYS[3], name)
+  else
+    redis.call('SET', KEYS[i], ARGV[at], 'PXAT', ARGV[at + 1])
+    redis.call('ZADD', KEYS[3], ARGV[at + 1], name)
+  end
 end
 redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ARGV[#ARGV - 1])
+return 1
+"""
+
+# The sum of all progress, kept by _SAVE from the first time that it was asked for. KEYS: progress, total.
+_TOTAL = """
+local total = redis.call('GET', KEYS[2])
+if not total then
+  total = 0
+  for _, seq in ipairs(redis.call('HVALS', KEYS[1])) do total = total + seq end
+  redis.call('SET', KEYS[2], total)
+end
+return tonumber(total)
+"""
+
+# KEYS: progress, stopped, skipped, total. ARGV: stream, seq, the record.
+_SKIP = """
+if (redis.call('HGET', KEYS[1], ARGV[1]) or '0') ~= tostring(ARGV[2] - 1) then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+if redis.call('EXISTS', KEYS[4]) == 1 then redis.call('INCR', KEYS[4]) end
+redis.call('HDEL', KEYS[2], ARGV[1])
+redis.call('LPUSH', KEYS[3], ARGV[3])
 return 1
 """
 
@@ -48,32 +79,66 @@ class OtherWorker(RedisError):
 
 
 class RedisSession:
-    """One step over some streams; `apply` writes at once, atomically."""
+    """One step over some streams; `apply` writes at once, atomically, and after `reset` all at the end."""
 
     def __init__(self, store: "WorkingStore", progress: Mapping[StreamId, int]) -> None:
         self._store, self._progress = store, dict(progress)
+        self._anew: dict[Place, Kept] | None = None
+        self._gone: Sequence[str] = ()
+        self._reached: dict[StreamId, int] = {}
 
     @property
     def progress(self) -> Mapping[StreamId, int]:
         return self._progress
 
     async def apply(self, events: Sequence[Recorded]) -> None:
-        places = sorted({place for event in events if (place := place_of(event))})
-        before = await self._store.read_all(places)
         new = {event.stream: event.seq for event in events}
+        if self._anew is not None:
+            self._anew.update(fold({place: kept[0] for place, kept in self._anew.items() if kept}, events))
+            self._reached.update(new)
+            return
+        places = {place for event in events if (place := place_of(event))}
+        for stream in {event.stream for event in events if erases(event)}:
+            places |= {Place.of_key(stream, name) for name in await self._store.keys_of(stream)}
+        before = await self._store.read_all(sorted(places))
         await self._store.save(fold(before, events), self._progress, new)
+
+    async def reset(self, stream: StreamId) -> Collection[int]:
+        self._progress[stream] = await self._store.progress(stream)
+        self._anew, self._reached = {}, {stream: 0}
+        self._gone = await self._store.keys_of(stream)
+        return {skipped.seq for skipped in await self._store.skipped(-1) if skipped.stream == stream}
+
+    async def move(self, stream: StreamId, seq: int) -> None:
+        self._reached[stream] = seq
+
+    async def end(self) -> None:
+        """Write what was built anew, in one step."""
+        if self._anew is not None:
+            await self._store.save(self._anew, self._progress, self._reached, self._gone)
+            await self._store.resume(self._reached)
 
 
 class WorkingStore:
-    """Implements `mnemolog.projections.projector.Store`. `prefix` sets a shadow apart from the live keys."""
+    """Implements `mnemolog.projections.projector.Store`. `prefix` sets a shadow apart from the live keys.
+
+    `log_size` tells how many events the log holds: as long as that is the sum of all progress, nothing lags, and no
+    head needs to be looked at. Nothing that Redis raises is an event's fault, so all of it is transient.
+    """
 
     name = NAME
     version = 1
-    transient: tuple[type[Exception], ...] = (RedisConnectionError, RedisTimeoutError, OtherWorker)
+    transient: tuple[type[Exception], ...] = (RedisError, OSError)
 
-    def __init__(self, redis: Redis, prefix: str = "", now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self._redis, self.prefix, self._now = redis, prefix, now
-        self._save = redis.register_script(_SAVE)
+    def __init__(
+        self,
+        redis: Redis,
+        prefix: str = "",
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        log_size: Callable[[], Awaitable[int]] | None = None,
+    ) -> None:
+        self._redis, self.prefix, self._now, self._log_size = redis, prefix, now, log_size
+        self._save, self._total, self._skip = (redis.register_script(one) for one in (_SAVE, _TOTAL, _SKIP))
         self.writing = asyncio.Lock()
 
     @property
@@ -87,6 +152,14 @@ class WorkingStore:
     @property
     def _index_key(self) -> str:
         return f"{self.prefix}mnemolog:working:{self.version}:keys"
+
+    @property
+    def _total_key(self) -> str:
+        return f"{self.prefix}mnemolog:working:{self.version}:total"
+
+    @property
+    def _skipped_key(self) -> str:
+        return f"{self.prefix}mnemolog:working:{self.version}:skipped"
 
     @property
     def quiet_key(self) -> str:
@@ -108,17 +181,23 @@ class WorkingStore:
 
     async def save(
         self,
-        sessions: Mapping[Place, tuple[Session, datetime]],
+        sessions: Mapping[Place, Kept],
         expected: Mapping[StreamId, int],
         new: Mapping[StreamId, int],
+        gone: Sequence[str] = (),
     ) -> None:
-        keys = [self._progress_key, self.quiet_key, self._index_key, *(self.prefix + place.key for place in sessions)]
+        own = [self._progress_key, self.quiet_key, self._index_key, self._total_key]
+        kept = {place.key: one for place, one in sessions.items() if one}
+        names = list(kept)
+        stale = sorted({*gone, *(place.key for place in sessions)} - kept.keys())
+        keys = [*own, *(self.prefix + name for name in (*names, *stale))]
         arguments: list[str | int] = [len(new)]
         for stream, seq in new.items():
             arguments += [str(stream), expected[stream], seq]
-        for session, ends_at in sessions.values():
+        for session, ends_at in kept.values():
             gone_at = max(ends_at, self._now()) + GRACE
             arguments += [json.dumps(session.as_dict(), ensure_ascii=False), int(gone_at.timestamp() * 1000)]
+        arguments += ["", 0] * len(stale)
         arguments += [int(self._now().timestamp() * 1000), self.prefix]
         if not await self._save(keys=keys, args=arguments):
             raise OtherWorker("another worker applied these events, or a rebuild holds them back")
@@ -129,7 +208,9 @@ class WorkingStore:
             stopped = await self.stopped()
             wanted = [stream for stream in streams if stream not in stopped]
             known = await self._redis.hmget(self._progress_key, [str(stream) for stream in wanted]) if wanted else []
-            yield RedisSession(self, {stream: int(seq or 0) for stream, seq in zip(wanted, known, strict=True)})
+            session = RedisSession(self, {stream: int(seq or 0) for stream, seq in zip(wanted, known, strict=True)})
+            yield session
+            await session.end()
 
     async def progress(self, stream: StreamId) -> int:
         return int(await self._redis.hget(self._progress_key, str(stream)) or 0)
@@ -137,15 +218,55 @@ class WorkingStore:
     async def all_progress(self) -> Mapping[StreamId, int]:
         return {_stream(name): int(seq) for name, seq in (await self._redis.hgetall(self._progress_key)).items()}
 
+    async def lags(self, log: EventLog) -> bool:
+        if self._log_size is None:
+            return any([bool(batch) async for batch in self.lagging(log)])
+        # The total first: what is applied in between can only make the log look longer.
+        total = int(await self._total(keys=[self._progress_key, self._total_key]))
+        aside = [await log.head(stream) - await self.progress(stream) for stream in await self.stopped()]
+        return total + sum(aside) != await self._log_size()
+
+    async def lagging(self, log: EventLog) -> AsyncIterator[Sequence[Lag]]:
+        if self._log_size is not None and not await self.lags(log):
+            return
+        stopped = await self.stopped()
+        async for heads in log.heads():
+            yield [one for one in await self._compared(heads) if one.events > 0 and one.stream not in stopped]
+
+    async def _compared(self, heads: Sequence[Head]) -> Sequence[Lag]:
+        known = await self._redis.hmget(self._progress_key, [str(head.stream) for head in heads])
+        return [Lag(head.stream, int(seq or 0), head.seq) for head, seq in zip(heads, known, strict=True)]
+
     async def stop(self, stream: StreamId, seq: int, reason: str) -> None:
-        await self._redis.hset(self._stopped_key, str(stream), f"seq {seq}: {reason}")
+        await self._redis.hset(self._stopped_key, str(stream), f"{seq} {reason}")
 
-    async def stopped(self) -> Mapping[StreamId, str]:
-        reasons = await self._redis.hgetall(self._stopped_key)
-        return {_stream(name): _text(reason) for name, reason in reasons.items()}
+    async def stopped(self) -> Mapping[StreamId, Stop]:
+        found = await self._redis.hgetall(self._stopped_key)
+        return {_stream(name): _stop(_text(value)) for name, value in found.items()}
 
-    async def resume(self) -> None:
-        await self._redis.delete(self._stopped_key)
+    async def resume(self, streams: Collection[StreamId] | None = None) -> None:
+        if streams is None:
+            await self._redis.delete(self._stopped_key)
+        elif streams:
+            await self._redis.hdel(self._stopped_key, *map(str, streams))
+
+    async def skip(self, event: Skipped) -> bool:
+        keys = [self._progress_key, self._stopped_key, self._skipped_key, self._total_key]
+        about = {"event_id": str(event.event_id), "type": event.type, "reason": event.reason, "by": event.by}
+        record = json.dumps({"stream": str(event.stream), "seq": event.seq, "at": event.at.isoformat(), **about})
+        return bool(await self._skip(keys=keys, args=[str(event.stream), event.seq, record]))
+
+    async def skipped(self, limit: int = 100) -> Sequence[Skipped]:
+        found: Any = await self._redis.lrange(self._skipped_key, 0, limit - 1 if limit > 0 else -1)
+        return [_skipped(json.loads(record)) for record in found]
+
+    async def count_skipped(self) -> int:
+        return int(await self._redis.llen(self._skipped_key))
+
+    async def keys_of(self, stream: StreamId) -> Sequence[str]:
+        """The session keys of one user, without the prefix."""
+        theirs = Place(stream.tenant, stream.owner, "", "").key.removesuffix(":")
+        return [name for name in await self.keys() if name.startswith(theirs)]
 
     async def keys(self) -> Sequence[str]:
         """Every session key of this store, without its prefix. From its own index: others may use this Redis too."""
@@ -161,7 +282,8 @@ class WorkingStore:
 
     async def every_key(self) -> Sequence[str]:
         """The sessions and the progress, such as exist, without the prefix."""
-        own = [name.removeprefix(self.prefix) for name in (self._progress_key, self._stopped_key, self._index_key)]
+        parts = (self._progress_key, self._stopped_key, self._index_key, self._total_key, self._skipped_key)
+        own = [name.removeprefix(self.prefix) for name in parts]
         existing = [name for name in own if await self._redis.exists(self.prefix + name)]
         return [*existing, *await self.keys()]
 
@@ -177,3 +299,14 @@ def _text(value: bytes | str) -> str:
 def _stream(name: bytes | str) -> StreamId:
     tenant, _, stream = _text(name).partition("/")
     return StreamId(tenant, stream)
+
+
+def _stop(value: str) -> Stop:
+    seq, _, reason = value.removeprefix("seq ").partition(" ")
+    return Stop(int(seq.rstrip(":")), reason)
+
+
+def _skipped(fields: Mapping[str, Any]) -> Skipped:
+    event_id, at = UUID(fields["event_id"]), datetime.fromisoformat(fields["at"])
+    about = (fields["type"], fields["reason"], at, fields["by"])
+    return Skipped(_stream(fields["stream"]), fields["seq"], event_id, *about)

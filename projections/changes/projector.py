@@ -9,6 +9,7 @@ from mnemolog.domain.delta import Change
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.events import memory as events
 from mnemolog.events.envelope import Recorded
+from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event
 from mnemolog.projections.changes.tables import NAME, change_log, metadata, thread_revision
 from mnemolog.projections.rows import Row, load, owner, upsert
@@ -16,13 +17,14 @@ from mnemolog.projections.rows import Row, load, owner, upsert
 
 class ChangesProjector:
     name = NAME
-    version = 1
+    version = 2
     variant = ""
     tables: MetaData = metadata
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         keys = {(*owner(event), event.meta.thread_id) for event in batch}
-        revisions = {key: row["rev"] for key, row in (await load(connection, thread_revision, keys)).items()}
+        known = await load(connection, thread_revision, keys)
+        revisions = {key: row["rev"] for key, row in known.items()}
         entries: list[Row] = []
         moved = set()
         for event in batch:
@@ -33,8 +35,8 @@ class ChangesProjector:
                 entries.append(_entry(event, change, revisions[key]))
         names = ("tenant", "user_id", "thread_id")
         rows = [{**dict(zip(names, key, strict=True)), "rev": revisions[key]} for key in sorted(moved)]
-        await upsert(connection, thread_revision, rows)
-        await upsert(connection, change_log, entries)
+        await upsert(connection, thread_revision, rows, known)
+        await upsert(connection, change_log, entries, known=())
 
 
 def change_of(payload: Event) -> Change | None:
@@ -48,6 +50,8 @@ def change_of(payload: Event) -> Change | None:
             return Change.MERGED
         case events.MemorySoftDeleted():
             return Change.SOFT_DELETED
+        case MemoryErased():
+            return Change.DELETED
         case events.MemoryRestored():
             return Change.RESTORED
         case events.MemoryReverted(was=was, status=status):
@@ -61,7 +65,7 @@ def change_of(payload: Event) -> Change | None:
 def _entry(event: Recorded, change: Change, rev: int) -> Row:
     tenant, user_id = owner(event)
     payload = event.payload
-    assert isinstance(payload, events.MemoryEvent)
+    assert isinstance(payload, events.MemoryEvent | MemoryErased)
     absorbed = payload.absorbed_ids if isinstance(payload, events.MemoriesMerged) else ()
     return {
         "tenant": tenant,

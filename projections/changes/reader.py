@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.delta import Change, Entry
@@ -12,6 +12,7 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.projections.changes.tables import change_log
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.tables import memories as memory_table
+from mnemolog.projections.rows import Row, fetch, stored
 
 PAGE = 50
 ENDS = frozenset({Change.DELETED, Change.SOFT_DELETED})
@@ -26,12 +27,13 @@ async def revision(connection: AsyncConnection, stream: StreamId, thread_id: str
     memory = memory_table.c
     applied = select(func.max(memory.seq)).where(memory.tenant == stream.tenant, memory.user_id == stream.owner)
     statement = (
-        select(change_log.c.rev)
+        select(*stored(change_log))
         .where(*_of_thread(stream, thread_id), change_log.c.seq <= applied.scalar_subquery())
         .order_by(change_log.c.rev.desc())
         .limit(1)
     )
-    return (await connection.execute(statement)).scalar_one_or_none() or 0
+    rows = await fetch(connection, change_log, statement)
+    return int(rows[0]["rev"]) if rows else 0
 
 
 async def between(
@@ -51,25 +53,23 @@ async def between(
     entries: list[Entry] = []
     while len(entries) < limit:
         page = await _page(connection, stream, thread_id, since, until)
-        seen = await memories.by_ids(connection, stream, agent_id, {row.memory_id for row in page}, categories)
-        entries += [_entry(row, seen[row.memory_id]) for row in page if _told(row, seen.get(row.memory_id))]
+        seen = await memories.by_ids(connection, stream, agent_id, {row["memory_id"] for row in page}, categories)
+        entries += [_entry(row, seen[row["memory_id"]]) for row in page if _told(row, seen.get(row["memory_id"]))]
         if len(page) < PAGE:
             break
-        until = page[-1].rev - 1
+        until = page[-1]["rev"] - 1
     return entries[:limit][::-1]
 
 
-async def _page(
-    connection: AsyncConnection, stream: StreamId, thread_id: str, since: int, until: int
-) -> Sequence[Row[*tuple[Any, ...]]]:
+async def _page(connection: AsyncConnection, stream: StreamId, thread_id: str, since: int, until: int) -> Sequence[Row]:
     log = change_log.c
     statement = (
-        select(log.rev, log.memory_id, log.event, log.meta)
+        select(*stored(change_log))
         .where(*_of_thread(stream, thread_id), log.rev > since, log.rev <= until)
         .order_by(log.rev.desc())
         .limit(PAGE)
     )
-    return (await connection.execute(statement)).all()
+    return await fetch(connection, change_log, statement)
 
 
 def _of_thread(stream: StreamId, thread_id: str) -> list[ColumnElement[bool]]:
@@ -77,17 +77,17 @@ def _of_thread(stream: StreamId, thread_id: str) -> list[ColumnElement[bool]]:
     return [log.tenant == stream.tenant, log.user_id == stream.owner, log.thread_id == thread_id]
 
 
-def _told(row: Row[*tuple[Any, ...]], memory: Mapping[str, Any] | None) -> bool:
-    return memory is not None and (memory["status"] in VISIBLE or row.event in ENDS)
+def _told(row: Row, memory: Mapping[str, Any] | None) -> bool:
+    return memory is not None and (memory["status"] in VISIBLE or row["event"] in ENDS)
 
 
-def _entry(row: Row[*tuple[Any, ...]], memory: Mapping[str, Any]) -> Entry:
+def _entry(row: Row, memory: Mapping[str, Any]) -> Entry:
     return Entry(
-        row.rev,
-        row.memory_id,
-        Change(row.event),
+        row["rev"],
+        row["memory_id"],
+        Change(row["event"]),
         memory["category"],
         memory["text"],
         memory["importance"],
-        combined=1 + len(row.meta.get("absorbed", ())),
+        combined=1 + len(row["meta"].get("absorbed", ())),
     )

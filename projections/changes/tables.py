@@ -3,6 +3,8 @@
 from sqlalchemy import BigInteger, Column, DateTime, Index, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
+from mnemolog.projections.seal import mac_column
+
 NAME = "changes"
 metadata = MetaData(schema=NAME)
 
@@ -13,6 +15,7 @@ thread_revision = Table(
     Column("user_id", Text, primary_key=True),
     Column("thread_id", Text, primary_key=True),
     Column("rev", BigInteger, nullable=False),
+    mac_column(),
 )
 
 change_log = Table(
@@ -28,6 +31,7 @@ change_log = Table(
     Column("event", Text, nullable=False),
     Column("meta", JSONB, nullable=False),
     Column("ts", DateTime(timezone=True), nullable=False),
+    mac_column(),
 )
 Index(
     "change_log_rev",

@@ -14,7 +14,7 @@ from mnemolog.projections.rows import Key, Row, load, owner, upsert
 
 class GraphProjector:
     name = NAME
-    version = 1
+    version = 2
     variant = ""
     tables: MetaData = metadata
 

@@ -2,6 +2,8 @@
 
 from sqlalchemy import Column, DateTime, Double, Index, MetaData, Table, Text, Uuid
 
+from mnemolog.projections.seal import mac_column
+
 NAME = "graph"
 metadata = MetaData(schema=NAME)
 
@@ -20,5 +22,6 @@ entities = Table(
     Column("last_seen", DateTime(timezone=True), nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
+    mac_column(),
     Index("entities_name", "tenant", "user_id", "name_normalized"),
 )

@@ -13,14 +13,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.events import memory as events
 from mnemolog.events.envelope import Recorded
+from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event
 from mnemolog.projections.history.tables import NAME, history, metadata
-from mnemolog.projections.rows import Key, Row, owner, upsert
+from mnemolog.projections.rows import Key, Row, among, fetch, matches, owner, stored, upsert
 
 
 class HistoryProjector:
     name = NAME
-    version = 1
+    version = 2
     variant = ""
     tables: MetaData = metadata
 
@@ -33,15 +34,29 @@ class HistoryProjector:
                 key = (*owner(event), memory_id)
                 rows.append(_row(event, memory_id, last.get(key)))
                 last[key] = event.seq
-        await upsert(connection, history, rows)
+        await upsert(connection, history, rows, known=())
+        await _forget_reasons(connection, batch)
 
 
 async def _last_seqs(connection: AsyncConnection, keys: set[Key]) -> dict[Key, int]:
     columns = (history.c.tenant, history.c.user_id, history.c.memory_id)
     if not keys:
         return {}
-    statement = select(*columns, func.max(history.c.seq)).where(tuple_(*columns).in_(sorted(keys))).group_by(*columns)
+    wanted = among(columns, keys)
+    last = select(func.max(history.c.seq)).where(matches(columns, wanted)).scalar_subquery()
+    statement = select(*(wanted.c[column.name] for column in columns), last).where(last.is_not(None))
     return {(row[0], row[1], row[2]): row[3] for row in await connection.execute(statement)}
+
+
+async def _forget_reasons(connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
+    """A reason is personal: of an erased memory the rows stay, and their reasons read as a rebuild reads them."""
+    gone = {(*owner(event), event.payload.memory_id) for event in batch if isinstance(event.payload, MemoryErased)}
+    if not gone:
+        return
+    columns = (history.c.tenant, history.c.user_id, history.c.memory_id)
+    wanted = select(*stored(history)).where(tuple_(*columns).in_(sorted(gone)), history.c.meta.has_key("reason"))
+    rows = await fetch(connection, history, wanted)
+    await upsert(connection, history, [{**row, "meta": {**row["meta"], "reason": ""}} for row in rows])
 
 
 def _subjects(payload: Event) -> tuple[UUID, ...]:
@@ -81,6 +96,8 @@ def _told(payload: Event) -> tuple[str, dict[str, Any]]:
             return "MERGE", {"survivor": str(payload.memory_id), "absorbed": absorbed}
         case events.MemorySoftDeleted():
             return "DELETE", {"reason": payload.reason, "purge_at": payload.purge_at.isoformat()}
+        case MemoryErased():
+            return "DELETE", {"erased": True, "turns": [turn.turn_id for turn in payload.turns]}
         case events.MemoryReverted() if payload.status not in VISIBLE:
             return "DELETE", {"undoes": str(payload.undoes)}
         case events.MemoryReverted() if payload.was in VISIBLE:

@@ -12,6 +12,9 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.projections.history.tables import history
 from mnemolog.projections.memories.filters import visible_to
 from mnemolog.projections.memories.tables import memories
+from mnemolog.projections.rows import fetch, stored
+
+_INTERNAL = frozenset({"tenant", "user_id"})
 
 
 async def of_memory(
@@ -25,7 +28,7 @@ async def of_memory(
     """What happened to a memory, newest first. NotFound when the user has none of this id that the agent may see."""
     log, memory = history.c, memories.c
     statement = (
-        select(log.id, log.memory_id, log.event, log.old_ref, log.new_ref, log.actor, log.meta, log.seq, log.ts)
+        select(*stored(history))
         .join(
             memories,
             (memory.tenant == log.tenant) & (memory.user_id == log.user_id) & (memory.memory_id == log.memory_id),
@@ -35,7 +38,7 @@ async def of_memory(
         .order_by(log.seq.desc())
         .limit(limit)
     )
-    rows = [dict(row) for row in (await connection.execute(statement)).mappings()]
+    rows = await fetch(connection, history, statement)
     if not rows:
         raise no_such_memory(stream.owner, memory_id)
-    return rows
+    return [{name: value for name, value in row.items() if name not in _INTERNAL} for row in rows]

@@ -3,6 +3,8 @@
 from sqlalchemy import BigInteger, Column, DateTime, Index, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
+from mnemolog.projections.seal import mac_column
+
 NAME = "history"
 metadata = MetaData(schema=NAME)
 
@@ -20,6 +22,7 @@ history = Table(
     Column("meta", JSONB, nullable=False),
     Column("seq", BigInteger, nullable=False),
     Column("ts", DateTime(timezone=True), nullable=False),
+    mac_column(),
 )
 Index(
     "history_memory",

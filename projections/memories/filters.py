@@ -81,7 +81,8 @@ def visible_to(stream: StreamId, agent_id: str, categories: frozenset[str] | Non
 
 
 def active() -> ColumnElement[bool]:
-    return memories.c.status.in_(sorted(VISIBLE))
+    """What may be shown: neither hidden nor erased. A moment before an erasure shows no text either (X07)."""
+    return memories.c.status.in_(sorted(VISIBLE)) & (memories.c.text != "")
 
 
 def identified(memory_ids: set[UUID]) -> ColumnElement[bool]:

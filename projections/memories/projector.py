@@ -1,8 +1,8 @@
 """Folds memory events into rows. Exactly once: rows and progress share a transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from sqlalchemy import MetaData
+from sqlalchemy import MetaData, delete, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.memory import Content, Kind, Memory, Status
@@ -10,29 +10,47 @@ from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import search_document
 from mnemolog.events import memory as events
 from mnemolog.events.envelope import Recorded
+from mnemolog.events.erasure import MemoryErased
 from mnemolog.projections.memories.tables import NAME, links, memories, metadata
 from mnemolog.projections.rows import Key, Row, load, owner, upsert
 
 
 class MemoriesProjector:
     name = NAME
-    version = 1
+    version = 2
     variant = ""
     tables: MetaData = metadata
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         keys = {(*owner(event), memory_id) for event in batch for memory_id in events.touched(event.payload)}
-        rows = await load(connection, memories, keys)
+        known = await load(connection, memories, keys)
+        rows = dict(known)
         changed: dict[Key, Row] = {}
         edges: dict[Key, Row] = {}
         for event in batch:
             if isinstance(event.payload, events.MemoriesLinked):
                 edge = _edge(event, event.payload)
                 edges[*owner(event), edge["from_id"], edge["to_id"]] = edge
-            changed.update(_changed(rows, event))
-            rows.update(changed)
-        await upsert(connection, memories, list(changed.values()))
-        await upsert(connection, links, list(edges.values()))
+            after = _changed(rows, event)
+            changed.update(after)
+            rows.update(after)
+        gone = {(*owner(event), event.payload.memory_id) for event in batch if isinstance(event.payload, MemoryErased)}
+        await upsert(connection, memories, list(changed.values()), known)
+        await upsert(connection, links, [edge for key, edge in edges.items() if _stands(key, gone)])
+        await _unlink(connection, gone)
+
+
+def _stands(edge: Key, gone: Collection[Key]) -> bool:
+    tenant, user_id, from_id, to_id = edge
+    return (tenant, user_id, from_id) not in gone and (tenant, user_id, to_id) not in gone
+
+
+async def _unlink(connection: AsyncConnection, gone: Collection[Key]) -> None:
+    """No edge leads to an erased memory, or from it."""
+    for end in (links.c.from_id, links.c.to_id):
+        if gone:
+            edges = tuple_(links.c.tenant, links.c.user_id, end).in_(sorted(gone))
+            await connection.execute(delete(links).where(edges))
 
 
 def _changed(rows: dict[Key, Row], event: Recorded) -> dict[Key, Row]:
@@ -69,7 +87,7 @@ def _row(memory: Memory, event: Recorded, before: Row | None) -> Row:
         "purge_at": memory.purge_at,
         "updated_at": event.recorded_at,
         "seq": event.seq,
-        "document": search_document(content.text),
+        "document": before["document"] if before and before["text"] == content.text else search_document(content.text),
     }
 
 

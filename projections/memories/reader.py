@@ -7,11 +7,12 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, any_, func, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain.memory import no_such_memory
+from mnemolog.domain.memory import erased_memory, no_such_memory
 from mnemolog.domain.text import search_terms
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.memories.filters import active, identified, visible_to
 from mnemolog.projections.memories.tables import CONFIGURATION, memories
+from mnemolog.projections.rows import fetch, stored
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.tables import vectors
 
@@ -20,7 +21,7 @@ Conditions = Sequence[ColumnElement[bool]]
 
 K1, B = 1.5, 0.75
 
-_SHOWN = [column for column in memories.c if column.name not in ("search", "document", "tenant")]
+_INTERNAL = frozenset({"document", "tenant"})
 
 
 async def by_vector(
@@ -89,8 +90,8 @@ async def by_ids(
     categories: frozenset[str] | None = None,
 ) -> dict[UUID, Row]:
     """The rows of these ids that the agent may see, hidden ones included."""
-    statement = select(*_SHOWN).where(*visible_to(stream, agent_id, categories), identified(memory_ids))
-    return {row["memory_id"]: dict(row) for row in (await connection.execute(statement)).mappings()}
+    statement = select(*stored(memories)).where(*visible_to(stream, agent_id, categories), identified(memory_ids))
+    return {row["memory_id"]: _shown(row) for row in await fetch(connection, memories, statement)}
 
 
 async def one(
@@ -100,10 +101,12 @@ async def one(
     memory_id: UUID,
     categories: frozenset[str] | None = None,
 ) -> Row:
-    """One memory, hidden or not; NotFound when the user has none of this id that the agent may see."""
+    """One memory, hidden or not; NotFound when the user has none of this id the agent may see, Erased if it was."""
     rows = await by_ids(connection, stream, agent_id, {memory_id}, categories)
     if memory_id not in rows:
         raise no_such_memory(stream.owner, memory_id)
+    if not rows[memory_id]["text"]:
+        raise erased_memory(memory_id)
     return rows[memory_id]
 
 
@@ -116,9 +119,13 @@ async def newest(
 ) -> Sequence[Row]:
     """The active memories of a user that the agent may see, changed last first."""
     statement = (
-        select(*_SHOWN)
+        select(*stored(memories))
         .where(*visible_to(stream, agent_id, categories), active())
         .order_by(memories.c.seq.desc(), memories.c.memory_id)
         .limit(limit)
     )
-    return [dict(row) for row in (await connection.execute(statement)).mappings()]
+    return [_shown(row) for row in await fetch(connection, memories, statement)]
+
+
+def _shown(row: Row) -> Row:
+    return {name: value for name, value in row.items() if name not in _INTERNAL}

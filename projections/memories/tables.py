@@ -18,6 +18,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
 
+from mnemolog.projections.seal import mac_column
+
 NAME = "memories"
 # Stems without stop words, made by the migrations: the domain drops its own.
 CONFIGURATION: ColumnElement[str] = literal_column("'mnemolog.words'::regconfig")
@@ -51,6 +53,7 @@ memories = Table(
     Column("updated_at", DateTime(timezone=True), nullable=False),
     Column("seq", BigInteger, nullable=False),
     Column("document", Text, nullable=False),
+    mac_column(),
     Column(
         "search",
         TSVECTOR,
@@ -70,5 +73,6 @@ links = Table(
     Column("relation_type", Text, nullable=False),
     Column("strength", Double, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
+    mac_column(),
     Index("links_to", "tenant", "user_id", "to_id"),
 )

@@ -16,10 +16,13 @@ vectors = Table(
     Column("embedding", VECTOR, nullable=False),
 )
 
-# Made by the migrations: it outlives every version of the projection.
+# Made by the migrations: it outlives every version of the projection, and no memory that is erased.
 embeddings = Table(
     "embeddings",
     MetaData(schema="mnemolog"),
+    Column("tenant", Text, primary_key=True),
+    Column("user_id", Text, primary_key=True),
+    Column("memory_id", Uuid, primary_key=True),
     Column("model", Text, primary_key=True),
     Column("content_hash", LargeBinary, primary_key=True),
     Column("embedding", VECTOR, nullable=False),

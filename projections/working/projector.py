@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Self
 
 from mnemolog.domain import session
 from mnemolog.domain.session import Session
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 
 NAME = "working"
 
@@ -29,6 +31,17 @@ class Place:
     def stream(self) -> StreamId:
         return StreamId.of_user(self.user_id, self.tenant)
 
+    @classmethod
+    def of_key(cls, stream: StreamId, key: str) -> Self:
+        """The place of one of the stream's session keys."""
+        rest = key.removeprefix(cls(stream.tenant, stream.owner, "", "").key.removesuffix(":"))
+        agent_id, _, chat_id = rest.partition(":")
+        return cls(stream.tenant, stream.owner, session.unescaped(agent_id), chat_id)
+
+
+# A session and when it ends; None when it is to be dropped.
+Kept = tuple[Session, datetime] | None
+
 
 def place_of(event: Recorded) -> Place | None:
     """The session that an event belongs to; None when it is no turn."""
@@ -37,20 +50,51 @@ def place_of(event: Recorded) -> Place | None:
     return Place(event.stream.tenant, event.stream.owner, event.meta.agent_id, event.payload.thread_id)
 
 
-def fold(before: Mapping[Place, Session], events: Sequence[Recorded]) -> Mapping[Place, tuple[Session, datetime]]:
-    """The sessions that the events change, and when each of them ends. After a long silence a new one begins."""
-    after: dict[Place, tuple[Session, datetime]] = {}
+def erases(event: Recorded) -> bool:
+    """Whether an event may take something out of any session of its user."""
+    return isinstance(event.payload, MemoryErased | ThreadErased | UserErased)
+
+
+def fold(before: Mapping[Place, Session], events: Sequence[Recorded]) -> Mapping[Place, Kept]:
+    """The sessions that the events change, and when each of them ends. After a long silence a new one begins.
+
+    For an event that `erases`, `before` holds every session of its user.
+    """
+    after: dict[Place, Kept] = {}
     for event in events:
         place = place_of(event)
-        if place is None:
-            continue
-        assert isinstance(event.payload, TurnRecorded)
-        current = after[place][0] if place in after else before.get(place)
-        if current is None or current.expired(event.recorded_at):
-            current = Session(place.user_id, place.agent_id, place.chat_id)
-        entity_id = event.payload.speaker_entity_id
-        heard = current.heard(
-            event.payload.role, event.payload.text, str(entity_id) if entity_id else None, event.recorded_at
-        )
-        after[place] = (heard, event.recorded_at + session.LIFETIME)
-    return after
+        if place is not None:
+            after[place] = _heard(_current(before, after, place), place, event)
+        elif erases(event):
+            theirs = [one for one in {**before, **after} if one.stream == event.stream]
+            found = {one: _current(before, after, one) for one in theirs}
+            after |= {one: _erased(current, event) for one, current in found.items() if current}
+    return {place: kept for place, kept in after.items() if kept is None or kept[0] is not before.get(place)}
+
+
+def _current(before: Mapping[Place, Session], after: Mapping[Place, Kept], place: Place) -> Session | None:
+    if place not in after:
+        return before.get(place)
+    kept = after[place]
+    return kept[0] if kept else None
+
+
+def _heard(current: Session | None, place: Place, event: Recorded) -> Kept:
+    turn = event.payload
+    assert isinstance(turn, TurnRecorded)
+    if current is None or current.expired(event.recorded_at):
+        current = Session(place.user_id, place.agent_id, place.chat_id)
+    entity_id = str(turn.speaker_entity_id) if turn.speaker_entity_id else None
+    heard = current.heard(turn.role, turn.text, turn.turn_id, entity_id, event.recorded_at)
+    return heard, heard.ends_at
+
+
+def _erased(current: Session, event: Recorded) -> Kept:
+    match event.payload:
+        case MemoryErased(turns=turns):
+            left = current.without({turn.turn_id for turn in turns if turn.thread_id == current.chat_id})
+            return left, left.ends_at
+        case ThreadErased(thread_id=thread_id) if thread_id != current.chat_id:
+            return current, current.ends_at
+        case _:
+            return None

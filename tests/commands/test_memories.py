@@ -176,7 +176,7 @@ def test_merge_again_changes_nothing() -> None:
 def test_merge_again_under_another_text_is_refused_and_not_forgotten() -> None:
     done = given(MEMORIES, created(A), created(B)).after(merge(A, B, text="One"))
 
-    done.when(merge(A, B, text="Other")).then_refused(TransitionRefused, "memory_id", f"merged into {A}|dormant")
+    done.when(merge(A, B, text="Other")).then_refused(TransitionRefused, "absorbed_ids[0]", f"merged into {A}|dormant")
 
 
 @pytest.mark.parametrize("absorbed", [(), (A,), (B, B), (B, A)], ids=["none", "itself", "twice", "itself too"])
@@ -204,7 +204,7 @@ def test_merge_across_scopes_or_agents_is_refused() -> None:
 def test_merge_of_a_hidden_memory_is_refused(hidden: str) -> None:
     story = given(MEMORIES, *HIDDEN[hidden], created(C))
 
-    story.when(merge(C, A)).then_refused(TransitionRefused, "memory_id")
+    story.when(merge(C, A)).then_refused(TransitionRefused, "absorbed_ids[0]")
     story.when(merge(A, C)).then_refused(TransitionRefused, "memory_id")
 
 
@@ -286,7 +286,7 @@ def test_link_to_itself_to_a_hidden_or_to_no_memory_is_refused() -> None:
 
     story.when(link(A, A)).then_refused(InvalidInput, "to_id")
     story.when(link(A, C)).then_refused(NotFound, "to_id")
-    story.when(link(A, B)).then_refused(TransitionRefused, "memory_id", str(B))
+    story.when(link(A, B)).then_refused(TransitionRefused, "to_id", str(B))
 
 
 # Undo

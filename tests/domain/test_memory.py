@@ -42,7 +42,6 @@ def test_only_what_is_active_or_dying_can_be_changed(status: Status) -> None:
     [
         (memory().absorbed(SURVIVOR), f"it was merged into {SURVIVOR}: change that one, or undo the merge"),
         (memory().soft_deleted(AT), "restore it first"),
-        (memory(status=Status.PURGED), "its content is gone for good"),
     ],
 )
 def test_a_refusal_says_what_to_do(hidden: Memory, fix: str) -> None:

@@ -23,7 +23,7 @@ def session() -> Session:
 
 @pytest.mark.spec("A04")
 def test_the_object_has_exactly_the_fields_of_the_specification() -> None:
-    heard = session().heard("user", "Hello", "8f4ccf3b-0d86-4c07-a6f6-2f0ea2f7c6a1", AT)
+    heard = session().heard("user", "Hello", "msg-1", "8f4ccf3b-0d86-4c07-a6f6-2f0ea2f7c6a1", AT)
 
     assert heard.as_dict() == {
         "slot_contract_version": "1.0",
@@ -33,7 +33,7 @@ def test_the_object_has_exactly_the_fields_of_the_specification() -> None:
         "msg_count": 1,
         "summary": "",
         "turns": [{"role": "user", "text": "Hello"}],
-        "scratch": {},
+        "scratch": {"said": [["msg-1", "8f4ccf3b-0d86-4c07-a6f6-2f0ea2f7c6a1"]]},
         "active_entity_ids": ["8f4ccf3b-0d86-4c07-a6f6-2f0ea2f7c6a1"],
         "updated_at": "2026-01-03T01:02:10.000000Z",
     }
@@ -43,7 +43,7 @@ def test_the_object_has_exactly_the_fields_of_the_specification() -> None:
 def test_a_session_is_the_same_after_json(turns: list[tuple[str, str, str]]) -> None:
     heard = session()
     for role, text, entity in turns:
-        heard = heard.heard(role, text, entity, AT)
+        heard = heard.heard(role, text, "msg-1", entity, AT)
 
     assert Session.from_dict(json.loads(json.dumps(heard.as_dict()))).as_dict() == heard.as_dict()
 
@@ -52,7 +52,7 @@ def test_a_session_is_the_same_after_json(turns: list[tuple[str, str, str]]) -> 
 def test_a_session_counts_all_turns_and_keeps_the_last_twenty(count: int) -> None:
     heard = session()
     for number in range(count):
-        heard = heard.heard("user", str(number), None, AT)
+        heard = heard.heard("user", str(number), str(number), None, AT)
 
     assert heard.msg_count == count
     assert [turn["text"] for turn in heard.turns] == [str(number) for number in range(count)][-KEPT_TURNS:]
@@ -62,7 +62,7 @@ def test_a_session_counts_all_turns_and_keeps_the_last_twenty(count: int) -> Non
 def test_the_last_ten_speakers_are_active_last_first_and_once(speakers: list[str]) -> None:
     heard = session()
     for speaker in speakers:
-        heard = heard.heard("user", "...", speaker, AT)
+        heard = heard.heard("user", "...", "msg-1", speaker, AT)
 
     assert list(heard.active_entity_ids) == list(dict.fromkeys(reversed(speakers)))[:10]
 
@@ -71,11 +71,11 @@ def test_the_last_ten_speakers_are_active_last_first_and_once(speakers: list[str
 def test_the_time_is_utc_whatever_offset_it_came_with(minutes: int) -> None:
     local = AT.astimezone(timezone(timedelta(minutes=minutes)))
 
-    assert session().heard("user", "Hello", None, local).updated_at == "2026-01-03T01:02:10.000000Z"
+    assert session().heard("user", "Hello", "msg-1", None, local).updated_at == "2026-01-03T01:02:10.000000Z"
 
 
 def test_a_session_ends_after_its_lifetime_of_silence() -> None:
-    heard = session().heard("user", "Hello", None, AT)
+    heard = session().heard("user", "Hello", "msg-1", None, AT)
 
     assert not heard.expired(AT + LIFETIME)
     assert heard.expired(AT + LIFETIME + timedelta(microseconds=1))
@@ -110,3 +110,28 @@ def test_cutting_one_name_at_other_places_gives_other_keys(name: str, one: int, 
     assert key("sess", "default", name[:one], name[one:], "c") != key(
         "sess", "default", name[:other], name[other:], "c"
     )
+
+
+@pytest.mark.spec("X07", "A19")
+def test_an_erased_turn_leaves_and_with_it_who_spoke_in_no_other() -> None:
+    heard = session()
+    for number, speaker in enumerate(["ana", "bob", "ana", "eve"]):
+        heard = heard.heard("user", f"words {number}", f"t{number}", speaker, AT)
+
+    left = heard.without({"t0", "t3"})
+
+    assert [turn["text"] for turn in left.turns] == ["words 1", "words 2"]
+    assert left.scratch["said"] == [["t1", "bob"], ["t2", "ana"]]
+    assert left.active_entity_ids == ["ana", "bob"]
+    assert left.msg_count == 4
+    assert heard.without({"elsewhere"}) is heard
+
+
+@pytest.mark.spec("X07")
+def test_turns_that_are_not_named_go_with_the_first_erasure() -> None:
+    before = Session(
+        "123", "deanna", "c", 1, turns=[{"role": "user", "text": "old"}], updated_at="2026-01-03T01:02:10Z"
+    )
+    heard = before.heard("user", "new", "t1", None, AT)
+
+    assert [turn["text"] for turn in heard.without({"t0"}).turns] == ["new"]

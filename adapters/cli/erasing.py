@@ -1,0 +1,153 @@
+"""`mnemolog erase` and `mnemolog prove-erased`: destroy a text for good, and show that it can be read nowhere."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli.options import Agent, Json, User
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.engine import erasing
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.erasing import Erasure, Extent
+from mnemolog.adapters.erasure.proof import Place, Proof
+from mnemolog.adapters.erasure.prove import prove
+from mnemolog.adapters.erasure.target import Subject
+from mnemolog.commands.erasure import Erase, EraseMemory, EraseThread, EraseUser
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.identity import identifier, parse_uuid
+from mnemolog.events.envelope import StreamId
+from mnemolog.events.fields import validated
+
+LISTED = 10
+
+Memory = Annotated[str | None, typer.Option("--memory", "-m", help="A memory, by its id.")]
+Thread = Annotated[str | None, typer.Option("--thread", "-t", help="A whole conversation.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.command(rich_help_panel="Erase")(erase)
+    app.command("prove-erased", rich_help_panel="Erase")(prove_erased)
+
+
+def erase(
+    context: typer.Context,
+    user: User,
+    memory: Memory = None,
+    thread: Thread = None,
+    whole_user: Annotated[bool, typer.Option("--everything", help="Everything of the user.")] = False,
+    keep_turns: Annotated[bool, typer.Option("--keep-turns", help="Leave the turns that it was drawn from.")] = False,
+    with_survivors: Annotated[
+        bool, typer.Option("--with-survivors", help="Erase what it was merged into as well.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would go, and change nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    agent: Agent = "default",
+    json: Json = False,
+) -> None:
+    """Destroy the text of a memory, a thread or a user for good. It cannot be undone."""
+    settings = settings_of(context.obj)
+    who = {"tenant": settings.tenant, "user_id": user, "agent_id": agent}
+    options = {"keep_turns": keep_turns, "with_survivors": with_survivors}
+    command = _command(who, memory, thread, options, whole_user=whole_user)
+    found = with_engine(settings, lambda engine: erasing.extent(engine, command)) if dry_run or not yes else None
+    if found and (dry_run or not json):
+        _show_extent(found, json=json)
+    if dry_run:
+        return
+    if not yes:
+        typer.confirm("Erase this for good?", abort=True, err=True)
+    erased = with_engine(settings, lambda engine: erasing.erase(engine, command))
+    _show_erasure(erased, json=json)
+
+
+def _command(
+    who: dict[str, str], memory: str | None, thread: str | None, options: dict[str, bool], *, whole_user: bool
+) -> Erase | EraseUser:
+    if [memory is not None, thread is not None, whole_user].count(True) != 1:
+        raise InvalidInput(
+            "one thing at a time is erased", field="memory", fix="give one of --memory, --thread and --everything"
+        )
+    if memory is not None:
+        return validated(EraseMemory, {**who, **options, "memory_id": memory})
+    if thread is not None:
+        return validated(EraseThread, {**who, "with_survivors": options["with_survivors"], "thread_id": thread})
+    return validated(EraseUser, who)
+
+
+def prove_erased(
+    context: typer.Context,
+    user: User,
+    memory: Memory = None,
+    thread: Thread = None,
+    text: Annotated[str | None, typer.Option("--text", help="Words of it, to be looked for everywhere.")] = None,
+    json: Json = False,
+) -> None:
+    """Look through every place where an erased text could have been. Exit code 1 when it can be read in one.
+
+    Without --memory and --thread, everything of the user that was written before he was erased.
+    """
+    settings = settings_of(context.obj)
+    stream = StreamId.of_user(identifier(user, "user"), settings.tenant)
+    subject = Subject(stream, parse_uuid(memory, "memory") if memory is not None else None, thread)
+    proof = with_engine(settings, lambda engine: _proven(engine, subject, text))
+    if json:
+        output.as_json(proof.as_dict())
+    else:
+        show_proof(proof)
+    if not proof.holds:
+        raise typer.Exit(1)
+
+
+async def _proven(engine: Engine, subject: Subject, text: str | None) -> Proof:
+    with output.errors.status("looking") as status:
+        return await prove(engine, subject, text or None, lambda place: status.update(f"looked at {place.name}"))
+
+
+def show_proof(proof: Proof) -> None:
+    """A line a place, and what no program can see."""
+    table = output.table("place", "looked at", "readable")
+    for place in proof.places:
+        table.add_row(place.name, f"{place.looked_at:,}", _readable(place))
+    output.console.print(table)
+    if proof.holds:
+        output.done("can be read in none of these places")
+    else:
+        output.console.print("[red]✗[/] it can still be read")
+    output.console.print("[dim]What no query can see:[/]")
+    for line in proof.unseen:
+        output.console.print(f"  [dim]•[/] {escape(line)}", highlight=False)
+
+
+def _readable(place: Place) -> str:
+    return f"[red]{place.readable:,}[/]" if place.readable else "0"
+
+
+def _show_extent(found: Extent, *, json: bool) -> None:
+    if json:
+        output.as_json(found.as_dict())
+        return
+    output.console.print(f"{len(found.memories):,} memories and {len(found.turns):,} turns would go")
+    _list("memory", list(map(str, found.memories)))
+    _list("turn", found.turns)
+    if found.survivors:
+        output.console.print("[yellow]and they live on in what they were merged into:[/] --with-survivors")
+        _list("memory", list(map(str, found.survivors)))
+
+
+def _list(what: str, ids: Sequence[str]) -> None:
+    for one in ids[:LISTED]:
+        output.line(f"  {what}", one)
+    if len(ids) > LISTED:
+        output.console.print(f"  … and {len(ids) - LISTED:,} more")
+
+
+def _show_erasure(erased: Erasure, *, json: bool) -> None:
+    if json:
+        output.as_json(erased.as_dict())
+        return
+    memories, turns = len(erased.extent.memories), len(erased.extent.turns)
+    output.receipt(f"erased {memories:,} memories and {turns:,} turns; their keys are destroyed", erased.receipt)
+    output.console.print("  [dim]`mnemolog prove-erased` shows that they can be read nowhere[/]")

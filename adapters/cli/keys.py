@@ -1,0 +1,85 @@
+"""`mnemolog keys`: what the master key guards, and its rotation."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from mnemolog.adapters import keys as key_files
+from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli.options import Json
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.config import Settings
+from mnemolog.adapters.engine import rotating
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.rotating import KeyStatus, Rotated
+from mnemolog.domain.errors import InvalidInput
+
+keys = typer.Typer(help="Keys: what the master key guards, and its rotation.", no_args_is_help=True)
+
+NewKeyFile = Annotated[
+    Path | None, typer.Option("--new-key-file", help="32 bytes in base64; without it, a key is drawn.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(keys, name="keys", rich_help_panel="Run")
+
+
+@keys.command()
+def status(context: typer.Context, json: Json = False) -> None:
+    """Where the master key is, and how many keys it guards. Exit code 1 when a rotation was not finished."""
+
+    async def look(engine: Engine) -> KeyStatus:
+        return await rotating.key_status(engine)
+
+    found = with_engine(settings_of(context.obj), look, passive=True)
+    if json:
+        output.as_json(found.as_dict())
+    else:
+        output.done(f"{found.streams:,} users' keys and {found.data_keys:,} data keys")
+        output.line("  master key ", found.master_key)
+        output.line("  wrapped since ", output.when(found.since))
+    if found.left_over:
+        output.errors.print(
+            f"[yellow]{found.left_over:,} still to be wrapped anew:[/] run `mnemolog keys rotate` again"
+        )
+        raise typer.Exit(1)
+
+
+@keys.command()
+def rotate(context: typer.Context, new_key_file: NewKeyFile = None, json: Json = False) -> None:
+    """Wrap every key anew under a new master key. No engine may run; stopped, it goes on when it is run again."""
+    settings = settings_of(context.obj)
+    new_key = _read(new_key_file) if new_key_file else None
+    rotated = _rotated(settings, new_key)
+    if json:
+        output.as_json(rotated.as_dict())
+        return
+    output.done(f"{rotated.streams:,} users' keys are wrapped under a new master key")
+    if rotated.old_key_file is None:
+        output.console.print("  set MNEMOLOG_MASTER_KEY to the new key before an engine starts")
+        return
+    output.line("  the old key ", str(rotated.old_key_file))
+    output.console.print(
+        "  [dim]it opens what was backed up before, and nothing else: destroy every copy to close that[/]"
+    )
+
+
+def _rotated(settings: Settings, new_key: bytes | None) -> Rotated:
+    with output.errors.status("wrapping keys") as shown:
+
+        def progressed(done: int, left: int) -> None:
+            shown.update(f"wrapping keys: {done:,} at once, {left:,} were left")
+
+        return asyncio.run(rotating.rotate_master_key(settings, new_key, progressed))
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return key_files.decoded(file.read_text(encoding="ascii"), field="new_key_file")
+    except (OSError, UnicodeError) as error:
+        fault = f"{escape(str(file))} cannot be read: {type(error).__name__}"
+        raise InvalidInput(fault, field="new_key_file", fix="give a file with 32 bytes in base64") from error

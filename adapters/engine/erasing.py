@@ -1,0 +1,144 @@
+"""Erase for good, end to end: keys, projections, what is left of older ones, waiting turns and dead letters (X07).
+
+Each step can be repeated: whoever was interrupted erases again.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
+from sqlalchemy import delete
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.erasure.leftovers import forget_in_leftovers
+from mnemolog.adapters.erasure.messages import Named, purge_turns
+from mnemolog.adapters.postgres.store import PostgresStore
+from mnemolog.adapters.redis.rebuildable import SHADOW
+from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
+from mnemolog.commands.erasure import Erase, EraseThread, EraseUser
+from mnemolog.commands.handler import ATTEMPTS
+from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.envelope import Position, Receipt, StreamId
+from mnemolog.events.memory import MemoryCreated
+from mnemolog.projections.vectors.tables import embeddings
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What an erasure takes. `survivors` are memories that must be erased as well, since its text may live on there."""
+
+    memories: tuple[UUID, ...]
+    turns: tuple[str, ...]
+    survivors: tuple[UUID, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "memories": [str(id_) for id_ in self.memories],
+            "turns": list(self.turns),
+            "survivors": [str(id_) for id_ in self.survivors],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What was erased. `messages`: waiting turns and dead letters that were deleted on JetStream."""
+
+    receipt: Receipt
+    extent: Extent
+    messages: int
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**self.extent.as_dict(), "messages": self.messages, "receipt": self.receipt.as_dict()}
+
+
+async def extent(engine: Engine, command: Erase | EraseUser) -> Extent:
+    """What the command would take: nothing is changed."""
+    if isinstance(command, EraseUser):
+        return await _everything(engine, command.stream())
+    _, reach = await engine.writes.gathered(command)
+    return Extent(reach.memories, reach.turns, reach.survivors)
+
+
+async def erase(engine: Engine, command: Erase | EraseUser, idempotency_key: str | None = None) -> Erasure:
+    """Returns once no projection shows the text any more. Erasing what is erased changes nothing."""
+    before = await extent(engine, command)
+    if isinstance(command, EraseUser):
+        receipt = await engine.writes.erase_user(command)
+    else:
+        receipt = await engine.writes.erase(command, idempotency_key)
+    stream = command.stream()
+    messages = await purge_turns(engine.nats.jetstream(), *_named(command, before))
+    await engine.reads.visible(Position(stream, receipt.last_seq))
+    await _sweep(engine, stream, before.memories)
+    return Erasure(receipt, before, messages)
+
+
+def _named(command: Erase | EraseUser, found: Extent) -> tuple[Named, Named]:
+    """Turns that wait and were recorded already; and of those that were set aside, all that belong to it."""
+    stream = command.stream()
+    waiting = Named(stream, turns=frozenset(found.turns))
+    match command:
+        case EraseUser():
+            return waiting, Named(stream, everything=True)
+        case EraseThread(thread_id=thread_id):
+            return waiting, Named(stream, threads=frozenset({thread_id}), turns=waiting.turns)
+        case _:
+            return waiting, waiting
+
+
+async def _everything(engine: Engine, stream: StreamId) -> Extent:
+    memories: dict[UUID, None] = {}
+    turns: dict[str, None] = {}
+    async for batch in engine.log.scan(stream):
+        for event in await engine.log.decode(batch):
+            match event.payload:
+                case MemoryCreated(memory_id=memory_id):
+                    memories[memory_id] = None
+                case TurnRecorded(turn_id=turn_id):
+                    turns[turn_id] = None
+    return Extent(tuple(memories), tuple(turns))
+
+
+async def _sweep(engine: Engine, stream: StreamId, memories: Sequence[UUID]) -> None:
+    """What no projector reaches: leftovers in Postgres and Redis, and the file to which Redis appends."""
+    stores = [store for store in engine.projections.stores.values() if isinstance(store, PostgresStore)]
+    await forget_in_leftovers(engine.projections.live, {store.schema for store in stores}, stream)
+    await _forget_embeddings(engine, stream, memories)
+    redis = Redis.from_url(engine.endpoints.redis_url)
+    try:
+        await _forget_shadow(WorkingStore(redis, SHADOW), stream)
+        if engine.settings.redis_url is None:
+            await _rewrite(redis)
+    finally:
+        await redis.aclose()
+
+
+async def _forget_embeddings(engine: Engine, stream: StreamId, memories: Sequence[UUID]) -> None:
+    """Once more: a rebuild that had read the text already may have kept its embedding after the projector's sweep."""
+    kept = embeddings.c
+    gone = delete(embeddings).where(kept.tenant == stream.tenant, kept.user_id == stream.owner)
+    async with engine.projections.live.begin() as connection:
+        await connection.execute(gone.where(kept.memory_id.in_(memories)))
+
+
+async def _forget_shadow(shadow: WorkingStore, stream: StreamId) -> None:
+    """Take a user out of working memory that is being rebuilt, or was: a rebuild reads his events again."""
+    await shadow.resume([stream])
+    for _ in range(ATTEMPTS):
+        if not (await shadow.progress(stream) or await shadow.keys_of(stream)):
+            return
+        with suppress(OtherWorker):  # A rebuild came first.
+            async with shadow.session([stream]) as session:
+                await session.reset(stream)
+
+
+async def _rewrite(redis: Redis) -> None:
+    """Write the embedded server's append-only file anew, without what was deleted."""
+    try:
+        await redis.bgrewriteaof()
+    except ResponseError:  # One is under way: it began after the sessions were dropped, or the next erasure does it.
+        return

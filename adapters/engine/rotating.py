@@ -1,0 +1,121 @@
+"""Rotate the master key: everything is wrapped anew, and what the old key opened it opens no longer (design §7).
+
+The new key is on disk before the database is told, so that whoever is stopped in between runs it again. Text is not
+sealed anew: its data keys stay, wrapped by a new root under the new master key.
+"""
+
+import os
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from mnemolog.adapters import keys
+from mnemolog.adapters.config import Settings
+from mnemolog.adapters.engine.engine import Engine, now, open_engine
+from mnemolog.adapters.postgres.queries import query
+from mnemolog.adapters.postgres.roots import rotate
+from mnemolog.domain.errors import DataDirectoryInUse, EngineError, InvalidInput
+
+Progressed = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyStatus:
+    """Where the master key is, how many keys it guards, and how many a stopped rotation left to wrap anew."""
+
+    master_key: str
+    streams: int
+    data_keys: int
+    since: datetime
+    left_over: int
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "master_key": self.master_key,
+            "streams": self.streams,
+            "data_keys": self.data_keys,
+            "since": self.since.astimezone(UTC).isoformat(),
+            "left_over": self.left_over,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated:
+    """How many stream keys were wrapped anew; `old_key_file` is where the old master key stands now, if in a file."""
+
+    streams: int
+    old_key_file: Path | None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"streams": self.streams, "old_key_file": str(self.old_key_file) if self.old_key_file else None}
+
+
+async def key_status(engine: Engine) -> KeyStatus:
+    async with engine.verifier.pool.connection() as connection:
+        [row] = await (await connection.execute(query("key_status"))).fetchall()
+    where = "MNEMOLOG_MASTER_KEY" if engine.settings.master_key else str(_key_file(engine.settings))
+    return KeyStatus(where, row["streams"], row["data_keys"], row["since"], row["left_over"])
+
+
+async def rotate_master_key(
+    settings: Settings, new_key: bytes | None = None, progressed: Progressed = lambda done, left: None
+) -> Rotated:
+    """Rotate to `new_key`, or to one that is drawn. No engine may run; DataDirectoryInUse when one does.
+
+    `progressed` is called with the size of each step, and how many were left before it. A key that was set in the
+    environment is the caller's to replace: then `new_key` must be given.
+    """
+    if settings.master_key:
+        if new_key is None:
+            raise InvalidInput(
+                "the master key is set in the environment", field="new_key_file", fix="give the new one in a file"
+            )
+        old = keys.decoded(settings.master_key, field="master_key")
+        return Rotated(await _rotated(settings, old, new_key, progressed), None)
+    file = _key_file(settings)
+    ready = file.with_name("master.key.new")
+    drawn = not ready.exists()
+    try:
+        count = await _rotated(settings, keys.from_file(file), _prepared(ready, new_key), progressed)
+    except DataDirectoryInUse:
+        if drawn:
+            ready.unlink()
+        raise
+    kept = file.with_name(f"master.key.until-{now():%Y%m%dT%H%M%SZ}")
+    file.rename(kept)
+    ready.rename(file)
+    return Rotated(count, kept)
+
+
+def _key_file(settings: Settings) -> Path:
+    return settings.directory / "master.key"
+
+
+def _prepared(file: Path, wanted: bytes | None) -> bytes:
+    """The new key, on disk; the one that an interrupted rotation left there comes first."""
+    new = keys.from_file(file, lambda size: wanted or os.urandom(size))
+    if wanted not in (None, new):
+        raise InvalidInput(
+            f"an earlier rotation to another key was interrupted: {file}",
+            field="new_key_file",
+            fix="run it again without a key of yours, then rotate to that one",
+        )
+    return new
+
+
+async def _rotated(settings: Settings, old: bytes, new: bytes, progressed: Progressed) -> int:
+    try:
+        return await _rotate(settings, old, new, progressed)
+    except EngineError as error:
+        if error.field != "master_key":
+            raise
+    return await _rotate(settings, new, new, progressed)  # The database was told already, and the rest is to be done.
+
+
+async def _rotate(settings: Settings, old: bytes, new: bytes, progressed: Progressed) -> int:
+    opened_by = settings.model_copy(update={"master_key": b64encode(old).decode()})
+    async with open_engine(opened_by, passive=True) as engine:
+        return await rotate(engine.verifier.pool, old, new, os.urandom, progressed)

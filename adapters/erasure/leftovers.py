@@ -1,0 +1,67 @@
+"""Schemas that nobody projects into any more: what a crashed rebuild or an older version of a projection left (X07).
+
+They are behind the log and stay so, and with them what was erased since.
+"""
+
+from collections.abc import Collection, Sequence
+
+from sqlalchemy import column, delete, select, table, tuple_
+from sqlalchemy.exc import ProgrammingError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from mnemolog.adapters.postgres.rebuildable import SHADOW
+from mnemolog.adapters.postgres.store import advisory_lock
+from mnemolog.events.envelope import StreamId
+
+PREFIX = "mnemolog_"
+KEYS = "mnemolog_keys"
+_COLUMNS = table(
+    "columns", column("table_schema"), column("table_name"), column("column_name"), schema="information_schema"
+)
+
+
+async def forget_in_leftovers(engine: AsyncEngine, live: Collection[str], stream: StreamId) -> Sequence[str]:
+    """Delete a user's rows and progress in every such schema; which these were.
+
+    A rebuild that goes on there reads the user's events again, as they read now.
+    """
+    async with engine.connect() as connection:
+        schemas = await _leftovers(connection, live)
+    for schema in schemas:
+        try:
+            async with engine.begin() as connection:
+                await _forget(connection, schema, stream)
+        except ProgrammingError:  # Dropped meanwhile, or swapped: then its rows are gone, or were rebuilt.
+            continue
+    return schemas
+
+
+async def _leftovers(connection: AsyncConnection, live: Collection[str]) -> Sequence[str]:
+    schemas = _COLUMNS.c.table_schema
+    found = select(schemas).distinct().where(schemas.startswith(PREFIX, autoescape=True), schemas != KEYS)
+    return sorted(set((await connection.execute(found)).scalars()) - set(live))
+
+
+async def _forget(connection: AsyncConnection, schema: str, stream: StreamId) -> None:
+    # A rebuild that is about to swap holds the live schema's lock: before that it reads again what is deleted here.
+    await connection.execute(advisory_lock(schema.removesuffix(f"_{SHADOW}"), shared=True))
+    # Whoever writes there holds this lock, shared: what it decoded before the keys were destroyed is committed then.
+    await connection.execute(advisory_lock(schema))
+    for name in await _with_columns(connection, schema, "tenant", "user_id"):
+        rows = table(name, column("tenant"), column("user_id"), schema=schema)
+        owner = tuple_(rows.c.tenant, rows.c.user_id) == tuple_(stream.tenant, stream.owner)
+        await connection.execute(delete(rows).where(owner))
+    for name in await _with_columns(connection, schema, "tenant", "stream", "stopped_at"):
+        progress = table(name, column("tenant"), column("stream"), schema=schema)
+        own = tuple_(progress.c.tenant, progress.c.stream) == tuple_(stream.tenant, stream.name)
+        await connection.execute(delete(progress).where(own))
+
+
+async def _with_columns(connection: AsyncConnection, schema: str, *names: str) -> Sequence[str]:
+    """The tables of a schema that have all these columns."""
+    columns = _COLUMNS.c
+    statement = select(columns.table_name, columns.column_name).where(columns.table_schema == schema)
+    found: dict[str, set[str]] = {}
+    for name, one in await connection.execute(statement):
+        found.setdefault(name, set()).add(one)
+    return sorted(name for name, own in found.items() if own.issuperset(names))

@@ -1,0 +1,70 @@
+"""Look through every place where an erased text could have been (X16)."""
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from redis.asyncio import Redis
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.erasure import stores, tables
+from mnemolog.adapters.erasure.proof import Place, Proof
+from mnemolog.adapters.erasure.target import Subject, Target, target_of
+
+BACKUPS = (
+    "backups that were made before the erasure: they hold the wrapped keys. `mnemolog keys rotate`, and then destroying"
+    " every copy of the old master key, makes them unreadable"
+)
+REPLICAS = "replicas of Postgres and Redis: they follow, each with its own delay"
+SNAPSHOTS = "snapshots of JetStream: events in them are sealed; turns that were waiting then are not"
+DISK = (
+    "pages that a server freed and did not overwrite yet (dead rows, WAL, JetStream blocks): `mnemolog replay` writes"
+    " the projections' tables anew, and a disk that is encrypted shows none of it"
+)
+
+
+async def prove(
+    engine: Engine,
+    subject: Subject,
+    phrase: str | None = None,
+    progressed: Callable[[Place], None] = lambda place: None,
+) -> Proof:
+    """Every place in turn; `progressed` is called with each. NotFound when nothing of the subject was ever written.
+
+    With a phrase, every row, value and message of the user is searched for it too, and the files on this machine.
+    """
+    target = await target_of(engine.log, subject)
+    places = []
+    async for place in _places(engine, target, phrase):
+        progressed(place)
+        places.append(place)
+    return Proof(tuple(places), tuple(_unseen(engine, phrase)))
+
+
+async def _places(engine: Engine, target: Target, phrase: str | None) -> AsyncIterator[Place]:
+    yield Place("log", len(target.event_ids), target.opened, "events that the keys open")
+    async with engine.projections.live.connect() as connection:
+        async for place in tables.look_through(connection, target, phrase):
+            yield place
+    jetstream = engine.nats.jetstream()
+    yield await stores.events_on_jetstream(jetstream, engine.log, target, phrase)
+    async for place in stores.turns_on_jetstream(jetstream, target, phrase):
+        yield place
+    redis = Redis.from_url(engine.endpoints.redis_url)
+    try:
+        yield await stores.keys_in_redis(redis, target, phrase)
+    finally:
+        await redis.aclose()
+    for place in stores.files(engine.settings.directory, phrase):
+        yield place
+
+
+def _unseen(engine: Engine, phrase: str | None) -> list[str]:
+    """What no query shows; of servers on this machine, how many files still hold the phrase's bytes."""
+    return [BACKUPS, REPLICAS, SNAPSHOTS, DISK, *(_on_disk(engine.settings.directory, phrase) if phrase else ())]
+
+
+def _on_disk(directory: Path, phrase: str) -> list[str]:
+    return [
+        f"{server}: {holding} of {looked_at} files hold the bytes of the phrase"
+        for server, looked_at, holding in stores.pages(directory, phrase)
+    ]

@@ -1,0 +1,160 @@
+"""JetStream, Redis and files: what of them names what was erased, or holds its words (X16)."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+from nats.js import JetStreamContext
+from redis.asyncio import Redis
+
+from mnemolog.adapters.erasure.messages import Message, Named, forms, stored
+from mnemolog.adapters.erasure.proof import Place, tallied
+from mnemolog.adapters.erasure.target import Target
+from mnemolog.adapters.nats import wire
+from mnemolog.adapters.nats.subjects import (
+    DEAD_LETTERS,
+    EVENTS,
+    TURNS,
+    dead_letter_subject,
+    partition_of,
+    partition_subject,
+    turn_subject,
+)
+from mnemolog.domain.errors import MalformedEvent
+from mnemolog.domain.session import SAID
+from mnemolog.events.envelope import StoredEvent
+from mnemolog.events.log import EventLog
+from mnemolog.projections.working.projector import Place as Session
+
+CHUNK = 1 << 20
+SERVERS = ("postgres", "nats", "redis")
+
+
+async def events_on_jetstream(jetstream: JetStreamContext, log: EventLog, target: Target, phrase: str | None) -> Place:
+    """The copies of the events: which of them the keys that exist now still open."""
+    stream, verdicts = target.subject.stream, []
+    async for message in stored(jetstream, EVENTS, partition_subject(partition_of(stream))):
+        event = _event(message)
+        if event is not None and event.header.event_id in target.event_ids:
+            [decoded] = await log.decode([event])
+            verdicts.append(not decoded.erased or _worded(event.data, phrase))
+        elif phrase and (event is None or event.header.stream == stream) and message.holds(phrase):
+            verdicts.append(True)
+    return tallied(f"jetstream {EVENTS}", verdicts)
+
+
+async def turns_on_jetstream(jetstream: JetStreamContext, target: Target, phrase: str | None) -> AsyncIterator[Place]:
+    """Turns that wait to be recorded, and turns that were set aside."""
+    subject = target.subject
+    named = Named(
+        subject.stream,
+        threads=frozenset({subject.thread_id}) if subject.thread_id is not None else (),
+        turns=target.turn_ids,
+        everything=subject.everything,
+    )
+    waiting = Named(subject.stream, turns=target.turn_ids)
+    token = turn_subject(subject.stream.tenant).rpartition(".")[2]
+    for name, where, meant in (
+        (TURNS, turn_subject(subject.stream.tenant), waiting),
+        (DEAD_LETTERS, dead_letter_subject(token), named),
+    ):
+        messages = [one async for one in stored(jetstream, name, where) if meant.concerns(one)]
+        found = [meant.matches(one) or bool(phrase and one.holds(phrase)) for one in messages]
+        yield tallied(f"jetstream {name}", found)
+
+
+async def keys_in_redis(redis: Redis, target: Target, phrase: str | None) -> Place:
+    """Every key that names the user, sessions of rebuilds among them; with a phrase all but other users' sessions."""
+    verdicts = []
+    own = Session(target.subject.stream.tenant, target.subject.stream.owner, "", "").key.removesuffix(":")
+    async for key in redis.scan_iter(count=1000):
+        name = key.decode(errors="replace")
+        if own in name or (phrase and "sess:" not in name):
+            shown = name + " " + await _value(redis, key)
+            ours = own in name and _of_target(name, shown, target)
+            verdicts.append(ours or bool(phrase and any(form in shown.lower() for form in forms(phrase))))
+    return tallied("redis", verdicts)
+
+
+def files(directory: Path, phrase: str | None) -> Iterator[Place]:
+    """The engine's own files beside those of its servers: notes and logs. Those of the servers are shown apart."""
+    if phrase is None:
+        return
+    own = [path for path in _regular(directory) if path.relative_to(directory).parts[0] not in SERVERS]
+    yield tallied("files of the engine", [_in_file(path, phrase) for path in own])
+
+
+def pages(directory: Path, phrase: str) -> Iterator[tuple[str, int, int]]:
+    """By server: how many of its files there are, and in how many the phrase's bytes stand uncompressed."""
+    for server in SERVERS:
+        found = [_in_file(path, phrase) for path in _regular(directory / server)]
+        if found:
+            yield server, len(found), sum(found)
+
+
+def _event(message: Message) -> StoredEvent | None:
+    try:
+        return wire.unpack(message.data)
+    except MalformedEvent:
+        return None
+
+
+def _worded(data: bytes, phrase: str | None) -> bool:
+    return bool(phrase) and any(form in data.decode(errors="replace").lower() for form in forms(phrase or ""))
+
+
+def _of_target(name: str, shown: str, target: Target) -> bool:
+    """Whether a session still holds an erased turn; one that does not say which turns it holds counts as such."""
+    if "sess:" not in name:
+        return False
+    try:
+        blob: dict[str, Any] = json.loads(shown.removeprefix(name + " "))
+    except ValueError:
+        return True
+    said = {one[0] for one in blob.get("scratch", {}).get(SAID, ())}
+    return not said.isdisjoint(target.turn_ids) or bool(blob.get("turns") and not said)
+
+
+async def _value(redis: Redis, key: bytes) -> str:
+    match await redis.type(key):
+        case b"string":
+            found: Any = await redis.get(key)
+        case b"hash":
+            found = await redis.hgetall(key)
+        case b"zset":
+            found = await redis.zrange(key, 0, -1)
+        case b"list":
+            found = await redis.lrange(key, 0, -1)
+        case b"set":
+            found = await redis.smembers(key)
+        case _:
+            found = b""
+    return _text(found)
+
+
+def _text(found: Any) -> str:
+    if isinstance(found, bytes):
+        return found.decode(errors="replace")
+    if isinstance(found, dict):
+        return " ".join(_text(part) for pair in found.items() for part in pair)
+    return " ".join(map(_text, found or ()))
+
+
+def _regular(directory: Path) -> Iterator[Path]:
+    return (path for path in directory.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def _in_file(path: Path, phrase: str) -> bool:
+    """Whether the bytes of the phrase stand in a file. One that ends meanwhile holds nothing any more."""
+    wanted = phrase.encode()
+    try:
+        with path.open("rb") as file:
+            kept = b""
+            while chunk := file.read(CHUNK):
+                if wanted in kept + chunk:
+                    return True
+                kept = chunk[-len(wanted) + 1 :] if len(wanted) > 1 else b""
+    except OSError:
+        return False
+    return False

@@ -1,0 +1,131 @@
+"""Every table of the engine's schemas: rows that name what was erased, and rows that hold its words (X16).
+
+Nothing is taken for granted: a row that names an erased memory or entity counts as readable, unless its table is known
+to keep the shape alone; and a phrase is looked for in every column that can hold text, of whatever table.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    TableClause,
+    Text,
+    and_,
+    cast,
+    column,
+    false,
+    func,
+    literal,
+    or_,
+    select,
+    table,
+    true,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.adapters.erasure.proof import Place
+from mnemolog.adapters.erasure.target import Target
+from mnemolog.domain.text import search_document
+from mnemolog.projections.memories.tables import CONFIGURATION
+
+LOG, KEYS = "mnemolog", "mnemolog_keys"
+TEXTS = frozenset({"text", "varchar", "json", "jsonb", "_text", "name"})
+_COLUMNS = table(
+    "columns",
+    column("table_schema"),
+    column("table_name"),
+    column("column_name"),
+    column("udt_name"),
+    column("ordinal_position"),
+    schema="information_schema",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A table by the names and types of its columns."""
+
+    schema: str
+    name: str
+    types: Mapping[str, str]
+
+    @property
+    def of_projection(self) -> bool:
+        return self.schema not in (LOG, KEYS)
+
+
+async def look_through(connection: AsyncConnection, target: Target, phrase: str | None) -> AsyncIterator[Place]:
+    """A place for each table that tells whose its rows are."""
+    for one in await _tables(connection):
+        rows = table(one.name, *map(column, one.types), schema=one.schema)
+        whose = _owned(one, rows, target)
+        shown = or_(_named(one, rows, target), _worded(one, rows, phrase) if phrase else false())
+        statement = select(func.count(), func.count().filter(shown)).select_from(rows).where(whose)
+        looked_at, readable = (await connection.execute(statement)).one()
+        yield Place(f"postgres {one.schema}.{one.name}", looked_at, readable)
+
+
+async def _tables(connection: AsyncConnection) -> Sequence[Columns]:
+    columns = _COLUMNS.c
+    schema = columns.table_schema
+    statement = (
+        select(schema, columns.table_name, columns.column_name, columns.udt_name)
+        .where(or_(schema == LOG, schema.startswith("mnemolog_", autoescape=True)))
+        .order_by(schema, columns.table_name, columns.ordinal_position)
+    )
+    found: dict[tuple[str, str], dict[str, str]] = {}
+    for schema_name, name, one, kind in await connection.execute(statement):
+        found.setdefault((schema_name, name), {})[one] = kind
+    return [Columns(*key, types) for key, types in found.items()]
+
+
+def _owned(one: Columns, rows: TableClause, target: Target) -> ColumnElement[bool]:
+    """The rows of the user; of a table that does not tell, all."""
+    stream = target.subject.stream
+    if one.types.keys() >= {"tenant", "user_id"}:
+        return and_(rows.c.tenant == stream.tenant, rows.c.user_id == stream.owner)
+    if one.types.keys() >= {"tenant", "stream"}:
+        return and_(rows.c.tenant == stream.tenant, rows.c.stream == stream.name)
+    return true()
+
+
+def _named(one: Columns, rows: TableClause, target: Target) -> ColumnElement[bool]:
+    """Whether a row names what was erased, and shows more than its shape."""
+    if one.schema == KEYS and "key_id" in one.types:
+        return rows.c.key_id.in_(sorted(target.key_ids))
+    uuids = [name for name, kind in one.types.items() if kind == "uuid"]
+    if not (uuids and target.ids and (one.of_projection or one.name == "embeddings")):
+        return false()
+    ids = sorted(target.ids)
+    return and_(or_(*(rows.c[name].in_(ids) for name in uuids)), _more_than_shape(one, rows))
+
+
+def _more_than_shape(one: Columns, rows: TableClause) -> ColumnElement[bool]:
+    match one.name:
+        case "memories":
+            return or_(rows.c.text != "", rows.c.document != "")
+        case "history":
+            return func.coalesce(rows.c.meta.op("->>")("reason"), "") != ""
+        case "change_log":
+            return false()
+        case _:
+            return true()
+
+
+def _worded(one: Columns, rows: TableClause, phrase: str) -> ColumnElement[bool]:
+    """Whether any column holds the phrase, as it is or as a search document has it, in whatever case."""
+    return or_(false(), *(_holds(rows.c[name], kind, phrase) for name, kind in one.types.items()))
+
+
+def _holds(one: ColumnElement[Any], kind: str, phrase: str) -> ColumnElement[bool]:
+    document = search_document(phrase)
+    if kind in TEXTS:
+        shown = func.lower(cast(one, Text))
+        return or_(*(func.strpos(shown, form.lower()) > 0 for form in {phrase, document} if form))
+    if kind == "bytea":
+        return func.strpos(func.encode(one, "hex"), phrase.encode().hex()) > 0
+    if kind == "tsvector" and document:
+        return one.op("@@")(func.phraseto_tsquery(CONFIGURATION, literal(document)))
+    return false()

@@ -1,0 +1,155 @@
+"""What a proof is about: the events, keys and ids of a memory, a thread or a user, erased or not (X16)."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from mnemolog.commands.erasure import ERASURE, EraseMemory, Written, reach, with_absorbed
+from mnemolog.domain.errors import InvalidInput, NotFound
+from mnemolog.domain.memory import no_such_memory
+from mnemolog.events.conversation import EntityObserved, TurnRecorded
+from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
+from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
+from mnemolog.events.log import EventLog
+from mnemolog.events.memory import MemoryCreated, MemoryEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What was erased: one memory, one thread, or all of the user's stream."""
+
+    stream: StreamId
+    memory_id: UUID | None = None
+    thread_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.memory_id and self.thread_id is not None:
+            raise InvalidInput("name a memory or a thread, not both", field="thread", fix="leave one out")
+
+    @property
+    def everything(self) -> bool:
+        return self.memory_id is None and self.thread_id is None
+
+
+@dataclass(slots=True)
+class Target:
+    """Ids of what was erased; of its events with text, those by `event_ids` and how many of them still open."""
+
+    subject: Subject
+    memory_ids: frozenset[UUID] = frozenset()
+    turn_ids: frozenset[str] = frozenset()
+    entity_ids: frozenset[UUID] = frozenset()
+    event_ids: set[UUID] = field(default_factory=set)
+    seqs: set[int] = field(default_factory=set)
+    key_ids: set[bytes] = field(default_factory=set)
+    opened: int = 0
+
+    @property
+    def ids(self) -> frozenset[UUID]:
+        return self.memory_ids | self.entity_ids
+
+
+async def target_of(log: EventLog, subject: Subject) -> Target:
+    """Read the user's stream, twice: first what belongs together, then what of it still opens."""
+    read = await _read(log, subject)
+    found = read.target()
+    async for stored, event in _events(log, subject.stream):
+        if event.seq < read.until and _concerned(found, event):
+            found.event_ids.add(event.event_id)
+            found.seqs.add(event.seq)
+            found.opened += not event.erased
+            found.key_ids |= _key_ids(stored)
+    return found
+
+
+@dataclass(slots=True)
+class _Read:
+    """What a stream tells of a subject. `until`: its last erasure, since what came later is not meant."""
+
+    subject: Subject
+    until: int
+    state: Written = ERASURE.initial
+    turns: dict[str, tuple[str, int]] = field(default_factory=dict)
+    entities: dict[UUID, int] = field(default_factory=dict)
+    born: dict[UUID, int] = field(default_factory=dict)
+    kept_turns: list[bool] = field(default_factory=list)
+
+    def take(self, event: Recorded) -> None:
+        self.state = ERASURE.evolve(self.state, event)
+        match event.payload:
+            case TurnRecorded(turn_id=turn_id, thread_id=thread_id):
+                self.turns[turn_id] = (thread_id, event.seq)
+            case EntityObserved(entity_id=entity_id):
+                self.entities[entity_id] = event.seq
+            case MemoryCreated(memory_id=memory_id):
+                self.born[memory_id] = event.seq
+            case MemoryErased(memory_id=memory_id, turns=turns) if memory_id == self.subject.memory_id:
+                self.kept_turns.append(not turns)
+            case UserErased() if self.subject.everything:
+                self.until = event.seq
+            case ThreadErased(thread_id=thread_id) if thread_id == self.subject.thread_id:
+                self.until = event.seq
+
+    def target(self) -> Target:
+        subject, meant = self.subject, {id_: at for id_, (at, seq) in self.turns.items() if seq < self.until}
+        if subject.memory_id is not None:
+            kept = bool(self.kept_turns) and all(self.kept_turns)
+            return _of_memory(self.state, subject, subject.memory_id, keep_turns=kept)
+        if subject.thread_id is not None:
+            return _of_thread(self.state, subject, {id_ for id_, at in meant.items() if at == subject.thread_id})
+        if not (self.turns or self.born):
+            raise NotFound(f"there is no user {subject.stream.owner!r}", field="user", fix="name a user with memories")
+        born, entities = (
+            frozenset(id_ for id_, seq in ids.items() if seq < self.until) for ids in (self.born, self.entities)
+        )
+        return Target(subject, born, frozenset(meant), entities)
+
+
+async def _read(log: EventLog, subject: Subject) -> _Read:
+    found = _Read(subject, await log.head(subject.stream) + 1)
+    async for _, event in _events(log, subject.stream):
+        found.take(event)
+    return found
+
+
+def _of_memory(state: Written, subject: Subject, memory_id: UUID, *, keep_turns: bool) -> Target:
+    if memory_id not in state.memories:
+        raise no_such_memory(subject.stream.owner, memory_id, "memory")
+    wanted = EraseMemory(user_id=subject.stream.owner, memory_id=memory_id, keep_turns=keep_turns, with_survivors=True)
+    found = reach(state, wanted)
+    return Target(subject, frozenset(found.memories), frozenset(found.turns))
+
+
+def _of_thread(state: Written, subject: Subject, turns: set[str]) -> Target:
+    if not turns:
+        what = f"user {subject.stream.owner!r} has no thread {subject.thread_id!r}"
+        raise NotFound(what, field="thread", fix="name the thread of a turn")
+    drawn = [id_ for id_, sources in state.sources.items() if not turns.isdisjoint(sources)]
+    return Target(subject, frozenset(with_absorbed(state, drawn)), frozenset(turns))
+
+
+async def _events(log: EventLog, stream: StreamId) -> AsyncIterator[tuple[StoredEvent, Recorded]]:
+    async for batch in log.scan(stream):
+        decoded: Sequence[Recorded] = await log.decode(batch)
+        for pair in zip(batch, decoded, strict=True):
+            yield pair
+
+
+def _concerned(target: Target, event: Recorded) -> bool:
+    """Whether an event holds, or held, a text that is meant."""
+    if not event.payload.personal_fields():
+        return False
+    match event.payload:
+        case TurnRecorded(turn_id=turn_id):
+            return turn_id in target.turn_ids
+        case MemoryEvent(memory_id=memory_id):
+            return memory_id in target.memory_ids
+        case _:
+            return target.subject.everything
+
+
+def _key_ids(stored: StoredEvent) -> set[bytes]:
+    """The data key that sealed an event, by its id; none where nothing sealed it."""
+    key_id = json.loads(stored.data).get("sealed", {}).get("key")
+    return {bytes.fromhex(key_id)} if key_id else set()

@@ -1,0 +1,104 @@
+"""`mnemolog erase`, `prove-erased` and `keys`: what they ask, take, show and refuse."""
+
+import pytest
+
+from mnemolog.adapters.cli.erasing import _command
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.events.envelope import StreamId
+from tests.adapters.cli.command import Ran, mnemolog
+
+SECRET = "Zanzibarquux"
+A_MEMORY = "01942b6e-7c00-7000-8000-000000000000"
+
+
+async def run(engine: Engine, *arguments: str) -> Ran:
+    return await mnemolog(engine.settings.directory, *arguments)
+
+
+async def added(engine: Engine, user: str, *more: str) -> str:
+    ran = await run(engine, "add", f"I hide in {SECRET}", "-u", user, *more, "--json")
+    assert ran.code == 0, ran
+    memory_id: str = ran.value["memory_id"]
+    return memory_id
+
+
+@pytest.mark.spec("X07", "X16")
+async def test_a_memory_is_shown_erased_and_proven(engine: Engine, user: str) -> None:
+    memory_id = await added(engine, user)
+    what = ("--memory", memory_id, "-u", user)
+
+    dry = await run(engine, "erase", *what, "--dry-run", "--json")
+    assert dry.value["memories"] == [memory_id]
+    before = await run(engine, "prove-erased", *what, "--text", SECRET)
+    assert before.code == 1
+    assert "it can still be read" in before.out
+
+    erased = await run(engine, "erase", *what, "--yes", "--json")
+    assert (erased.code, erased.value["memories"], len(erased.value["turns"])) == (0, [memory_id], 1)
+    after = await run(engine, "prove-erased", *what, "--text", SECRET, "--json")
+    assert (after.code, after.value["erased"]) == (0, True)
+    assert {place["readable"] for place in after.value["places"]} == {0}
+    gone = await run(engine, "update", memory_id, "-u", user, "--text", "anew", "--json")
+    assert (gone.code, gone.value["error"]["code"]) == (1, "erased")
+
+
+@pytest.mark.spec("X07")
+async def test_nothing_is_erased_without_a_yes(engine: Engine, user: str) -> None:
+    await engine.writes.create({"user_id": user, "text": f"Ana hides in {SECRET}"})
+    head = await engine.log.head(stream(user))
+
+    asked = await run(engine, "erase", "--everything", "-u", user)
+
+    assert asked.code == 1
+    assert "Erase this for good?" in asked.err
+    assert await engine.log.head(stream(user)) == head
+
+
+@pytest.mark.spec("X07", "A19")
+async def test_a_thread_and_then_everything_is_erased(engine: Engine, user: str) -> None:
+    for thread_id in ("secret", "other"):
+        turn = {"user_id": user, "turn_id": thread_id, "thread_id": thread_id, "text": f"I hide in {SECRET}"}
+        await engine.writes.record_turn(turn)
+
+    thread = await run(engine, "erase", "--thread", "secret", "-u", user, "--yes", "--json")
+    assert len(thread.value["memories"]) == 1
+    assert (await run(engine, "prove-erased", "-u", user, "--thread", "secret")).code == 0
+    assert (await run(engine, "prove-erased", "-u", user)).code == 1
+
+    assert (await run(engine, "erase", "--everything", "-u", user, "--yes")).code == 0
+    assert (await run(engine, "prove-erased", "-u", user, "--text", SECRET)).code == 0
+
+
+@pytest.mark.parametrize(
+    ("memory", "thread", "whole_user"),
+    [(None, None, False), (A_MEMORY, "main", False), (None, "main", True), ("no-uuid", None, False)],
+)
+def test_what_is_named_wrongly_is_refused(memory: str | None, thread: str | None, whole_user: bool) -> None:
+    options = {"keep_turns": False, "with_survivors": False}
+
+    with pytest.raises(InvalidInput) as refused:
+        _command({"user_id": "ana"}, memory, thread, options, whole_user=whole_user)
+
+    assert refused.value.field.startswith("memory")
+
+
+async def test_the_status_of_the_keys_tells_where_the_master_key_is(engine: Engine, user: str) -> None:
+    await engine.writes.create({"user_id": user, "text": "Ana drinks tea"})
+
+    ran = await run(engine, "keys", "status", "--json")
+
+    assert ran.code == 0
+    assert ran.value["master_key"] == str(engine.settings.directory / "master.key")
+    assert min(ran.value["data_keys"], ran.value["streams"]) >= 1
+    assert ran.value["left_over"] == 0
+
+
+async def test_keys_are_not_rotated_under_a_running_engine(engine: Engine) -> None:
+    ran = await run(engine, "keys", "rotate", "--json")
+
+    assert (ran.code, ran.value["error"]["code"]) == (3, "data_directory_in_use")
+
+
+def stream(user: str) -> StreamId:
+    return StreamId.of_user(user)

@@ -1,0 +1,294 @@
+"""What an erasure takes along, what stands in its way, and that nothing slips in beside it (X07)."""
+
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import example, settings
+from hypothesis import given as drawn
+from hypothesis import strategies as st
+
+from mnemolog.commands.erasure import ERASURE, USER_ERASURE, Erase, EraseMemory, EraseThread, EraseUser, wanted
+from mnemolog.commands.memories import MEMORIES, UpdateMemory
+from mnemolog.commands.turns import TURNS, RecordTurn
+from mnemolog.domain.errors import ConcurrencyConflict, NotFound, TransitionRefused
+from mnemolog.domain.memory import Memory, Status
+from mnemolog.domain.turn import Role
+from mnemolog.events import memory as events
+from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.erasure import MemoryErased, SourceTurn, ThreadErased, UserErased
+from mnemolog.events.event import Event
+from tests.testkit.clock import START
+from tests.testkit.decider import Story, given
+from tests.testkit.events import created
+
+A, B, C, D = (UUID(int=number) for number in (10, 11, 12, 13))
+
+
+def said(turn_id: str, thread: str = "main", text: str = "hello") -> TurnRecorded:
+    return TurnRecorded(turn_id=turn_id, thread_id=thread, role=Role.USER, text=text)
+
+
+def remembered(memory_id: UUID, *turn_ids: str, text: str = "hello") -> events.MemoryCreated:
+    return created(memory_id, text, source_turn_ids=turn_ids)
+
+
+def merged(survivor: UUID, *absorbed: UUID, text: str = "hello") -> events.MemoriesMerged:
+    return events.MemoriesMerged.of(survivor, created(survivor, text).content, absorbed_ids=absorbed)
+
+
+def undone(memory_id: UUID, text: str = "hello") -> events.MemoryReverted:
+    content = created(memory_id, text).content
+    return events.MemoryReverted.of(
+        memory_id, content, undoes=uuid4(), was=Status.DORMANT, status=Status.ACTIVE, merged_into=None
+    )
+
+
+def erased(memory_id: UUID, *turns: tuple[str, str]) -> MemoryErased:
+    named = tuple(SourceTurn(thread_id=thread, turn_id=turn) for thread, turn in turns)
+    return MemoryErased(memory_id=memory_id, turns=named)
+
+
+def memory(memory_id: UUID = A, **fields: Any) -> EraseMemory:
+    return EraseMemory.model_validate({"user_id": "ana", "memory_id": memory_id, **fields})
+
+
+def thread(thread_id: str = "main", **fields: Any) -> EraseThread:
+    return EraseThread.model_validate({"user_id": "ana", "thread_id": thread_id, **fields})
+
+
+def informed(story: Story[Erase, Any], command: Erase) -> Erase:
+    """The command with all that its decision reads, as `Writes.gathered` gives it."""
+    memories, turns = wanted(story.state, command)
+    return command.model_copy(update={"memory_ids": tuple(sorted(memories)), "turn_ids": tuple(sorted(turns))})
+
+
+def then(history: tuple[Event, ...], command: Erase, *expected: Event) -> None:
+    story = given(ERASURE, *history)
+    story.when(informed(story, command)).then(*expected)
+
+
+# A memory
+
+
+def test_a_memory_takes_the_turns_that_it_was_drawn_from() -> None:
+    history = (said("t1"), said("t2", "other"), remembered(A, "t1", "t2"))
+
+    then(history, memory(), erased(A, ("main", "t1"), ("other", "t2")))
+    then(history, memory(keep_turns=True), erased(A))
+
+
+def test_what_else_was_drawn_from_such_a_turn_goes_and_its_other_turns_stay() -> None:
+    history = (said("t1"), said("t2"), remembered(A, "t1"), remembered(B, "t1", "t2"), remembered(C, "t2"))
+
+    then(history, memory(), erased(A, ("main", "t1")), erased(B))
+
+
+def test_what_was_merged_into_it_goes_with_it_and_into_that_too() -> None:
+    history = (created(A), created(B), created(C), merged(B, C), merged(A, B))
+
+    then(history, memory(), erased(A), erased(B), erased(C))
+
+
+def test_what_an_undo_took_out_of_it_again_stays() -> None:
+    history = (created(A), created(B), merged(A, B), undone(A), undone(B))
+
+    then(history, memory(), erased(A))
+
+
+def test_an_absorbed_memory_goes_alone_where_the_survivor_kept_its_own_words() -> None:
+    then((created(A, "tea"), created(B), merged(A, B, text="tea")), memory(B), erased(B))
+
+
+@pytest.mark.parametrize("later", [(), (undone(A), undone(B)), (events.MemoryRestored(memory_id=B),)])
+def test_an_absorbed_memory_does_not_go_without_a_survivor_that_was_rewritten(later: tuple[Event, ...]) -> None:
+    """Also when the merge was undone since: the survivor's earlier events hold those words."""
+    history = (created(A), created(B), merged(A, B, text="both"), *later)
+    story = given(ERASURE, *history)
+
+    refused = story.when(informed(story, memory(B))).then_refused(TransitionRefused, "memory_id", str(A))
+
+    assert "with-survivors" in refused.fix
+    [*taken] = story.when(informed(story, memory(B, with_survivors=True))).events()
+    assert set(taken) == {erased(A), erased(B)}
+
+
+def test_survivors_of_survivors_go_as_well() -> None:
+    history = (created(A), created(B), created(C), merged(B, C, text="both"), merged(A, B, text="all"))
+
+    then(history, memory(C, with_survivors=True), erased(C), erased(B), erased(A))
+
+
+def test_what_is_erased_is_not_erased_again() -> None:
+    history = (said("t1", text=""), remembered(A, "t1", text=""), erased(A, ("main", "t1")))
+
+    then(history, memory())
+
+
+def test_turns_that_were_kept_can_be_erased_later() -> None:
+    history = (said("t1"), remembered(A, "t1", text=""), erased(A))
+
+    then(history, memory(), erased(A, ("main", "t1")))
+
+
+def test_a_memory_of_an_erased_user_is_erased_already() -> None:
+    then((said("t1"), remembered(A, "t1"), UserErased()), memory())
+
+
+def test_what_came_between_gathering_and_deciding_is_noticed() -> None:
+    story = given(ERASURE, created(A), created(B))
+    command = informed(story, memory())
+
+    with pytest.raises(ConcurrencyConflict):
+        story.and_then(merged(A, B)).when(command).events()
+
+
+def test_an_unknown_memory_is_not_found() -> None:
+    given(ERASURE).when(memory()).then_refused(NotFound, "memory_id")
+
+
+@pytest.mark.spec("A01")
+def test_a_memory_of_another_agent_is_not_found() -> None:
+    private = created(A, scope="agent", agent_id="coach")
+
+    given(ERASURE, private).when(memory(agent_id="planner", memory_ids=[A])).then_refused(NotFound, "memory_id")
+    then((private,), memory(agent_id="coach"), erased(A))
+
+
+# A thread
+
+
+@pytest.mark.spec("A19")
+def test_a_thread_takes_what_was_drawn_from_its_turns() -> None:
+    history = (said("t1"), said("t2", "other"), remembered(A, "t1"), remembered(B, "t2"), created(C))
+
+    then(history, thread(), erased(A), ThreadErased(thread_id="main"))
+
+
+def test_a_thread_without_memories_is_erased() -> None:
+    then((said("t1"),), thread(), ThreadErased(thread_id="main"))
+
+
+def test_a_thread_is_erased_once_and_again_when_more_was_said() -> None:
+    history = (said("t1"), remembered(A, "t1"), erased(A), ThreadErased(thread_id="main"))
+
+    then(history, thread())
+    then((*history, said("t2")), thread(), ThreadErased(thread_id="main"))
+
+
+def test_an_unknown_thread_is_not_found() -> None:
+    given(ERASURE, said("t1", "other")).when(thread()).then_refused(NotFound, "thread_id")
+
+
+def test_a_survivor_outside_the_thread_stands_in_its_way() -> None:
+    story = given(ERASURE, said("t1"), remembered(A, "t1"), created(B), merged(B, A, text="both"))
+
+    story.when(informed(story, thread())).then_refused(TransitionRefused, "thread_id", str(B))
+    taken = story.when(informed(story, thread(with_survivors=True))).events()
+    assert set(taken) == {erased(A), erased(B), ThreadErased(thread_id="main")}
+
+
+# A user
+
+
+def test_a_user_is_erased_in_one_event() -> None:
+    given(USER_ERASURE).when(EraseUser(user_id="ana")).then(UserErased())
+
+
+# Keys and tags
+
+
+def test_each_erasure_destroys_exactly_its_keys() -> None:
+    assert erased(A, ("main", "t1")).shreds() == {f"memory:{A}", "thread:main/turn:t1"}
+    assert ThreadErased(thread_id="main").shreds() == {"thread:main"}
+    assert UserErased().shreds() == {""}
+
+
+ids = st.text(st.sampled_from("ab/%2F"), min_size=1, max_size=6)
+
+
+@example("a", "a/b", "t")
+@example("a/b", "a", "b/turn:t")
+@example("a%2Fb", "a/b", "t")
+@drawn(ids, ids, ids)
+def test_no_thread_covers_the_turns_of_another(one: str, other: str, turn: str) -> None:
+    """A key scope covers what begins with it and a slash, whatever the ids hold."""
+    [scope] = ThreadErased(thread_id=one).shreds()
+
+    covered = said(turn, other).key_scope().startswith(f"{scope}/")
+
+    assert covered is (one == other)
+
+
+def test_commands_that_meet_an_erasure_read_its_tags() -> None:
+    """So an erasure that comes between their reading and their append is a conflict, never overlooked."""
+    update = UpdateMemory(user_id="ana", memory_id=A, text="anew")
+    turn = RecordTurn(user_id="ana", turn_id="t1", text="hello", occurred_at=START, memory_id=A, entity_id=B)
+    spoken = turn.model_copy(update={"speaker": "Ana"})
+
+    for event in (erased(A), UserErased()):
+        assert not MEMORIES.tags(update).isdisjoint(event.tags())
+    for event in (erased(A, ("main", "t1")), UserErased()):
+        assert not TURNS.tags(spoken).isdisjoint(event.tags())
+    beside: tuple[Event, ...] = (said("t9"), ThreadErased(thread_id="main"), UserErased())
+    for one in beside:
+        assert not ERASURE.tags(thread()).isdisjoint(one.tags())
+
+
+# Any history
+
+ALL = (A, B, C, D)
+members = st.sampled_from(ALL)
+sources_of_all = st.lists(
+    st.lists(st.sampled_from(["t1", "t2", "t3"]), unique=True, max_size=2), min_size=4, max_size=4
+)
+steps = st.tuples(st.sampled_from(["merge", "rewrite", "restore", "erase"]), members, members)
+
+
+class Words:
+    """Follows the words themselves: each memory and turn begins with its own, and a rewriting merge joins them."""
+
+    def __init__(self, sources: list[list[str]]) -> None:
+        self.sources = dict(zip(ALL, sources, strict=True))
+        self.ever = {one: {str(one), *own} for one, own in self.sources.items()}
+        self.story: Story[Erase, Any] = given(ERASURE, *(said(turn, text=turn) for turn in ("t1", "t2", "t3")))
+        for one, own in self.sources.items():
+            self.story = self.story.and_then(remembered(one, *own, text=f"text of {one}"))
+
+    def play(self, number: int, what: str, one: UUID, other: UUID) -> None:
+        match what:
+            case "erase":
+                self.erase(one)
+            case "restore" if not self.gone(one) and not self.memory(one).visible:
+                self.story = self.story.and_then(events.MemoryRestored(memory_id=one))
+            case "merge" | "rewrite" if one != other and self.memory(one).visible and self.memory(other).visible:
+                self.merge(one, other, f"text {number}" if what == "rewrite" else None)
+
+    def merge(self, survivor: UUID, absorbed: UUID, text: str | None) -> None:
+        if text:
+            self.ever[survivor] |= self.ever[absorbed]
+        text = text or self.memory(survivor).content.text
+        self.story = self.story.and_then(merged(survivor, absorbed, text=text))
+
+    def erase(self, one: UUID) -> None:
+        command = memory(one, with_survivors=True)
+        self.story = self.story.and_then(*self.story.when(informed(self.story, command)).events())
+        standing = set().union(*(self.ever[left] for left in ALL if not self.gone(left)), self.story.state.turns)
+        assert standing.isdisjoint({str(one), *self.sources[one]})
+
+    def memory(self, one: UUID) -> Memory:
+        found: Memory = self.story.state.memories[one]
+        return found
+
+    def gone(self, one: UUID) -> bool:
+        return self.memory(one).status is Status.PURGED
+
+
+@settings(max_examples=300)
+@drawn(sources_of_all, st.lists(steps, max_size=10))
+def test_after_any_history_no_word_of_an_erased_memory_stands_anywhere(
+    sources: list[list[str]], played: list[tuple[str, UUID, UUID]]
+) -> None:
+    words = Words(sources)
+    for number, (what, one, other) in enumerate(played):
+        words.play(number, what, one, other)

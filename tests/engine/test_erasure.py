@@ -1,0 +1,265 @@
+"""Erasure, end to end: the text is gone from every projection, the shape stays, and a rebuild equals the live rows."""
+
+from collections.abc import Sequence
+from uuid import UUID, uuid5
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.erasing import Erasure, erase
+from mnemolog.adapters.engine.reads import Moment
+from mnemolog.adapters.erasure.prove import prove
+from mnemolog.adapters.erasure.target import Subject
+from mnemolog.commands.erasure import EraseMemory, EraseThread, EraseUser
+from mnemolog.domain.errors import Erased, NotFound, TransitionRefused
+from mnemolog.projections.runtime import Projection
+from mnemolog.projections.vectors.embedder import Vectors
+from mnemolog.projections.vectors.projector import VectorsProjector
+from mnemolog.projections.working.projector import Place
+from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.person import Person
+from tests.engine.story import tell
+
+SECRET = "Zanzibarquux"
+
+
+def turn_id(text: str) -> str:
+    """The id that a producer gave to these words."""
+    return str(uuid5(UUID(int=0), text))
+
+
+async def erases(ana: Person, memory_id: UUID, **fields: bool) -> Erasure:
+    command = EraseMemory.model_validate({"user_id": ana.user, "memory_id": memory_id, **fields})
+    return await erase(ana.engine, command)
+
+
+async def drawn(ana: Person, text: str, **fields: str) -> UUID:
+    """The memory that a turn leaves."""
+    who = {"user_id": ana.user, "speaker": "Ana", "turn_id": turn_id(text), "thread_id": ana.thread}
+    memory_id, _ = await ana.engine.writes.record_turn({**who, "text": text, **fields})
+    return memory_id
+
+
+async def in_the_log(ana: Person) -> str:
+    """All that the keys still open."""
+    return " ".join(event.payload.model_dump_json() for event in await ana.engine.log.read(ana.stream))
+
+
+@pytest.mark.spec("X07", "A19")
+async def test_an_erased_memory_takes_its_turn_along_and_leaves_its_neighbours(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    kept = await drawn(ana, "I like tea")
+    gone = await drawn(ana, f"I hide in {SECRET}")
+    await ana.updates(gone, text=f"Ana hides in {SECRET} by night")
+    await ana.links(gone, kept)
+    await ana.deletes(gone, reason=f"{SECRET} is a secret")
+    await ana.restores(gone)
+    assert await ana.finds(SECRET) != []
+
+    erasure = await erases(ana, gone)
+
+    assert erasure.extent.memories == (gone,)
+    assert SECRET not in await in_the_log(ana)
+    assert SECRET not in repr(await ana.everything())
+    assert await ana.finds("tea") == ["Ana: I like tea"]
+    session = await engine.reads.session(Place(ana.tenant, user, ana.agent, ana.thread))
+    assert [turn["text"] for turn in session.turns] == ["I like tea"]
+    with pytest.raises(Erased):
+        await engine.reads.memory(ana.stream, ana.agent, gone)
+    rows = await engine.reads.history(ana.stream, ana.agent, gone)
+    assert [row["event"] for row in rows] == ["DELETE", "RESTORE", "DELETE", "LINK", "UPDATE", "ADD"]
+    assert (await ana.changes()).entries[-1].change == "deleted"
+    await assert_live_equals_rebuilt(engine)
+    assert SECRET not in repr(await ana.everything())
+
+
+@pytest.mark.spec("X07", "X02")
+async def test_no_moment_before_an_erasure_shows_the_text(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    gone = await drawn(ana, f"I hide in {SECRET}")
+    before = Moment(as_of=await engine.log.head(ana.stream))
+
+    await erases(ana, gone)
+
+    assert SECRET not in repr(await ana.everything(before))
+    assert await ana.finds("hide", before) == []
+
+
+@pytest.mark.spec("X14", "X07")
+async def test_a_turn_that_is_sent_again_after_its_erasure_is_not_written_again(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    gone = await drawn(ana, f"I hide in {SECRET}")
+    await erases(ana, gone)
+    head = await engine.log.head(ana.stream)
+
+    memory_id, receipt = await engine.writes.record_turn(
+        {"user_id": user, "speaker": "Ana", "turn_id": turn_id(f"I hide in {SECRET}"), "text": f"I hide in {SECRET}"}
+    )
+
+    assert (memory_id, receipt.already, receipt.erased) == (gone, True, True)
+    assert await engine.log.head(ana.stream) == head
+
+
+@pytest.mark.spec("X14", "X07")
+async def test_a_retry_after_the_erasure_gets_the_first_receipt_marked_as_erased(engine: Engine, user: str) -> None:
+    fields = {"user_id": user, "text": f"Ana hides in {SECRET}"}
+    gone, first = await engine.writes.create(fields, "key")
+    assert not (await engine.writes.create(fields, "key"))[1].erased
+    await erases(Person(engine, user), gone)
+
+    again, receipt = await engine.writes.create(fields, "key")
+
+    assert (again, receipt.event_ids, receipt.already, receipt.erased) == (gone, first.event_ids, True, True)
+
+
+@pytest.mark.spec("X07")
+async def test_what_was_merged_into_a_memory_goes_with_it_and_a_survivor_is_named(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    lactose, milk = await ana.creates(f"Ana avoids {SECRET}"), await ana.creates("Ana avoids milk")
+    await ana.merges(lactose, milk, text=f"Ana avoids milk and {SECRET}")
+
+    with pytest.raises(TransitionRefused, match=str(lactose)) as refused:
+        await erases(ana, milk)
+    assert "with-survivors" in refused.value.fix
+    erasure = await erases(ana, milk, with_survivors=True)
+
+    assert set(erasure.extent.memories) == {lactose, milk}
+    assert SECRET not in await in_the_log(ana)
+    await assert_live_equals_rebuilt(engine)
+
+
+@pytest.mark.spec("X07")
+async def test_erasing_again_changes_nothing(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    gone = await drawn(ana, f"I hide in {SECRET}")
+    first = await erases(ana, gone)
+
+    second = await erases(ana, gone)
+
+    assert second.receipt.already
+    assert await engine.log.head(ana.stream) == first.receipt.last_seq
+
+
+@pytest.mark.spec("X07")
+async def test_a_turn_may_be_kept_and_erased_later(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    gone = await drawn(ana, f"I hide in {SECRET}")
+
+    await erases(ana, gone, keep_turns=True)
+    assert SECRET in await in_the_log(ana)
+    await erases(ana, gone)
+
+    assert SECRET not in await in_the_log(ana)
+    await assert_live_equals_rebuilt(engine, "memories", "history", "working", "changes")
+
+
+@pytest.mark.spec("X07", "A19")
+async def test_an_erased_thread_takes_its_turns_memories_and_sessions(engine: Engine, user: str) -> None:
+    secret, other = Person(engine, user, thread="secret/1"), Person(engine, user, thread="secret")
+    gone, kept = await drawn(secret, f"I hide in {SECRET}"), await drawn(other, "I like tea")
+    helper = Person(engine, user, thread="secret/1", agent="helper")
+    await helper.says(f"{SECRET} it is")
+
+    await erase(engine, EraseThread(user_id=user, thread_id="secret/1"))
+
+    assert SECRET not in await in_the_log(secret) + repr(await secret.everything())
+    assert await other.finds("tea") == ["Ana: I like tea"]
+    for person in (secret, helper):
+        with pytest.raises(NotFound):
+            await engine.reads.session(Place("default", user, person.agent, "secret/1"))
+    with pytest.raises(Erased):
+        await engine.reads.memory(secret.stream, "default", gone)
+    assert (await engine.reads.memory(secret.stream, "default", kept))["text"] == "Ana: I like tea"
+    await assert_live_equals_rebuilt(engine)
+
+    await drawn(secret, "I am back")
+    assert "Ana: I am back" in await secret.finds("back")
+    assert (await erase(engine, EraseThread(user_id=user, thread_id="secret"))).receipt.already is False
+
+
+@pytest.mark.spec("X07")
+async def test_an_erased_user_leaves_no_row_and_may_come_back(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await tell(ana)
+    gone = await drawn(ana, f"I hide in {SECRET}")
+    first = await erase(engine, EraseUser(user_id=user))
+
+    assert (await erase(engine, EraseUser(user_id=user))).receipt.event_ids == first.receipt.event_ids
+    everything = await ana.everything()
+    assert everything["newest"] == everything["entities"] == []
+    assert {*everything["memory"], *everything["history"]} == {None}
+    assert everything["changes"].entries == []
+    with pytest.raises(NotFound):
+        await engine.reads.session(Place(ana.tenant, user, ana.agent, ana.thread))
+    with pytest.raises(Erased):
+        await ana.updates(gone, pinned=True)
+
+    await ana.says("I am back")
+    assert await ana.finds("back") == ["Ana: I am back"]
+    assert [row["name"] for row in await engine.reads.entities(ana.stream, ana.agent)] == ["Ana"]
+    await assert_live_equals_rebuilt(engine)
+
+
+async def test_what_does_not_exist_cannot_be_erased(engine: Engine, user: str) -> None:
+    for command in (
+        EraseMemory(user_id=user, memory_id=UUID(int=7)),
+        EraseThread(user_id=user, thread_id="nowhere"),
+        EraseUser(user_id=user),
+    ):
+        with pytest.raises(NotFound):
+            await erase(engine, command)
+
+
+@pytest.mark.spec("A01")
+async def test_an_agent_cannot_erase_what_is_another_agents_own(engine: Engine, user: str) -> None:
+    own = await Person(engine, user, agent="coach").creates("for the coach", scope="agent")
+
+    with pytest.raises(NotFound):
+        await erase(engine, EraseMemory(user_id=user, agent_id="planner", memory_id=own))
+
+
+@pytest.mark.spec("X07", "X05")
+@pytest.mark.parametrize("name", ["memories", "history", "vectors", "working"])
+async def test_what_a_crashed_rebuild_left_forgets_too_and_goes_on(engine: Engine, user: str, name: str) -> None:
+    ana = Person(engine, user)
+    kept = await ana.creates("Ana likes tea")
+    gone = await drawn(ana, f"I hide in {SECRET}")
+    await ana.deletes(gone, reason=SECRET)
+    await ana.caught_up()
+    shadow = await engine.projections._rebuildable[name].shadow()
+    await Projection(shadow, engine.log).read_on(ana.stream, 0, await engine.log.head(ana.stream))
+    assert not await proven(ana, gone)
+
+    await erases(ana, gone)
+
+    assert await proven(ana, gone)
+    await assert_live_equals_rebuilt(engine, name)
+    assert (await engine.reads.memory(ana.stream, ana.agent, kept))["text"] == "Ana likes tea"
+
+
+@pytest.mark.spec("X07", "X05")
+async def test_a_rebuild_embeds_nothing_again_and_nothing_that_is_erased(
+    engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana = Person(engine, user)
+    gone = await drawn(ana, f"I hide in {SECRET}")
+    await ana.creates(f"{user} likes tea")
+    await erases(ana, gone)
+    asked: list[str] = []
+    projector = next(one for one in engine.projections.projectors if isinstance(one, VectorsProjector))
+    embed = projector._embedder.embed
+
+    def counted(texts: Sequence[str]) -> Vectors:
+        asked.extend(texts)
+        return embed(texts)
+
+    monkeypatch.setattr(projector._embedder, "embed", counted)
+
+    await assert_live_equals_rebuilt(engine, "vectors")
+
+    assert [text for text in asked if not text or user in text or SECRET in text] == []
+
+
+async def proven(ana: Person, memory_id: UUID) -> bool:
+    await ana.engine.settled(60)
+    return (await prove(ana.engine, Subject(ana.stream, memory_id), SECRET)).holds

@@ -1,0 +1,238 @@
+"""The proof of an erasure: a phrase that stood everywhere can be read nowhere, and put back anywhere it is found."""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from uuid import UUID
+
+import pytest
+from redis.asyncio import Redis
+from sqlalchemy import text
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.erasure.proof import Proof
+from mnemolog.adapters.erasure.prove import prove
+from mnemolog.adapters.erasure.target import Subject
+from mnemolog.adapters.nats.subjects import DEAD_LETTERS, dead_letter_subject
+from mnemolog.adapters.postgres.store import PostgresStore
+from mnemolog.commands.erasure import Erase, EraseMemory, EraseThread, EraseUser
+from mnemolog.domain.session import key
+from tests.engine.person import Person
+
+SECRET = "Zanzibarquux"
+
+
+async def planted(ana: Person) -> UUID:
+    """A phrase in every place where one can be: the memory of a turn, and what happened to it."""
+    other = await ana.creates(f"Ana loves {SECRET}")
+    turn = {
+        "user_id": ana.user,
+        "turn_id": f"{ana.user}-turn",
+        "speaker": "Ana",
+        "text": f"I hide in {SECRET}",
+        "thread_id": ana.thread,
+        "attachments": [{"type": "image", "caption": f"{SECRET} at night"}],
+    }
+    memory_id, _ = await ana.engine.writes.record_turn(turn)
+    await ana.updates(memory_id, text=f"Ana hides in {SECRET}")
+    await ana.deletes(memory_id, reason=f"{SECRET} must go")
+    await ana.restores(memory_id)
+    await ana.merges(memory_id, other, text=f"Ana hides in {SECRET} and loves it")
+    await ana.links(memory_id, await ana.creates("Ana travels"))
+    await set_aside(ana)
+    await ana.finds(SECRET)
+    return memory_id
+
+
+async def set_aside(ana: Person) -> None:
+    """The same turn once more, as one that could not be recorded."""
+    letter = {
+        "message_id": f"{ana.user}-turn",
+        "user_id": ana.user,
+        "thread_id": ana.thread,
+        "text": SECRET,
+        "role": "?",
+    }
+    await ana.engine.nats.jetstream().publish(dead_letter_subject(ana.tenant), json.dumps(letter).encode())
+
+
+async def proof_of(ana: Person, memory_id: UUID | None = None, phrase: str | None = SECRET) -> Proof:
+    return await prove(ana.engine, Subject(ana.stream, memory_id), phrase)
+
+
+def readable(proof: Proof) -> dict[str, int]:
+    return {place.name: place.readable for place in proof.places if place.readable}
+
+
+@pytest.mark.spec("X16")
+async def test_before_an_erasure_the_proof_fails_in_every_place_that_holds_the_text(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    memory_id = await planted(ana)
+
+    for phrase in (None, SECRET):
+        proof = await proof_of(ana, memory_id, phrase)
+        places = {name.rpartition(".")[2] for name in readable(proof)}
+        assert not proof.holds
+        assert places >= {
+            "log",
+            "data_keys",
+            "memories",
+            "history",
+            "links",
+            "vectors",
+            "embeddings",
+            "jetstream MNEMOLOG_EVENTS",
+            "jetstream MNEMOLOG_DEAD_LETTERS",
+            "redis",
+        }
+
+
+@pytest.mark.spec("X16", "X07")
+@pytest.mark.parametrize("what", ["memory", "thread", "user"])
+async def test_after_an_erasure_the_text_can_be_read_nowhere(engine: Engine, user: str, what: str) -> None:
+    ana = Person(engine, user, thread=f"thread of {user}")
+    memory_id = await planted(ana)
+    commands: dict[str, Erase | EraseUser] = {
+        "memory": EraseMemory(user_id=user, memory_id=memory_id),
+        "thread": EraseThread(user_id=user, thread_id=ana.thread),
+        "user": EraseUser(user_id=user),
+    }
+    subject = {
+        "memory": Subject(ana.stream, memory_id=memory_id),
+        "thread": Subject(ana.stream, thread_id=ana.thread),
+        "user": Subject(ana.stream),
+    }[what]
+
+    await erase(engine, commands[what])
+
+    for phrase in (None, SECRET):
+        proof = await prove(engine, subject, phrase)
+        assert readable(proof) == {}
+        assert proof.holds
+    looked_at = {place.name: place.looked_at for place in proof.places}
+    assert looked_at["log"] >= 6, "the events are still there, and closed"
+    assert looked_at["jetstream MNEMOLOG_EVENTS"] >= 6
+    assert any("backups" in line for line in proof.unseen)
+
+
+Sabotage = Callable[[Person, UUID], Awaitable[None]]
+
+
+def schemas(engine: Engine) -> dict[str, str]:
+    """By projection, where its live tables are."""
+    return {name: store.schema for name, store in engine.projections.stores.items() if isinstance(store, PostgresStore)}
+
+
+async def _execute(ana: Person, statement: str, **values: object) -> None:
+    async with ana.engine.projections.live.begin() as connection:
+        await connection.execute(text(statement.format(**schemas(ana.engine))), values)
+
+
+async def a_row_of_a_memory(ana: Person, memory_id: UUID) -> None:
+    await _execute(ana, "UPDATE {memories}.memories SET text = 'x' WHERE memory_id = :id", id=memory_id)
+
+
+async def a_search_document(ana: Person, memory_id: UUID) -> None:
+    put_back = "UPDATE {memories}.memories SET document = :words WHERE memory_id = :id"
+    await _execute(ana, put_back, id=memory_id, words=SECRET.lower())
+
+
+async def a_link(ana: Person, memory_id: UUID) -> None:
+    put_back = (
+        "INSERT INTO {memories}.links"
+        " (tenant, user_id, from_id, to_id, relation_type, strength, created_at, mac)"
+        " VALUES ('default', :user, :id, gen_random_uuid(), 'related_to', 1, now(), '')"
+    )
+    await _execute(ana, put_back, id=memory_id, user=ana.user)
+
+
+async def a_reason(ana: Person, memory_id: UUID) -> None:
+    put_back = "UPDATE {history}.history SET meta = meta || :meta WHERE memory_id = :id AND meta ? 'reason'"
+    await _execute(ana, put_back, id=memory_id, meta=json.dumps({"reason": "because"}))
+
+
+async def an_embedding(ana: Person, memory_id: UUID) -> None:
+    put_back = (
+        "INSERT INTO mnemolog.embeddings (tenant, user_id, memory_id, model, content_hash, embedding)"
+        " VALUES ('default', :user, :id, 'm', '', '[1, 2]')"
+    )
+    await _execute(ana, put_back, id=memory_id, user=ana.user)
+
+
+async def a_row_in_a_shadow(ana: Person, memory_id: UUID) -> None:
+    await _execute(ana, "CREATE SCHEMA IF NOT EXISTS mnemolog_memories_v1_shadow")
+    await _execute(ana, "CREATE TABLE mnemolog_memories_v1_shadow.things (tenant text, user_id text, note text)")
+    row = "INSERT INTO mnemolog_memories_v1_shadow.things VALUES ('default', :user, :note)"
+    await _execute(ana, row, user=ana.user, note=f"once more {SECRET}")
+
+
+async def a_session(ana: Person, memory_id: UUID) -> None:
+    redis = Redis.from_url(ana.engine.endpoints.redis_url)
+    blob = {"turns": [{"role": "user", "text": "x"}], "scratch": {"said": [[f"{ana.user}-turn", None]]}}
+    await redis.set("shadow:" + key("sess", "default", ana.user, "default", "main"), json.dumps(blob))
+    await redis.aclose()
+
+
+async def a_dead_letter(ana: Person, memory_id: UUID) -> None:
+    await set_aside(ana)
+
+
+async def a_key(ana: Person, memory_id: UUID) -> None:
+    events = await ana.engine.log.read(ana.stream, tags=[f"memory:{memory_id}"])
+    async for batch in ana.engine.log.scan(ana.stream, until=events[0].seq):
+        sealed = json.loads(batch[-1].data)["sealed"]
+    put_back = (
+        "INSERT INTO mnemolog_keys.data_keys (tenant, stream, scope, key_id, wrapped)"
+        " VALUES ('default', :stream, 'elsewhere', decode(:key, 'hex'), '')"
+    )
+    await _execute(ana, put_back, stream=ana.stream.name, key=sealed["key"])
+
+
+@pytest.fixture
+async def clean(engine: Engine, user: str) -> AsyncIterator[Person]:
+    """Takes back what a sabotage left that would harm other tests."""
+    yield Person(engine, user)
+    ana = Person(engine, user)
+    await _execute(ana, "DROP SCHEMA IF EXISTS mnemolog_memories_v1_shadow CASCADE")
+    await _execute(ana, "DELETE FROM mnemolog_keys.data_keys WHERE scope = 'elsewhere'")
+    await _execute(ana, "DELETE FROM {memories}.links WHERE mac = ''")
+    await engine.projections.running["memories"].heal(ana.stream)
+    await engine.projections.running["history"].heal(ana.stream)
+    redis = Redis.from_url(engine.endpoints.redis_url)
+    await redis.delete("shadow:" + key("sess", "default", user, "default", "main"))
+    await redis.aclose()
+
+
+@pytest.mark.spec("X16")
+@pytest.mark.parametrize(
+    ("sabotage", "place"),
+    [
+        (a_row_of_a_memory, "postgres {memories}.memories"),
+        (a_search_document, "postgres {memories}.memories"),
+        (a_link, "postgres {memories}.links"),
+        (a_reason, "postgres {history}.history"),
+        (an_embedding, "postgres mnemolog.embeddings"),
+        (a_key, "postgres mnemolog_keys.data_keys"),
+        (a_session, "redis"),
+        (a_dead_letter, f"jetstream {DEAD_LETTERS}"),
+    ],
+)
+async def test_what_is_put_back_somewhere_is_found_there(clean: Person, sabotage: Sabotage, place: str) -> None:
+    memory_id = await planted(clean)
+    await erase(clean.engine, EraseMemory(user_id=clean.user, memory_id=memory_id))
+    assert (await proof_of(clean, memory_id, None)).holds
+
+    await sabotage(clean, memory_id)
+
+    assert readable(await proof_of(clean, memory_id, None)).keys() == {place.format(**schemas(clean.engine))}
+
+
+@pytest.mark.spec("X16")
+async def test_a_phrase_is_found_in_tables_that_nobody_knows(clean: Person) -> None:
+    memory_id = await planted(clean)
+    await erase(clean.engine, EraseMemory(user_id=clean.user, memory_id=memory_id))
+
+    await a_row_in_a_shadow(clean, memory_id)
+
+    assert readable(await proof_of(clean, memory_id)) == {"postgres mnemolog_memories_v1_shadow.things": 1}
+    assert (await proof_of(clean, memory_id, "another phrase")).holds

@@ -1,0 +1,86 @@
+"""The master key is rotated: what was written stays readable under the new key alone, also when it was interrupted."""
+
+import os
+from base64 import b64encode
+from pathlib import Path
+
+import pytest
+
+from mnemolog.adapters import keys
+from mnemolog.adapters.config import Settings, load
+from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.rotating import key_status, rotate_master_key
+from mnemolog.adapters.postgres.roots import rotate
+from mnemolog.domain.errors import DataDirectoryInUse, EngineError, InvalidInput
+from tests.engine.person import Person
+
+
+def settings_of(path: Path, **fields: str) -> Settings:
+    return load(data_dir=path, durable=False, embedder="lexical", http_port=0, **fields)
+
+
+async def told(settings: Settings, text: str) -> None:
+    async with open_engine(settings) as engine:
+        await Person(engine, "ana").creates(text)
+
+
+async def texts(settings: Settings) -> list[str]:
+    async with open_engine(settings) as engine:
+        return await Person(engine, "ana").finds("tea")
+
+
+@pytest.mark.spec("X07")
+async def test_after_a_rotation_the_new_key_opens_everything_and_the_old_one_nothing(tmp_path: Path) -> None:
+    settings, file = settings_of(tmp_path), tmp_path / "master.key"
+    await told(settings, "Ana drinks tea")
+    old = keys.from_file(file)
+
+    rotated = await rotate_master_key(settings)
+
+    assert rotated.streams == 1
+    assert rotated.old_key_file is not None
+    assert keys.from_file(rotated.old_key_file) == old != keys.from_file(file)
+    assert file.stat().st_mode & 0o077 == 0
+    assert await texts(settings) == ["Ana drinks tea"]
+    with pytest.raises(EngineError, match="another master key"):
+        await texts(settings_of(tmp_path, master_key=b64encode(old).decode()))
+
+
+@pytest.mark.spec("X07")
+async def test_an_interrupted_rotation_goes_on_when_it_is_run_again(tmp_path: Path) -> None:
+    settings = settings_of(tmp_path)
+    await told(settings, "Ana drinks tea")
+    new = keys.from_file(tmp_path / "master.key.new")
+    async with open_engine(settings, passive=True) as engine:
+        await rotate(engine.verifier.pool, keys.from_file(tmp_path / "master.key"), new, os.urandom)
+
+    with pytest.raises(InvalidInput, match="interrupted"):
+        await rotate_master_key(settings, os.urandom(32))
+    await rotate_master_key(settings)
+
+    assert keys.from_file(tmp_path / "master.key") == new
+    assert not (tmp_path / "master.key.new").exists()
+    assert await texts(settings) == ["Ana drinks tea"]
+
+
+async def test_a_key_from_the_environment_is_rotated_to_one_that_is_given(tmp_path: Path) -> None:
+    old, new = os.urandom(32), os.urandom(32)
+    settings = settings_of(tmp_path, master_key=b64encode(old).decode())
+    await told(settings, "Ana drinks tea")
+
+    with pytest.raises(InvalidInput) as refused:
+        await rotate_master_key(settings)
+    assert refused.value.field == "new_key_file"
+    assert (await rotate_master_key(settings, new)).old_key_file is None
+
+    assert await texts(settings_of(tmp_path, master_key=b64encode(new).decode())) == ["Ana drinks tea"]
+
+
+async def test_no_key_is_rotated_while_an_engine_runs(engine: Engine) -> None:
+    before = await key_status(engine)
+
+    with pytest.raises(DataDirectoryInUse):
+        await rotate_master_key(engine.settings)
+
+    assert (await key_status(engine)).since == before.since
+    assert not (engine.settings.directory / "master.key.new").exists()
