@@ -9,7 +9,19 @@ import typer
 from rich.logging import RichHandler
 
 import mnemolog
-from mnemolog.adapters.cli import operating, output, reading, writing
+from mnemolog.adapters.cli import (
+    catalogue,
+    dead_letters,
+    erasing,
+    keys,
+    operating,
+    output,
+    producing,
+    projecting,
+    reading,
+    verifying,
+    writing,
+)
 from mnemolog.adapters.engine.reaching import UNREACHABLE
 from mnemolog.domain.errors import EngineError, InvalidInput, MnemologError, ServerFailed
 
@@ -20,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (operating, reading, writing):
+for module in (catalogue, dead_letters, erasing, keys, operating, producing, projecting, reading, verifying, writing):
     module.register(app)
 
 

@@ -91,5 +91,5 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
     for name, events in lag.items():
         reasons = stopped.get(name, {})
         found = "; ".join(f"{stream} stopped at {reason}" for stream, reason in reasons.items())
-        fix = "restart the engine to try again, or rebuild it with `mnemolog replay`" if reasons else ""
+        fix = f"run `mnemolog projections retry {name}`, or see `mnemolog projections --help`" if reasons else ""
         yield Finding(name, not reasons, found or f"{events:,} events behind", fix)

@@ -38,7 +38,7 @@ class Ingested:
         if len(self.set_aside) > SHOWN_FAULTS:
             output.console.print(f"  … and {len(self.set_aside) - SHOWN_FAULTS:,} more")
         if self.set_aside:
-            output.console.print("  [dim]they stand, with their bytes, in the stream MNEMOLOG_DEAD_LETTERS[/]")
+            output.console.print("  [dim]they are kept: mnemolog dead-letters list[/]")
 
 
 async def ingest_file(engine: Engine, path: Path, layout: Format, user: str | None) -> Ingested:

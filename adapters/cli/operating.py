@@ -16,6 +16,7 @@ from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded.servers import without_secrets
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.ingest.source import Format
+from mnemolog.projections.rebuild import Rebuilt
 
 
 def register(app: typer.Typer) -> None:
@@ -89,10 +90,17 @@ def replay(
     projections: Annotated[
         list[str] | None, typer.Argument(help="Such as memories or graph; all when left out.")
     ] = None,
+    drop_former: Annotated[
+        bool, typer.Option("--drop-former", help="Then drop the tables of other versions and other embedding models.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Rebuild projections from the log beside the live ones, compare, and swap."""
-    rebuilt = with_engine(settings_of(context.obj), lambda engine: replaying.rebuild_all(engine, projections or []))
+
+    async def rebuild(engine: Engine) -> list[Rebuilt]:
+        return await replaying.rebuild_all(engine, projections or [], drop_former=drop_former)
+
+    rebuilt = with_engine(settings_of(context.obj), rebuild)
     if json:
         output.as_json([{"name": one.name, "events": one.events, "differences": one.differences} for one in rebuilt])
     else:

@@ -97,6 +97,11 @@ def when(at: datetime) -> str:
     return at.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + "Z"
 
 
+def table(*columns: str) -> Table:
+    """An empty table in the common look."""
+    return _table("", *columns)
+
+
 def _seq(reference: str | None) -> str:
     return f"@{reference.rpartition('@')[2]}" if reference else "–"
 

@@ -1,19 +1,17 @@
 """Commands that read: query, list, changes, history, as-of, session, entities."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 
-from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli import filters, output
 from mnemolog.adapters.cli.options import Agent, Json, MemoryId, Thread, User
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.reads import Moment
-from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import aware, identifier, parse_uuid
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.fields import validated
@@ -22,6 +20,7 @@ from mnemolog.projections.working.projector import Place
 
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="At most so many.")]
 After = Annotated[str | None, typer.Option(help="A receipt's token: wait until that write is seen.")]
+Deadline = Annotated[float | None, typer.Option(help="Wait at most so many seconds for it; read_deadline unless said.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -51,6 +50,7 @@ def query(
     since: Annotated[int | None, typer.Option(help="Show what changed since this revision.")] = None,
     full: Annotated[bool, typer.Option("--full", help="With --json: whole memories, not bullets.")] = False,
     after: After = None,
+    deadline: Deadline = None,
     agent: Agent = "default",
     thread: Thread = "main",
     json: Json = False,
@@ -61,7 +61,7 @@ def query(
         "query": question,
         "top_k": top_k,
         "categories": tuple(category or ()),
-        "filters": {**_filters(where or []), "user_id": user},
+        "filters": {**filters.of_pairs(where or []), "user_id": user},
         "budget_tokens": budget,
         "threshold": threshold,
         "thread_id": thread,
@@ -71,7 +71,7 @@ def query(
 
     async def ask(engine: Engine) -> Answer:
         request = validated(MemoryQuery, {**fields, "tenant": engine.settings.tenant})
-        return await engine.reads.query(request, await _moment(engine, user, after))
+        return await engine.reads.query(request, await _moment(engine, user, after, deadline))
 
     _show_answer(with_engine(settings_of(context.obj), ask), full=full, json=json, since=since)
 
@@ -80,13 +80,16 @@ def list_memories(
     context: typer.Context,
     user: User,
     limit: Limit = 20,
+    after: After = None,
+    deadline: Deadline = None,
     agent: Agent = "default",
     json: Json = False,
 ) -> None:
     """The memories that changed last."""
 
     async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
-        return await engine.reads.newest(_stream(engine, user), agent, limit, await _moment(engine, user))
+        moment = await _moment(engine, user, after, deadline)
+        return await engine.reads.newest(_stream(engine, user), agent, limit, moment)
 
     rows = with_engine(settings_of(context.obj), read)
     output.as_json(rows) if json else output.memories(rows)
@@ -96,6 +99,8 @@ def changes(
     context: typer.Context,
     user: User,
     since: Annotated[int, typer.Option(min=0, help="The revision that you know.")] = 0,
+    after: After = None,
+    deadline: Deadline = None,
     agent: Agent = "default",
     thread: Thread = "main",
     json: Json = False,
@@ -103,7 +108,8 @@ def changes(
     """What changed in a thread: the delta header of an agent."""
 
     async def read(engine: Engine) -> tuple[str, int, list[dict[str, Any]]]:
-        found = await engine.reads.changes(_stream(engine, user), agent, thread, since, await _moment(engine, user))
+        moment = await _moment(engine, user, after, deadline)
+        found = await engine.reads.changes(_stream(engine, user), agent, thread, since, moment)
         return found.header, found.rev, [asdict(entry) for entry in found.entries]
 
     header, rev, entries = with_engine(settings_of(context.obj), read)
@@ -119,6 +125,8 @@ def history(
     memory_id: MemoryId,
     user: User,
     limit: Limit = 100,
+    after: After = None,
+    deadline: Deadline = None,
     agent: Agent = "default",
     json: Json = False,
 ) -> None:
@@ -126,7 +134,8 @@ def history(
     id_ = parse_uuid(memory_id, "memory_id")
 
     async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
-        return await engine.reads.history(_stream(engine, user), agent, id_, limit, await _moment(engine, user))
+        moment = await _moment(engine, user, after, deadline)
+        return await engine.reads.history(_stream(engine, user), agent, id_, limit, moment)
 
     rows = with_engine(settings_of(context.obj), read)
     output.as_json(rows) if json else output.history(rows)
@@ -158,13 +167,19 @@ def as_of(
 
 
 def session(
-    context: typer.Context, user: User, agent: Agent = "default", thread: Thread = "main", json: Json = False
+    context: typer.Context,
+    user: User,
+    after: After = None,
+    deadline: Deadline = None,
+    agent: Agent = "default",
+    thread: Thread = "main",
+    json: Json = False,
 ) -> None:
     """The working memory of a conversation."""
 
     async def read(engine: Engine) -> dict[str, Any]:
         place = Place(engine.settings.tenant, identifier(user, "user_id"), agent, thread)
-        return (await engine.reads.session(place, await _moment(engine, user))).as_dict()
+        return (await engine.reads.session(place, await _moment(engine, user, after, deadline))).as_dict()
 
     found = with_engine(settings_of(context.obj), read)
     if json:
@@ -175,11 +190,19 @@ def session(
         output.line(turn["role"], turn["text"])
 
 
-def entities(context: typer.Context, user: User, agent: Agent = "default", json: Json = False) -> None:
+def entities(
+    context: typer.Context,
+    user: User,
+    after: After = None,
+    deadline: Deadline = None,
+    agent: Agent = "default",
+    json: Json = False,
+) -> None:
     """Whom and what a user speaks of."""
 
     async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
-        return await engine.reads.entities(_stream(engine, user), agent, await _moment(engine, user))
+        moment = await _moment(engine, user, after, deadline)
+        return await engine.reads.entities(_stream(engine, user), agent, moment)
 
     rows = with_engine(settings_of(context.obj), read)
     if json:
@@ -210,36 +233,15 @@ def _stream(engine: Engine, user: str) -> StreamId:
     return StreamId.of_user(identifier(user, "user_id"), engine.settings.tenant)
 
 
-async def _moment(engine: Engine, user: str, token: str | None = None) -> Moment:
+async def _moment(engine: Engine, user: str, token: str | None, deadline: float | None) -> Moment:
     """A command sees what the commands before it wrote, also when its engine has only just started."""
-    if token:
-        return Moment(after=Position.of_token(token))
+    if token is not None:
+        return Moment(after=Position.of_token(token), deadline=deadline)
     stream = _stream(engine, user)
-    return Moment(after=Position(stream, await engine.log.head(stream)))
+    return Moment(after=Position(stream, await engine.log.head(stream)), deadline=deadline)
 
 
 def _point(moment: str) -> datetime | int:
     """`@17` and `17` are a seq of the stream; all else is a time with its offset."""
     digits = moment.removeprefix("@")
     return int(digits) if digits.isdecimal() else aware(moment, "moment")
-
-
-def _filters(pairs: Sequence[str]) -> dict[str, Any]:
-    """`name=value` as the filters of B §6."""
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        name, sign, value = pair.partition("=")
-        if not sign:
-            raise InvalidInput(f"{pair!r} has no value", field=f"filters.{name}", fix=f"write {name}=VALUE")
-        found[name] = _typed(name, value)
-    return found
-
-
-def _typed(name: str, value: str) -> Any:
-    """Text, but for the filters that are a number or a flag; what does not look like one is refused by its name."""
-    if name == "pinned" and value in ("true", "false"):
-        return value == "true"
-    if name.startswith("importance_"):
-        with suppress(ValueError):
-            return float(value)
-    return value

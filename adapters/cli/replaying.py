@@ -8,14 +8,16 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.projections.rebuild import Rebuilt
 
 
-async def rebuild_all(engine: Engine, names: Sequence[str] = ()) -> list[Rebuilt]:
-    """Rebuild these projections, or all, one after the other, with a bar over all their events."""
-    wanted = names or list(engine.projections.running)
+async def rebuild_all(engine: Engine, names: Sequence[str] = (), *, drop_former: bool = False) -> list[Rebuilt]:
+    """Rebuild these projections, or all, in one pass, with a bar over the events that each of them takes."""
+    wanted = list(dict.fromkeys(names or engine.projections.running))
     for name in wanted:
         engine.projections.require(name)
-    total = sum((await engine.log.counts()).values()) * len(wanted)
-    with bar("replaying the log", total) as progressed:
-        return [await engine.projections.rebuild(name, progressed) for name in wanted]
+    with bar("replaying the log", await engine.projections.size() * len(wanted)) as progressed:
+        rebuilt = await engine.projections.rebuild_all(wanted, progressed)
+    if drop_former:
+        await engine.projections.drop_former(wanted)
+    return rebuilt
 
 
 def show(rebuilt: Sequence[Rebuilt]) -> None:

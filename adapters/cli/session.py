@@ -11,17 +11,19 @@ from mnemolog.adapters.engine.engine import Engine, open_engine
 T = TypeVar("T")
 
 
-def with_engine(settings: Settings, use: Callable[[Engine], Awaitable[T]], *, attach: bool = True) -> T:
+def with_engine(
+    settings: Settings, use: Callable[[Engine], Awaitable[T]], *, attach: bool = True, passive: bool = False
+) -> T:
     """What `use` gives. An engine that runs on the data directory already is used, unless `attach` is False."""
-    return asyncio.run(_cancelled_by_signals(_used(settings, use, attach)))
+    return asyncio.run(_cancelled_by_signals(_used(settings, use, attach, passive)))
 
 
 def settings_of(data_dir: str | None, **given: object) -> Settings:
     return load(data_dir=data_dir, **given)
 
 
-async def _used(settings: Settings, use: Callable[[Engine], Awaitable[T]], attach: bool) -> T:
-    async with open_engine(settings, attach=attach) as engine:
+async def _used(settings: Settings, use: Callable[[Engine], Awaitable[T]], attach: bool, passive: bool) -> T:
+    async with open_engine(settings, attach=attach, passive=passive) as engine:
         return await use(engine)
 
 

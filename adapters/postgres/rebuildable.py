@@ -1,10 +1,10 @@
 """A Postgres projection that can be rebuilt beside itself."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from sqlalchemy import MetaData, select
+from sqlalchemy import MetaData, Text, column, select, table
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import DropSchema, ExecutableDDLElement
@@ -44,8 +44,8 @@ class RebuildablePostgres:
     async def _gather_statistics(self) -> None:
         """Fresh tables have none, and a reader's plan would be a guess until autovacuum comes by."""
         async with self._shadow.engine.begin() as connection:
-            for table in self._shadow.projector.tables.sorted_tables:
-                await connection.execute(_Analyze(self._shadow.schema, table.name))
+            for one in self._shadow.projector.tables.sorted_tables:
+                await connection.execute(_Analyze(self._shadow.schema, one.name))
 
     @asynccontextmanager
     async def quiet(self) -> AsyncIterator[None]:
@@ -76,10 +76,22 @@ class RebuildablePostgres:
         await self._held().execute(DropSchema(self._live.schema, cascade=True, if_exists=True))
         await self._held().execute(_RenameSchema(self._shadow.schema, self._live.schema))
 
+    async def drop_former(self) -> Sequence[str]:
+        """Drop what other versions of the projection left, and other embedding models; the names of their schemas."""
+        own = (self._live.schema, self._shadow.schema)
+        name = column("nspname", Text)
+        all_of_it = name.regexp_match(f"^mnemolog_{self.name}_v[0-9]+(_|$)") & name.not_in(own)
+        async with self._live.engine.begin() as connection:
+            schemas = table("pg_namespace", name, schema="pg_catalog")
+            former = list((await connection.execute(select(name).select_from(schemas).where(all_of_it))).scalars())
+            for schema in former:
+                await connection.execute(DropSchema(schema, cascade=True, if_exists=True))
+        return former
+
     async def _progress(self, connection: AsyncConnection) -> list[dict[StreamId, int]]:
         """Of the live store and of the shadow."""
         tables = [progress_table.to_metadata(MetaData(), schema=one.schema) for one in (self._live, self._shadow)]
-        rows = [await connection.execute(select(table.c.tenant, table.c.stream, table.c.seq)) for table in tables]
+        rows = [await connection.execute(select(one.c.tenant, one.c.stream, one.c.seq)) for one in tables]
         return [{StreamId(row.tenant, row.stream): row.seq for row in found} for found in rows]
 
     def _held(self) -> AsyncConnection:

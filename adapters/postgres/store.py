@@ -155,6 +155,9 @@ class PostgresStore:
             rows = await connection.execute(select(progress_table))
             return {StreamId(row.tenant, row.stream): row.seq for row in rows}
 
+    async def lags(self, log: EventLog) -> bool:
+        return await lagging.missing(self.engine, progress_table) != 0
+
     async def lagging(self, log: EventLog) -> AsyncIterator[Sequence[Lag]]:
         """The log stands in the same database: one join finds what lags, and nothing else comes back."""
         async for batch in lagging.lagging(self.engine, progress_table):

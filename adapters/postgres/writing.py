@@ -53,7 +53,7 @@ class GroupWriter:
             group = Group(self._codec, self._secrets, appends, doubtful=after is not None)
             try:
                 async with self._pool.connection() as connection:
-                    await write(connection, group, self._clock)
+                    written = await write(connection, group, self._clock)
             except UniqueViolation as error:
                 return [_refused(appends, error)]
             except UNREACHABLE as error:
@@ -62,7 +62,7 @@ class GroupWriter:
                 after = error
                 await self._pool.check()
             else:
-                self._remember(group, frozenset(group.tails))
+                self._remember(group, written)
                 return group.outcomes
         raise AssertionError("unreachable")
 
@@ -84,8 +84,8 @@ class GroupWriter:
             self._tails.popitem(last=False)
 
 
-async def write(connection: Connection, group: Group, clock: Callable[[], datetime]) -> None:
-    """Judge the group and write what may be written; its `outcomes` hold once this returns."""
+async def write(connection: Connection, group: Group, clock: Callable[[], datetime]) -> frozenset[StreamId]:
+    """Judge the group and write what may be written: the streams of which it wrote. Its `outcomes` hold afterwards."""
     async with connection.pipeline(), connection.transaction():
         conflicts = await _ask(connection, group)
         group.decide(conflicts, clock)
@@ -95,6 +95,7 @@ async def write(connection: Connection, group: Group, clock: Callable[[], dateti
             await connection.execute(query("shred_streams"), shredded)
         written = await _write(connection, group)
         assert written.issuperset(stream for stream, tail in group.tails.items() if tail.added), "the heads are locked"
+    return written
 
 
 async def write_known(connection: Connection, group: Group, clock: Callable[[], datetime]) -> frozenset[StreamId]:

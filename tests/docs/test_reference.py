@@ -16,7 +16,7 @@ from mnemolog.adapters.config import CONFIG_FILE, Settings
 from mnemolog.adapters.http import errors as http_errors
 from mnemolog.adapters.http.app import ROUTERS
 from mnemolog.adapters.nats import subjects
-from mnemolog.adapters.nats.turns import REASON, REPLY_TO, TurnMessage, read_turn
+from mnemolog.adapters.nats.turn_message import REASON, REPLY_TO, TurnMessage, read_turn
 from mnemolog.domain.errors import MnemologError
 from mnemolog.events.event import Event
 from mnemolog.events.registry import REGISTRY

@@ -1,17 +1,24 @@
 """Consistency tokens: a read that is given one sees that write, or says which projection is late (X10)."""
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import UUID
 
 import pytest
 
-from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.engine.reads import Moment
-from mnemolog.domain.errors import InvalidInput, ProjectionPoisoned, ReadTimeout
+from mnemolog.adapters.engine.waiting import Waits
+from mnemolog.adapters.postgres.pauses import Pause
+from mnemolog.domain.errors import InvalidInput, ProjectionPaused, ProjectionPoisoned, ReadTimeout
 from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.projections.working.projector import Place
 from tests.engine.person import Person
+from tests.testkit.events import STREAM, created, rows
+from tests.testkit.log import MemoryLog
+from tests.testkit.store import MemoryStore
 
 Read = Callable[[Person, UUID, Moment], Awaitable[Any]]
 
@@ -58,18 +65,59 @@ async def test_a_read_sees_the_write_whose_token_it_is_given(engine: Engine, use
 
 @pytest.mark.spec("X10")
 @every_read
-async def test_a_read_that_waits_too_long_names_the_projection(engine: Engine, user: str, read: Read) -> None:
+async def test_a_write_that_nobody_made_is_waited_for_until_the_deadline(engine: Engine, user: str, read: Read) -> None:
     ana = Person(engine, user)
     await ana.says("I drink tea")
     [memory_id] = await ana.memory_ids()
-    await ana.changes()
-    impatient = engine.settings.model_copy(update={"read_deadline": 0.05})
+    began = time.monotonic()
 
-    async with open_engine(impatient, attach=True) as attached:
-        with pytest.raises(ReadTimeout, match=r"(memories|graph|working) is at seq 3 of .*, not yet at 99") as late:
-            await read(Person(attached, user), memory_id, Moment(after=Position(ana.stream, 99)))
+    with pytest.raises(ReadTimeout, match=r"ends at seq 3: nobody wrote 99 there") as late:
+        await read(ana, memory_id, Moment(after=Position(ana.stream, 99), deadline=0.2))
 
+    assert 0.2 <= time.monotonic() - began < 2
     assert late.value.field == "after"
+
+
+@pytest.mark.spec("X10")
+async def test_a_wait_without_a_deadline_of_its_own_has_that_of_the_settings(engine: Engine, user: str) -> None:
+    impatient = engine.settings.model_copy(update={"read_deadline": 0.05})
+    async with open_engine(impatient, attach=True) as attached:
+        ana = Person(attached, user)
+        await ana.creates("Ana drinks tea")
+        async with asyncio.timeout(2):
+            with pytest.raises(ReadTimeout):
+                await ana.asks("tea", Moment(after=Position(ana.stream, 99)))
+
+
+@pytest.mark.parametrize("deadline", [0, -1, 601, float("nan"), float("inf")])
+def test_a_deadline_that_is_none_is_refused(deadline: float) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        Moment(deadline=deadline)
+
+    assert refused.value.field == "deadline"
+
+
+@pytest.mark.spec("X10")
+@every_read
+async def test_a_read_that_waits_for_a_paused_projection_is_told_so_at_once(
+    engine: Engine, user: str, read: Read
+) -> None:
+    ana = Person(engine, user)
+    await ana.says("I drink tea")
+    [memory_id] = await ana.memory_ids()
+    await read(ana, memory_id, await ana.caught_up())
+    names = list(engine.projections.running)
+    for name in names:
+        await engine.projections.pause(name, Pause(now(), "ops"))
+    try:
+        with pytest.raises(ProjectionPaused, match=r"\w+ was paused by ops at") as paused:
+            await read(ana, memory_id, Moment(after=Position(ana.stream, 99), deadline=30))
+    finally:
+        for name in names:
+            await engine.projections.resume(name)
+
+    assert isinstance(paused.value, ReadTimeout)
+    assert "mnemolog projections resume" in paused.value.fix
 
 
 @pytest.mark.spec("A11")
@@ -100,3 +148,13 @@ async def test_a_stopped_projection_stops_only_the_reads_that_need_it(engine: En
     await store.resume()
     await engine.projections.running["graph"].catch_up()
     assert await engine.reads.entities(ana.stream, ana.agent, moment)
+
+
+@pytest.mark.spec("X10")
+async def test_a_projection_that_is_late_is_named_with_how_far_it_is(engine: Engine) -> None:
+    log, store = MemoryLog(), MemoryStore()
+    log.streams[STREAM] = rows(STREAM, [created(), created(), created()])
+    waits = Waits({"memories": store}, log, engine.projections.live, 0.05)
+
+    with pytest.raises(ReadTimeout, match=r"memories is at seq 0 of default/user:ana, not yet at 3"):
+        await waits.until(Position(STREAM, 3), ["memories"])

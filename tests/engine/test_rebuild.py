@@ -5,14 +5,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from uuid import UUID
 
+import psutil  # type: ignore[import-untyped]
 import pytest
 from sqlalchemy import text
+from sqlalchemy.schema import CreateSchema, DropSchema
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.filling import FillProcesses
+from mnemolog.adapters.engine.filling import Place as FillPlace
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.redis.working import WorkingStore
-from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.errors import EngineError, InvalidInput
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.working.projector import Place
 from tests.engine.equality import assert_live_equals_rebuilt
@@ -127,17 +131,21 @@ async def test_a_rebuild_finds_rows_that_were_changed_behind_the_engine_and_heal
     engine: Engine, user: str
 ) -> None:
     ana = Person(engine, user)
-    memory_id = await ana.creates("Ana drinks tea")
+    await ana.creates("Ana drinks tea")
     await ana.finds("tea")
-    async with engine.projections.live.begin() as connection:
-        schema = _store(engine, "memories").schema
-        forged = text(f"UPDATE {schema}.memories SET text = 'Ana drinks gin' WHERE memory_id = :id")  # noqa: S608
-        await connection.execute(forged, {"id": memory_id})
+    await _forge(engine, user, "Ana drinks gin")
 
     rebuilt = await engine.projections.rebuild("memories")
 
     assert rebuilt.differences == {"links": 0, "memories": 2, "progress": 0}
     assert await ana.finds("tea") == ["Ana drinks tea"]
+
+
+async def _forge(engine: Engine, user: str, words: str) -> None:
+    async with engine.projections.live.begin() as connection:
+        schema = _store(engine, "memories").schema
+        forged = text(f"UPDATE {schema}.memories SET text = :words WHERE user_id = :user")  # noqa: S608
+        await connection.execute(forged, {"words": words, "user": user})
 
 
 async def test_a_rebuild_tells_its_progress_event_by_event(engine: Engine, user: str) -> None:
@@ -159,8 +167,100 @@ async def test_two_rebuilds_of_one_projection_at_once_end_as_one(engine: Engine,
     await assert_live_equals_rebuilt(engine)
 
 
+@pytest.mark.spec("X05")
+async def test_tables_of_other_versions_are_dropped_by_word_and_no_others(engine: Engine, user: str) -> None:
+    await Person(engine, user).creates("Ana drinks tea")
+    live = _store(engine, "vectors")
+    beside = await RebuildablePostgres(live).shadow()
+    kept = {live.schema, beside.schema, "mnemolog_vectors_of_others"}
+    former = {"mnemolog_vectors_v1", "mnemolog_vectors_v77_another_model"}
+    async with live.engine.begin() as connection:
+        for schema in {*former, "mnemolog_vectors_of_others"}:
+            await connection.execute(CreateSchema(schema))
+            await connection.execute(text(f"CREATE TABLE {schema}.vectors (said text)"))
+
+    dropped = await engine.projections.drop_former(["vectors"])
+
+    assert set(dropped) == former
+    async with live.engine.begin() as connection:
+        names = text("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, 'mnemolog_vectors')")
+        assert set((await connection.execute(names)).scalars()) == kept
+        await connection.execute(DropSchema("mnemolog_vectors_of_others", cascade=True))
+    await beside.drop()
+
+
 async def test_a_projection_that_does_not_exist_is_refused_by_name(engine: Engine) -> None:
     with pytest.raises(InvalidInput) as refused:
         await engine.projections.rebuild("memoires")
 
     assert refused.value.field == "projection"
+
+
+@pytest.fixture
+def side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However short the log is, a process for each core fills the shadows."""
+    monkeypatch.setattr("mnemolog.adapters.engine.projections.EVENTS_A_PROCESS", 1)
+
+
+@pytest.mark.spec("X05")
+@pytest.mark.usefixtures("side_by_side")
+async def test_processes_side_by_side_fill_all_projections_and_live_events_follow(engine: Engine, user: str) -> None:
+    people = [Person(engine, f"{user}-{number}") for number in range(4)]
+    for person in people:
+        await tell(person)
+        for number in range(60):  # So many that they go by COPY.
+            await person.creates(f"Ana drinks tea number {number}")
+    await engine.settled(60)
+    expected = [await person.everything() for person in people]
+    steps: list[int] = []
+
+    rebuilt = await engine.projections.rebuild_all(progressed=steps.append)
+
+    assert [one.name for one in rebuilt if not one.equal] == []
+    assert {one.events for one in rebuilt} == {await _events(engine)}
+    assert sum(steps) == len(rebuilt) * await _events(engine)
+    assert [await person.everything() for person in people] == expected
+    for person in people:
+        await tell(person)
+    await assert_live_equals_rebuilt(engine)
+
+
+@pytest.mark.spec("X05")
+@pytest.mark.usefixtures("side_by_side")
+async def test_a_rebuild_whose_processes_fail_swaps_nothing_and_leaves_none_behind(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await tell(ana)
+    expected = await ana.everything(await ana.caught_up())
+    projections = engine.projections
+    place = FillPlace(engine.endpoints.postgres_dsn, engine.endpoints.redis_url, bytes(32), "lexical")
+
+    with pytest.raises(EngineError, match="another master key"):
+        await FillProcesses(place).fill(["memories"], 2, lambda count: None)
+    assert not [one for one in psutil.Process().children() if "fill_process" in " ".join(one.cmdline())]
+
+    assert await ana.everything() == expected
+    assert (await projections.rebuild("memories")).equal
+
+
+@pytest.mark.spec("X05")
+async def test_rows_of_one_who_writes_on_during_the_comparison_are_counted_once(engine: Engine, user: str) -> None:
+    ana, bob = Person(engine, user), Person(engine, f"{user}-bob")
+    for person in (ana, bob):
+        await person.creates("tea")
+    await engine.settled(60)
+    live = _store(engine, "memories")
+    beside = RebuildablePostgres(live)
+    shadow = Projection(await beside.shadow(), engine.log)
+    await shadow.catch_up()
+    await _forge(engine, ana.user, "gin")
+    await beside.compare()
+    await ana.creates("more tea")
+    await bob.creates("more tea")
+    await engine.settled(60)
+
+    async with beside.quiet():
+        await shadow.catch_up()
+        found = await beside.differences()
+
+    assert found == {"links": 0, "memories": 2, "progress": 0}
+    assert not (await engine.projections.rebuild("memories")).equal

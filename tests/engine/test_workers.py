@@ -11,8 +11,9 @@ from redis.asyncio import Redis
 
 from mnemolog.adapters.engine import workers
 from mnemolog.adapters.engine.engine import Engine, new_id, now
-from mnemolog.adapters.engine.workers import ProjectionWorker, Workers
+from mnemolog.adapters.engine.workers import ProjectionWorker, Sweeper, Workers
 from mnemolog.adapters.keys import from_file
+from mnemolog.adapters.nats.subjects import partition_of
 from mnemolog.adapters.postgres.group import Group, LogSecrets
 from mnemolog.adapters.postgres.pool import open_pool
 from mnemolog.adapters.postgres.roots import open_roots
@@ -21,13 +22,17 @@ from mnemolog.domain.importance import DEFAULT
 from mnemolog.domain.memory import Content, Kind
 from mnemolog.domain.scope import Scope
 from mnemolog.events.codec import Codec
-from mnemolog.events.envelope import Header, Meta, NewEvent, StoredEvent, StreamId
+from mnemolog.events.envelope import Header, Meta, NewEvent, Recorded, StoredEvent, StreamId
 from mnemolog.events.log import Append
 from mnemolog.events.memory import MemoryCreated
+from mnemolog.projections.rule import Delivery
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.working.projector import Place
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
+from tests.testkit.events import created, rows
+from tests.testkit.log import MemoryLog
+from tests.testkit.store import MemoryStore
 
 
 async def append_undelivered(engine: Engine, ana: Person, text: str) -> None:
@@ -126,6 +131,47 @@ async def test_a_cancelled_read_of_a_session_ends(engine: Engine, user: str) -> 
     assert ignored == 0
 
 
+async def test_a_stopped_stream_is_tried_once_when_its_partition_is_first_taken() -> None:
+    ana = StreamId.of_user("ana")
+    log, tried = MemoryLog(), list[int]()
+    log.streams = {ana: rows(ana, [created()])}
+
+    def cannot(event: Recorded) -> None:
+        tried.append(event.seq)
+        raise ValueError("no")
+
+    sweeper = Sweeper(Projection(MemoryStore(cannot), log), frozenset())
+    own = frozenset({partition_of(ana)})
+    for partitions in (own, frozenset[int](), own):
+        sweeper.own(partitions)
+        await sweeper._caught_up()
+
+    assert len(tried) == 2, "with its batch and alone, and not again"
+    assert set(await sweeper.projection.store.stopped()) == {ana}
+    another = Sweeper(sweeper.projection, frozenset())
+    another.own(own)
+    await another._caught_up()
+    assert len(tried) == 4, "another process, which may be newer, tries it once more"
+
+
+async def test_a_paused_projection_applies_nothing() -> None:
+    ana = StreamId.of_user("ana")
+    log = MemoryLog()
+    log.streams = {ana: rows(ana, [created()])}
+    store = MemoryStore()
+    sweeper = Sweeper(Projection(store, log))
+    worker = ProjectionWorker([sweeper], deliver_to_each)
+    sweeper.set_paused(True)
+
+    await worker._apply(log.streams[ana])
+    await sweeper._caught_up()
+    assert await store.progress(ana) == 0
+
+    sweeper.set_paused(False)
+    await worker._apply(log.streams[ana])
+    assert await store.progress(ana) == 1
+
+
 class Stubborn:
     """A projection whose store refuses the first deliveries, as a Redis that is read-only does."""
 
@@ -144,15 +190,20 @@ class Stubborn:
 async def test_a_worker_goes_on_once_its_store_takes_writes_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "RETRY_SECONDS", 0.01)
     stubborn = Stubborn(refusals=3)
-    worker = ProjectionWorker(cast(Projection, stubborn))
+    worker = ProjectionWorker([], deliver_to_each)
     await worker._persist(partial(stubborn.deliver, [recorded_event()]))
     assert stubborn.applied == 1
 
 
 async def test_a_projection_that_stands_still_holds_no_other_up() -> None:
-    both = Workers([cast(Projection, Stubborn(0)), cast(Projection, Stubborn(0))], nothing_paused)
+    both = Workers([[cast(Projection, Stubborn(0))], [cast(Projection, Stubborn(0))]], deliver_to_each, nothing_paused)
     for _ in range(workers.QUEUE + 100):  # Nothing takes from the queues: both fill, and nobody waits.
         both.deliver(recorded_event())
+
+
+async def deliver_to_each(projections: Sequence[Projection], events: Sequence[Delivery]) -> None:
+    for projection in projections:
+        await projection.deliver(events)
 
 
 async def nothing_paused() -> list[str]:

@@ -1,6 +1,8 @@
-"""Upcasters: a made-up type with three versions reads as its current one, whatever version was stored."""
+"""Upcasters: every version that was ever written reads as its current one, with its text and without."""
 
 import json
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -12,9 +14,12 @@ from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Header, StoredEvent
 from mnemolog.events.event import Event, PersonalText
 from mnemolog.events.registry import REGISTRY, Registry
+from tests.events.samples_on_disk import erased, sample
 from tests.testkit.cipher import ShreddingCipher
 from tests.testkit.clock import START
 from tests.testkit.events import STREAM, new, stored
+
+HERE = Path(__file__).parent
 
 
 class HouseSeen(Event):
@@ -110,3 +115,45 @@ def _row(version: int, body: dict[str, Any]) -> StoredEvent:
     event = new(HouseSeen(colour="", height=0, floors=0))
     header = Header(STREAM, 1, event.event_id, "HouseSeen", version, ("house",), {"actor": "user"}, START, START)
     return StoredEvent(header, json.dumps(body).encode(), b"")
+
+
+def test_a_personal_field_without_a_default_is_refused_at_once() -> None:
+    class Named(HouseSeen):
+        version: ClassVar[int] = 1
+        name: PersonalText
+
+    with pytest.raises(ValueError, match=r"Named\.name is personal"):
+        Registry([Named], {})
+
+
+WRITTEN = [line.split() for line in (HERE / "written.txt").read_text(encoding="utf-8").splitlines()]
+VERSIONS = [(path.partition("/")[2].split(".v")[0], int(path.split(".v")[1].split(".")[0])) for _, path in WRITTEN]
+
+
+@pytest.mark.parametrize(("digest", "path"), WRITTEN, ids=[path for _, path in WRITTEN])
+def test_a_sample_that_was_once_written_is_there_and_unchanged(digest: str, path: str) -> None:
+    """What stands in written.txt stands in somebody's log. Lines are added to it and never taken out."""
+    assert sha256((HERE / path).read_bytes()).hexdigest() == digest
+
+
+def test_every_version_of_every_type_stands_among_the_written() -> None:
+    known = {(name, version) for name, kind in REGISTRY.types.items() for version in range(1, kind.version + 1)}
+
+    assert sorted(VERSIONS) == sorted(known)
+
+
+@pytest.mark.spec("X07")
+@pytest.mark.parametrize(("name", "version"), VERSIONS)
+def test_every_version_that_was_ever_written_reads_without_its_text(name: str, version: int) -> None:
+    event, cipher = sample(HERE / "samples", name, version), ShreddingCipher()
+    personal = b"sealed" in event.data
+    if personal:
+        event, cipher = erased(event, cipher)
+
+    recorded = Codec().decode(event, cipher)
+
+    assert recorded.erased is personal
+    fields = type(recorded.payload).model_fields
+    assert all(
+        getattr(recorded.payload, one) == fields[one].get_default() for one in recorded.payload.personal_fields()
+    )

@@ -226,6 +226,22 @@ async def test_a_stream_that_was_first_touched_without_text_keeps_its_one_key(
     assert len(await rows(pool, "SELECT FROM mnemolog_keys.stream_keys WHERE stream = %s", stream.name)) == 1
 
 
+async def test_a_key_that_was_made_for_a_refused_append_is_not_sealed_with(
+    log: PostgresLog, pool: Pool, roots: Roots, clock: Clock, stream: StreamId
+) -> None:
+    """The guard's blind tag needs a stream key, which is written with nothing."""
+    memory_id = uuid4()
+    await write(log, stream, created(memory_id, SECRET), Destroyed(scopes=("",)))
+    guard = Guard(frozenset({memory_tag(memory_id), blind_tag("name", "ana")}), 0)
+    fresh = PostgresLog(pool, Codec(), roots, clock)
+
+    [refused] = await fresh.append([Append(stream, (new(created()),), guard)])
+    await write(fresh, stream, created(memory_id, "new"))
+
+    assert not isinstance(refused, Receipt)
+    assert await texts(log, stream, memory_id) == [("", True), ("new", False)]
+
+
 @pytest.mark.spec("X07")
 async def test_a_log_that_remembers_a_destroyed_key_seals_with_a_new_one(
     log: PostgresLog, pool: Pool, roots: Roots, clock: Clock, stream: StreamId

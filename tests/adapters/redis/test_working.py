@@ -14,6 +14,7 @@ from mnemolog.adapters.redis.rebuildable import RebuildableWorking
 from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
 from mnemolog.domain.session import LIFETIME
 from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.projections.projector import Stop
 from mnemolog.projections.working.projector import Place
 from tests.engine.person import Person
 from tests.projections.recorded import recorded, turns
@@ -149,7 +150,7 @@ async def test_a_stream_that_was_set_aside_is_left_out_until_it_is_resumed(redis
 
     async with store.session([ANA]) as session:
         assert session.progress == {}
-    assert await store.stopped() == {ANA: "seq 4: ValueError: no"}
+    assert await store.stopped() == {ANA: Stop(4, "ValueError: no")}
     await store.resume()
     async with store.session([ANA]) as session:
         assert session.progress == {ANA: 0}

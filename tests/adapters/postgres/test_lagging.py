@@ -1,0 +1,87 @@
+"""What a projection lacks is found by sums and one join, in batches, and never counts what was set aside."""
+
+from collections.abc import AsyncIterator, Sequence
+
+import pytest
+from sqlalchemy import MetaData
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.adapters.engine.engine import Engine, now
+from mnemolog.adapters.postgres import lagging
+from mnemolog.adapters.postgres.store import PostgresStore
+from mnemolog.events.envelope import Position, Recorded, StreamId
+from mnemolog.projections.runtime import Projection
+from tests.engine.person import Person
+
+
+class Nothing:
+    """A projector without tables."""
+
+    name = "nothing"
+    version = 1
+    variant = ""
+    tables = MetaData(schema=name)
+
+    async def apply(self, connection: AsyncConnection, events: Sequence[Recorded]) -> None:
+        """Keeps progress only."""
+
+
+@pytest.fixture
+async def projection(engine: Engine) -> AsyncIterator[Projection]:
+    """One that has applied everything there is."""
+    store = PostgresStore(engine.projections.live, Nothing())
+    await store.create()
+    projection = Projection(store, engine.log)
+    await projection.catch_up()
+    yield projection
+    await store.drop()
+
+
+async def written(engine: Engine, user: str, *counts: int) -> dict[StreamId, int]:
+    """New streams with so many events each."""
+    people = [Person(engine, f"{user}-{number}") for number in range(len(counts))]
+    for ana, count in zip(people, counts, strict=True):
+        for number in range(count):
+            await ana.creates(f"Ana drinks tea number {number}")
+    return {ana.stream: count for ana, count in zip(people, counts, strict=True)}
+
+
+async def test_what_lags_comes_back_in_batches_and_nothing_else(
+    engine: Engine, user: str, projection: Projection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lagging, "BATCH", 2)
+    assert not await projection.lags()
+    new = await written(engine, user, 1, 2, 1, 1, 3)
+
+    batches = [batch async for batch in projection.lagging()]
+
+    assert [len(batch) for batch in batches] == [2, 2, 1]
+    assert {one.stream: one.events for batch in batches for one in batch} == new
+    assert (await projection.lags(), await projection.lag()) == (True, 8)
+
+
+async def test_a_stopped_stream_does_not_lag_and_hides_no_other(
+    engine: Engine, user: str, projection: Projection
+) -> None:
+    first, second = await written(engine, user, 2, 1)
+    await projection.store.stop(first, 1, "ValueError: made up")
+
+    assert set(await projection.behind()) == {second}
+    await projection.catch_up()
+
+    assert not await projection.lags()
+    await projection.store.resume()
+    assert await projection.lag() == 2
+
+
+async def test_the_age_is_that_of_the_oldest_event_that_is_not_applied(
+    engine: Engine, user: str, projection: Projection
+) -> None:
+    before = now()
+    new = await written(engine, user, 2, 1)
+    [first, *_] = [event async for batch in engine.log.scan(next(iter(new))) for event in batch]
+
+    oldest = await lagging.oldest(engine.projections.live, [Position(stream, 1) for stream in new])
+
+    assert oldest == first.header.recorded_at
+    assert before <= oldest

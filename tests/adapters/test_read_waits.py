@@ -1,0 +1,133 @@
+"""`after` and `deadline` mean the same over HTTP, on the command line and in Python (X10)."""
+
+import asyncio
+import time
+from typing import Any
+
+import httpx
+import pytest
+
+from mnemolog import AsyncMemory, MnemologError
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.http.app import create_app
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.events.envelope import Receipt
+from tests.adapters.cli.command import Ran, mnemolog
+
+COMMANDS = ("query", "list", "changes", "history", "session", "entities")
+ROUTES = ("query", "/memory", "/memory/{id}", "/memory/{id}/history", "/changes", "/session", "/entities")
+BEYOND = "default/user:{user}@99"
+NO_ONES = "ends at seq 1: nobody wrote 99 there"
+
+
+async def written(engine: Engine, user: str) -> tuple[str, Receipt]:
+    """A memory of a user, and its receipt."""
+    memory_id, receipt = await engine.writes.create({"user_id": user, "text": "Ana drinks tea"})
+    return str(memory_id), receipt
+
+
+async def over_http(engine: Engine, route: str, user: str, memory_id: str, **when: Any) -> httpx.Response:
+    transport = httpx.ASGITransport(create_app(engine))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        if route == "query":
+            body = {"query": "tea", "filters": {"user_id": user}}
+            return await http.post("/memory/query", json=body, params=when)
+        return await http.get(route.format(id=memory_id), params={"user_id": user, **when})
+
+
+def arguments(command: str, user: str, memory_id: str, after: str) -> list[str]:
+    subject = {"query": ["tea"], "history": [memory_id]}.get(command, [])
+    return [command, *subject, "--user", user, "--after", after, "--json"]
+
+
+@pytest.mark.spec("X10")
+@pytest.mark.parametrize("route", ROUTES)
+async def test_http_waits_until_the_deadline_of_the_request(engine: Engine, user: str, route: str) -> None:
+    memory_id, _ = await written(engine, user)
+    began = time.monotonic()
+
+    answer = await over_http(engine, route, user, memory_id, after=BEYOND.format(user=user), deadline=0.1)
+
+    assert answer.status_code == 504
+    assert answer.json()["error"]["code"] == "read_timeout"
+    assert NO_ONES in answer.json()["error"]["message"]
+    assert time.monotonic() - began < engine.settings.read_deadline
+
+
+@pytest.mark.spec("X10")
+@pytest.mark.parametrize("route", ["query", "/memory", "/memory/{id}", "/memory/{id}/history", "/changes"])
+async def test_http_sees_the_write_of_the_token(engine: Engine, user: str, route: str) -> None:
+    memory_id, receipt = await written(engine, user)
+
+    answer = await over_http(engine, route, user, memory_id, after=receipt.token, deadline=10)
+
+    assert answer.status_code == 200
+    assert "Ana drinks tea" in answer.text or memory_id in answer.text
+
+
+@pytest.mark.parametrize("deadline", ["0", "-1", "601", "soon", "nan"])
+async def test_http_refuses_a_deadline_that_is_none(engine: Engine, user: str, deadline: str) -> None:
+    answer = await over_http(engine, "/memory", user, "", deadline=deadline)
+
+    assert (answer.status_code, answer.json()["error"]["field"]) == (422, "deadline")
+
+
+@pytest.mark.spec("X10")
+async def test_each_command_that_reads_waits_until_the_deadline(engine: Engine, user: str) -> None:
+    memory_id, _ = await written(engine, user)
+
+    async def ask(command: str) -> Ran:
+        asked = arguments(command, user, memory_id, BEYOND.format(user=user))
+        return await mnemolog(engine.settings.directory, *asked, "--deadline", "0.1")
+
+    for ran in await asyncio.gather(*map(ask, COMMANDS)):
+        assert ran.code == 1, ran
+        assert ran.value["error"]["code"] == "read_timeout"
+
+
+@pytest.mark.spec("X10", "A11")
+async def test_a_command_refuses_another_users_token_and_a_deadline_that_is_none(engine: Engine, user: str) -> None:
+    memory_id, receipt = await written(engine, user)
+
+    directory = engine.settings.directory
+    others, none = await asyncio.gather(
+        mnemolog(directory, *arguments("list", "somebody", memory_id, receipt.token)),
+        mnemolog(directory, *arguments("list", user, memory_id, receipt.token), "--deadline", "0"),
+    )
+
+    assert (others.code, others.value["error"]["field"]) == (2, "after")
+    assert (none.code, none.value["error"]["field"]) == (2, "deadline")
+
+
+@pytest.mark.spec("X10")
+async def test_python_waits_for_a_write_that_was_made_elsewhere(engine: Engine, user: str) -> None:
+    memory = AsyncMemory(engine.settings.directory, durable=False, embedder="lexical")
+    memory._opened = engine  # As if this object had opened it: a second engine cannot on the same directory.
+    await memory.changes(user_id=user)
+    for number in range(5):
+        memory_id, receipt = await engine.writes.create({"user_id": user, "text": f"Ana drinks tea {number}"})
+
+        found = await memory.get(memory_id, user_id=user, after=receipt)
+
+        assert found["text"] == f"Ana drinks tea {number}"
+        assert len(await memory.search("tea", user_id=user, top_k=9, after=receipt.token)) == number + 1
+
+
+@pytest.mark.spec("X10", "A11")
+async def test_python_says_what_it_waited_for_in_vain(engine: Engine, user: str) -> None:
+    memory = AsyncMemory(engine.settings.directory, durable=False, embedder="lexical")
+    memory._opened = engine
+    memory_id, receipt = await written(engine, user)
+    beyond = {"after": BEYOND.format(user=user), "deadline": 0.1}
+    async with asyncio.timeout(engine.settings.read_deadline):
+        for read in (
+            memory.search("tea", user_id=user, **beyond),  # type: ignore[arg-type]
+            memory.get(memory_id, user_id=user, **beyond),  # type: ignore[arg-type]
+            memory.history(memory_id, user_id=user, **beyond),  # type: ignore[arg-type]
+            memory.changes(user_id=user, **beyond),  # type: ignore[arg-type]
+        ):
+            with pytest.raises(MnemologError, match=NO_ONES) as late:
+                await read
+            assert late.value.code == "read_timeout"
+    with pytest.raises(InvalidInput, match="another user's write"):
+        await memory.changes(user_id="somebody", after=receipt)

@@ -1,0 +1,46 @@
+"""Another engine, in a process of its own, on the servers of the one that the tests share."""
+
+import asyncio
+import os
+import sys
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.keys import from_file
+
+START_SECONDS = 60.0
+UP = "from mnemolog.adapters.cli import main; main()"
+
+
+@asynccontextmanager
+async def another(engine: Engine, data_dir: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Runs `mnemolog up` until the end, and has its first line when it begins."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", UP, "up", "--json", "--port", "0"),
+        env={**os.environ, **_environment(engine, data_dir)},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        assert process.stdout
+        async with asyncio.timeout(START_SECONDS):
+            assert await process.stdout.readline()
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+def _environment(engine: Engine, data_dir: Path) -> dict[str, str]:
+    endpoints = engine.endpoints
+    return {
+        "MNEMOLOG_DATA_DIR": str(data_dir),
+        "MNEMOLOG_POSTGRES_URL": endpoints.postgres_dsn,
+        "MNEMOLOG_NATS_URL": endpoints.nats_url,
+        "MNEMOLOG_REDIS_URL": endpoints.redis_url,
+        "MNEMOLOG_MASTER_KEY": b64encode(from_file(engine.settings.directory / "master.key")).decode(),
+        "MNEMOLOG_EMBEDDER": engine.settings.embedder,
+    }

@@ -1,0 +1,162 @@
+"""Engines that share their servers share the partitions: fairly, one owner each, and whoever dies is replaced."""
+
+import asyncio
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.nats.subjects import PARTITIONS, partition_of
+from mnemolog.adapters.postgres.leases import NOBODY, Leases
+from mnemolog.adapters.postgres.queries import query
+from mnemolog.events.envelope import StreamId
+from tests.engine.engine_process import another
+from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.person import Person
+
+SESSION_PID = int
+
+
+async def held(engine: Engine) -> Mapping[SESSION_PID, int]:
+    """How many partitions each worker holds."""
+    async with await psycopg.AsyncConnection.connect(engine.endpoints.postgres_dsn) as connection:
+        rows = await (await connection.execute(query("look_at_leases"))).fetchall()
+    counts = Counter({pid: 0 for pid, partition in rows if partition == NOBODY})
+    counts.update(pid for pid, partition in rows if partition != NOBODY)
+    assert len({partition for _, partition in rows if partition != NOBODY}) == sum(counts.values()), "one owner each"
+    return counts
+
+
+async def until(reached: Callable[[], Awaitable[bool]], seconds: float) -> float:
+    """Wait for something; how many seconds that took."""
+    began = time.monotonic()
+    async with asyncio.timeout(seconds):
+        while not await reached():  # noqa: ASYNC110  Another process does it: it is looked for.
+            await asyncio.sleep(0.1)
+    return time.monotonic() - began
+
+
+def shared_by(engine: Engine, workers: int) -> Callable[[], Awaitable[bool]]:
+    async def fairly() -> bool:
+        counts = await held(engine)
+        return (
+            len(counts) == workers
+            and sum(counts.values()) == PARTITIONS
+            and max(counts.values()) <= -(-PARTITIONS // workers)
+        )
+
+    return fairly
+
+
+@pytest.mark.spec("X09", "X11")
+async def test_a_worker_that_joins_gets_its_share_and_one_that_is_killed_is_replaced_within_seconds(
+    engine: Engine, user: str, tmp_path: Path
+) -> None:
+    people = [Person(engine, f"{user}-{number}") for number in range(24)]
+    await until(shared_by(engine, 1), 20)
+
+    async with another(engine, tmp_path) as other:
+        await until(shared_by(engine, 2), 20)
+        for ana in people:
+            await ana.creates("Ana drinks tea")
+        await engine.settled(30)  # Half of them by the other process.
+        os.kill(other.pid, signal.SIGKILL)
+        for ana in people:
+            await ana.creates("Ana has a cat")
+        took = await until(shared_by(engine, 1), 10)
+
+    await engine.settled(10)
+    assert took < 5
+    for ana in people:
+        assert sorted(await ana.finds("Ana")) == ["Ana drinks tea", "Ana has a cat"]
+    await assert_live_equals_rebuilt(engine, "memories", "changes")
+
+
+@pytest.mark.spec("X09")
+async def test_a_worker_that_hangs_loses_its_partitions(engine: Engine, user: str, tmp_path: Path) -> None:
+    await until(shared_by(engine, 1), 20)
+    async with another(engine, tmp_path) as other:
+        await until(shared_by(engine, 2), 20)
+        os.kill(other.pid, signal.SIGSTOP)
+        await until(shared_by(engine, 1), 20)
+        ana = Person(engine, user)
+        await ana.creates("Ana drinks tea")
+        assert await ana.finds("tea") == ["Ana drinks tea"]
+        os.kill(other.pid, signal.SIGCONT)
+        await until(shared_by(engine, 2), 20)
+
+
+async def test_only_the_owner_of_a_partition_applies_its_events(
+    engine: Engine, user: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here: set[StreamId] = set()
+    running = engine.projections.running["memories"]
+    open_session = running.store.session
+
+    def noticed(streams: list[StreamId]) -> object:
+        here.update(streams)
+        return open_session(streams)
+
+    monkeypatch.setattr(running.store, "session", noticed)
+    monkeypatch.setattr(engine.projections._together, "_at_once", _never)
+    people = [Person(engine, f"{user}-{number}") for number in range(40)]
+    async with another(engine, tmp_path):
+        await until(shared_by(engine, 2), 20)
+        await asyncio.sleep(0.5)
+        for ana in people:
+            await ana.creates("Ana drinks tea")
+        await engine.settled(30)
+        ours = {partition_of(stream) for stream in here}
+    everybody = {partition_of(ana.stream) for ana in people}
+    assert 0 < len(everybody & ours) < len(everybody)
+    assert len(ours) <= PARTITIONS // 2
+    await until(shared_by(engine, 1), 20)
+
+
+async def _never(*_: object) -> bool:
+    return False
+
+
+async def test_three_workers_and_a_prime_number_of_partitions_end_with_fair_shares(engine: Engine) -> None:
+    shares: dict[int, frozenset[int]] = {}
+
+    def changed(worker: int) -> Callable[[frozenset[int]], Awaitable[None]]:
+        async def keep(partitions: frozenset[int]) -> None:
+            shares[worker] = partitions
+
+        return keep
+
+    # Another database of the same server: its locks are its own.
+    dsn = await _own_database(engine)
+    tasks = [asyncio.create_task(Leases(dsn, 7).run(changed(worker))) for worker in range(3)]
+
+    async def fair() -> bool:
+        return sorted(len(one) for one in shares.values()) == [2, 2, 3]
+
+    try:
+        await until(fair, 20)
+        assert frozenset().union(*shares.values()) == frozenset(range(7))
+        tasks[0].cancel()
+        shares.pop(0)
+
+        async def taken_over() -> bool:
+            return sorted(len(one) for one in shares.values()) == [3, 4]
+
+        assert await until(taken_over, 10) < 5
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _own_database(engine: Engine) -> str:
+    async with await psycopg.AsyncConnection.connect(engine.endpoints.postgres_dsn, autocommit=True) as connection:
+        await connection.execute("DROP DATABASE IF EXISTS leases")
+        await connection.execute("CREATE DATABASE leases")
+    return psycopg.conninfo.make_conninfo(engine.endpoints.postgres_dsn, dbname="leases")
