@@ -14,6 +14,7 @@ from mnemolog.domain.errors import ProjectionPoisoned
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.events.memory import MemorySoftDeleted
+from mnemolog.projections.projector import Stop
 from mnemolog.projections.rebuild import rebuild
 from mnemolog.projections.runtime import Projection
 from tests.engine.person import Person
@@ -124,7 +125,7 @@ async def test_an_event_that_cannot_be_applied_stops_its_stream_and_no_other(
     await projection.deliver([*await stored(engine, ana), *await stored(engine, bob)])
 
     assert seen.seqs == [(user, 1), (bob.user, 1)]
-    assert await store.stopped() == {ana.stream: "seq 2: ValueError: deletions are not understood"}
+    assert await store.stopped() == {ana.stream: Stop(2, "ValueError: deletions are not understood")}
     assert ana.stream not in await projection.behind()
 
 

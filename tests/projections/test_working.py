@@ -1,12 +1,14 @@
 """Working memory as a fold: the same session however the turns are cut into batches (A04)."""
 
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemolog.domain.session import LIFETIME, Session
+from mnemolog.events.envelope import Recorded
 from mnemolog.events.memory import MemoryRestored
 from mnemolog.projections.working.projector import Place, fold, place_of
 from tests.projections.recorded import START, recorded, turns
@@ -15,15 +17,20 @@ PLACE = Place("default", "ana", "deanna", "main")
 RESTORED = MemoryRestored(memory_id="01942b6e-7c00-7000-8000-000000000000")  # type: ignore[arg-type]
 
 
+def kept(before: Mapping[Place, Session], events: Sequence[Recorded]) -> dict[Place, tuple[Session, datetime]]:
+    """The sessions that the events leave, of those that they change."""
+    return {place: left for place, left in fold(before, events).items() if left is not None}
+
+
 @pytest.mark.spec("X09")
 @given(st.lists(st.integers(1, 8), min_size=1, max_size=6), st.sampled_from([timedelta(minutes=1), LIFETIME / 2]))
 def test_batches_of_any_size_leave_the_same_session(sizes: list[int], every: timedelta) -> None:
     events = turns(sum(sizes), every=every)
-    [(whole, ends_at)] = fold({}, events).values()
+    [(whole, ends_at)] = kept({}, events).values()
 
     known: dict[Place, Session] = {}
     for start, size in zip([sum(sizes[:n]) for n in range(len(sizes))], sizes, strict=True):
-        known = {place: session for place, (session, _) in fold(known, events[start : start + size]).items()}
+        known = {place: session for place, (session, _) in kept(known, events[start : start + size]).items()}
 
     assert known[PLACE].as_dict() == whole.as_dict()
     assert whole.msg_count == sum(sizes)
@@ -33,7 +40,7 @@ def test_batches_of_any_size_leave_the_same_session(sizes: list[int], every: tim
 def test_a_day_of_silence_ends_a_session() -> None:
     events = turns(3, every=LIFETIME + timedelta(seconds=1))
 
-    [(session, _)] = fold({}, events).values()
+    [(session, _)] = kept({}, events).values()
 
     assert session.msg_count == 1
 
@@ -46,12 +53,12 @@ def test_what_is_no_turn_belongs_to_no_session() -> None:
 
 
 def test_users_do_not_share_a_session() -> None:
-    sessions = fold({}, [*turns(2), *turns(3, user="bob")])
+    sessions = kept({}, [*turns(2), *turns(3, user="bob")])
 
     assert {place.user_id: session.msg_count for place, (session, _) in sessions.items()} == {"ana": 2, "bob": 3}
 
 
 def test_the_time_of_a_session_is_that_of_its_last_turn() -> None:
-    [(session, _)] = fold({}, turns(1, every=timedelta(0))).values()
+    [(session, _)] = kept({}, turns(1, every=timedelta(0))).values()
 
     assert session.updated_at == START.strftime("%Y-%m-%dT%H:%M:%S.000000Z")

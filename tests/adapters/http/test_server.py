@@ -105,7 +105,7 @@ async def test_the_document_describes_every_route(api: Api) -> None:
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
-    assert len(operations) == 17
+    assert len(operations) == 19
     for path, method, operation in operations:
         told = (operation.get("summary"), operation.get("tags"), operation.get("description"))
         assert all(told), (path, method)
