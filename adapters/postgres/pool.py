@@ -33,6 +33,11 @@ def unreachable(error: Exception) -> bool:
     return isinstance(error, UNREACHABLE) and not over
 
 
+# Every query of the log looks rows up by key. A plan that was made while a table was small would scan it for as long
+# as the plan is kept, until the next ANALYZE.
+_BY_KEY = "SELECT set_config('enable_seqscan', 'off', false), set_config('plan_cache_mode', 'force_generic_plan', false)"
+
+
 async def open_pool(postgres_dsn: str, *, size: int = 10, check: bool = True) -> Pool:
     """An open pool. With `check` connections are tried before use, so that a restarted server is not noticed."""
     pool: Pool = AsyncConnectionPool(
@@ -70,3 +75,4 @@ async def repeated(pool: Pool, step: Callable[[Connection], Awaitable[T]]) -> T:
 async def _prepare(connection: Connection) -> None:
     await connection.execute(_BECOME)
     await connection.execute(_IN_UTC)
+    await connection.execute(_BY_KEY)

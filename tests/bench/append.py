@@ -57,13 +57,12 @@ def _writer(log: PostgresLog, stream: StreamId) -> Callable[[float], Awaitable[i
     """Writes to a memory of its own, each time under a guard on what it wrote before."""
     memory_id, meta = uuid4(), Meta("bench")
     text = (TEXT * 6)[: EVENT_BYTES - 90]  # With the other fields, 300 bytes of JSON.
-    tags = frozenset({memory_tag(memory_id)})
+    content = Content(text, "note", DEFAULT, 1.0, pinned=False)
+    payload, tags = MemoryUpdated.of(memory_id, content, changed=("text",)), frozenset({memory_tag(memory_id)})
 
     async def write(until: float) -> int:
         count = seq = 0
         while time.perf_counter() < until:
-            content = Content(text, "note", DEFAULT, 1.0, pinned=False)
-            payload = MemoryUpdated.of(memory_id, content, changed=("text",))
             event = NewEvent(uuid4(), payload, meta, datetime.now(UTC))
             [outcome] = await log.append([Append(stream, (event,), Guard(tags, seq))])
             assert isinstance(outcome, Receipt), outcome
