@@ -7,17 +7,33 @@ share the cost of a commit. Streams keep to one lane each, which keeps the order
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from zlib import crc32
 
 from mnemolog.domain.errors import AppendTimeout, Overloaded
+from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import Append, Outcome
 
 LANES = 2
 LARGEST_GROUP = 256
 ROOM = 4096
 
-Unreachable = Callable[[Exception], bool]
-Write = Callable[[Sequence[Append]], Awaitable[Sequence[Outcome]]]
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An append that could not be written, and why: raised to its caller alone."""
+
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An append that was not written, because somebody else holds its stream."""
+
+
+Settled = Outcome | Fault | Held
+# `wait` for streams that somebody else holds, or say so.
+Write = Callable[[Sequence[Append], bool], Awaitable[Sequence[Settled]]]
 
 
 class Entry:
@@ -29,15 +45,24 @@ class Entry:
         self.append, self.started = append, False
         self.outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
 
+    def settle(self, outcome: Settled) -> None:
+        if self.outcome.done():
+            return
+        if isinstance(outcome, Fault):
+            self.outcome.set_exception(outcome.error)
+        elif not isinstance(outcome, Held):
+            self.outcome.set_result(outcome)
+
 
 class Lane:
-    """Some of the streams: one group at a time."""
+    """Some of the streams: one group at a time. A stream that somebody else holds waits aside, and holds no other."""
 
-    def __init__(self, write: Write, unreachable: Unreachable, room: int) -> None:
-        self._write, self._unreachable = write, unreachable
+    def __init__(self, write: Write, room: int) -> None:
+        self._write = write
         self._waiting: deque[Entry] = deque()
+        self._aside: dict[StreamId, deque[Entry]] = {}
         self._room = asyncio.Semaphore(room)
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: dict[StreamId | None, asyncio.Task[None]] = {}
 
     async def append(self, append: Append, deadline: float | None) -> Outcome:
         entry: Entry | None = None
@@ -54,57 +79,68 @@ class Lane:
             return await asyncio.shield(entry.outcome)
         except asyncio.CancelledError:
             if not entry.started:
-                entry.outcome.cancel()  # Then it is never written.
+                self._queue(entry).remove(entry)  # Then it is never written.
             raise
 
+    def _queue(self, entry: Entry) -> deque[Entry]:
+        return self._aside.get(entry.append.stream, self._waiting)
+
     def _put(self, entry: Entry) -> None:
-        self._waiting.append(entry)
-        if self._task is None:
-            self._task = asyncio.create_task(self._drain())
+        self._queue(entry).append(entry)
+        if entry.append.stream not in self._aside:
+            self._run(None, self._waiting, wait=False)
 
-    async def _drain(self) -> None:
+    def _run(self, stream: StreamId | None, queue: deque[Entry], *, wait: bool) -> None:
+        if stream not in self._tasks:
+            self._tasks[stream] = asyncio.create_task(self._drain(stream, queue, wait=wait))
+
+    async def _drain(self, stream: StreamId | None, queue: deque[Entry], *, wait: bool) -> None:
         try:
-            while group := self._next():
-                await self._settle(group)
+            while group := _next(queue):
+                await self._settle(group, wait=wait)
         finally:
-            self._task = None
+            del self._tasks[stream]
+            if stream is not None:
+                del self._aside[stream]
 
-    def _next(self) -> list[Entry]:
-        group: list[Entry] = []
-        while self._waiting and len(group) < LARGEST_GROUP:
-            entry = self._waiting.popleft()
-            if not entry.outcome.done():
-                entry.started = True
-                group.append(entry)
-        return group
-
-    async def _settle(self, group: Sequence[Entry]) -> None:
+    async def _settle(self, group: Sequence[Entry], *, wait: bool) -> None:
         try:
-            outcomes = await self._write([entry.append for entry in group])
-        except Exception as error:  # noqa: BLE001  Whatever one of them met must not fail its neighbours.
-            if len(group) == 1 or self._unreachable(error):
-                _fail(group, error)
-                return
-            for entry in group:
-                await self._settle([entry])
+            outcomes = await self._write([entry.append for entry in group], wait)
+        except Exception as error:  # noqa: BLE001  Each caller is told what happened to its own.
+            outcomes = [Fault(error)] * len(group)
         except asyncio.CancelledError:
             for entry in group:
                 entry.outcome.cancel()
             raise
-        else:
-            for entry, outcome in zip(group, outcomes, strict=True):
-                if not entry.outcome.done():
-                    entry.outcome.set_result(outcome)
+        for entry, outcome in zip(group, outcomes, strict=True):
+            entry.settle(outcome)
+        self._set_aside([entry for entry, outcome in zip(group, outcomes, strict=True) if isinstance(outcome, Held)])
+
+    def _set_aside(self, held: Sequence[Entry]) -> None:
+        """Let a held stream wait by itself: what came first stays first."""
+        for stream in {entry.append.stream for entry in held}:
+            later = [entry for entry in self._waiting if entry.append.stream == stream]
+            for entry in later:
+                self._waiting.remove(entry)
+            first = [entry for entry in held if entry.append.stream == stream]
+            self._aside[stream] = deque([*first, *later])
+            self._run(stream, self._aside[stream], wait=True)
+
+
+def _next(queue: deque[Entry]) -> list[Entry]:
+    group: list[Entry] = []
+    while queue and len(group) < LARGEST_GROUP:
+        entry = queue.popleft()
+        entry.started = True
+        group.append(entry)
+    return group
 
 
 class Appender:
-    """Back-pressure: once `room` appends of a lane wait, callers wait until there is room or their deadline.
+    """Back-pressure: once `room` appends of a lane wait, callers wait until there is room or their deadline."""
 
-    `unreachable` tells the errors of `write` that mean that there is no server: these fail the whole group.
-    """
-
-    def __init__(self, write: Write, unreachable: Unreachable, lanes: int = LANES, room: int = ROOM) -> None:
-        self._lanes = [Lane(write, unreachable, room) for _ in range(lanes)]
+    def __init__(self, write: Write, lanes: int = LANES, room: int = ROOM) -> None:
+        self._lanes = [Lane(write, room) for _ in range(lanes)]
 
     async def append(self, appends: Sequence[Append], deadline: float | None = None) -> Sequence[Outcome]:
         """The outcome of each, in order. `deadline` in seconds; Overloaded and AppendTimeout say what was reached."""
@@ -114,12 +150,6 @@ class Appender:
 
     def _lane(self, append: Append) -> Lane:
         return self._lanes[crc32(str(append.stream).encode()) % len(self._lanes)]
-
-
-def _fail(group: Sequence[Entry], error: Exception) -> None:
-    for entry in group:
-        if not entry.outcome.done():
-            entry.outcome.set_exception(error)
 
 
 def _too_late(entry: Entry | None, deadline: float | None) -> Overloaded | AppendTimeout:

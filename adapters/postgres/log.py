@@ -6,10 +6,10 @@ from typing import Any
 from uuid import UUID
 
 from mnemolog.adapters.encryption import ALGORITHM, Keyring
-from mnemolog.adapters.postgres.append import Appender
+from mnemolog.adapters.postgres.append import Appender, Settled
 from mnemolog.adapters.postgres.group import LogSecrets, receipt_of
 from mnemolog.adapters.postgres.keys import find_keys
-from mnemolog.adapters.postgres.pool import Connection, Pool, repeated, unreachable
+from mnemolog.adapters.postgres.pool import Connection, Pool, repeated
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.adapters.postgres.writing import GroupWriter
@@ -40,7 +40,7 @@ class PostgresLog:
         self._pool, self._codec, self._appended, self._deadline = pool, codec, appended, deadline
         self._secrets = LogSecrets.of(roots)
         self._writer = GroupWriter(pool, codec, self._secrets, now)
-        self._appender = Appender(self._write, unreachable)
+        self._appender = Appender(self._write)
 
     async def append(self, appends: Sequence[Append], deadline: float | None = None) -> Sequence[Outcome]:
         """Durable when it returns (synchronous_commit is on). Appends that arrive together share a transaction.
@@ -50,8 +50,8 @@ class PostgresLog:
         """
         return await self._appender.append(appends, self._deadline if deadline is None else deadline)
 
-    async def _write(self, appends: Sequence[Append]) -> Sequence[Outcome]:
-        outcomes = await self._writer.write(appends)
+    async def _write(self, appends: Sequence[Append], wait: bool) -> Sequence[Settled]:
+        outcomes = await self._writer.write(appends, wait)
         self._appended()
         return outcomes
 

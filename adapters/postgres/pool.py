@@ -18,6 +18,15 @@ _OVER_A_LIMIT = "54"
 
 ATTEMPTS = 5
 
+# A server that is gone without a word is noticed by libpq within ten seconds, and a client by the server.
+NOTICE_SILENCE = {
+    "connect_timeout": 5,
+    "keepalives_idle": 4,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+
 _BECOME = """
 SELECT set_config('role', 'mnemolog_engine', false) FROM pg_roles
 WHERE rolname = 'mnemolog_engine' AND pg_has_role(current_user, oid, 'member')
@@ -35,14 +44,20 @@ def unreachable(error: Exception) -> bool:
 
 # Every query of the log looks rows up by key. A plan that was made while a table was small would scan it for as long
 # as the plan is kept, until the next ANALYZE.
-_BY_KEY = "SELECT set_config('enable_seqscan', 'off', false), set_config('plan_cache_mode', 'force_generic_plan', false)"
+_BY_KEY = (
+    "SELECT set_config('enable_seqscan', 'off', false), set_config('plan_cache_mode', 'force_generic_plan', false)"
+)
+
+
+# A process that hangs in the middle of a group does not hold its streams for longer.
+_LET_GO = "SELECT set_config('idle_in_transaction_session_timeout', '10s', false)"
 
 
 async def open_pool(postgres_dsn: str, *, size: int = 10, check: bool = True) -> Pool:
     """An open pool. With `check` connections are tried before use, so that a restarted server is not noticed."""
     pool: Pool = AsyncConnectionPool(
         postgres_dsn,
-        kwargs={"row_factory": dict_row, "autocommit": True},
+        kwargs={"row_factory": dict_row, "autocommit": True, **NOTICE_SILENCE},
         connection_class=Connection,
         configure=_prepare,
         check=AsyncConnectionPool.check_connection if check else None,
@@ -76,3 +91,4 @@ async def _prepare(connection: Connection) -> None:
     await connection.execute(_BECOME)
     await connection.execute(_IN_UTC)
     await connection.execute(_BY_KEY)
+    await connection.execute(_LET_GO)

@@ -7,6 +7,9 @@ SELECT tenant, stream FROM unnest(%(tenants)s::text[], %(streams)s::text[]) AS w
 ORDER BY tenant, stream
 ON CONFLICT DO NOTHING;
 
+-- lock_timeout --
+SELECT set_config('lock_timeout', %(patience)s, true);
+
 -- lock_heads --
 -- Whoever holds the head of a stream is its only writer until the commit.
 SELECT tenant, stream, seq, link, recorded_at
@@ -40,7 +43,7 @@ WHERE (tenant, stream, event_id) IN
 
 -- write --
 -- A whole group at once: events, their tags, the outbox, the heads, new keys and receipts. A stream is written only if
--- its head stands where the group was chained to; nothing at all if a guard, a key or a receipt is in the way. What
+-- its head stands where the group was chained to, and nobody else holds it; nothing at all if a guard, a key or a receipt is in the way. What
 -- the statement sees of such a stream is then whole: whoever adds to it moves its head. Returns what was written.
 WITH event AS (
     SELECT * FROM json_to_recordset(%(events)s::json) AS event (
@@ -65,7 +68,7 @@ WITH event AS (
     WHERE known.idempotency_key = receipt.key
 ), locked AS MATERIALIZED (
     SELECT head.tenant, head.stream FROM mnemolog.heads AS head JOIN wanted USING (tenant, stream)
-    ORDER BY head.tenant, head.stream FOR UPDATE OF head
+    ORDER BY head.tenant, head.stream FOR UPDATE OF head SKIP LOCKED
 ), head AS (
     UPDATE mnemolog.heads AS head
     SET seq = wanted.new_seq, link = decode(wanted.new_link, 'hex'), recorded_at = wanted.recorded_at
@@ -129,8 +132,8 @@ LOCK TABLE mnemolog_keys.roots IN EXCLUSIVE MODE;
 -- insert_root --
 INSERT INTO mnemolog_keys.roots (key_id, purpose, wrapped) VALUES (%(key_id)s, %(purpose)s, %(wrapped)s);
 
--- forget_roots --
-DELETE FROM mnemolog_keys.roots;
+-- rewrap_root --
+UPDATE mnemolog_keys.roots SET wrapped = %(wrapped)s WHERE key_id = %(key_id)s;
 
 -- stale_stream_keys --
 SELECT tenant, stream, root_id, wrapped,
@@ -223,6 +226,9 @@ SET tcp_keepalives_count = 3;
 
 -- lead --
 SELECT pg_try_advisory_lock(hashtextextended('mnemolog relay ' || %(shard)s, 0)) AS leads;
+
+-- unlead --
+SELECT pg_advisory_unlock(hashtextextended('mnemolog relay ' || %(shard)s, 0));
 
 -- end_when_silent --
 -- A session that is not heard of for so long ends, and its leases with it.

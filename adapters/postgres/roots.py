@@ -15,6 +15,7 @@ from mnemolog.events.envelope import StreamId
 
 INTEGRITY, WRAPPING = "integrity", "wrapping"
 REWRAPPED_AT_ONCE = 1000
+RELAY_SHARD = "0"
 
 
 @dataclass(frozen=True)
@@ -64,19 +65,32 @@ async def rotate(
 ) -> int:
     """Wrap everything anew: the roots by the new master key, every stream key by a new root; how many those were.
 
-    No engine may run. The first step is one transaction, after which the old master key opens nothing of this
-    database. Stopped in the middle, it goes on when it is called again with the new key as both.
+    No engine may run on this database: EngineError when one leads its relay. The first step is one transaction, after
+    which the old master key opens nothing of this database. Stopped in the middle, it goes on when it is called again
+    with the new key as both. A writer that was overlooked cannot wrap by a root that is gone: its append is refused.
     """
-    if master_key != new_master_key:
-        roots = await open_roots(pool, master_key, random_bytes)
-        async with pool.connection() as connection, connection.transaction():
-            await connection.execute(query("forget_roots"))
-            await _write_root(connection, INTEGRITY, roots.integrity, new_master_key, random_bytes)
-            for root_id, key in roots.wrapping.items():
-                await _write_root(connection, WRAPPING, key, new_master_key, random_bytes, root_id)
-            fresh = random_bytes(KEY_BYTES)
-            await _write_root(connection, WRAPPING, fresh, new_master_key, random_bytes)
-    return await _rewrap(pool, await open_roots(pool, new_master_key, random_bytes), progressed)
+    async with pool.connection() as holding:
+        [row] = await (await holding.execute(query("lead"), {"shard": RELAY_SHARD})).fetchall()
+        if not row["leads"]:
+            raise EngineError(
+                "an engine runs on this database", field="master_key", fix="stop it first, on whatever host it is"
+            )
+        try:
+            if master_key != new_master_key:
+                await _rewrap_roots(pool, await open_roots(pool, master_key, random_bytes), new_master_key)
+            return await _rewrap(pool, await open_roots(pool, new_master_key, random_bytes), progressed)
+        finally:
+            await holding.execute(query("unlead"), {"shard": RELAY_SHARD})
+
+
+async def _rewrap_roots(pool: Pool, roots: Roots, new_master_key: bytes) -> None:
+    async with pool.connection() as connection, connection.transaction():
+        for row in await _roots(connection):
+            key_id = bytes(row["key_id"])
+            key = roots.wrapping.get(key_id, roots.integrity)
+            box = _wrapped(row["purpose"], key_id, key, new_master_key, roots.random_bytes)
+            await connection.execute(query("rewrap_root"), {"key_id": key_id, "wrapped": box})
+        await _write_root(connection, WRAPPING, roots.random_bytes(KEY_BYTES), new_master_key, roots.random_bytes)
 
 
 async def _rewrap(pool: Pool, roots: Roots, progressed: Callable[[int, int], None]) -> int:
@@ -130,16 +144,15 @@ async def _begin(connection: Connection, master_key: bytes, random_bytes: Random
 
 
 async def _write_root(
-    connection: Connection,
-    purpose: str,
-    key: bytes,
-    master_key: bytes,
-    random_bytes: RandomBytes,
-    key_id: bytes | None = None,
+    connection: Connection, purpose: str, key: bytes, master_key: bytes, random_bytes: RandomBytes
 ) -> None:
-    key_id = key_id or random_bytes(ID_BYTES)
-    box = wrapped(derived_key(master_key, "roots"), key, _context(purpose, key_id), random_bytes)
+    key_id = random_bytes(ID_BYTES)
+    box = _wrapped(purpose, key_id, key, master_key, random_bytes)
     await connection.execute(query("insert_root"), {"key_id": key_id, "purpose": purpose, "wrapped": box})
+
+
+def _wrapped(purpose: str, key_id: bytes, key: bytes, master_key: bytes, random_bytes: RandomBytes) -> bytes:
+    return wrapped(derived_key(master_key, "roots"), key, _context(purpose, key_id), random_bytes)
 
 
 def _opened(row: Mapping[str, Any], master_key: bytes) -> bytes:

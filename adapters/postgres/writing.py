@@ -2,12 +2,14 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from psycopg import AsyncCursor
-from psycopg.errors import UniqueViolation
+from psycopg.errors import LockNotAvailable, UniqueViolation
 from psycopg.rows import DictRow
 
+from mnemolog.adapters.postgres.append import Fault, Held, Settled
 from mnemolog.adapters.postgres.group import Columns, Group, LogSecrets, Tail
 from mnemolog.adapters.postgres.pool import ATTEMPTS, UNREACHABLE, Connection, Pool, unreachable
 from mnemolog.adapters.postgres.queries import query
@@ -17,7 +19,17 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import Append, Outcome
 
 REMEMBERED = 4096
+# How long a group waits for the heads of its streams: for a neighbour's transaction, not for one that hangs. The
+# stream that is held then waits by itself, as long as it takes.
+IMPATIENCE, PATIENCE = "50ms", "0"
 SCOPES = 512
+
+
+@dataclass(slots=True)
+class Doubt:
+    """Whether an error left open that some of a group is written: then it is found out first, under the locks."""
+
+    open: bool = False
 
 
 class GroupWriter:
@@ -30,36 +42,61 @@ class GroupWriter:
         self._pool, self._codec, self._secrets, self._clock = pool, codec, secrets, clock
         self._tails: OrderedDict[StreamId, Tail] = OrderedDict()
 
-    async def write(self, appends: Sequence[Append]) -> Sequence[Outcome]:
-        """The outcome of each, durable. A server that goes away meanwhile is waited for, and asked what it has."""
+    async def write(self, appends: Sequence[Append], wait: bool = True) -> Sequence[Settled]:
+        """What became of each, durable. A server that goes away meanwhile is waited for, and asked what it has.
+
+        A stream that somebody else holds is waited for only with `wait`.
+        """
         group = self._recalled(appends)
         if group is None:
-            return await self._ask_and_write(appends)
+            return await self._long_road(appends, wait, Doubt())
         try:
             async with self._pool.connection() as connection:
                 written = await write_known(connection, group, self._clock)
-        except UNREACHABLE as error:
-            await self._pool.check()
-            return await self._ask_and_write(appends, after=error)
+        except Exception as error:  # noqa: BLE001  Nothing is written, or nobody knows: either is found out there.
+            return await self._long_road(appends, wait, Doubt(unreachable(error)))
         self._remember(group, written)
         rest = [append for append in appends if append.stream not in written]
-        late = iter(await self._ask_and_write(rest) if rest else ())
+        late = iter(await self._long_road(rest, wait, Doubt()) if rest else ())
         pairs = zip(appends, group.outcomes, strict=True)
         return [outcome if append.stream in written else next(late) for append, outcome in pairs]
 
-    async def _ask_and_write(self, appends: Sequence[Append], after: Exception | None = None) -> Sequence[Outcome]:
-        """`after` an error that leaves open whether they were written, this is found out first, under the locks."""
+    async def _long_road(self, appends: Sequence[Append], wait: bool, doubt: Doubt) -> Sequence[Settled]:
+        """Under locks, as a group; one by one when that fails, so that none fails for its neighbours."""
+        try:
+            return await self._ask_and_write(appends, wait, doubt)
+        except LockNotAvailable:
+            parts = _by_stream(appends)
+            return await self._parted(appends, parts, wait, doubt) if len(parts) > 1 else [Held()] * len(appends)
+        except Exception as error:  # noqa: BLE001  Whatever one of them met is told to its caller alone.
+            if len(appends) == 1 or unreachable(error):
+                return [Fault(error)] * len(appends)
+            return await self._parted(appends, [[position] for position in range(len(appends))], wait, doubt)
+
+    async def _parted(
+        self, appends: Sequence[Append], parts: Sequence[Sequence[int]], wait: bool, doubt: Doubt
+    ) -> Sequence[Settled]:
+        """Part by part, each the positions of its appends; the outcomes in the order of all."""
+        outcomes: dict[int, Settled] = {}
+        for part in parts:
+            settled = await self._long_road([appends[position] for position in part], wait, doubt)
+            outcomes.update(zip(part, settled, strict=True))
+        return [outcomes[position] for position in range(len(appends))]
+
+    async def _ask_and_write(self, appends: Sequence[Append], wait: bool, doubt: Doubt) -> Sequence[Outcome]:
         for attempt in range(1, ATTEMPTS + 1):
-            group = Group(self._codec, self._secrets, appends, doubtful=after is not None)
+            group = Group(self._codec, self._secrets, appends, doubtful=doubt.open)
             try:
                 async with self._pool.connection() as connection:
-                    written = await write(connection, group, self._clock)
+                    written = await write(connection, group, self._clock, PATIENCE if wait else IMPATIENCE)
+            except LockNotAvailable:
+                raise
             except UniqueViolation as error:
                 return [_refused(appends, error)]
             except UNREACHABLE as error:
                 if attempt == ATTEMPTS or not unreachable(error):
                     raise
-                after = error
+                doubt.open = True
                 await self._pool.check()
             else:
                 self._remember(group, written)
@@ -84,9 +121,15 @@ class GroupWriter:
             self._tails.popitem(last=False)
 
 
-async def write(connection: Connection, group: Group, clock: Callable[[], datetime]) -> frozenset[StreamId]:
-    """Judge the group and write what may be written: the streams of which it wrote. Its `outcomes` hold afterwards."""
+async def write(
+    connection: Connection, group: Group, clock: Callable[[], datetime], patience: str = "0"
+) -> frozenset[StreamId]:
+    """Judge the group and write what may be written: the streams of which it wrote. Its `outcomes` hold afterwards.
+
+    LockNotAvailable when somebody else holds a stream for longer than `patience`.
+    """
     async with connection.pipeline(), connection.transaction():
+        await connection.execute(query("lock_timeout"), {"patience": patience})
         conflicts = await _ask(connection, group)
         group.decide(conflicts, clock)
         shredded = group.shred_columns()
@@ -135,6 +178,14 @@ async def _ask(connection: Connection, group: Group) -> Mapping[int, int]:
 
 async def _if_asked(connection: Connection, name: str, columns: Columns | None) -> AsyncCursor[DictRow] | None:
     return await connection.execute(query(name), columns) if columns else None
+
+
+def _by_stream(appends: Sequence[Append]) -> Sequence[Sequence[int]]:
+    """The positions of each stream's appends."""
+    streams: dict[StreamId, list[int]] = {}
+    for position, append in enumerate(appends):
+        streams.setdefault(append.stream, []).append(position)
+    return list(streams.values())
 
 
 def _refused(appends: Sequence[Append], error: UniqueViolation) -> IdempotencyConflict:

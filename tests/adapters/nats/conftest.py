@@ -1,5 +1,6 @@
 """A NATS and a database of their own beside the engine's, for relays that no engine leads."""
 
+import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -18,9 +19,9 @@ from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.migrate import migrate
 from mnemolog.adapters.postgres.outbox import Outbox
 from mnemolog.adapters.postgres.pool import open_pool
+from mnemolog.adapters.postgres.roots import open_roots
 from mnemolog.events.codec import Codec
 from tests.testkit.events import KEY
-from tests.testkit.roots import roots
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,6 @@ async def apart(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Asy
         nats = await connect(servers.endpoints.nats_url, "tests")
         await Streams(nats.jetstream(), StreamLimits()).ensure()
         async with await open_pool(own) as pool:
-            log, outbox = PostgresLog(pool, Codec(), roots(), now), Outbox(pool, own)
+            log, outbox = PostgresLog(pool, Codec(), await open_roots(pool, KEY, os.urandom), now), Outbox(pool, own)
             yield Apart(log, outbox, nats, nats.jetstream(), own, servers.endpoints.nats_url)
         await nats.close()

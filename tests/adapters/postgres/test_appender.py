@@ -5,17 +5,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from uuid import UUID, uuid4
-from zlib import crc32
 
 import pytest
 from psycopg import AsyncConnection
 from psycopg.conninfo import make_conninfo
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.postgres.append import LANES, Appender
+from mnemolog.adapters.postgres.append import Appender, Fault
 from mnemolog.adapters.postgres.log import PostgresLog
-from mnemolog.adapters.postgres.pool import Pool, open_pool, unreachable
+from mnemolog.adapters.postgres.pool import Pool, open_pool
 from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.adapters.postgres.writing import Doubt
 from mnemolog.domain.errors import AppendTimeout, ConcurrencyConflict, IdempotencyConflict, Overloaded
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Receipt, StreamId
@@ -72,22 +72,21 @@ async def test_one_writers_appends_keep_their_order(log: PostgresLog, stream: St
     assert [outcome.last_seq for [outcome] in outcomes if isinstance(outcome, Receipt)] == list(range(1, 201))
 
 
-async def test_a_lone_writer_waits_for_nobody_else(log: PostgresLog, pool: Pool, stream: StreamId) -> None:
-    """A stream of the other lane that is held up does not hold this one up."""
-    others = (StreamId.of_user(f"{stream.owner}-{number}") for number in range(9))
-    other = next(candidate for candidate in others if _lane(candidate) != _lane(stream))
-    await log.append([one(other)])
+async def test_a_stream_that_is_held_holds_no_other_up(log: PostgresLog, pool: Pool, stream: StreamId) -> None:
+    others = [StreamId.of_user(f"{stream.owner}-{number}") for number in range(8)]
+    await log.append([one(known) for known in (stream, *others[:4])])
 
-    async with held(pool, other):
-        late = asyncio.create_task(log.append([one(other)]))
+    async with held(pool, stream):
+        late = [asyncio.create_task(log.append([one(stream, str(number))])) for number in range(3)]
+        await asyncio.sleep(0.1)
+        late += [asyncio.create_task(log.append([one(stream, str(number))])) for number in range(3, 6)]
         async with asyncio.timeout(5):
-            await log.append([one(stream)])
-        assert not late.done()
-    await late
+            await asyncio.gather(*(log.append([one(other)]) for other in others))  # Of both lanes, known or not.
+        assert not any(task.done() for task in late)
+    outcomes = await asyncio.gather(*late)
 
-
-def _lane(stream: StreamId) -> int:
-    return crc32(str(stream).encode()) % LANES
+    assert [outcome.last_seq for [outcome] in outcomes if isinstance(outcome, Receipt)] == [2, 3, 4, 5, 6, 7]
+    assert [event.payload.text for event in await log.read(stream, after=1)] == list("012345")  # type: ignore[attr-defined]
 
 
 # Alone
@@ -131,7 +130,7 @@ async def test_a_deadline_that_passes_in_the_queue_writes_nothing(
 
     async with held(pool, stream):
         first = asyncio.create_task(log.append([one(stream)]))
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.3)
         with pytest.raises(Overloaded, match="nothing was written") as caught:
             await log.append([one(stream)], deadline=0.1)
     await first
@@ -162,7 +161,7 @@ async def test_a_caller_that_goes_away_while_it_waits_leaves_nothing(
 
     async with held(pool, stream):
         first = asyncio.create_task(log.append([one(stream)]))
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.3)
         gone = asyncio.create_task(log.append([one(stream)]))
         await asyncio.sleep(0.05)
         gone.cancel()
@@ -173,7 +172,7 @@ async def test_a_caller_that_goes_away_while_it_waits_leaves_nothing(
 
 
 async def test_a_full_queue_makes_callers_wait_and_loses_none(log: PostgresLog, pool: Pool, stream: StreamId) -> None:
-    narrow = Appender(log._write, unreachable, lanes=1, room=4)
+    narrow = Appender(log._write, lanes=1, room=4)
     await narrow.append([one(stream)])
 
     async with held(pool, stream):
@@ -251,6 +250,49 @@ async def test_a_key_that_another_log_used_gives_its_receipt(
     assert again == replace(first, already=True)
 
 
+@pytest.mark.parametrize("remembered", [True, False])
+async def test_what_can_be_written_is_when_a_neighbour_fails(
+    log: PostgresLog, pool: Pool, roots: Roots, clock: Clock, stream: StreamId, *, remembered: bool
+) -> None:
+    writer = log if remembered else PostgresLog(pool, Codec(), roots, clock)
+    broken_stream, memory_id = StreamId.of_user(f"{stream.owner}-2"), uuid4()
+    await log.append([Append(stream, (new(created(memory_id)),)), one(broken_stream)])
+    broken = Append(broken_stream, (new(created(), meta=replace(new(created()).meta, thread_id=f"a{NUL}b")),))
+
+    [written, failed] = await writer._writer.write([_guarded(stream, memory_id, 1), broken])
+
+    assert isinstance(written, Receipt)
+    assert isinstance(failed, Fault)
+    assert (await log.head(stream), await log.head(broken_stream)) == (2, 1)
+
+
+@pytest.mark.spec("X14")
+async def test_a_known_event_id_is_refused_on_a_remembered_tail_too(log: PostgresLog, stream: StreamId) -> None:
+    known = one(stream)
+    await log.append([known])
+
+    [refused] = await log.append([Append(stream, known.events)])
+
+    assert isinstance(refused, IdempotencyConflict)
+    assert await log.head(stream) == 1
+
+
+@pytest.mark.spec("X14")
+async def test_two_logs_that_keep_a_standing_receipt_at_once_give_the_same(
+    log: PostgresLog, pool: Pool, roots: Roots, clock: Clock, stream: StreamId
+) -> None:
+    """A request that changes nothing leaves its key and moves no head, so the tails of both stay right."""
+    other = PostgresLog(pool, Codec(), roots, clock)
+    [found] = await log.append([one(stream)])
+    await other.append([one(stream)])
+    await log.append([one(stream)])
+    assert isinstance(found, Receipt)
+    for number in range(20):
+        append = Append(stream, (), None, f"key-{number}", b"same", found)
+        outcomes = await asyncio.gather(log.append([append]), other.append([append]))
+        assert {outcome.last_seq for [outcome] in outcomes if isinstance(outcome, Receipt)} == {1}
+
+
 # Connections that are lost
 
 
@@ -296,7 +338,7 @@ async def test_a_write_that_was_committed_and_not_confirmed_is_found(log: Postgr
     append = one(stream)
     await log.append([append, one(stream)])
 
-    [outcome] = await log._writer._ask_and_write([append], after=OSError("cut"))
+    [outcome] = await log._writer._ask_and_write([append], wait=True, doubt=Doubt(open=True))
 
     assert outcome == Receipt(stream, (append.events[0].event_id,), 1, 1)
     assert await log.head(stream) == 2

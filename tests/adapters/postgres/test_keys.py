@@ -331,7 +331,7 @@ async def test_another_master_key_is_refused(empty: Pool) -> None:
 async def test_a_log_whose_roots_were_taken_gets_no_new_ones(empty: Pool) -> None:
     stream = StreamId.of_user("ana")
     await write(await log_of(empty), stream, created(text=SECRET))
-    await rows_changed(empty, "DELETE FROM mnemolog_keys.roots")
+    await rows_changed(empty, "TRUNCATE mnemolog_keys.roots CASCADE")
 
     with pytest.raises(EngineError, match="has events and no keys"):
         await log_of(empty)
@@ -377,6 +377,29 @@ async def test_a_rotation_that_stopped_half_way_goes_on(empty: Pool, monkeypatch
 
     assert await rotate(empty, bytes(32), bytes(32), os.urandom) == 2
     assert (await (await log_of(empty, bytes(32))).read(StreamId.of_user("caio")))[0].payload.text == SECRET  # type: ignore[attr-defined]
+
+
+async def test_a_rotation_waits_for_no_engine_and_refuses_while_one_leads(empty: Pool) -> None:
+    await log_of(empty)
+    async with empty.connection() as connection:
+        await connection.execute("SELECT pg_advisory_lock(hashtextextended('mnemolog relay 0', 0))")
+        with pytest.raises(EngineError, match="an engine runs") as caught:
+            await rotate(empty, MASTER, bytes(32), os.urandom)
+        await connection.execute("SELECT pg_advisory_unlock_all()")
+
+    assert caught.value.field == "master_key"
+    assert await rotate(empty, MASTER, bytes(32), os.urandom) == 0
+
+
+@pytest.mark.spec("X14")
+async def test_a_writer_that_a_rotation_overlooked_is_refused_and_loses_nothing(empty: Pool) -> None:
+    overlooked, stream = await log_of(empty), StreamId.of_user("late")
+    await rotate(empty, MASTER, bytes(32), os.urandom)
+
+    with pytest.raises(psycopg.errors.ForeignKeyViolation):
+        await overlooked.append([Append(stream, (new(created()),))])
+
+    assert not await (await log_of(empty, bytes(32))).read(stream)
 
 
 async def test_a_log_from_before_there_were_keys_is_taken_on_with_its_master_key(empty: Pool) -> None:

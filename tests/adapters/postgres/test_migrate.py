@@ -1,6 +1,7 @@
 """Migrations: running them again, or two at once, is harmless."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
@@ -12,11 +13,11 @@ from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.migrate import migrate
 from mnemolog.adapters.postgres.pool import open_pool
+from mnemolog.adapters.postgres.roots import open_roots
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.log import Append
-from tests.testkit.events import created, new
-from tests.testkit.roots import roots
+from tests.testkit.events import KEY, created, new
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ async def tables(dsn: str) -> set[str]:
 
 async def append(dsn: str) -> Receipt:
     async with await open_pool(dsn, size=1) as pool:
-        [receipt] = await PostgresLog(pool, Codec(), roots(), now).append(
+        [receipt] = await PostgresLog(pool, Codec(), await open_roots(pool, KEY, os.urandom), now).append(
             [Append(StreamId.of_user("ana"), (new(created()),))]
         )
     assert isinstance(receipt, Receipt)
@@ -72,7 +73,7 @@ async def test_the_first_and_the_last_moment_are_read_on_a_server_of_any_time_zo
     stream = StreamId.of_user("ana")
 
     async with await open_pool(empty, size=1) as pool:
-        log = PostgresLog(pool, Codec(), roots(), now)
+        log = PostgresLog(pool, Codec(), await open_roots(pool, KEY, os.urandom), now)
         await log.append([Append(stream, tuple(new(created(), occurred_at=moment) for moment in moments))])
         events = await log.read(stream)
 

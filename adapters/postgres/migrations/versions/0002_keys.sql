@@ -14,7 +14,8 @@ CREATE UNIQUE INDEX roots_one_integrity ON mnemolog_keys.roots (purpose) WHERE p
 CREATE TABLE mnemolog_keys.stream_keys (
     tenant  text  NOT NULL,
     stream  text  NOT NULL,
-    root_id bytea NOT NULL,
+    -- A writer that knows only roots that a rotation took away is refused, and loses nothing.
+    root_id bytea NOT NULL REFERENCES mnemolog_keys.roots,
     wrapped bytea NOT NULL,
     PRIMARY KEY (tenant, stream)
 );
