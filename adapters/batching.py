@@ -11,19 +11,24 @@ LONGEST_SECONDS = 0.05
 
 
 class Batcher(Generic[T]):
-    """A bounded queue that is emptied in batches. `put` waits while it is full: back-pressure on the sender."""
+    """A bounded queue that is emptied in batches. `put` waits while it is full: back-pressure on the sender.
 
-    def __init__(self, size: int, limit: int) -> None:
-        self._size = size
+    `longest` is how many seconds a batch waits for more at most.
+    """
+
+    def __init__(self, size: int, limit: int, longest: float = LONGEST_SECONDS) -> None:
+        self._size, self._longest = size, longest
         self._queue: asyncio.Queue[T] = asyncio.Queue(limit)
 
     async def put(self, item: T) -> None:
         await self._queue.put(item)
 
-    def offer(self, item: T) -> None:
-        """Put without waiting; while the queue is full, the item is left out."""
-        if not self._queue.full():
-            self._queue.put_nowait(item)
+    def offer(self, item: T) -> bool:
+        """Put without waiting; whether there was room for it."""
+        if self._queue.full():
+            return False
+        self._queue.put_nowait(item)
+        return True
 
     async def take(self) -> Sequence[T]:
         """At least one item, after a moment in which more may gather: the more wait already, the longer it is.
@@ -31,7 +36,7 @@ class Batcher(Generic[T]):
         A lone item goes on after two milliseconds; under load a few large batches cost much less than many small ones.
         """
         batch = [await self._queue.get()]
-        await asyncio.sleep(min(LONGEST_SECONDS, COLLECT_SECONDS * (1 + self._queue.qsize())))
+        await asyncio.sleep(min(self._longest, COLLECT_SECONDS * (1 + self._queue.qsize())))
         while len(batch) < self._size and not self._queue.empty():
             batch.append(self._queue.get_nowait())
         return batch

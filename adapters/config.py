@@ -10,6 +10,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from mnemolog.domain.category import DEFAULT_ALLOWLISTS, SYSTEM_CATEGORIES, CategoryPolicy
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.fields import Tenant, invalid_input
+from mnemolog.projections.strategy import OnPoison, Strategy
 
 CONFIG_FILE = "MNEMOLOG_CONFIG"
 
@@ -42,9 +43,43 @@ class Settings(BaseSettings):
         "default"
     )
     replicas: Annotated[int, Field(ge=1, le=5, description="Replicas of each JetStream stream.")] = 1
+    events_max_age: Annotated[
+        int, Field(ge=0, description="Seconds that JetStream keeps its copy of an event; 0 is for ever.")
+    ] = 7 * 24 * 3600
+    events_max_bytes: Annotated[
+        int, Field(ge=0, description="Bytes of events that JetStream keeps; 0 is no limit.")
+    ] = 0
+    turns_max_bytes: Annotated[
+        int, Field(ge=0, description="Bytes of turns that may wait; more are refused; 0 is no limit.")
+    ] = 0
+    dead_letters_max_age: Annotated[
+        int, Field(ge=0, description="Seconds that a refused turn is kept; 0 is for ever.")
+    ] = 0
+    dead_letters_max_bytes: Annotated[
+        int, Field(ge=0, description="Bytes of refused turns that are kept, the newest; 0 is no limit.")
+    ] = 0
     read_deadline: Annotated[
         float, Field(gt=0, description="Seconds that a read waits for the write that it is told to see.")
     ] = 5.0
+    append_deadline: Annotated[
+        float, Field(gt=0, description="Seconds that a write waits for the log before it is refused.")
+    ] = 30.0
+    anchor_file: Annotated[
+        Path | None, Field(description="Where anchors of the log are kept; without it, <data_dir>/anchors.jsonl.")
+    ] = None
+    anchor_seconds: Annotated[float, Field(gt=0, description="How often heads that changed are anchored.")] = 10.0
+    accept_rollback: Annotated[
+        bool, Field(description="Go on from a database that is older than the last anchor: after a restore, once.")
+    ] = False
+    projection_strategy: Annotated[
+        OnPoison, Field(description="What a projection does with an event that it cannot apply.")
+    ] = OnPoison.FAIL
+    projection_strategies: Annotated[
+        dict[str, OnPoison], Field(description="The same for single projections, by name.")
+    ] = {}
+    projection_retries: Annotated[
+        int, Field(ge=0, le=10, description="How often the retry strategies try such an event again.")
+    ] = 3
     custom_categories: Annotated[list[str], Field(description="Categories beside the built-in ones.")] = []
     allowlists: Annotated[
         dict[str, list[str]], Field(description="Which categories an agent may read; all when it is not listed.")
@@ -64,6 +99,14 @@ class Settings(BaseSettings):
     @property
     def directory(self) -> Path:
         return self.data_dir.expanduser().absolute()
+
+    @property
+    def anchors(self) -> Path:
+        return self.anchor_file.expanduser().absolute() if self.anchor_file else self.directory / "anchors.jsonl"
+
+    def strategy(self, projection: str) -> Strategy:
+        """What this projection does with an event that it cannot apply."""
+        return Strategy(self.projection_strategies.get(projection, self.projection_strategy), self.projection_retries)
 
     @property
     def category_policy(self) -> CategoryPolicy:

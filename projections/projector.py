@@ -1,19 +1,24 @@
 """A projector: folds events into the rows of one read model; and the store that holds rows and progress together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
+from uuid import UUID
 
 from sqlalchemy import MetaData
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.events.log import EventLog
 
 
 class Projector(Protocol):
     """Folds events into Postgres tables. Deterministic: the same events leave the same rows.
 
-    A change of its tables or its rules is a new `version`, which is rebuilt from the log beside the old one.
+    A change of its tables or its rules is a new `version`, which is rebuilt from the log beside the old one. Every
+    table begins with the columns `tenant` and `user_id`, so that what is of one stream can be found and forgotten.
     """
 
     @property
@@ -33,6 +38,43 @@ class Projector(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """A stream whose head is above a projection's progress."""
+
+    stream: StreamId
+    progress: int
+    head: int
+
+    @property
+    def events(self) -> int:
+        return self.head - self.progress
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The event that a stream was set aside at, and why it cannot be applied."""
+
+    seq: int
+    reason: str
+
+    def __str__(self) -> str:
+        return f"seq {self.seq}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """An event that a projection was told to pass over: its rows are as if it had not happened."""
+
+    stream: StreamId
+    seq: int
+    event_id: UUID
+    type: str
+    reason: str
+    at: datetime
+    by: str
+
+
 class Session(Protocol):
     """One transaction over some streams of a projection."""
 
@@ -45,12 +87,22 @@ class Session(Protocol):
         """Write the rows and the progress of these events."""
         ...
 
+    async def reset(self, stream: StreamId) -> Collection[int]:
+        """Forget the rows, the progress and the stop of a stream; the seqs that were skipped of it, which stay so."""
+        ...
+
+    async def move(self, stream: StreamId, seq: int) -> None:
+        """Save a progress without rows."""
+        ...
+
 
 class Store(Protocol):
     """Where a projection keeps its rows and its progress, in one transaction: so each event is applied exactly once."""
 
     @property
     def name(self) -> str: ...
+    @property
+    def version(self) -> int: ...
 
     @property
     def transient(self) -> tuple[type[Exception], ...]:
@@ -69,14 +121,34 @@ class Store(Protocol):
         """The last seq applied of every stream."""
         ...
 
+    async def lags(self, log: EventLog) -> bool:
+        """Whether `lagging` would find any stream; costs less."""
+        ...
+
+    def lagging(self, log: EventLog) -> AsyncIterator[Sequence[Lag]]:
+        """The streams whose head is above their progress, in batches; not those that were set aside."""
+        ...
+
     async def stop(self, stream: StreamId, seq: int, reason: str) -> None:
-        """Set a stream aside at a poisoned event, until an operator retries it."""
+        """Set a stream aside at a poisoned event, until an operator retries or skips it."""
         ...
 
-    async def stopped(self) -> Mapping[StreamId, str]:
-        """The streams that were set aside, each with its seq and reason."""
+    async def stopped(self) -> Mapping[StreamId, Stop]:
+        """The streams that were set aside."""
         ...
 
-    async def resume(self) -> None:
-        """Try again what was set aside."""
+    async def resume(self, streams: Collection[StreamId] | None = None) -> None:
+        """Try these streams, or all that were set aside, again."""
+        ...
+
+    async def skip(self, event: Skipped) -> bool:
+        """Pass over the event that comes next in its stream, and record it; False when another comes next."""
+        ...
+
+    async def skipped(self, limit: int = 100) -> Sequence[Skipped]:
+        """What was passed over, the latest first."""
+        ...
+
+    async def count_skipped(self) -> int:
+        """How many events were passed over."""
         ...

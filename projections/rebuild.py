@@ -1,7 +1,7 @@
-"""Rebuild a projection from the log beside the live one, compare, and swap (X05)."""
+"""Rebuild projections from the log beside the live ones, compare, and swap (X05)."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,6 +12,10 @@ from mnemolog.projections.runtime import Projection
 
 ATTEMPTS = 5
 RETRY_SECONDS = 0.2
+
+Progressed = Callable[[int], None]
+# Brings shadows to the head of the log in one pass; how many events each took, by name.
+Fill = Callable[[Sequence[Store], Progressed], Awaitable[Mapping[str, int]]]
 
 
 class Rebuildable(Protocol):
@@ -24,17 +28,33 @@ class Rebuildable(Protocol):
         """An empty store beside the live one, or the one that an interrupted rebuild left."""
         ...
 
+    async def compare(self) -> None:
+        """Compare what stands still in both by now, which may take long, so that `differences` does not."""
+        ...
+
     def quiet(self) -> AbstractAsyncContextManager[None]:
         """While it lasts, nothing is written to the live store; readers go on."""
         ...
 
     async def differences(self) -> Mapping[str, int]:
-        """By table, how many rows differ between the live store and the shadow."""
+        """By table, how many rows differ between the live store and the shadow. Inside `quiet` only."""
+        ...
+
+    async def drop_former(self) -> Sequence[str]:
+        """Forget what other versions of the projection left; the names of it."""
         ...
 
     async def swap(self) -> None:
-        """Put the shadow in the live store's place, at once."""
+        """Put the shadow in the live store's place, at once. Inside `quiet` only."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A projection that is to be rebuilt, and what it takes."""
+
+    live: Projection
+    beside: Rebuildable
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +74,71 @@ async def rebuild(
     live: Projection,
     target: Rebuildable,
     run: Callable[[Store], Projection],
-    progressed: Callable[[int], None] = lambda count: None,
+    progressed: Progressed = lambda count: None,
 ) -> Rebuilt:
-    """Build the shadow while the live projection goes on; then hold that still, catch up, compare and swap.
+    """Rebuild one projection event by event, as `rebuild_all` does it for many at once."""
 
-    `progressed` is called with the number of events of each step. A crash leaves the shadow, and the next rebuild
-    goes on from there. Both are compared at the live projection's own progress; what came later follows the swap.
-    ProjectionPoisoned when an event cannot be applied: then nothing is swapped.
+    async def nothing(shadows: Sequence[Store], progressed: Progressed) -> Mapping[str, int]:
+        return {}
+
+    [rebuilt] = await rebuild_all([Target(live, target)], run, nothing, progressed)
+    return rebuilt
+
+
+async def rebuild_all(
+    targets: Sequence[Target],
+    run: Callable[[Store], Projection],
+    fill: Fill,
+    progressed: Progressed = lambda count: None,
+) -> list[Rebuilt]:
+    """Fill the shadows in one pass while the live projections go on; then catch up, compare and swap one by one.
+
+    `progressed` is called with the number of events of each step, counted for each projection. A crash leaves the
+    shadows, and the next rebuild goes on from there. Both are compared at the live projection's own progress; what
+    came later follows the swap. ProjectionPoisoned when an event cannot be applied: then that one is not swapped.
     """
-    shadow = run(await target.shadow())
-    await shadow.store.resume()
-    await _come_to_the_head(live)
-    events = await shadow.catch_up(progressed, until=await live.store.all_progress())
-    async with target.quiet():
-        events += await shadow.catch_up(progressed, until=await live.store.all_progress())
-        await _require_whole(shadow)
-        differences = await target.differences()
-        await target.swap()
-    return Rebuilt(target.name, events, differences)
+    shadows = [await _shadow(target) for target in targets]
+    filled = await fill(shadows, progressed)
+    building = [
+        _Building(target, run(shadow), progressed, filled.get(target.beside.name, 0))
+        for target, shadow in zip(targets, shadows, strict=True)
+    ]
+    await asyncio.gather(*(one.come_close() for one in building))
+    return [await one.end() for one in building]
+
+
+async def _shadow(target: Target) -> Store:
+    shadow = await target.beside.shadow()
+    await shadow.resume()
+    return shadow
+
+
+@dataclass
+class _Building:
+    """One projection on the way from a filled shadow to the swap."""
+
+    target: Target
+    shadow: Projection
+    progressed: Progressed
+    events: int
+
+    async def come_close(self) -> None:
+        """All that takes long happens before the live projection is held still."""
+        await _come_to_the_head(self.target.live)
+        await self._catch_up()
+        await self.target.beside.compare()
+
+    async def end(self) -> Rebuilt:
+        async with self.target.beside.quiet():
+            await self._catch_up()
+            await _require_whole(self.shadow)
+            differences = await self.target.beside.differences()
+            await self.target.beside.swap()
+        return Rebuilt(self.target.beside.name, self.events, differences)
+
+    async def _catch_up(self) -> None:
+        until = await self.target.live.store.all_progress()
+        self.events += await self.shadow.catch_up(self.progressed, until=until)
 
 
 async def _come_to_the_head(live: Projection) -> None:

@@ -1,17 +1,36 @@
 """The one rule for every projector: next seq, apply; older, skip; a gap, read the log (design §4)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 
-from mnemolog.events.envelope import StoredEvent
+from mnemolog.events.envelope import Position, StoredEvent, StreamId
+
+# A position announces an event that was too large for its message, or found no place in a queue: the log has it.
+Delivery = StoredEvent | Position
 
 
-def outstanding(progress: int, delivered: Sequence[StoredEvent]) -> Sequence[StoredEvent] | None:
-    """What of a stream's delivery is to be applied, in order; None when an event before it is missing.
+def outstanding(progress: int, delivered: Sequence[Delivery]) -> Sequence[StoredEvent] | None:
+    """What of a stream's delivery is to be applied, in order; None when the log must be read for it.
 
     Whatever was lost, doubled or reordered on the way, the outcome is a gapless continuation of `progress` or None.
     """
-    by_seq = {event.header.seq: event for event in delivered if event.header.seq > progress}
-    ordered = sorted(by_seq)
-    if ordered != list(range(progress + 1, progress + 1 + len(ordered))):
+    by_seq = {event.header.seq: event for event in delivered if isinstance(event, StoredEvent)}
+    announced = {seq_of(one) for one in delivered if seq_of(one) > progress}
+    ordered = sorted(announced)
+    if ordered != list(range(progress + 1, progress + 1 + len(ordered))) or not announced <= by_seq.keys():
         return None
     return [by_seq[seq] for seq in ordered]
+
+
+def stream_of(delivery: Delivery) -> StreamId:
+    return delivery.header.stream if isinstance(delivery, StoredEvent) else delivery.stream
+
+
+def seq_of(delivery: Delivery) -> int:
+    return delivery.header.seq if isinstance(delivery, StoredEvent) else delivery.seq
+
+
+def by_stream(deliveries: Sequence[Delivery]) -> Mapping[StreamId, Sequence[Delivery]]:
+    """A delivery, each stream's part by itself."""
+    ordered = sorted(deliveries, key=stream_of)
+    return {stream: list(group) for stream, group in groupby(ordered, key=stream_of)}

@@ -1,13 +1,17 @@
 """The runtime of one projection: takes deliveries, heals gaps from the log, and sets a poisoned stream aside."""
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
 
-from mnemolog.events.envelope import StoredEvent, StreamId
+from mnemolog.domain.errors import Conflict, EngineError, ModelMissing, ServerFailed, Tampered
+from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
+from mnemolog.events.erasure import UserErased
 from mnemolog.events.log import EventLog
-from mnemolog.projections.projector import Session, Store
-from mnemolog.projections.rule import outstanding
+from mnemolog.projections.projector import Lag, Session, Skipped, Stop, Store
+from mnemolog.projections.rule import Delivery, by_stream, outstanding, seq_of
+from mnemolog.projections.strategy import FAIL, Strategy
 
 _logger = logging.getLogger("mnemolog.projections")
 
@@ -17,24 +21,34 @@ BATCH = 500
 class Projection:
     """Exactly once: rows and progress are saved in one transaction of the store.
 
-    `log_errors` is what the log raises when it cannot be reached.
+    `log_errors` is what the log raises when it cannot be reached. Neither these, nor what the store calls transient,
+    nor a ServerFailed (a model that does not answer) or ModelMissing is ever taken for a poisoned event.
     """
 
-    def __init__(self, store: Store, log: EventLog, log_errors: tuple[type[Exception], ...] = ()) -> None:
+    def __init__(
+        self,
+        store: Store,
+        log: EventLog,
+        log_errors: tuple[type[Exception], ...] = (),
+        strategy: Strategy = FAIL,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self.store, self._log = store, log
-        self.transient = (*store.transient, *log_errors)
+        self.transient: tuple[type[Exception], ...] = (*store.transient, *log_errors, ServerFailed, ModelMissing)
+        self._infrastructure: tuple[type[Exception], ...] = (*self.transient, EngineError)
+        self._strategy, self._now = strategy, now
 
     @property
     def name(self) -> str:
         return self.store.name
 
-    async def deliver(self, events: Sequence[StoredEvent]) -> None:
+    async def deliver(self, events: Sequence[Delivery]) -> None:
         """Apply what JetStream brought, in any order and any number of times.
 
         A store or log that cannot be reached raises one of the `transient` errors, and the delivery is to be repeated.
-        An event that cannot be applied stops its stream in this projection only.
+        An event that cannot be applied stops its stream in this projection only, or is skipped, as the strategy says.
         """
-        streams = _by_stream(events)
+        streams = by_stream(events)
         try:
             while not await self._apply(streams):
                 pass
@@ -42,43 +56,40 @@ class Projection:
             raise
         except Exception:  # noqa: BLE001  Whatever a projector raises: find the stream and go on with the others.
             for stream, delivered in streams.items():
-                await self._apply_alone(stream, max(event.header.seq for event in delivered))
+                await self._apply_alone(stream, max(map(seq_of, delivered)))
 
     async def catch_up(
-        self, progressed: Callable[[int], None] = lambda count: None, until: Mapping[StreamId, int] | None = None
+        self,
+        progressed: Callable[[int], None] = lambda count: None,
+        until: Mapping[StreamId, int] | None = None,
+        wanted: Callable[[StreamId], bool] = lambda stream: True,
     ) -> int:
         """Read from the log what this projection lacks, up to `until` where given; how many events that were."""
         total = 0
         gathered: list[StoredEvent] = []
-        async for batch in self._lacking(until):
+        async for batch in self._lacking(until, wanted):
             gathered += batch
             if len(gathered) >= BATCH:
                 total += await self._delivered(gathered, progressed)
                 gathered = []
         return total + await self._delivered(gathered, progressed)
 
-    async def _lacking(self, until: Mapping[StreamId, int] | None) -> AsyncIterator[Sequence[StoredEvent]]:
-        for stream, (after, head) in (await self.behind()).items():
-            end = head if until is None else min(head, until.get(stream, 0))
-            async for batch in self._log.scan(stream, after=after, until=end, batch=BATCH):
-                yield batch
+    async def _lacking(
+        self, until: Mapping[StreamId, int] | None, wanted: Callable[[StreamId], bool]
+    ) -> AsyncIterator[Sequence[StoredEvent]]:
+        async for lagging in self.lagging():
+            for one in lagging:
+                if not wanted(one.stream):
+                    continue
+                end = one.head if until is None else min(one.head, until.get(one.stream, 0))
+                async for batch in self._log.scan(one.stream, after=one.progress, until=end, batch=BATCH):
+                    yield batch
 
     async def _delivered(self, events: Sequence[StoredEvent], progressed: Callable[[int], None]) -> int:
         if events:
             await self.deliver(events)
             progressed(len(events))
         return len(events)
-
-    async def behind(self) -> Mapping[StreamId, tuple[int, int]]:
-        """The streams whose head is above this projection's progress, with both; not those that were set aside."""
-        known = await self.store.all_progress()
-        stopped = await self.store.stopped()
-        return {
-            head.stream: (known.get(head.stream, 0), head.seq)
-            async for heads in self._log.heads()
-            for head in heads
-            if head.seq > known.get(head.stream, 0) and head.stream not in stopped
-        }
 
     async def read_on(self, stream: StreamId, after: int, until: int) -> int:
         """Apply a stream's events with after < seq <= until from the log; how many they were."""
@@ -88,11 +99,90 @@ class Projection:
             total += len(batch)
         return total
 
+    def lagging(self) -> AsyncIterator[Sequence[Lag]]:
+        """The streams that this projection lacks events of, in batches; not those that were set aside."""
+        return self.store.lagging(self._log)
+
+    async def behind(self) -> Mapping[StreamId, Lag]:
+        """The streams whose head is above this projection's progress; not those that were set aside."""
+        return {one.stream: one async for lagging in self.lagging() for one in lagging}
+
     async def lag(self) -> int:
         """How many events the projection is behind the log."""
-        return sum(head - progress for progress, head in (await self.behind()).values())
+        return sum([one.events async for lagging in self.lagging() for one in lagging])
 
-    async def _apply(self, streams: Mapping[StreamId, Sequence[StoredEvent]]) -> bool:
+    async def lags(self) -> bool:
+        """Whether it lacks any event: what `lag` would count, without counting."""
+        return await self.store.lags(self._log)
+
+    async def heal(self, stream: StreamId) -> int:
+        """Forget what the projection holds of a stream and apply its events anew, in one transaction; how many.
+
+        Readers see the old rows until the new ones are whole. What an operator skipped stays skipped.
+        """
+        async with self.store.session([stream]) as session:
+            return await self._anew(session, stream)
+
+    async def forget(self, erasure: Recorded) -> None:
+        """Show nothing of what an erasure destroyed, though this projection is not there yet: stopped, paused or late.
+
+        It stays where it is: what it had applied is applied anew, as it reads now. Of an erased user all goes, and it
+        comes to his erasure, since nothing before that counts any more. A stop is forgotten: it shows again on retry.
+        """
+        stream = erasure.stream
+        try:
+            async with self.store.session([stream]) as session:
+                if isinstance(erasure.payload, UserErased):
+                    await session.reset(stream)
+                    await session.apply([erasure])
+                else:
+                    await self._anew(session, stream, await self.store.progress(stream))
+        except Exception as error:  # noqa: BLE001  Whatever stands in the way: the text goes, and comes back as it reads.
+            _logger.error("%s: %s cannot be applied anew: %s", self.name, stream, _reason(error))
+            async with self.store.session([stream]) as session:
+                await session.reset(stream)
+
+    async def _anew(self, session: Session, stream: StreamId, until: int | None = None) -> int:
+        total = 0
+        skipped = await session.reset(stream)
+        async for batch in self._log.scan(stream, until=until, batch=BATCH):
+            await self._replay(session, batch, skipped)
+            total += len(batch)
+        return total
+
+    async def _replay(self, session: Session, batch: Sequence[StoredEvent], skipped: Collection[int]) -> None:
+        kept = [event for event in batch if event.header.seq not in skipped]
+        if kept:
+            await session.apply(await self._log.decode(kept))
+        if batch[-1].header.seq in skipped:
+            await session.move(batch[-1].header.stream, batch[-1].header.seq)
+
+    async def retry(self, stream: StreamId) -> Stop | None:
+        """Go on with a stream that was set aside; where it stopped again, or None when it came to its head."""
+        await self.store.resume([stream])
+        await self._apply_alone(stream, await self._log.head(stream))
+        return (await self.store.stopped()).get(stream)
+
+    async def skip(self, stream: StreamId, by: str) -> Skipped:
+        """Pass over the event that a stream was set aside at, and go on behind it; Conflict when it is not stopped."""
+        stop = (await self.store.stopped()).get(stream)
+        if stop is None:
+            raise Conflict(f"{self.name} is not stopped in {stream}", field="stream", fix="there is nothing to skip")
+        skipped = self._passed_over(await self._stored(stream, stop.seq), stop.reason, by)
+        if not await self.store.skip(skipped):
+            raise Conflict(f"{self.name} went on in {stream} meanwhile", field="stream", fix="look again")
+        await self._apply_alone(stream, await self._log.head(stream))
+        return skipped
+
+    async def _stored(self, stream: StreamId, seq: int) -> StoredEvent:
+        found = [event async for batch in self._log.scan(stream, after=seq - 1, until=seq) for event in batch]
+        return found[0]
+
+    def _passed_over(self, event: StoredEvent, reason: str, by: str) -> Skipped:
+        header = event.header
+        return Skipped(header.stream, header.seq, header.event_id, header.type, reason, self._now(), by)
+
+    async def _apply(self, streams: Mapping[StreamId, Sequence[Delivery]]) -> bool:
         """One step; whether it reached the end of what was delivered. A long gap takes several, to bound the memory."""
         async with self.store.session(sorted(streams)) as session:
             steps = [await self._wanted(session, stream, streams) for stream in session.progress]
@@ -102,13 +192,13 @@ class Projection:
         return all(ended for _, ended in steps)
 
     async def _wanted(
-        self, session: Session, stream: StreamId, streams: Mapping[StreamId, Sequence[StoredEvent]]
+        self, session: Session, stream: StreamId, streams: Mapping[StreamId, Sequence[Delivery]]
     ) -> tuple[Sequence[StoredEvent], bool]:
         progress, delivered = session.progress[stream], streams[stream]
         found = outstanding(progress, delivered)
         if found is not None:
             return found, True
-        last = max(event.header.seq for event in delivered)
+        last = max(map(seq_of, delivered))
         _logger.info("%s: %s has a gap after seq %d, reading to %d", self.name, stream, progress, last)
         async for batch in self._log.scan(stream, after=progress, until=last, batch=BATCH):
             return batch, batch[-1].header.seq == last
@@ -123,20 +213,54 @@ class Projection:
                     return
 
     async def _applied(self, stream: StreamId, event: StoredEvent) -> bool:
+        """Whether the stream may go on: the event was applied, or skipped."""
         try:
-            await self._apply({stream: [event]})
+            fault = await self._tried(stream, event)
+            for pause in self._strategy.pauses:
+                if fault is not None:
+                    await asyncio.sleep(pause)
+                    fault = await self._tried(stream, event)
         except self.transient:
             raise
-        except Exception as error:  # noqa: BLE001  Whatever a projector raises stops this stream alone.
-            # The first line alone: what follows in a database's error quotes the row, and with it what somebody said.
-            reason = f"{type(error).__name__}: {error}".split("\n")[0]
-            _logger.error("%s stopped %s at seq %d: %s", self.name, stream, event.header.seq, reason)
-            await self.store.stop(stream, event.header.seq, reason)
+        except EngineError as error:
+            # Such as a key that another engine rotated. No event is at fault: the stream lags, and is tried again.
+            _logger.error("%s cannot go on in %s: %s", self.name, stream, error)
             return False
-        return True
+        return fault is None or await self._set_aside(stream, event, fault)
+
+    async def _tried(self, stream: StreamId, event: StoredEvent) -> str | None:
+        """Why the event cannot be applied; None when it was. Rows that somebody changed are healed on the way."""
+        try:
+            await self._apply({stream: [event]})
+        except self._infrastructure:
+            raise
+        except Tampered as error:
+            return await self._healed(stream, error)
+        except Exception as error:  # noqa: BLE001  Whatever a projector raises concerns this stream alone.
+            return _reason(error)
+        return None
+
+    async def _healed(self, stream: StreamId, error: Tampered) -> str | None:
+        _logger.error("%s: %s, healing the stream from the log", self.name, error.message)
+        try:
+            await self.heal(stream)
+        except self._infrastructure:
+            raise
+        except Exception as fault:  # noqa: BLE001  As above: then the stream stops where it stands.
+            return _reason(fault)
+        return None
+
+    async def _set_aside(self, stream: StreamId, event: StoredEvent, reason: str) -> bool:
+        seq = event.header.seq
+        if self._strategy.skips:
+            _logger.error("%s skips %s at seq %d: %s", self.name, stream, seq, reason)
+            await self.store.skip(self._passed_over(event, reason, by=f"strategy {self._strategy.on_poison}"))
+            return True
+        _logger.error("%s stopped %s at seq %d: %s", self.name, stream, seq, reason)
+        await self.store.stop(stream, seq, reason)
+        return False
 
 
-
-def _by_stream(events: Sequence[StoredEvent]) -> Mapping[StreamId, Sequence[StoredEvent]]:
-    ordered = sorted(events, key=lambda event: event.header.stream)
-    return {stream: list(group) for stream, group in groupby(ordered, key=lambda event: event.header.stream)}
+def _reason(error: Exception) -> str:
+    """The first line alone: what follows in a database's error quotes the row, and with it what somebody said."""
+    return f"{type(error).__name__}: {error}".split("\n")[0]

@@ -4,13 +4,15 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import fields
 from datetime import UTC, datetime
 from functools import partial
 from uuid import UUID
 
 from nats.aio.client import Client
+from nats.js import JetStreamContext
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
@@ -19,6 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from mnemolog.adapters import keys
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import EmbeddedServers, Endpoints, ServerEvent, running_engine
+from mnemolog.adapters.engine.filling import FillProcesses, Place
 from mnemolog.adapters.engine.projections import Projections
 from mnemolog.adapters.engine.reaching import UNREACHABLE, reaching
 from mnemolog.adapters.engine.reads import Reads
@@ -27,17 +30,28 @@ from mnemolog.adapters.engine.writes import Writes
 from mnemolog.adapters.minilm import embedder_named
 from mnemolog.adapters.nats import connection as nats_connection
 from mnemolog.adapters.nats import subscribers
+from mnemolog.adapters.nats.event_subscriber import EventSubscriber
 from mnemolog.adapters.nats.relay import Relay
+from mnemolog.adapters.nats.streams import StreamLimits, Streams
+from mnemolog.adapters.nats.subjects import PARTITIONS
 from mnemolog.adapters.nats.turns import TurnIntake
+from mnemolog.adapters.postgres.leases import Leases
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.outbox import Outbox
-from mnemolog.adapters.postgres.pool import open_pool
+from mnemolog.adapters.postgres.pool import Pool, open_pool
+from mnemolog.adapters.postgres.roots import Roots, open_roots
+from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.postgres.url import sqlalchemy_url
+from mnemolog.adapters.verify.anchor_file import AnchorFile
+from mnemolog.adapters.verify.anchor_stream import AnchorStream
+from mnemolog.adapters.verify.anchoring import Anchoring
+from mnemolog.adapters.verify.verification import Verifier
 from mnemolog.commands.handler import Handler
 from mnemolog.domain.errors import DataDirectoryInUse, EngineError
 from mnemolog.domain.identity import uuid7
-from mnemolog.events.chain import derived_key
 from mnemolog.events.codec import Codec
+from mnemolog.projections.seal import OPTION as SEAL
+from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.vectors.embedder import Embedder
 
 _logger = logging.getLogger("mnemolog.engine")
@@ -74,10 +88,13 @@ class Engine:
         reads: Reads,
         writes: Writes,
         nats: Client,
+        verifier: Verifier,
+        anchoring: Anchoring,
     ) -> None:
         self.settings, self.endpoints, self.servers = settings, endpoints, servers
         self.log, self.outbox, self.projections = log, outbox, projections
         self.reads, self.writes, self.nats = reads, writes, nats
+        self.verifier, self.anchoring = verifier, anchoring
 
     @property
     def attached(self) -> bool:
@@ -88,20 +105,21 @@ class Engine:
         async with asyncio.timeout(deadline):
             while True:  # What is waited for may happen in another process, so it is looked for.
                 with suppress(*UNREACHABLE):  # A server that was just killed is on its way back.
-                    if not await self.outbox.size() and not any((await self.projections.lag()).values()):
+                    if not await self.outbox.size() and await self.projections.settled():
                         return
                 await asyncio.sleep(SETTLE_SECONDS)
 
 
 @asynccontextmanager
-async def open_engine(settings: Settings, *, attach: bool = False) -> AsyncIterator[Engine]:
+async def open_engine(settings: Settings, *, attach: bool = False, passive: bool = False) -> AsyncIterator[Engine]:
     """Start an engine on the settings' data directory, and stop it cleanly at the end.
 
-    With `attach`, an engine that runs there already is used; without, DataDirectoryInUse is raised then.
+    With `attach`, an engine that runs there already is used; without, DataDirectoryInUse is raised then. A `passive`
+    one has its servers and nothing that runs: it starts on a database that is older than its anchors, too.
     """
     async with AsyncExitStack() as stack:
         servers, endpoints = await _servers(stack, settings, attach=attach)
-        yield await _wire(stack, settings, endpoints, servers)
+        yield await _wire(stack, settings, endpoints, servers, passive=passive)
 
 
 async def _servers(
@@ -143,7 +161,7 @@ def _log_server_event(event: ServerEvent) -> None:
 
 
 async def _wire(
-    stack: AsyncExitStack, settings: Settings, endpoints: Endpoints, servers: EmbeddedServers | None
+    stack: AsyncExitStack, settings: Settings, endpoints: Endpoints, servers: EmbeddedServers | None, *, passive: bool
 ) -> Engine:
     async with reaching("postgres", endpoints.postgres_dsn):
         if servers:
@@ -153,18 +171,28 @@ async def _wire(
     nats = await _nats(stack, endpoints.nats_url)
     jetstream = nats.jetstream()
     outbox = Outbox(pool, endpoints.postgres_dsn)
-    master_key = _master_key(settings)
-    wire_key = derived_key(master_key, "wire")
-    relay = Relay(outbox, nats, wire_key)
-    log = PostgresLog(pool, Codec(), master_key, now, appended=relay.wake)
-    await log.require_own_key()
-    engine = await _sqlalchemy(stack, endpoints.postgres_dsn)
+    roots = await open_roots(pool, _master_key(settings), os.urandom)
+    wire_key = roots.derived("wire")
+    streams = Streams(jetstream, _limits(settings))
+    anchors = AnchorFile(settings.anchors)
+    anchoring = _anchoring(settings, anchors, jetstream, pool, roots)
+    relay = Relay(outbox, nats, wire_key, streams, anchoring.published)
+    untried = await open_pool(endpoints.postgres_dsn, size=POOL, check=False)
+    stack.push_async_callback(untried.close)
+    log = PostgresLog(untried, Codec(), roots, now, appended=relay.wake, deadline=settings.append_deadline)
+    engine = await _sqlalchemy(stack, endpoints.postgres_dsn, RowSeal(roots.derived("rows")))
     embedder = embedder_named(settings.embedder)
-    projections = Projections(engine, await _redis(stack, endpoints.redis_url), log, embedder)
+    redis = await _redis(stack, endpoints.redis_url)
+    seal = RowSeal(roots.derived("rows"))
+    writing = await _sqlalchemy(stack, endpoints.postgres_dsn, seal, projecting=True)
+    place = Place(endpoints.postgres_dsn, endpoints.redis_url, _master_key(settings), settings.embedder)
+    projections = Projections(engine, redis, log, embedder, settings.strategy, writing, FillProcesses(place))
+    for name in settings.projection_strategies:
+        projections.require(name)
     reads = Reads(
         projections.live,
         log,
-        projections.stores,
+        projections.running,
         projections.projectors,
         projections.working,
         embedder,
@@ -173,14 +201,28 @@ async def _wire(
     )
     handler = Handler(log, now, new_id)
     writes = Writes(handler, log, settings.category_policy)
-    if servers:
-        await nats_connection.ensure_streams(jetstream, settings.replicas)
+    if servers and passive:
         await projections.create()
-        workers = Workers(list(projections.running.values()))
+    elif servers:
+        await anchoring.begin(accept=settings.accept_rollback)
+        stack.push_async_callback(anchoring.flush)
+        await streams.ensure()
+        await projections.create()
+        workers = Workers(projections.groups, projections.deliver, projections.paused)
         turns = subscribers.Turns(TurnIntake(handler, nats, jetstream))
-        await _run(stack, [relay.run, turns.run, *workers.steps(), partial(_warm, embedder)])
-        await _subscribe(stack, endpoints.nats_url, wire_key, turns, workers)
-    return Engine(settings, endpoints, servers, log, outbox, projections, reads, writes, nats)
+        projecting = _projecting(endpoints.postgres_dsn, nats, wire_key, workers)
+        await _run(stack, [relay.run, anchoring.run, streams.keep, turns.run, *projecting, partial(_warm, embedder)])
+        await _subscribe(stack, endpoints.nats_url, turns)
+    postgres = tuple(store for store in projections.stores.values() if isinstance(store, PostgresStore))
+    verifier = Verifier(pool, roots, engine, log, postgres, jetstream, anchors)
+    return Engine(settings, endpoints, servers, log, outbox, projections, reads, writes, nats, verifier, anchoring)
+
+
+def _anchoring(
+    settings: Settings, anchors: AnchorFile, jetstream: JetStreamContext, pool: Pool, roots: Roots
+) -> Anchoring:
+    stream, key = AnchorStream(jetstream, settings.replicas), roots.derived("anchors")
+    return Anchoring(anchors, stream, pool, key, now, new_id().hex, settings.anchor_seconds)
 
 
 def _migrate(postgres_dsn: str) -> None:
@@ -206,17 +248,26 @@ async def _redis(stack: AsyncExitStack, redis_url: str) -> Redis:
     return redis
 
 
-async def _sqlalchemy(stack: AsyncExitStack, postgres_dsn: str) -> AsyncEngine:
+async def _sqlalchemy(
+    stack: AsyncExitStack, postgres_dsn: str, seal: RowSeal, *, projecting: bool = False
+) -> AsyncEngine:
+    """For `projecting` a power cut may take the last commits, rows and progress alike: the log gives them again."""
+    options = "-c timezone=UTC -c synchronous_commit=off" if projecting else "-c timezone=UTC"
     engine = create_async_engine(
         sqlalchemy_url(postgres_dsn),
         pool_size=POOL,
         max_overflow=POOL,
-        pool_pre_ping=True,
+        pool_pre_ping=not projecting,  # A worker tries again anyhow.
+        execution_options={SEAL: seal},
         hide_parameters=True,  # They hold what people said, and errors reach logs.
-        connect_args={"options": "-c timezone=UTC"},
+        connect_args={"options": options},
     )
     stack.push_async_callback(engine.dispose)
     return engine
+
+
+def _limits(settings: Settings) -> StreamLimits:
+    return StreamLimits(**settings.model_dump(include={field.name for field in fields(StreamLimits)}))
 
 
 def _master_key(settings: Settings) -> bytes:
@@ -261,11 +312,22 @@ async def _reported(step: Callable[[], Awaitable[None]]) -> None:
         raise
 
 
-async def _subscribe(
-    stack: AsyncExitStack, nats_url: str, wire_key: bytes, turns: subscribers.Turns, workers: Workers
-) -> None:
+def _projecting(
+    postgres_dsn: str, nats: Client, wire_key: bytes, workers: Workers
+) -> Sequence[Callable[[], Awaitable[None]]]:
+    """The steps that keep this process's share of the partitions applied."""
+    subscriber = EventSubscriber(nats, wire_key, workers.deliver)
+
+    async def share(partitions: frozenset[int]) -> None:
+        await subscriber.follow(partitions)
+        workers.own(partitions)
+
+    leases = Leases(postgres_dsn, PARTITIONS)
+    return [partial(leases.run, share), partial(workers.watch, lambda: nats.stats["reconnects"]), *workers.steps()]
+
+
+async def _subscribe(stack: AsyncExitStack, nats_url: str, turns: subscribers.Turns) -> None:
     broker = subscribers.broker(nats_url)
     turns.subscribe(broker)
-    subscribers.subscribe_events(broker, wire_key, workers.deliver)
     await broker.start()
     stack.push_async_callback(broker.stop)

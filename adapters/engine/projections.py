@@ -1,28 +1,41 @@
 """The projections of an engine: their projectors, their stores, their runtimes, and how each is rebuilt."""
 
+import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from datetime import datetime
+from functools import partial
 
 import psycopg
 from psycopg_pool import PoolTimeout
 from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from mnemolog.adapters.engine.filling import EVENTS_A_PROCESS, FillProcesses
+from mnemolog.adapters.engine.status import Status, status
+from mnemolog.adapters.postgres import lagging, pauses
+from mnemolog.adapters.postgres.pauses import Pause
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
-from mnemolog.adapters.postgres.store import PostgresStore, advisory_lock
+from mnemolog.adapters.postgres.store import PostgresStore, advisory_lock, sessions
 from mnemolog.adapters.redis.rebuildable import RebuildableWorking
 from mnemolog.adapters.redis.working import WorkingStore
-from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.errors import Conflict, InvalidInput
+from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.projections.changes.projector import ChangesProjector
+from mnemolog.projections.filling import fill
 from mnemolog.projections.graph.projector import GraphProjector
 from mnemolog.projections.history.projector import HistoryProjector
 from mnemolog.projections.memories.projector import MemoriesProjector
-from mnemolog.projections.projector import Projector, Store
-from mnemolog.projections.rebuild import Rebuildable, Rebuilt, rebuild
+from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store
+from mnemolog.projections.rebuild import Rebuildable, Rebuilt, Target, rebuild_all
+from mnemolog.projections.rule import Delivery
 from mnemolog.projections.runtime import Projection
+from mnemolog.projections.strategy import FAIL, Strategy
+from mnemolog.projections.together import Together
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.vectors.projector import VectorsProjector
+from mnemolog.projections.vectors.tables import NAME as VECTORS
 
 LOG_ERRORS = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, OSError)
 
@@ -30,8 +43,17 @@ LOG_ERRORS = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, OSE
 class Projections:
     """`live` is the engine whose connections see the live tables of every Postgres projection."""
 
-    def __init__(self, engine: AsyncEngine, redis: Redis, log: EventLog, embedder: Embedder) -> None:
-        self._log = log
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        redis: Redis,
+        log: EventLog,
+        embedder: Embedder,
+        strategies: Callable[[str], Strategy] = lambda name: FAIL,
+        writing: AsyncEngine | None = None,
+        processes: FillProcesses | None = None,
+    ) -> None:
+        self._log, self._engine, self._processes = log, engine, processes
         self.projectors: Sequence[Projector] = (
             MemoriesProjector(),
             GraphProjector(),
@@ -39,16 +61,37 @@ class Projections:
             HistoryProjector(),
             VectorsProjector(embedder),
         )
-        self._postgres = {projector.name: PostgresStore(engine, projector) for projector in self.projectors}
-        self.working = WorkingStore(redis)
+        self._postgres = {
+            projector.name: PostgresStore(engine, projector, writing=writing) for projector in self.projectors
+        }
+        self.working = WorkingStore(redis, log_size=partial(lagging.size, engine))
         self.stores: Mapping[str, Store] = {**self._postgres, self.working.name: self.working}
-        self.running = {name: self._projection(store) for name, store in self.stores.items()}
+        self.running = {
+            name: Projection(store, log, LOG_ERRORS, strategies(name)) for name, store in self.stores.items()
+        }
         self._rebuildable: Mapping[str, Rebuildable] = {
             **{name: RebuildablePostgres(store) for name, store in self._postgres.items()},
             self.working.name: RebuildableWorking(redis, self.working),
         }
+        self._together = Together(log, self._sessions)
         schemas = {name: store.schema for name, store in self._postgres.items()}
         self.live = engine.execution_options(schema_translate_map=schemas)
+
+    @property
+    def groups(self) -> Sequence[Sequence[Projection]]:
+        """Those that are delivered to together. A model and a Redis take their own time, so these two go alone."""
+        alone = {VECTORS, self.working.name}
+        together = [one for name, one in self.running.items() if name not in alone]
+        return [together, *([self.running[name]] for name in sorted(alone))]
+
+    async def deliver(self, projections: Sequence[Projection], events: Sequence[Delivery]) -> None:
+        """Apply a delivery to the projections of a group."""
+        await self._together.deliver(projections, events)
+
+    def _sessions(
+        self, projections: Sequence[Projection], streams: Sequence[StreamId]
+    ) -> AbstractAsyncContextManager[Sequence[Session]]:
+        return sessions([self._postgres[one.name] for one in projections], streams)
 
     async def create(self) -> None:
         """Make the tables of each projection where they are not yet."""
@@ -57,9 +100,39 @@ class Projections:
 
     async def rebuild(self, name: str, progressed: Callable[[int], None] = lambda count: None) -> Rebuilt:
         """Rebuild one projection beside itself, compare and swap; InvalidInput when there is none of this name."""
-        self.require(name)
-        async with self._alone(name):
-            return await rebuild(self.running[name], self._rebuildable[name], self._projection, progressed)
+        [rebuilt] = await self.rebuild_all([name], progressed)
+        return rebuilt
+
+    async def rebuild_all(
+        self, names: Sequence[str] = (), progressed: Callable[[int], None] = lambda count: None
+    ) -> list[Rebuilt]:
+        """Rebuild these projections, or all, in one pass over the log, by as many processes as there are cores."""
+        wanted = list(dict.fromkeys(names or self.running))
+        for name in wanted:
+            self.require(name)
+        targets = [Target(self.running[name], self._rebuildable[name]) for name in wanted]
+        async with AsyncExitStack() as stack:
+            for name in sorted(wanted):  # One order for all, so that two of them cannot deadlock.
+                await stack.enter_async_context(self._alone(name))
+            return await rebuild_all(targets, self._projection, self._fill, progressed)
+
+    async def drop_former(self, names: Sequence[str] = ()) -> list[str]:
+        """Drop the tables that other versions of these projections, or of all, left; the names of their schemas."""
+        return [schema for name in names or self.running for schema in await self._rebuildable[name].drop_former()]
+
+    async def size(self) -> int:
+        """How many events the log holds."""
+        return await lagging.size(self._engine)
+
+    async def shadow(self, name: str) -> Store:
+        """What is built beside the live store of a projection."""
+        return await self._rebuildable[name].shadow()
+
+    async def _fill(self, shadows: Sequence[Store], progressed: Callable[[int], None]) -> Mapping[str, int]:
+        processes = min(os.cpu_count() or 1, await self.size() // EVENTS_A_PROCESS)
+        if self._processes and processes > 1:
+            return await self._processes.fill([shadow.name for shadow in shadows], processes, progressed)
+        return await fill(self._log, shadows, progressed=progressed, transient=LOG_ERRORS)
 
     def require(self, name: str) -> None:
         """Refuse a name that no projection has."""
@@ -69,6 +142,7 @@ class Projections:
             )
 
     def _projection(self, store: Store) -> Projection:
+        """For a rebuild: it fails at an event that it cannot apply, whatever the live projection does then."""
         return Projection(store, self._log, LOG_ERRORS)
 
     @asynccontextmanager
@@ -82,11 +156,58 @@ class Projections:
         """How many events each projection is behind the log."""
         return {name: await projection.lag() for name, projection in self.running.items()}
 
+    async def settled(self) -> bool:
+        """Whether every projection has applied all of the log, but for what is paused or was set aside."""
+        waiting = self.running.keys() - (await self.paused()).keys()
+        for name in waiting:
+            if await self.running[name].lags():
+                return False
+        return True
+
+    async def paused(self) -> Mapping[str, Pause]:
+        """The projections that an operator paused, by name."""
+        return await pauses.paused(self._engine)
+
+    async def status(self, now: datetime) -> Sequence[Status]:
+        """How each projection is."""
+        paused = await self.paused()
+        return [await status(one, self._log, self._engine, paused, now) for one in self.running.values()]
+
+    async def pause(self, name: str, pause: Pause) -> None:
+        """Apply nothing to a projection, in whatever process, until it is resumed; readers see it as it stands."""
+        self.require(name)
+        await pauses.pause(self._engine, name, pause)
+
+    async def resume(self, name: str) -> None:
+        """Let a paused projection go on, from where it stands."""
+        self.require(name)
+        await pauses.resume(self._engine, name)
+
+    async def retry(self, name: str, stream: StreamId | None = None) -> Mapping[StreamId, Stop | None]:
+        """Go on with a stopped stream, or with all of them; where each stopped again, or None when it did not."""
+        await self._require_going(name)
+        stopped = await self.stores[name].stopped()
+        if stream is not None and stream not in stopped:
+            raise Conflict(f"{name} is not stopped in {stream}", field="stream", fix="there is nothing to retry")
+        return {one: await self.running[name].retry(one) for one in ([stream] if stream else sorted(stopped))}
+
+    async def skip(self, name: str, stream: StreamId, by: str) -> Skipped:
+        """Pass over exactly the event that a stream was set aside at; Conflict when it is not stopped."""
+        await self._require_going(name)
+        return await self.running[name].skip(stream, by)
+
+    async def _require_going(self, name: str) -> None:
+        self.require(name)
+        if name in await self.paused():
+            raise Conflict(
+                f"{name} is paused", field="projection", fix=f"run `mnemolog projections resume {name}` first"
+            )
+
     async def stopped(self) -> Mapping[str, Mapping[str, str]]:
         """By projection, the streams that were set aside at a poisoned event, with the reason."""
         found = {name: await store.stopped() for name, store in self.stores.items()}
         return {
-            name: {str(stream): reason for stream, reason in streams.items()}
+            name: {str(stream): str(stop) for stream, stop in streams.items()}
             for name, streams in found.items()
             if streams
         }

@@ -1,62 +1,153 @@
-"""The workers of the projections: a queue each, and a slow sweep that finds what no message announced."""
+"""The workers of the projections: queues of what arrives, and slow sweeps that find what no message announced."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
 from mnemolog.adapters.batching import Batcher
-from mnemolog.events.envelope import StoredEvent, StreamId
+from mnemolog.adapters.nats.subjects import PARTITIONS, partition_of
+from mnemolog.events.envelope import StreamId
+from mnemolog.projections.projector import Lag
+from mnemolog.projections.rule import Delivery, stream_of
 from mnemolog.projections.runtime import Projection
 
 _logger = logging.getLogger("mnemolog.workers")
 
 QUEUE = 2000
 BATCH = 500
+# What somebody wrote is soon looked for: a batch waits less for more than turns do on their way into the log.
+LONGEST_SECONDS = 0.01
 RETRY_SECONDS = 0.5
 SWEEP_SECONDS = 2.0
+# To look at many streams takes its time; the next look comes so much later that it never costs more than a fiftieth.
+SWEEP_SHARE = 50
+# Lagging streams that a sweep remembers; when there are more, it reads all of them on.
+REMEMBERED = 5000
+LOOK_SECONDS = 0.5
 
-Behind = Mapping[StreamId, tuple[int, int]]
+Deliver = Callable[[Sequence[Projection], Sequence[Delivery]], Awaitable[None]]
+
+EVERY_PARTITION = frozenset(range(PARTITIONS))
+
+
+class Sweeper:
+    """Keeps one projection caught up with the log, of this process's own partitions and while it is not paused."""
+
+    def __init__(self, projection: Projection, own: frozenset[int] = EVERY_PARTITION) -> None:
+        self.projection = projection
+        self._own, self._retried, self._to_retry = own, frozenset[int](), frozenset[int]()
+        self._due = asyncio.Event()
+        self._paused = False
+
+    def own(self, partitions: frozenset[int]) -> None:
+        """From now on apply the events of these partitions; those that came to it are caught up with."""
+        if partitions - self._own:
+            self._due.set()
+        self._to_retry |= partitions - self._retried
+        self._retried |= partitions
+        self._own = partitions
+
+    def set_paused(self, paused: bool) -> None:
+        """Apply nothing while `paused`; afterwards catch up."""
+        if self._paused and not paused:
+            self._due.set()
+        self._paused = paused
+
+    def catch_up(self) -> None:
+        """Look for what is missing at once, and not with the next sweep."""
+        self._due.set()
+
+    async def sweep(self) -> None:
+        """Catch up when it is due; else read from the log for streams that lag and do not move, until cancelled."""
+        pause = SWEEP_SECONDS
+        while True:
+            due = await self._due_within(pause)
+            try:
+                pause = await (self._caught_up() if due else self._swept())
+            except Exception as error:  # noqa: BLE001  Whatever it was: the next sweep sees it again.
+                _logger.warning("%s: sweep put off: %s", self.projection.name, type(error).__name__)
+                await asyncio.sleep(RETRY_SECONDS)
+                pause = SWEEP_SECONDS
+                if due:
+                    self._due.set()
+
+    def mine(self, stream: StreamId) -> bool:
+        """Whether the projection takes events of this stream here and now."""
+        return not self._paused and partition_of(stream) in self._own
+
+    @property
+    def paused(self) -> bool:
+        return self._paused
+
+    async def _due_within(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._due.wait()
+        except TimeoutError:
+            return False
+        self._due.clear()
+        return True
+
+    async def _caught_up(self) -> float:
+        """Seconds until the next sweep."""
+        retry, self._to_retry = self._to_retry, frozenset()
+        if retry:
+            await self._retry_stopped(retry)
+        await self.projection.catch_up(wanted=self.mine)
+        return SWEEP_SECONDS
+
+    async def _retry_stopped(self, partitions: frozenset[int]) -> None:
+        """Once in a process's life: it may be a newer Mnemolog, which can apply what an older one could not."""
+        stopped = await self.projection.store.stopped()
+        await self.projection.store.resume([stream for stream in stopped if partition_of(stream) in partitions])
+
+    async def _swept(self) -> float:
+        """Seconds until the next sweep: the more, the longer this one looked; few when it found something lost."""
+        began, lagging = time.monotonic(), list[Lag]()
+        async for batch in self.projection.lagging():
+            lagging += [one for one in batch if self.mine(one.stream)]
+            if len(lagging) > REMEMBERED:
+                return await self._caught_up()
+        pause = max(SWEEP_SECONDS, SWEEP_SHARE * (time.monotonic() - began))
+        # Most of them are under way. What has not moved by then is lost.
+        if not lagging or not await self._due_within(SWEEP_SECONDS):
+            healed = [await self._healed(one) for one in lagging]
+            return SWEEP_SECONDS if any(healed) else pause
+        return await self._caught_up()
+
+    async def _healed(self, lag: Lag) -> bool:
+        """Whether a stream had to be read from the log."""
+        if await self.projection.store.progress(lag.stream) != lag.progress or not self.mine(lag.stream):
+            return False
+        return bool(await self.projection.read_on(lag.stream, lag.progress, lag.head))
 
 
 class ProjectionWorker:
-    """Runs one projection, so that a slow or stopped one holds no other up."""
+    """Applies what arrives to some projections, so that a slow or stopped one elsewhere holds none of them up."""
 
-    def __init__(self, projection: Projection) -> None:
-        self.projection = projection
-        self._batches: Batcher[StoredEvent] = Batcher(BATCH, QUEUE)
+    def __init__(self, sweepers: Sequence[Sweeper], deliver: Deliver) -> None:
+        self._sweepers, self._deliver = sweepers, deliver
+        self._batches: Batcher[Delivery] = Batcher(BATCH, QUEUE, LONGEST_SECONDS)
 
-    def offer(self, event: StoredEvent) -> None:
-        """Take an event, unless the queue is full: then the sweep reads it from the log, and no other worker waits."""
-        self._batches.offer(event)
+    def offer(self, delivery: Delivery) -> None:
+        """Take an event, unless the queue is full: then it is read from the log, and no other worker waits."""
+        if not self._batches.offer(delivery):
+            for sweeper in self._sweepers:
+                sweeper.catch_up()
 
     async def run(self) -> None:
-        """Catch up with the log, then apply what arrives, until cancelled."""
-        await self._persist(self._start)
+        """Apply what arrives, until cancelled."""
         while True:
             batch = await self._batches.take()
-            await self._persist(partial(self.projection.deliver, batch))
+            await self._persist(partial(self._apply, batch))
 
-    async def sweep(self) -> None:
-        """Read from the log for streams that lag and do not move: their messages were lost."""
-        before: Behind = {}
-        while True:
-            await asyncio.sleep(SWEEP_SECONDS)
-            try:
-                before = await self._swept(before)
-            except Exception as error:  # noqa: BLE001  Whatever it was: the next sweep sees it again.
-                _logger.warning("%s: sweep put off: %s", self.projection.name, type(error).__name__)
-
-    async def _swept(self, before: Behind) -> Behind:
-        behind = await self.projection.behind()
-        for stream, (progress, head) in behind.items():
-            if stream in before and before[stream][0] == progress:
-                await self.projection.read_on(stream, progress, head)
-        return behind
-
-    async def _start(self) -> None:
-        await self.projection.store.resume()
-        await self.projection.catch_up()
+    async def _apply(self, batch: Sequence[Delivery]) -> None:
+        going = [sweeper for sweeper in self._sweepers if not sweeper.paused]
+        mine = [one for one in batch if going and going[0].mine(stream_of(one))]
+        if mine:
+            await self._deliver([sweeper.projection for sweeper in going], mine)
 
     async def _persist(self, step: Callable[[], Awaitable[None]]) -> None:
         """Repeat a step until the store takes it; an event that cannot be applied was set aside before."""
@@ -64,22 +155,51 @@ class ProjectionWorker:
             try:
                 await step()
                 return
-            except Exception as error:  # noqa: BLE001  A worker that ended would leave its projection behind for good.
-                _logger.warning("%s: %s, trying again", self.projection.name, type(error).__name__)
+            except Exception as error:  # noqa: BLE001  A worker that ended would leave its projections behind for good.
+                names = ", ".join(sweeper.projection.name for sweeper in self._sweepers)
+                _logger.warning("%s: %s, trying again", names, type(error).__name__)
                 await asyncio.sleep(RETRY_SECONDS)
 
 
 class Workers:
-    """All projections of this process."""
+    """All projections of this process, those of a group together. `paused` tells which an operator paused."""
 
-    def __init__(self, projections: Sequence[Projection]) -> None:
-        self._workers = [ProjectionWorker(projection) for projection in projections]
+    def __init__(
+        self,
+        groups: Sequence[Sequence[Projection]],
+        deliver: Deliver,
+        paused: Callable[[], Awaitable[Collection[str]]],
+    ) -> None:
+        grouped = [[Sweeper(projection, frozenset()) for projection in group] for group in groups]
+        self._workers = [ProjectionWorker(sweepers, deliver) for sweepers in grouped]
+        self._sweepers = [sweeper for sweepers in grouped for sweeper in sweepers]
+        self._paused = paused
 
-    async def deliver(self, event: StoredEvent) -> None:
+    def deliver(self, delivery: Delivery) -> None:
         for worker in self._workers:
-            worker.offer(event)
-        await asyncio.sleep(0)
+            worker.offer(delivery)
+
+    def own(self, partitions: frozenset[int]) -> None:
+        """Which partitions this process applies from now on."""
+        for sweeper in self._sweepers:
+            sweeper.own(partitions)
+
+    async def watch(self, losses: Callable[[], int]) -> None:
+        """Follow what operators say, and catch up whenever `losses` grew: messages may be gone. Until cancelled."""
+        known = losses()
+        while True:
+            try:
+                paused = await self._paused()
+                for sweeper in self._sweepers:
+                    sweeper.set_paused(sweeper.projection.name in paused)
+            except Exception as error:  # noqa: BLE001  As it was, until the store answers again.
+                _logger.warning("what is paused cannot be read: %s", type(error).__name__)
+            if losses() != known:
+                known = losses()
+                for sweeper in self._sweepers:
+                    sweeper.catch_up()
+            await asyncio.sleep(LOOK_SECONDS)
 
     def steps(self) -> Sequence[Callable[[], Awaitable[None]]]:
         """What runs until it is cancelled, each in a task of its own."""
-        return [step for worker in self._workers for step in (worker.run, worker.sweep)]
+        return [*(worker.run for worker in self._workers), *(sweeper.sweep for sweeper in self._sweepers)]

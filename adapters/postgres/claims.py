@@ -5,10 +5,11 @@ trips are what a small batch costs.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, LiteralString
 
 import psycopg
-from psycopg.sql import SQL, Composed, Identifier
+from psycopg.sql import SQL, Identifier
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.events.envelope import StreamId
@@ -18,21 +19,21 @@ Progress = dict[StreamId, int]
 # A swap of schemas takes this lock alone, so that no write goes to tables that were just replaced.
 _HOLD_SCHEMA = SQL("SELECT pg_advisory_xact_lock_shared(hashtextextended('mnemolog ' || %(schema)s::text, 0))")
 # In one order for all workers, so that they cannot deadlock.
-_CLAIM = SQL("""
+_CLAIM: LiteralString = """
 SELECT held.tenant, held.stream, held.seq, held.stopped_at FROM {progress} AS held
 JOIN unnest(%(tenants)s::text[], %(streams)s::text[]) AS wanted (tenant, stream) USING (tenant, stream)
 ORDER BY held.tenant, held.stream FOR UPDATE OF held
-""")
-_BEGIN = SQL("""
+"""
+_BEGIN: LiteralString = """
 INSERT INTO {progress} (tenant, stream, seq)
 SELECT tenant, stream, 0 FROM unnest(%(tenants)s::text[], %(streams)s::text[]) AS begun (tenant, stream)
 ORDER BY tenant, stream ON CONFLICT DO NOTHING
-""")
-_SAVE = SQL("""
+"""
+_SAVE: LiteralString = """
 UPDATE {progress} AS held SET seq = reached.seq
 FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(seqs)s::bigint[]) AS reached (tenant, stream, seq)
 WHERE (held.tenant, held.stream) = (reached.tenant, reached.stream)
-""")
+"""
 
 
 async def claim(
@@ -84,8 +85,10 @@ async def _driver(connection: AsyncConnection) -> psycopg.AsyncConnection[Any]:
     return driver
 
 
-def _on(statement: SQL, schema: str) -> Composed:
-    return statement.format(progress=Identifier(schema, "progress"))
+@cache
+def _on(statement: LiteralString, schema: str) -> bytes:
+    """As bytes, which psycopg remembers how to convert; the schemas are few."""
+    return SQL(statement).format(progress=Identifier(schema, "progress")).as_bytes()
 
 
 def _names(streams: Iterable[StreamId]) -> dict[str, list[Any]]:

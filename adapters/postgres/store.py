@@ -223,8 +223,8 @@ async def sessions(
 ) -> AsyncIterator[list[PostgresSession]]:
     """One transaction for several projections of one database: all of their rows and progress, or nothing."""
     schemas = {name: schema for store in stores for name, schema in store.schemas.items()}
-    writing = stores[0].writing.execution_options(schema_translate_map=schemas)
-    async with writing.begin() as connection:
+    async with stores[0].writing.begin() as connection:
+        await connection.execution_options(schema_translate_map=schemas)
         held = await claim(connection, [store.schema for store in stores], streams)
         opened = [PostgresSession(store, connection, progress) for store, progress in zip(stores, held, strict=True)]
         yield opened

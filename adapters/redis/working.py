@@ -15,6 +15,7 @@ from uuid import UUID
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
+from mnemolog.adapters.redis import scripts
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.log import EventLog, Head
@@ -24,54 +25,6 @@ from mnemolog.projections.working.projector import NAME, Kept, Place, erases, fo
 # A session stays this much longer than it can be read, for projectors that come late: whether a turn goes on with it or
 # begins a new one is decided by the turn's own time, so that a rebuild in batches ends like the live projection.
 GRACE = timedelta(hours=1)
-
-# KEYS: progress, quiet, index, total, a session each; one whose blob is empty is deleted.
-# ARGV: how many streams; field, expected, new for each; blob, expiry for each session; now, prefix.
-_SAVE = """
-local streams = tonumber(ARGV[1])
-if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
-for i = 0, streams - 1 do
-  if (redis.call('HGET', KEYS[1], ARGV[3 * i + 2]) or '0') ~= ARGV[3 * i + 3] then return 0 end
-end
-for i = 0, streams - 1 do
-  redis.call('HSET', KEYS[1], ARGV[3 * i + 2], ARGV[3 * i + 4])
-  if redis.call('EXISTS', KEYS[4]) == 1 then redis.call('INCRBY', KEYS[4], ARGV[3 * i + 4] - ARGV[3 * i + 3]) end
-end
-for i = 5, #KEYS do
-  local at = 3 * streams + 2 * (i - 5) + 2
-  local name = string.sub(KEYS[i], #ARGV[#ARGV] + 1)
-  if ARGV[at] == '' then
-    redis.call('DEL', KEYS[i])
-    redis.call('ZREM', KEYS[3], name)
-  else
-    redis.call('SET', KEYS[i], ARGV[at], 'PXAT', ARGV[at + 1])
-    redis.call('ZADD', KEYS[3], ARGV[at + 1], name)
-  end
-end
-redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ARGV[#ARGV - 1])
-return 1
-"""
-
-# The sum of all progress, kept by _SAVE from the first time that it was asked for. KEYS: progress, total.
-_TOTAL = """
-local total = redis.call('GET', KEYS[2])
-if not total then
-  total = 0
-  for _, seq in ipairs(redis.call('HVALS', KEYS[1])) do total = total + seq end
-  redis.call('SET', KEYS[2], total)
-end
-return tonumber(total)
-"""
-
-# KEYS: progress, stopped, skipped, total. ARGV: stream, seq, the record.
-_SKIP = """
-if (redis.call('HGET', KEYS[1], ARGV[1]) or '0') ~= tostring(ARGV[2] - 1) then return 0 end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-if redis.call('EXISTS', KEYS[4]) == 1 then redis.call('INCR', KEYS[4]) end
-redis.call('HDEL', KEYS[2], ARGV[1])
-redis.call('LPUSH', KEYS[3], ARGV[3])
-return 1
-"""
 
 
 class OtherWorker(RedisError):
@@ -138,7 +91,9 @@ class WorkingStore:
         log_size: Callable[[], Awaitable[int]] | None = None,
     ) -> None:
         self._redis, self.prefix, self._now, self._log_size = redis, prefix, now, log_size
-        self._save, self._total, self._skip = (redis.register_script(one) for one in (_SAVE, _TOTAL, _SKIP))
+        self._save, self._total, self._skip = (
+            redis.register_script(one) for one in (scripts.SAVE, scripts.TOTAL, scripts.SKIP)
+        )
         self.writing = asyncio.Lock()
 
     @property

@@ -1,0 +1,90 @@
+"""One process of a rebuild: fills shadows with its share of the streams, and tells of it on standard output.
+
+`python -m mnemolog.adapters.engine.fill_process`; its order is the first line of its standard input, whose end ends it.
+"""
+
+import asyncio
+import gc
+import json
+import os
+import sys
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+
+from redis.asyncio import Redis
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from mnemolog.adapters.engine.filling import Order, Place
+from mnemolog.adapters.engine.projections import LOG_ERRORS, Projections
+from mnemolog.adapters.minilm import embedder_named
+from mnemolog.adapters.postgres.log import PostgresLog
+from mnemolog.adapters.postgres.pool import open_pool
+from mnemolog.adapters.postgres.roots import open_roots
+from mnemolog.adapters.postgres.url import sqlalchemy_url
+from mnemolog.events.codec import Codec
+from mnemolog.projections.filling import Share, fill
+from mnemolog.projections.seal import OPTION as SEAL
+from mnemolog.projections.seal import RowSeal
+
+# While Postgres writes one portion, another is decoded.
+LANES = 2
+# What a shadow loses with a server, a rebuild fills again: its swap waits for the disk, and with it for all before.
+OPTIONS = "-c timezone=UTC -c synchronous_commit=off"
+
+
+def main() -> None:
+    order = Order.of_line(sys.stdin.buffer.readline())
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)  # A portion is many thousands of objects, and none of them is in a cycle.
+    try:
+        _tell(taken=asyncio.run(_fill(order)))
+    except Exception as error:  # noqa: BLE001  Whatever it was, the parent is to say so.
+        # The first line alone: what follows in a database's error quotes the row, and with it what somebody said.
+        _tell(failed=f"{type(error).__name__}: {error}".splitlines()[0])
+        sys.exit(1)
+
+
+def _end_with_the_parent() -> None:
+    while os.read(sys.stdin.fileno(), 1):  # Not by sys.stdin, which could not be closed while a thread reads it.
+        pass
+    os._exit(1)
+
+
+async def _fill(order: Order) -> Mapping[str, int]:
+    async with AsyncExitStack() as stack:
+        log, projections = await _wire(stack, order.place)
+        shadows = [await projections.shadow(name) for name in order.names]
+        shares = [Share(order.number * LANES + lane, order.of * LANES) for lane in range(LANES)]
+        lanes = (fill(log, shadows, share, lambda count: _tell(applied=count), LOG_ERRORS) for share in shares)
+        return sum((Counter(taken) for taken in await asyncio.gather(*lanes)), Counter())
+
+
+async def _wire(stack: AsyncExitStack, place: Place) -> tuple[PostgresLog, Projections]:
+    pool = await open_pool(place.postgres_dsn, size=2 * LANES)
+    stack.push_async_callback(pool.close)
+    roots = await open_roots(pool, place.master_key, os.urandom)
+    log = PostgresLog(pool, Codec(), roots, lambda: datetime.now(UTC))
+    engine = create_async_engine(
+        sqlalchemy_url(place.postgres_dsn),
+        pool_size=10 * LANES,
+        execution_options={SEAL: RowSeal(roots.derived("rows"))},
+        hide_parameters=True,
+        connect_args={"options": OPTIONS},
+    )
+    stack.push_async_callback(engine.dispose)
+    redis = Redis.from_url(place.redis_url)
+    stack.push_async_callback(redis.aclose)
+    return log, Projections(engine, redis, log, embedder_named(place.embedder))
+
+
+def _tell(**told: object) -> None:
+    sys.stdout.write(json.dumps(told) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

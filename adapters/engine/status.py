@@ -1,0 +1,86 @@
+"""How a projection is: how far behind, in events and in seconds; what stands still, was skipped or is paused."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from mnemolog.adapters.postgres import lagging
+from mnemolog.adapters.postgres.pauses import Pause
+from mnemolog.events.envelope import Position, StreamId
+from mnemolog.events.log import EventLog
+from mnemolog.projections.projector import Stop
+from mnemolog.projections.runtime import Projection
+
+SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedStream:
+    """A stream that was set aside: at which event, of which type, and why."""
+
+    stream: str
+    seq: int
+    event_id: UUID
+    type: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One projection. `lag_seconds` is the age of the oldest event that is not applied; what stopped is not counted.
+
+    `stopped` names at most SHOWN streams; `stopped_streams` counts all.
+    """
+
+    name: str
+    version: int
+    lag_events: int
+    lag_seconds: float
+    stopped_streams: int
+    stopped: Sequence[StoppedStream]
+    skipped_events: int
+    paused: Pause | None
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+async def status(
+    projection: Projection, log: EventLog, engine: AsyncEngine, paused: Mapping[str, Pause], now: datetime
+) -> Status:
+    """Look at one projection. Costs little however many streams there are, as long as few of them lag."""
+    store = projection.store
+    events, oldest = await _behind(projection, engine)
+    stopped = await store.stopped()
+    shown = sorted(stopped.items(), key=lambda one: one[0])[:SHOWN]
+    return Status(
+        store.name,
+        store.version,
+        events,
+        max(0.0, (now - oldest).total_seconds()) if oldest else 0.0,
+        len(stopped),
+        [await _stopped(log, stream, stop) for stream, stop in shown],
+        await store.count_skipped(),
+        paused.get(store.name),
+    )
+
+
+async def _behind(projection: Projection, engine: AsyncEngine) -> tuple[int, datetime | None]:
+    """How many events are not applied, and when the oldest of them was recorded."""
+    events, times = 0, list[datetime]()
+    async for batch in projection.lagging():
+        events += sum(one.events for one in batch)
+        places = [Position(one.stream, one.progress + 1) for one in batch]
+        first = await lagging.oldest(engine, places) if places else None
+        times += [first] if first else []
+    return events, min(times, default=None)
+
+
+async def _stopped(log: EventLog, stream: StreamId, stop: Stop) -> StoppedStream:
+    found = [event async for batch in log.scan(stream, after=stop.seq - 1, until=stop.seq) for event in batch]
+    header = found[0].header
+    return StoppedStream(str(stream), stop.seq, header.event_id, header.type, stop.reason)

@@ -1,0 +1,49 @@
+"""What working memory changes in one atomic step each, as Lua that Redis runs."""
+
+# KEYS: progress, quiet, index, total, a session each; one whose blob is empty is deleted.
+# ARGV: how many streams; field, expected, new for each; blob, expiry for each session; now, prefix.
+SAVE = """
+local streams = tonumber(ARGV[1])
+if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
+for i = 0, streams - 1 do
+  if (redis.call('HGET', KEYS[1], ARGV[3 * i + 2]) or '0') ~= ARGV[3 * i + 3] then return 0 end
+end
+for i = 0, streams - 1 do
+  redis.call('HSET', KEYS[1], ARGV[3 * i + 2], ARGV[3 * i + 4])
+  if redis.call('EXISTS', KEYS[4]) == 1 then redis.call('INCRBY', KEYS[4], ARGV[3 * i + 4] - ARGV[3 * i + 3]) end
+end
+for i = 5, #KEYS do
+  local at = 3 * streams + 2 * (i - 5) + 2
+  local name = string.sub(KEYS[i], #ARGV[#ARGV] + 1)
+  if ARGV[at] == '' then
+    redis.call('DEL', KEYS[i])
+    redis.call('ZREM', KEYS[3], name)
+  else
+    redis.call('SET', KEYS[i], ARGV[at], 'PXAT', ARGV[at + 1])
+    redis.call('ZADD', KEYS[3], ARGV[at + 1], name)
+  end
+end
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ARGV[#ARGV - 1])
+return 1
+"""
+
+# The sum of all progress, kept by SAVE from the first time that it was asked for. KEYS: progress, total.
+TOTAL = """
+local total = redis.call('GET', KEYS[2])
+if not total then
+  total = 0
+  for _, seq in ipairs(redis.call('HVALS', KEYS[1])) do total = total + seq end
+  redis.call('SET', KEYS[2], total)
+end
+return tonumber(total)
+"""
+
+# KEYS: progress, stopped, skipped, total. ARGV: stream, seq, the record.
+SKIP = """
+if (redis.call('HGET', KEYS[1], ARGV[1]) or '0') ~= tostring(ARGV[2] - 1) then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+if redis.call('EXISTS', KEYS[4]) == 1 then redis.call('INCR', KEYS[4]) end
+redis.call('HDEL', KEYS[2], ARGV[1])
+redis.call('LPUSH', KEYS[3], ARGV[3])
+return 1
+"""
