@@ -1,78 +1,24 @@
 """A group of appends, judged one by one and chained: what its one transaction asks and what it writes. No I/O."""
 
-import hmac
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from hashlib import sha256
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from pydantic_core import to_json
 
-from mnemolog.adapters.encryption import Keyring
 from mnemolog.adapters.postgres.keys import StreamKeys, key_columns, loaded
-from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.adapters.postgres.receipts import key_used, receipt_of, receipt_row
+from mnemolog.adapters.postgres.tail import LogSecrets, Tail
 from mnemolog.domain.errors import ConcurrencyConflict, IdempotencyConflict
-from mnemolog.events.chain import link
 from mnemolog.events.codec import Codec
-from mnemolog.events.envelope import Header, NewEvent, Receipt, StoredEvent, StreamId
+from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.event import BLIND
 from mnemolog.events.log import Append, Outcome
 
 Row = Mapping[str, Any]
 Columns = dict[str, list[Any]]
 NONE = "[]"
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-@dataclass(slots=True)
-class Tail:
-    """The growing end of a stream: where its head stands in the database, and what is chained to that."""
-
-    stream: StreamId
-    seq: int
-    link: bytes
-    recorded_at: datetime | None
-    keys: StreamKeys
-    base_seq: int = 0
-    base_link: bytes = b""
-    added: list[StoredEvent] = field(default_factory=list)
-    shredded: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.settle()
-
-    def settle(self) -> None:
-        """What was added is written."""
-        self.base_seq, self.base_link = self.seq, self.link
-        self.added.clear()
-        self.shredded.clear()
-        self.keys.settle()
-
-    def head_row(self) -> dict[str, Any]:
-        return {
-            "tenant": self.stream.tenant,
-            "stream": self.stream.name,
-            "seq": self.base_seq,
-            "link": self.base_link.hex(),
-            "new_seq": self.seq,
-            "new_link": self.link.hex(),
-            "recorded_at": (self.recorded_at or EPOCH).isoformat(),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class LogSecrets:
-    """The keys that a log writes with."""
-
-    roots: Roots
-    chain: bytes = field(repr=False)
-    fingerprint: bytes = field(repr=False)
-
-    @classmethod
-    def of(cls, roots: Roots) -> "LogSecrets":
-        return cls(roots, roots.derived("chain"), roots.derived("fingerprint"))
 
 
 class Group:
@@ -202,9 +148,9 @@ class Group:
         rows = {
             "heads": [tail.head_row() for tail in tails],
             "guards": list(self._unproven()),
-            "events": [_event_row(event) for tail in tails for event in tail.added],
-            "stream_keys": [_placed(tail, tail.keys.new_stream_key) for tail in tails if tail.keys.new_stream_key],
-            "data_keys": [_placed(tail, row) for tail in tails for row in tail.keys.new_data_keys.values()],
+            "events": [row for tail in tails for row in tail.event_rows()],
+            "stream_keys": [row for tail in tails for row in tail.stream_key_rows()],
+            "data_keys": [row for tail in tails for row in tail.data_key_rows()],
             "receipts": self._receipts,
         }
         if not (rows["events"] or rows["receipts"]):
@@ -240,13 +186,13 @@ class Group:
         receipt = append.standing or self._chained(tail, append, now)
         if key:
             self._written[append.stream, key] = position
-            self._receipts.append(self._receipt_row(append, key, receipt))
+            self._receipts.append(receipt_row(key, receipt, append.fingerprint, self._secrets.fingerprint))
         return receipt
 
     def _repeated(self, first: int, append: Append, key: str) -> Outcome:
         outcome = self._outcomes[first]
         if self._appends[first].fingerprint != append.fingerprint:
-            return _key_used(key)
+            return key_used(key)
         return replace(outcome, already=True) if isinstance(outcome, Receipt) else outcome
 
     def _conflict_in_group(self, append: Append, tail: Tail) -> int | None:
@@ -258,71 +204,8 @@ class Group:
     def _chained(self, tail: Tail, append: Append, now: datetime) -> Receipt:
         first_seq = tail.seq + 1
         for event in append.events:
-            self._chain(tail, event, now)
+            tail.add(event, self._codec, self._secrets, now)
         return Receipt(append.stream, tuple(event.event_id for event in append.events), first_seq, tail.seq)
-
-    def _chain(self, tail: Tail, event: NewEvent, now: datetime) -> None:
-        payload = event.payload
-        # A stream's record time never runs backwards, even where the clock does.
-        recorded_at = max(tail.recorded_at or now, now)
-        header = Header(
-            tail.stream,
-            tail.seq + 1,
-            event.event_id,
-            payload.type_name(),
-            payload.version,
-            tuple(sorted(map(tail.keys.tag, event.tags))),
-            event.meta.as_dict(),
-            event.occurred_at,
-            recorded_at,
-        )
-        data = self._codec.encode(tail.stream, event, self._cipher(tail, event))
-        tail.link = link(self._secrets.chain, tail.link, header, data)
-        tail.seq, tail.recorded_at = header.seq, recorded_at
-        tail.added.append(StoredEvent(header, data, tail.link))
-        for scope in payload.shreds():
-            tail.keys.shred(scope)
-            tail.shredded.append(scope)
-
-    def _cipher(self, tail: Tail, event: NewEvent) -> Keyring:
-        payload, keys = event.payload, {}
-        if payload.personal_fields():
-            scope = payload.key_scope()
-            keys[tail.stream, scope] = tail.keys.sealing(scope)
-        return Keyring(keys, self._secrets.roots.random_bytes)
-
-    def _receipt_row(self, append: Append, key: str, receipt: Receipt) -> dict[str, Any]:
-        row = {
-            "tenant": receipt.stream.tenant,
-            "stream": receipt.stream.name,
-            "key": key,
-            "first_seq": receipt.first_seq,
-            "last_seq": receipt.last_seq,
-        }
-        return {**row, "fingerprint": fingerprinted(self._secrets.fingerprint, row, append.fingerprint).hex()}
-
-
-def receipt_of(row: Row, fingerprint: bytes, key: bytes) -> Receipt:
-    """The first receipt of an idempotency key; IdempotencyConflict when the key was used for another request."""
-    kept = {**row, "key": row["idempotency_key"]}
-    if not hmac.compare_digest(bytes(row["fingerprint"]), fingerprinted(key, kept, fingerprint)):
-        raise _key_used(row["idempotency_key"])
-    stream = StreamId(row["tenant"], row["stream"])
-    return Receipt(stream, tuple(row["event_ids"]), row["first_seq"], row["last_seq"], already=True)
-
-
-def fingerprinted(key: bytes, row: Row, request: bytes) -> bytes:
-    """What is kept of a request beside its receipt: tells nothing of it, and fits this receipt alone."""
-    fields = json.dumps([row[name] for name in ("tenant", "stream", "key", "first_seq", "last_seq")])
-    return hmac.digest(key, f"{len(fields)} {fields}".encode() + request, sha256)
-
-
-def _key_used(key: str) -> IdempotencyConflict:
-    return IdempotencyConflict(
-        f"the key {key!r} was used for another request",
-        field="idempotency_key",
-        fix="send the same request again, or use a new key",
-    )
 
 
 def _guarded(append: Append) -> frozenset[str]:
@@ -335,25 +218,3 @@ def _scopes(append: Append) -> Iterable[str]:
     for event in append.events:
         if event.payload.personal_fields():
             yield event.payload.key_scope()
-
-
-def _placed(tail: Tail, row: Row | None) -> Row:
-    return {"tenant": tail.stream.tenant, "stream": tail.stream.name, **(row or {})}
-
-
-def _event_row(event: StoredEvent) -> dict[str, Any]:
-    header = event.header
-    return {
-        "tenant": header.stream.tenant,
-        "stream": header.stream.name,
-        "seq": header.seq,
-        "event_id": str(header.event_id),
-        "type": header.type,
-        "version": header.version,
-        "tags": header.tags,
-        "meta": header.meta,
-        "occurred_at": header.occurred_at.isoformat(),
-        "recorded_at": header.recorded_at.isoformat(),
-        "data": event.data.decode(),
-        "link": event.link.hex(),
-    }

@@ -7,11 +7,12 @@ from uuid import UUID
 
 from mnemolog.adapters.encryption import ALGORITHM, Keyring
 from mnemolog.adapters.postgres.append import Appender, Settled
-from mnemolog.adapters.postgres.group import LogSecrets, receipt_of
 from mnemolog.adapters.postgres.keys import find_keys
 from mnemolog.adapters.postgres.pool import Connection, Pool, repeated
 from mnemolog.adapters.postgres.queries import query
+from mnemolog.adapters.postgres.receipts import receipt_of
 from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.adapters.postgres.tail import LogSecrets
 from mnemolog.adapters.postgres.writing import GroupWriter
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Header, Receipt, Recorded, StoredEvent, StreamId

@@ -10,9 +10,10 @@ from psycopg.errors import LockNotAvailable, UniqueViolation
 from psycopg.rows import DictRow
 
 from mnemolog.adapters.postgres.append import Fault, Held, Settled
-from mnemolog.adapters.postgres.group import Columns, Group, LogSecrets, Tail
+from mnemolog.adapters.postgres.group import Columns, Group
 from mnemolog.adapters.postgres.pool import ATTEMPTS, UNREACHABLE, Connection, Pool, unreachable
 from mnemolog.adapters.postgres.queries import query
+from mnemolog.adapters.postgres.tail import LogSecrets, Tail
 from mnemolog.domain.errors import IdempotencyConflict
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import StreamId

@@ -1,17 +1,27 @@
 """Erasure, end to end: the text is gone from every projection, the shape stays, and a rebuild equals the live rows."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from typing import Any
+from unittest.mock import patch
 from uuid import UUID, uuid5
 
 import pytest
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.engine.erasing import Erasure, erase
 from mnemolog.adapters.engine.reads import Moment
+from mnemolog.adapters.erasure.proof import Place as Looked
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import Subject
+from mnemolog.adapters.postgres.pauses import Pause
+from mnemolog.adapters.redis import working
 from mnemolog.commands.erasure import EraseMemory, EraseThread, EraseUser
 from mnemolog.domain.errors import Erased, NotFound, TransitionRefused
+from mnemolog.events.envelope import Recorded
+from mnemolog.events.memory import MemoriesLinked
+from mnemolog.projections.memories.projector import MemoriesProjector
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.projector import VectorsProjector
@@ -258,6 +268,138 @@ async def test_a_rebuild_embeds_nothing_again_and_nothing_that_is_erased(
     await assert_live_equals_rebuilt(engine, "vectors")
 
     assert [text for text in asked if not text or user in text or SECRET in text] == []
+
+
+Held = Callable[[Engine, Person], AbstractAsyncContextManager[None]]
+
+
+@asynccontextmanager
+async def every_projection_paused(engine: Engine, ana: Person) -> AsyncIterator[None]:
+    for name in engine.projections.running:
+        await engine.projections.pause(name, Pause(now(), "ops"))
+    await asyncio.sleep(1)
+    try:
+        yield
+    finally:
+        for name in engine.projections.running:
+            await engine.projections.resume(name)
+
+
+@asynccontextmanager
+async def every_projection_stopped(engine: Engine, ana: Person) -> AsyncIterator[None]:
+    """At a poisoned event after everything that was said: a link that none of them can apply."""
+    forbidden = [
+        patch.object(type(one), "apply", _poisoned_by_links(type(one).apply)) for one in engine.projections.projectors
+    ]
+    with ExitStack() as stack:
+        for one in forbidden:
+            stack.enter_context(one)
+        stack.enter_context(patch.object(working, "fold", _fold_poisoned_by_links(working.fold)))
+        await ana.links(*(await ana.memory_ids())[:2])
+        await engine.settled(30)
+        yield
+    for name, store in engine.projections.stores.items():
+        if ana.stream in await store.stopped():
+            await engine.projections.retry(name, ana.stream)
+
+
+def _poisoned_by_links(apply: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+    async def refuse(self: object, connection: object, events: Sequence[Recorded]) -> None:
+        _refuse_links(events)
+        await apply(self, connection, events)
+
+    return refuse
+
+
+def _fold_poisoned_by_links(fold: Callable[..., Any]) -> Callable[..., Any]:
+    def refuse(before: object, events: Sequence[Recorded]) -> Any:
+        _refuse_links(events)
+        return fold(before, events)
+
+    return refuse
+
+
+def _refuse_links(events: Sequence[Recorded]) -> None:
+    if any(isinstance(event.payload, MemoriesLinked) for event in events):
+        raise ValueError("links are not understood")
+
+
+held_up = pytest.mark.parametrize("held", [every_projection_paused, every_projection_stopped])
+
+
+@pytest.mark.spec("X07")
+@held_up
+async def test_an_erased_memory_is_taken_out_of_projections_that_stand_still_and_its_neighbours_stay(
+    engine: Engine, user: str, held: Held
+) -> None:
+    ana = Person(engine, user)
+    kept, gone = await drawn(ana, "I like tea"), await drawn(ana, f"I hide in {SECRET}")
+    await engine.settled(30)
+    async with held(engine, ana):
+        erasure = await erases(ana, gone)
+
+        assert set(erasure.held_up) == set(engine.projections.running)
+        assert all("mnemolog projections" in error.fix for error in erasure.held_up.values())
+        assert await readable(ana, gone) == []
+        assert (await engine.reads.memory(ana.stream, ana.agent, kept))["text"] == "Ana: I like tea"
+        session = await engine.reads.session(Place(ana.tenant, user, ana.agent, ana.thread))
+        assert "I like tea" in [turn["text"] for turn in session.turns]
+        assert (await erases(ana, gone)).receipt.already
+    with pytest.raises(Erased):
+        await engine.reads.memory(ana.stream, ana.agent, gone, await ana.caught_up())
+    await assert_live_equals_rebuilt(engine)
+
+
+@pytest.mark.spec("X07")
+@held_up
+async def test_an_erased_user_leaves_no_row_in_projections_that_stand_still(
+    engine: Engine, user: str, held: Held
+) -> None:
+    ana = Person(engine, user)
+    await drawn(ana, "I like tea")
+    gone = await drawn(ana, f"I hide in {SECRET}")
+    await engine.settled(30)
+    async with held(engine, ana):
+        erasure = await erase(engine, EraseUser(user_id=user))
+
+        assert erasure.held_up == {}, "nothing before an erasure counts: they came to it"
+        assert await readable(ana) == []
+        assert await engine.reads.newest(ana.stream, ana.agent, 10) == []
+        with pytest.raises(NotFound):
+            await engine.reads.memory(ana.stream, ana.agent, gone)
+    await ana.says("I am back")
+    assert await ana.finds("back") == ["Ana: I am back"]
+    await assert_live_equals_rebuilt(engine)
+
+
+@pytest.mark.spec("X07")
+async def test_what_cannot_be_applied_anew_is_removed_and_comes_back_without_the_text(
+    engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana = Person(engine, user)
+    gone = await drawn(ana, f"I hide in {SECRET}")
+    await engine.settled(30)
+    with monkeypatch.context() as broken:
+        broken.setattr(MemoriesProjector, "apply", _refusing)
+        erasure = await erases(ana, gone)
+
+        assert "cannot be told" in erasure.held_up["memories"].message
+        assert await engine.reads.newest(ana.stream, ana.agent, 10) == []
+        assert await readable(ana, gone) == []
+    assert await engine.projections.retry("memories", ana.stream) == {ana.stream: None}
+    with pytest.raises(Erased):
+        await engine.reads.memory(ana.stream, ana.agent, gone, await ana.caught_up())
+    await assert_live_equals_rebuilt(engine, "memories")
+
+
+async def _refusing(self: object, connection: object, events: object) -> None:
+    raise ValueError("why cannot be told")
+
+
+async def readable(ana: Person, memory_id: UUID | None = None) -> list[Looked]:
+    """Where an erased text can still be read."""
+    proof = await prove(ana.engine, Subject(ana.stream, memory_id), SECRET)
+    return [place for place in proof.places if place.readable]
 
 
 async def proven(ana: Person, memory_id: UUID) -> bool:

@@ -14,9 +14,10 @@ from mnemolog.adapters.engine.engine import Engine, new_id, now
 from mnemolog.adapters.engine.workers import ProjectionWorker, Sweeper, Workers
 from mnemolog.adapters.keys import from_file
 from mnemolog.adapters.nats.subjects import partition_of
-from mnemolog.adapters.postgres.group import Group, LogSecrets
+from mnemolog.adapters.postgres.group import Group
 from mnemolog.adapters.postgres.pool import open_pool
 from mnemolog.adapters.postgres.roots import open_roots
+from mnemolog.adapters.postgres.tail import LogSecrets
 from mnemolog.adapters.postgres.writing import write
 from mnemolog.domain.importance import DEFAULT
 from mnemolog.domain.memory import Content, Kind

@@ -1,0 +1,125 @@
+"""The growing end of a stream: its head as it stands in the database, and what is sealed and chained to that."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from mnemolog.adapters.encryption import Keyring
+from mnemolog.adapters.postgres.keys import StreamKeys
+from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.events.chain import link
+from mnemolog.events.codec import Codec
+from mnemolog.events.envelope import Header, NewEvent, StoredEvent, StreamId
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class LogSecrets:
+    """The keys that a log writes with."""
+
+    roots: Roots
+    chain: bytes = field(repr=False)
+    fingerprint: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, roots: Roots) -> "LogSecrets":
+        return cls(roots, roots.derived("chain"), roots.derived("fingerprint"))
+
+
+@dataclass(slots=True)
+class Tail:
+    """The growing end of a stream: where its head stands in the database, and what is chained to that."""
+
+    stream: StreamId
+    seq: int
+    link: bytes
+    recorded_at: datetime | None
+    keys: StreamKeys
+    base_seq: int = 0
+    base_link: bytes = b""
+    added: list[StoredEvent] = field(default_factory=list)
+    shredded: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.settle()
+
+    def settle(self) -> None:
+        """What was added is written."""
+        self.base_seq, self.base_link = self.seq, self.link
+        self.added.clear()
+        self.shredded.clear()
+        self.keys.settle()
+
+    def head_row(self) -> dict[str, Any]:
+        return {
+            "tenant": self.stream.tenant,
+            "stream": self.stream.name,
+            "seq": self.base_seq,
+            "link": self.base_link.hex(),
+            "new_seq": self.seq,
+            "new_link": self.link.hex(),
+            "recorded_at": (self.recorded_at or EPOCH).isoformat(),
+        }
+
+    def add(self, event: NewEvent, codec: Codec, secrets: LogSecrets, now: datetime) -> None:
+        """Seal the event, chain it, and forget the keys that it destroys."""
+        payload = event.payload
+        # A stream's record time never runs backwards, even where the clock does.
+        recorded_at = max(self.recorded_at or now, now)
+        header = Header(
+            self.stream,
+            self.seq + 1,
+            event.event_id,
+            payload.type_name(),
+            payload.version,
+            tuple(sorted(map(self.keys.tag, event.tags))),
+            event.meta.as_dict(),
+            event.occurred_at,
+            recorded_at,
+        )
+        data = codec.encode(self.stream, event, self._cipher(event, secrets.roots))
+        self.link = link(secrets.chain, self.link, header, data)
+        self.seq, self.recorded_at = header.seq, recorded_at
+        self.added.append(StoredEvent(header, data, self.link))
+        for scope in payload.shreds():
+            self.keys.shred(scope)
+            self.shredded.append(scope)
+
+    def _cipher(self, event: NewEvent, roots: Roots) -> Keyring:
+        payload = event.payload
+        if not payload.personal_fields():
+            return Keyring({}, roots.random_bytes)
+        scope = payload.key_scope()
+        return Keyring({(self.stream, scope): self.keys.sealing(scope)}, roots.random_bytes)
+
+    def event_rows(self) -> list[dict[str, Any]]:
+        return [_event_row(event) for event in self.added]
+
+    def stream_key_rows(self) -> list[Mapping[str, Any]]:
+        return [self._placed(self.keys.new_stream_key)] if self.keys.new_stream_key else []
+
+    def data_key_rows(self) -> list[Mapping[str, Any]]:
+        return [self._placed(row) for row in self.keys.new_data_keys.values()]
+
+    def _placed(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"tenant": self.stream.tenant, "stream": self.stream.name, **row}
+
+
+def _event_row(event: StoredEvent) -> dict[str, Any]:
+    header = event.header
+    return {
+        "tenant": header.stream.tenant,
+        "stream": header.stream.name,
+        "seq": header.seq,
+        "event_id": str(header.event_id),
+        "type": header.type,
+        "version": header.version,
+        "tags": header.tags,
+        "meta": header.meta,
+        "occurred_at": header.occurred_at.isoformat(),
+        "recorded_at": header.recorded_at.isoformat(),
+        "data": event.data.decode(),
+        "link": event.link.hex(),
+    }
