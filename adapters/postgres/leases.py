@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 import psycopg
 from psycopg.rows import dict_row
 
-from mnemolog.adapters.postgres.pool import UNREACHABLE, Connection
+from mnemolog.adapters.postgres.pool import Connection
 from mnemolog.adapters.postgres.queries import query
 
 _logger = logging.getLogger("mnemolog.leases")
@@ -37,7 +37,7 @@ class Leases:
             try:
                 async with self._session() as connection:
                     await self._hold(connection, changed)
-            except UNREACHABLE as error:
+            except Exception as error:  # noqa: BLE001  A process without leases would project nothing more.
                 _logger.warning("leases: %s, trying again", type(error).__name__)
             await changed(frozenset())
             await asyncio.sleep(LOOK_SECONDS)
