@@ -1,10 +1,11 @@
 """Rows of a projection's table: read those that a batch touches, write them back, all at once, each under its MAC."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from sqlalchemy import ARRAY, Column, ColumnElement, Select, Table, and_, bindparam, delete, func, select
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import Insert, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.selectable import TableValuedAlias
 
@@ -89,10 +90,15 @@ async def upsert(
 
 
 async def _insert(connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    await connection.execute(_upserting(table, tuple(rows[0])), list(rows))
+
+
+@cache
+def _upserting(table: Table, names: tuple[str, ...]) -> Insert:
     key = [column.name for column in table.primary_key.columns]
     statement = insert(table)
-    others = {name: statement.excluded[name] for name in rows[0] if name not in key}
-    await connection.execute(statement.on_conflict_do_update(index_elements=key, set_=others), list(rows))
+    others = {name: statement.excluded[name] for name in names if name not in key}
+    return statement.on_conflict_do_update(index_elements=key, set_=others)
 
 
 async def _replace(

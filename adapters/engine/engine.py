@@ -40,7 +40,6 @@ from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.outbox import Outbox
 from mnemolog.adapters.postgres.pool import Pool, open_pool
 from mnemolog.adapters.postgres.roots import Roots, open_roots
-from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.postgres.url import sqlalchemy_url
 from mnemolog.adapters.verify.anchor_file import AnchorFile
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
@@ -50,9 +49,11 @@ from mnemolog.commands.handler import Handler
 from mnemolog.domain.errors import DataDirectoryInUse, EngineError
 from mnemolog.domain.identity import uuid7
 from mnemolog.events.codec import Codec
+from mnemolog.events.envelope import StoredEvent
 from mnemolog.projections.seal import OPTION as SEAL
 from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.vectors.embedder import Embedder
+from mnemolog.projections.vectors.tables import NAME as VECTORS
 
 _logger = logging.getLogger("mnemolog.engine")
 
@@ -61,6 +62,7 @@ SETTLE_SECONDS = 0.02
 CANCEL_SECONDS = 0.2
 ATTACH_SECONDS = 15.0
 ATTACH_POLL_SECONDS = 0.2
+KEPT_SECONDS = 1.0
 
 
 def now() -> datetime:
@@ -179,7 +181,8 @@ async def _wire(
     relay = Relay(outbox, nats, wire_key, streams, anchoring.published)
     untried = await open_pool(endpoints.postgres_dsn, size=POOL, check=False)
     stack.push_async_callback(untried.close)
-    log = PostgresLog(untried, Codec(), roots, now, appended=relay.wake, deadline=settings.append_deadline)
+    followers: list[Callable[[Sequence[StoredEvent]], None]] = [lambda events: relay.wake()]
+    log = PostgresLog(untried, Codec(), roots, now, partial(_told, followers), deadline=settings.append_deadline)
     engine = await _sqlalchemy(stack, endpoints.postgres_dsn, RowSeal(roots.derived("rows")))
     embedder = embedder_named(settings.embedder)
     redis = await _redis(stack, endpoints.redis_url)
@@ -209,13 +212,40 @@ async def _wire(
         await streams.ensure()
         await projections.create()
         workers = Workers(projections.groups, projections.deliver, projections.paused)
+        followers.append(partial(_delivered, workers))  # At once: by way of the relay it would take some milliseconds.
         turns = subscribers.Turns(TurnIntake(handler, nats, jetstream))
         projecting = _projecting(endpoints.postgres_dsn, nats, wire_key, workers)
         await _run(stack, [relay.run, anchoring.run, streams.keep, turns.run, *projecting, partial(_warm, embedder)])
         await _subscribe(stack, endpoints.nats_url, turns)
-    postgres = tuple(store for store in projections.stores.values() if isinstance(store, PostgresStore))
-    verifier = Verifier(pool, roots, engine, log, postgres, jetstream, anchors)
+    if servers is None:
+        await _require_kept(projections, settings)
+    verifier = Verifier(pool, roots, engine, log, projections.running, jetstream, anchors)
     return Engine(settings, endpoints, servers, log, outbox, projections, reads, writes, nats, verifier, anchoring)
+
+
+async def _require_kept(projections: Projections, settings: Settings) -> None:
+    """EngineError when the engine that runs keeps other projections than this one reads; one that starts is awaited."""
+    began, before = time.monotonic(), list[str]()
+    while missing := await projections.missing():
+        patience = KEPT_SECONDS if missing == [VECTORS] else ATTACH_SECONDS
+        if missing == before and time.monotonic() > began + patience:
+            raise _not_kept(missing, settings)
+        before = missing
+        await asyncio.sleep(ATTACH_POLL_SECONDS)
+
+
+def _not_kept(missing: Sequence[str], settings: Settings) -> EngineError:
+    if missing == [VECTORS]:
+        return EngineError(
+            f"the engine that runs here keeps no vectors of the embedder {settings.embedder!r}",
+            field="embedder",
+            fix="set MNEMOLOG_EMBEDDER (or the settings file) as that engine has it, or restart it with this one",
+        )
+    return EngineError(
+        f"the engine that runs here does not keep {', '.join(missing)} as this Mnemolog reads them",
+        field="data_dir",
+        fix="stop it and start it with this version: each version has tables of its own",
+    )
 
 
 def _anchoring(
@@ -316,7 +346,7 @@ def _projecting(
     postgres_dsn: str, nats: Client, wire_key: bytes, workers: Workers
 ) -> Sequence[Callable[[], Awaitable[None]]]:
     """The steps that keep this process's share of the partitions applied."""
-    subscriber = EventSubscriber(nats, wire_key, workers.deliver)
+    subscriber = EventSubscriber(nats, wire_key, workers.deliver, workers.delivered)
 
     async def share(partitions: frozenset[int]) -> None:
         await subscriber.follow(partitions)
@@ -324,6 +354,16 @@ def _projecting(
 
     leases = Leases(postgres_dsn, PARTITIONS)
     return [partial(leases.run, share), partial(workers.watch, lambda: nats.stats["reconnects"]), *workers.steps()]
+
+
+def _told(followers: Sequence[Callable[[Sequence[StoredEvent]], None]], events: Sequence[StoredEvent]) -> None:
+    for follower in followers:
+        follower(events)
+
+
+def _delivered(workers: Workers, events: Sequence[StoredEvent]) -> None:
+    for event in events:
+        workers.deliver(event)
 
 
 async def _subscribe(stack: AsyncExitStack, nats_url: str, turns: subscribers.Turns) -> None:

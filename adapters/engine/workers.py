@@ -8,9 +8,9 @@ from functools import partial
 
 from mnemolog.adapters.batching import Batcher
 from mnemolog.adapters.nats.subjects import PARTITIONS, partition_of
-from mnemolog.events.envelope import StreamId
+from mnemolog.events.envelope import Position, StreamId
 from mnemolog.projections.projector import Lag
-from mnemolog.projections.rule import Delivery, stream_of
+from mnemolog.projections.rule import Delivery, seq_of, stream_of
 from mnemolog.projections.runtime import Projection
 
 _logger = logging.getLogger("mnemolog.workers")
@@ -174,10 +174,26 @@ class Workers:
         self._workers = [ProjectionWorker(sweepers, deliver) for sweepers in grouped]
         self._sweepers = [sweeper for sweepers in grouped for sweeper in sweepers]
         self._paused = paused
+        self._delivered: dict[StreamId, int] = {}
 
     def deliver(self, delivery: Delivery) -> None:
+        """Hand it to every worker, unless it was: what this process appends comes to it at once and from NATS."""
+        place = Position(stream_of(delivery), seq_of(delivery))
+        if self.delivered(place):
+            return
+        self._delivered.pop(place.stream, None)
+        self._delivered[place.stream] = place.seq
+        if len(self._delivered) > REMEMBERED:
+            del self._delivered[next(iter(self._delivered))]
         for worker in self._workers:
             worker.offer(delivery)
+
+    def delivered(self, place: Position) -> bool:
+        """Whether the workers were handed this event, or a later one of its stream: then they need it no more.
+
+        If they fail on it after all, they find it missing: at the stream's next event, or at the next sweep.
+        """
+        return place.seq <= self._delivered.get(place.stream, 0)
 
     def own(self, partitions: frozenset[int]) -> None:
         """Which partitions this process applies from now on."""

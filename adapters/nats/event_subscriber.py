@@ -17,6 +17,7 @@ from nats.errors import Error as NatsError
 from mnemolog.adapters.nats import wire
 from mnemolog.adapters.nats.subjects import partition_subject
 from mnemolog.domain.errors import MalformedEvent
+from mnemolog.events.envelope import Position
 from mnemolog.projections.rule import Delivery
 
 _logger = logging.getLogger("mnemolog.subscribers")
@@ -27,10 +28,19 @@ FLUSH_SECONDS = 2
 
 
 class EventSubscriber:
-    """`deliver` takes each event, or the position of one that was too large for its message. It must not block."""
+    """`deliver` takes each event, or the position of one that was too large for its message. It must not block.
 
-    def __init__(self, client: Client, wire_key: bytes, deliver: Callable[[Delivery], None]) -> None:
-        self._client, self._key, self._deliver = client, wire_key, deliver
+    What is `delivered` already is not looked into.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        wire_key: bytes,
+        deliver: Callable[[Delivery], None],
+        delivered: Callable[[Position], bool] = lambda place: False,
+    ) -> None:
+        self._client, self._key, self._deliver, self._delivered = client, wire_key, deliver, delivered
         self._subscriptions: dict[int, Subscription] = {}
 
     async def follow(self, partitions: Collection[int]) -> None:
@@ -47,6 +57,9 @@ class EventSubscriber:
             _logger.info("NATS does not answer: it learns of the subscriptions when it comes back")
 
     async def _on_message(self, message: Msg) -> None:
+        place = wire.place(message.headers)
+        if place and self._delivered(place):
+            return
         try:
             if not wire.authentic(self._key, message.headers, message.data):
                 raise MalformedEvent("no engine of this deployment wrote this message", field="message")

@@ -15,6 +15,7 @@ from mnemolog.events.envelope import Header, Position, StoredEvent, StreamId
 
 MESSAGE_ID = "Nats-Msg-Id"
 MAC = "Mnemolog-Mac"
+TENANT, STREAM, SEQ = "Mnemolog-Tenant", "Mnemolog-Stream", "Mnemolog-Seq"
 
 
 class _Message(BaseModel):
@@ -41,11 +42,19 @@ def headers(event: StoredEvent) -> dict[str, str]:
     header = event.header
     return {
         MESSAGE_ID: str(header.event_id),
-        "Mnemolog-Tenant": header.stream.tenant,
-        "Mnemolog-Stream": header.stream.name,
-        "Mnemolog-Seq": str(header.seq),
+        TENANT: header.stream.tenant,
+        STREAM: header.stream.name,
+        SEQ: str(header.seq),
         "Mnemolog-Version": str(header.version),
     }
+
+
+def place(message_headers: Mapping[str, str] | None) -> Position | None:
+    """Where the headers say that the event stands; they are not authenticated, so nothing is applied on their word."""
+    given = message_headers or {}
+    stream = StreamId(given.get(TENANT, ""), given.get(STREAM, ""))
+    seq = given.get(SEQ, "")
+    return Position(stream, int(seq)) if seq.isascii() and seq.isdecimal() else None
 
 
 def mac(key: bytes, body: bytes) -> str:

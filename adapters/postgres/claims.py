@@ -12,7 +12,9 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.adapters.postgres.progress import is_stopped
 from mnemolog.events.envelope import StreamId
+from mnemolog.projections.seal import MAC, seal_of
 
 Progress = dict[StreamId, int]
 
@@ -20,7 +22,7 @@ Progress = dict[StreamId, int]
 _HOLD_SCHEMA = SQL("SELECT pg_advisory_xact_lock_shared(hashtextextended('mnemolog ' || %(schema)s::text, 0))")
 # In one order for all workers, so that they cannot deadlock.
 _CLAIM: LiteralString = """
-SELECT held.tenant, held.stream, held.seq, held.stopped_at FROM {progress} AS held
+SELECT held.tenant, held.stream, held.seq, held.stopped_at, held.reason, held.mac FROM {progress} AS held
 JOIN unnest(%(tenants)s::text[], %(streams)s::text[]) AS wanted (tenant, stream) USING (tenant, stream)
 ORDER BY held.tenant, held.stream FOR UPDATE OF held
 """
@@ -30,7 +32,7 @@ SELECT tenant, stream, 0 FROM unnest(%(tenants)s::text[], %(streams)s::text[]) A
 ORDER BY tenant, stream ON CONFLICT DO NOTHING
 """
 _SAVE: LiteralString = """
-UPDATE {progress} AS held SET seq = reached.seq
+UPDATE {progress} AS held SET seq = reached.seq, stopped_at = NULL, reason = NULL, mac = NULL
 FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(seqs)s::bigint[]) AS reached (tenant, stream, seq)
 WHERE (held.tenant, held.stream) = (reached.tenant, reached.stream)
 """
@@ -48,9 +50,10 @@ async def claim(
             for schema, begun in zip(schemas, new, strict=True):
                 await driver.execute(_on(_BEGIN, schema), _names(begun))
         held = [await _fetched(cursor) for cursor in await _claimed(driver, schemas, streams)]
+    seal = seal_of(connection)
     return [
-        {StreamId(tenant, stream): seq for tenant, stream, seq, stopped_at in rows if stopped_at is None}
-        for rows in held
+        {StreamId(*row[:2]): row[2] for row in rows if row[3] is None or not is_stopped(seal, schema, _named(row))}
+        for schema, rows in zip(schemas, held, strict=True)
     ]
 
 
@@ -62,6 +65,10 @@ async def save(connection: AsyncConnection, reached: Mapping[str, Progress]) -> 
             if progress:
                 await driver.execute(_on(_SAVE, schema), {**_names(progress), "seqs": list(progress.values())})
         await driver.commit()
+
+
+def _named(row: tuple[Any, ...]) -> dict[str, Any]:
+    return dict(zip(("tenant", "stream", "seq", "stopped_at", "reason", MAC), row, strict=True))
 
 
 async def _claimed(

@@ -6,22 +6,25 @@ from datetime import datetime
 from sqlalchemy import (
     BigInteger,
     Column,
-    ColumnElement,
     DateTime,
     MetaData,
+    RowMapping,
     Table,
     Text,
     and_,
     func,
     literal,
     select,
+    true,
     tuple_,
 )
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from mnemolog.adapters.postgres.progress import is_stopped, progress_table
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.projections.projector import Lag
 from mnemolog.projections.rows import among, matches
+from mnemolog.projections.seal import OPTION as SEAL
 
 BATCH = 1000
 
@@ -35,29 +38,40 @@ _events = Table(
     Column("seq", BigInteger),
     Column("recorded_at", DateTime(timezone=True)),
 )
+_SAME = and_(progress_table.c.tenant == _heads.c.tenant, progress_table.c.stream == _heads.c.stream)
 
 
-async def lagging(engine: AsyncEngine, progress: Table) -> AsyncIterator[Sequence[Lag]]:
+async def lagging(engine: AsyncEngine, schema: str) -> AsyncIterator[Sequence[Lag]]:
     """The streams whose head is above their progress and that are not stopped, in batches.
 
     The sums come first: they cost a tenth of the join, and in a quiet log they are equal.
     """
-    if not await missing(engine, progress):
+    if not await missing(engine, schema):
         return
     last = ("", "")
-    while batch := await _batch(engine, progress, last):
-        yield batch
-        last = (batch[-1].stream.tenant, batch[-1].stream.name)
+    while rows := await _batch(engine, last):
+        if going := [row for row in rows if not _stopped(engine, schema, row)]:
+            yield [Lag(StreamId(row["tenant"], row["stream"]), row["applied"], row["head"]) for row in going]
+        last = (rows[-1]["tenant"], rows[-1]["stream"])
 
 
-async def missing(engine: AsyncEngine, progress: Table) -> int:
+async def missing(engine: AsyncEngine, schema: str) -> int:
     """How many events are not applied, those of stopped streams left out."""
-    behind = func.coalesce(func.sum(_heads.c.seq - progress.c.seq), 0)
-    stopped = select(behind).join_from(progress, _heads, _same(progress)).where(progress.c.stopped_at.is_not(None))
-    sums = [select(func.coalesce(func.sum(table.c.seq), 0)) for table in (_heads, progress)]
-    heads, applied, aside = (one.scalar_subquery() for one in (*sums, stopped))
+    heads, applied = (
+        select(func.coalesce(func.sum(table.c.seq), 0)).scalar_subquery() for table in (_heads, progress_table)
+    )
+    aside = (
+        select(progress_table, (_heads.c.seq - progress_table.c.seq).label("behind"))
+        .join_from(progress_table, _heads, _SAME)
+        .where(progress_table.c.stopped_at.is_not(None))
+        .subquery()
+    )
+    both = select(heads - applied).subquery("sums")
     async with engine.connect() as connection:
-        return int((await connection.execute(select(heads - applied - aside))).scalar_one())
+        found = await connection.execute(select(both.c[0].label("all"), aside).outerjoin_from(both, aside, true()))
+        rows = found.mappings().all()
+    stopped = [row["behind"] for row in rows if row["tenant"] is not None and _stopped(engine, schema, row)]
+    return int(rows[0]["all"] - sum(stopped))
 
 
 async def size(engine: AsyncEngine) -> int:
@@ -76,20 +90,21 @@ async def oldest(engine: AsyncEngine, places: Sequence[Position]) -> datetime | 
         return found
 
 
-async def _batch(engine: AsyncEngine, progress: Table, last: tuple[str, str]) -> Sequence[Lag]:
-    applied = func.coalesce(progress.c.seq, 0)
+async def _batch(engine: AsyncEngine, last: tuple[str, str]) -> Sequence[RowMapping]:
+    held = progress_table.c
+    applied = func.coalesce(held.seq, 0)
     place = tuple_(_heads.c.tenant, _heads.c.stream)
+    seen = (applied.label("applied"), _heads.c.seq.label("head"), held.stopped_at, held.reason, held.mac)
     statement = (
-        select(_heads.c.tenant, _heads.c.stream, applied, _heads.c.seq)
-        .select_from(_heads.outerjoin(progress, _same(progress)))
-        .where(_heads.c.seq > applied, progress.c.stopped_at.is_(None), place > tuple_(*map(literal, last)))
+        select(_heads.c.tenant, _heads.c.stream, *seen)
+        .select_from(_heads.outerjoin(progress_table, _SAME))
+        .where(_heads.c.seq > applied, place > tuple_(*map(literal, last)))
         .order_by(_heads.c.tenant, _heads.c.stream)
         .limit(BATCH)
     )
     async with engine.connect() as connection:
-        rows = (await connection.execute(statement)).all()
-    return [Lag(StreamId(tenant, stream), seq, head) for tenant, stream, seq, head in rows]
+        return (await connection.execute(statement)).mappings().all()
 
 
-def _same(progress: Table) -> ColumnElement[bool]:
-    return and_(progress.c.tenant == _heads.c.tenant, progress.c.stream == _heads.c.stream)
+def _stopped(engine: AsyncEngine, schema: str, row: RowMapping) -> bool:
+    return row["stopped_at"] is not None and is_stopped(engine.get_execution_options()[SEAL], schema, dict(row))

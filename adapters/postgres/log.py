@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemolog.adapters.encryption import ALGORITHM, Keyring
-from mnemolog.adapters.postgres.append import Appender, Settled
+from mnemolog.adapters.postgres.append import Appender
 from mnemolog.adapters.postgres.keys import find_keys
 from mnemolog.adapters.postgres.pool import Connection, Pool, repeated
 from mnemolog.adapters.postgres.queries import query
@@ -23,7 +23,7 @@ END = 2**62
 
 
 class PostgresLog:
-    """Implements `mnemolog.events.log.EventLog`. `appended` is called after each commit, to wake the relay.
+    """Implements `mnemolog.events.log.EventLog`. `appended` is given what each commit added, stream by stream.
 
     The pool's connections need not be tried before their use: what meets a dead one begins again.
     """
@@ -34,14 +34,14 @@ class PostgresLog:
         codec: Codec,
         roots: Roots,
         now: Callable[[], datetime],
-        appended: Callable[[], None] = lambda: None,
+        appended: Callable[[Sequence[StoredEvent]], None] = lambda events: None,
         *,
         deadline: float | None = None,
     ) -> None:
-        self._pool, self._codec, self._appended, self._deadline = pool, codec, appended, deadline
+        self._pool, self._codec, self._deadline = pool, codec, deadline
         self._secrets = LogSecrets.of(roots)
-        self._writer = GroupWriter(pool, codec, self._secrets, now)
-        self._appender = Appender(self._write)
+        self._writer = GroupWriter(pool, codec, self._secrets, now, appended)
+        self._appender = Appender(self._writer.write)
 
     async def append(self, appends: Sequence[Append], deadline: float | None = None) -> Sequence[Outcome]:
         """Durable when it returns (synchronous_commit is on). Appends that arrive together share a transaction.
@@ -50,11 +50,6 @@ class PostgresLog:
         may have been). An outcome that is an error is returned in its place.
         """
         return await self._appender.append(appends, self._deadline if deadline is None else deadline)
-
-    async def _write(self, appends: Sequence[Append], wait: bool) -> Sequence[Settled]:
-        outcomes = await self._writer.write(appends, wait)
-        self._appended()
-        return outcomes
 
     async def receipt(self, stream: StreamId, idempotency_key: str, fingerprint: bytes) -> Receipt | None:
         rows = await self._rows("find_receipts", tenants=[stream.tenant], streams=[stream.name], keys=[idempotency_key])

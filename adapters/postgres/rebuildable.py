@@ -11,7 +11,8 @@ from sqlalchemy.schema import DropSchema, ExecutableDDLElement
 from sqlalchemy.sql.compiler import DDLCompiler
 
 from mnemolog.adapters.postgres.comparison import Owner, differing_rows
-from mnemolog.adapters.postgres.store import PostgresStore, advisory_lock, progress_table
+from mnemolog.adapters.postgres.progress import progress_table
+from mnemolog.adapters.postgres.store import PostgresStore, advisory_lock
 from mnemolog.events.envelope import StreamId
 
 SHADOW = "shadow"

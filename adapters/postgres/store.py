@@ -5,22 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import psycopg
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    ColumnElement,
-    DateTime,
-    MetaData,
-    Select,
-    Table,
-    Text,
-    Uuid,
-    delete,
-    func,
-    select,
-    tuple_,
-    update,
-)
+from sqlalchemy import ColumnElement, Select, Table, delete, func, select, tuple_, update
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -28,38 +13,22 @@ from sqlalchemy.schema import CreateSchema, DropSchema
 
 from mnemolog.adapters.postgres import lagging
 from mnemolog.adapters.postgres.claims import claim, save
+from mnemolog.adapters.postgres.progress import (
+    GOING,
+    SELF,
+    add_seal,
+    is_stopped,
+    progress_table,
+    sealed_stop,
+    skipped_table,
+)
 from mnemolog.domain.errors import ProjectionPoisoned, ServerFailed, TamperedRow
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.projections import forgetting
 from mnemolog.projections.projector import Lag, Projector, Skipped, Stop
 from mnemolog.projections.rows import fetch, stored, upsert
-from mnemolog.projections.seal import mac_column
-
-_SELF = "progress"
-progress_table = Table(
-    "progress",
-    MetaData(schema=_SELF),
-    Column("tenant", Text, primary_key=True),
-    Column("stream", Text, primary_key=True),
-    Column("seq", BigInteger, nullable=False),
-    Column("stopped_at", BigInteger),
-    Column("reason", Text),
-)
-skipped_table = Table(
-    "skipped",
-    progress_table.metadata,
-    Column("tenant", Text, primary_key=True),
-    Column("stream", Text, primary_key=True),
-    Column("seq", BigInteger, primary_key=True),
-    Column("event_id", Uuid, nullable=False),
-    Column("type", Text, nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("at", DateTime(timezone=True), nullable=False),
-    Column("by", Text, nullable=False),
-    Column("projection", Text, nullable=False),
-    mac_column(),
-)
+from mnemolog.projections.seal import seal_of
 
 
 class PostgresSession:
@@ -107,7 +76,7 @@ class PostgresStore:
         self.projector, self.name, self.version = projector, projector.name, projector.version
         parts = ("mnemolog", projector.name, f"v{projector.version}", projector.variant, slot)
         self.schema = "_".join(part for part in parts if part)
-        self.schemas = {projector.name: self.schema, _SELF: self.schema}
+        self.schemas = {projector.name: self.schema, SELF: self.schema}
         self.engine = engine.execution_options(schema_translate_map=self.schemas)
         self.writing = (writing or engine).execution_options(schema_translate_map=self.schemas)
 
@@ -118,6 +87,7 @@ class PostgresStore:
             await connection.execute(CreateSchema(self.schema, if_not_exists=True))
             await connection.run_sync(self.projector.tables.create_all)
             await connection.run_sync(progress_table.metadata.create_all)
+            await connection.run_sync(add_seal, self.schema)
 
     async def drop(self) -> None:
         """Forget everything that this projection holds; the log can rebuild it."""
@@ -142,7 +112,7 @@ class PostgresStore:
             await connection.execute(
                 delete(table).where(table.c.tenant == stream.tenant, table.c.user_id == stream.owner)
             )
-        anew = {"seq": 0, "stopped_at": None, "reason": None}
+        anew = {"seq": 0, **GOING}
         await connection.execute(update(progress_table).where(_of(progress_table, [stream])).values(anew))
 
     async def progress(self, stream: StreamId) -> int:
@@ -156,29 +126,34 @@ class PostgresStore:
             return {StreamId(row.tenant, row.stream): row.seq for row in rows}
 
     async def lags(self, log: EventLog) -> bool:
-        return await lagging.missing(self.engine, progress_table) != 0
+        return await lagging.missing(self.engine, self.schema) != 0
 
     async def lagging(self, log: EventLog) -> AsyncIterator[Sequence[Lag]]:
         """The log stands in the same database: one join finds what lags, and nothing else comes back."""
-        async for batch in lagging.lagging(self.engine, progress_table):
+        async for batch in lagging.lagging(self.engine, self.schema):
             yield batch
 
     async def stop(self, stream: StreamId, seq: int, reason: str) -> None:
         async with self.engine.begin() as connection:
             await claim(connection, [self.schema], [stream])
-            values = {"stopped_at": seq, "reason": reason[:2000]}
+            values = sealed_stop(seal_of(connection), self.schema, stream.tenant, stream.name, seq, reason[:2000])
             await connection.execute(update(progress_table).where(_of(progress_table, [stream])).values(values))
 
     async def stopped(self) -> Mapping[StreamId, Stop]:
         async with self.engine.connect() as connection:
             rows = await connection.execute(select(progress_table).where(progress_table.c.stopped_at.is_not(None)))
-            return {StreamId(row.tenant, row.stream): Stop(row.stopped_at, row.reason) for row in rows}
+            seal = seal_of(connection)
+            return {
+                StreamId(row["tenant"], row["stream"]): Stop(row["stopped_at"], row["reason"])
+                for row in map(dict, rows.mappings())
+                if is_stopped(seal, self.schema, row)
+            }
 
     async def resume(self, streams: Collection[StreamId] | None = None) -> None:
         stopped = progress_table.c.stopped_at.is_not(None)
         which = stopped if streams is None else stopped & _of(progress_table, streams)
         async with self.engine.begin() as connection:
-            await connection.execute(update(progress_table).where(which).values(stopped_at=None, reason=None))
+            await connection.execute(update(progress_table).where(which).values(GOING))
 
     async def skip(self, event: Skipped) -> bool:
         stream = event.stream
@@ -187,7 +162,7 @@ class PostgresStore:
         async with self.engine.begin() as connection:  # What an operator said is synced to disk, unlike rows.
             await claim(connection, [self.schema], [stream])
             next_one = _of(progress_table, [stream]) & (progress_table.c.seq == event.seq - 1)
-            moved = {"seq": event.seq, "stopped_at": None, "reason": None}
+            moved = {"seq": event.seq, **GOING}
             done = await connection.execute(update(progress_table).where(next_one).values(moved))
             if done.rowcount:
                 await upsert(connection, skipped_table, [{**row, **about, "projection": self.name}])
@@ -235,6 +210,11 @@ async def sessions(
 _OVER_A_LIMIT = "54"
 # A replica, a right or a table that is missing: no event is at fault, and none may be set aside for it.
 _UNFIT = frozenset({"25006", "42501", "42P01", "3F000"})
+
+
+async def exists(connection: AsyncConnection, schema: str) -> bool:
+    """Whether there is a schema of this name."""
+    return (await connection.execute(select(func.to_regnamespace(schema).is_not(None)))).scalar_one()
 
 
 def advisory_lock(name: str, *, shared: bool = False) -> Select[tuple[None]]:

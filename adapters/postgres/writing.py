@@ -16,7 +16,7 @@ from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.tail import LogSecrets, Tail
 from mnemolog.domain.errors import IdempotencyConflict
 from mnemolog.events.codec import Codec
-from mnemolog.events.envelope import StreamId
+from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.log import Append, Outcome
 
 REMEMBERED = 4096
@@ -39,8 +39,16 @@ class GroupWriter:
     A tail that another writer moved on is noticed by the statement itself, which then writes nothing of that stream.
     """
 
-    def __init__(self, pool: Pool, codec: Codec, secrets: LogSecrets, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        codec: Codec,
+        secrets: LogSecrets,
+        clock: Callable[[], datetime],
+        appended: Callable[[Sequence[StoredEvent]], None],
+    ) -> None:
         self._pool, self._codec, self._secrets, self._clock = pool, codec, secrets, clock
+        self._appended = appended
         self._tails: OrderedDict[StreamId, Tail] = OrderedDict()
 
     async def write(self, appends: Sequence[Append], wait: bool = True) -> Sequence[Settled]:
@@ -113,8 +121,10 @@ class GroupWriter:
         return Group(self._codec, self._secrets, appends, known) if complete else None
 
     def _remember(self, group: Group, written: frozenset[StreamId]) -> None:
+        """After the commit: tell what was added, and keep the tails."""
         for stream in written:
             tail = group.tails[stream]
+            self._appended(tuple(tail.added))
             tail.settle()
             if len(tail.keys.data_keys) <= SCOPES:
                 self._tails[stream] = tail

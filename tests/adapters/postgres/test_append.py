@@ -330,10 +330,11 @@ async def test_an_append_leaves_its_tags(log: PostgresLog, pool: Pool, stream: S
         ]
 
 
-async def test_the_relay_is_woken_after_the_commit(pool: Pool, roots: Roots, stream: StreamId) -> None:
-    woken: list[bool] = []
-    log = PostgresLog(pool, Codec(), roots, Clock(), appended=lambda: woken.append(True))
+async def test_what_was_added_is_told_after_the_commit(pool: Pool, roots: Roots, stream: StreamId) -> None:
+    told: list[StoredEvent] = []
+    log = PostgresLog(pool, Codec(), roots, Clock(), appended=told.extend)
 
-    await log.append([one(stream)])
+    for _ in range(3):
+        await log.append([one(stream), one(stream)])
 
-    assert woken == [True]
+    assert told == await whole(log, stream)

@@ -172,7 +172,7 @@ async def test_a_caller_that_goes_away_while_it_waits_leaves_nothing(
 
 
 async def test_a_full_queue_makes_callers_wait_and_loses_none(log: PostgresLog, pool: Pool, stream: StreamId) -> None:
-    narrow = Appender(log._write, lanes=1, room=4)
+    narrow = Appender(log._writer.write, lanes=1, room=4)
     await narrow.append([one(stream)])
 
     async with held(pool, stream):

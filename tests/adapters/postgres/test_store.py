@@ -18,6 +18,7 @@ from mnemolog.events.log import Append
 from mnemolog.events.memory import ContentEvent
 from mnemolog.projections.rows import upsert
 from mnemolog.projections.runtime import Projection
+from mnemolog.projections.seal import OPTION, RowSeal
 from tests.testkit.events import created, new
 
 POISON = "poison"
@@ -60,7 +61,9 @@ def _incompressible() -> str:
 
 @pytest.fixture
 async def sqlalchemy(engine: Engine) -> AsyncIterator[AsyncEngine]:
-    made = create_async_engine(sqlalchemy_url(engine.endpoints.postgres_dsn), pool_size=10)
+    seal = {OPTION: RowSeal(b"a key of rows")}
+    url = sqlalchemy_url(engine.endpoints.postgres_dsn)
+    made = create_async_engine(url, pool_size=10, execution_options=seal)
     yield made
     await made.dispose()
 

@@ -1,0 +1,81 @@
+"""How far a projection is in each stream: its progress, the stops under their seal, and what operators skipped.
+
+Whoever can write to the database could hold a stream back by a stop of his own, and agents would read for ever what
+was true then. So a stop counts only under a MAC, which names the projection's schema and the stream (X08).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Connection, DateTime, LargeBinary, MetaData, Table, Text, Uuid, inspect
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import ExecutableDDLElement
+from sqlalchemy.sql.compiler import DDLCompiler
+
+from mnemolog.projections.seal import MAC, RowSeal, mac_column
+
+SELF = "progress"
+progress_table = Table(
+    "progress",
+    MetaData(schema=SELF),
+    Column("tenant", Text, primary_key=True),
+    Column("stream", Text, primary_key=True),
+    Column("seq", BigInteger, nullable=False),
+    Column("stopped_at", BigInteger),
+    Column("reason", Text),
+    Column(MAC, LargeBinary),
+)
+skipped_table = Table(
+    "skipped",
+    progress_table.metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("stream", Text, primary_key=True),
+    Column("seq", BigInteger, primary_key=True),
+    Column("event_id", Uuid, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("at", DateTime(timezone=True), nullable=False),
+    Column("by", Text, nullable=False),
+    Column("projection", Text, nullable=False),
+    mac_column(),
+)
+GOING: Mapping[str, None] = {"stopped_at": None, "reason": None, MAC: None}
+
+# What a stop's MAC covers; no such table exists.
+_STOP = Table(
+    "stop",
+    MetaData(schema=SELF),
+    *(Column(name, Text) for name in ("schema", "tenant", "stream")),
+    Column("stopped_at", BigInteger),
+    Column("reason", Text),
+)
+
+
+def sealed_stop(seal: RowSeal, schema: str, tenant: str, stream: str, seq: int, reason: str) -> dict[str, Any]:
+    """The columns of a progress that stops at an event."""
+    values = {"stopped_at": seq, "reason": reason}
+    return {**values, MAC: seal.mac(_STOP, {**values, "schema": schema, "tenant": tenant, "stream": stream})}
+
+
+def is_stopped(seal: RowSeal, schema: str, row: Mapping[str, Any]) -> bool:
+    """Whether an engine stopped the stream there. A stop that nobody sealed holds nothing up."""
+    if row["stopped_at"] is None or row[MAC] is None:
+        return False
+    return seal.fits(_STOP, {**row, "schema": schema})
+
+
+def add_seal(connection: Connection, schema: str) -> None:
+    """Give a table of progress that an older Mnemolog made the column of the seal."""
+    names = {column["name"] for column in inspect(connection).get_columns(progress_table.name, schema)}
+    if MAC not in names:
+        connection.execute(_AddSeal(schema))
+
+
+class _AddSeal(ExecutableDDLElement):
+    def __init__(self, schema: str) -> None:
+        self.schema = schema
+
+
+@compiles(_AddSeal)
+def _add_seal(element: _AddSeal, compiler: DDLCompiler, **_: object) -> str:
+    return f"ALTER TABLE {compiler.preparer.quote(element.schema)}.progress ADD COLUMN IF NOT EXISTS mac bytea"
