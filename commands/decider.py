@@ -36,16 +36,24 @@ class Command(BaseModel):
         return f"{type(self).__name__} {self.model_dump_json(exclude=set(self.drawn), exclude_defaults=True)}".encode()
 
 
+# Where an event stands, in its stream or among those of one append, and the event.
+Placed = tuple[int, Happened]
+
 C = TypeVar("C", bound=Command)
 S = TypeVar("S")
 
 
 @dataclass(frozen=True, slots=True)
 class Decider(Generic[C, S]):
-    """`subject` tags the thing that a command is about; `tags` all that its decision depends on."""
+    """`subject` tags the thing that a command is about; `tags` all that its decision depends on.
+
+    `written` picks, from events and their places, those that a command appended when it came first; without it, what
+    a repeated command is answered with is the last event of its subject.
+    """
 
     initial: S
     subject: Callable[[C], str]
     tags: Callable[[C], frozenset[str]]
     evolve: Callable[[S, Happened], S]
     decide: Callable[[S, C], Sequence[Event]]
+    written: Callable[[C, Sequence[Placed]], Sequence[Placed]] | None = None

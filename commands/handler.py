@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Generic, TypeVar
 from uuid import UUID
 
-from mnemolog.commands.decider import Command, Decider
+from mnemolog.commands.decider import Command, Decider, Placed
 from mnemolog.domain.errors import ConcurrencyConflict, MnemologError
 from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import NewEvent, Receipt, Recorded, StreamId
@@ -88,9 +88,9 @@ class Order(Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What a command asks for is what an earlier one of its group leaves, with the event at `index`."""
+    """What a command asks for is what an earlier one of its group leaves, with these of its events."""
 
-    index: int
+    events: slice
 
 
 # What became of a command: its events, an earlier one's, a refusal, or what the log held already.
@@ -135,11 +135,18 @@ class Plan(Generic[C, S]):
 
     def _standing(self, command: C) -> "Receipt | Again":
         """Where what a command asks for was written before: in the log, or earlier in this very group."""
-        tag = self._decider.subject(command)
-        earlier = [event for event in self._history if tag in event.header.tags]
+        earlier = self._written(command, [(event.seq, event) for event in self._history])
         if earlier:
-            return Receipt(self._stream, (earlier[-1].event_id,), earlier[-1].seq, earlier[-1].seq, already=True)
-        return Again(max(index for index, event in enumerate(self.events) if tag in event.tags))
+            ids = tuple(event.event_id for _, event in earlier)
+            return Receipt(self._stream, ids, earlier[0][0], earlier[-1][0], already=True)
+        found = self._written(command, list(enumerate(self.events)))
+        return Again(slice(found[0][0], found[-1][0] + 1))
+
+    def _written(self, command: C, placed: Sequence[tuple[int, Recorded | NewEvent]]) -> Sequence[Placed]:
+        if self._decider.written:
+            return self._decider.written(command, placed)
+        tag = self._decider.subject(command)
+        return [one for one in placed if tag in _tags(one[1])][-1:]
 
     def standing(self) -> Receipt | None:
         """The receipt of a lone command that changes nothing, to be kept under its idempotency key."""
@@ -154,8 +161,12 @@ class Plan(Generic[C, S]):
             case slice():
                 ids = tuple(event.event_id for event in self.events[part])
                 return Receipt(self._stream, ids, first_seq + part.start, first_seq + part.stop - 1)
-            case Again(index):
-                seq = first_seq + index
-                return Receipt(self._stream, (self.events[index].event_id,), seq, seq, already=True)
+            case Again(again):
+                ids = tuple(event.event_id for event in self.events[again])
+                return Receipt(self._stream, ids, first_seq + again.start, first_seq + again.stop - 1, already=True)
             case _:
                 return part
+
+
+def _tags(event: Recorded | NewEvent) -> frozenset[str]:
+    return frozenset(event.header.tags) if isinstance(event, Recorded) else event.tags

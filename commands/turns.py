@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from mnemolog.commands.decider import Command, Decider
+from mnemolog.commands.decider import Command, Decider, Placed
 from mnemolog.domain import importance
 from mnemolog.domain.errors import IdempotencyConflict
 from mnemolog.domain.memory import Content, Kind
@@ -124,6 +124,16 @@ def _remembered(turn: RecordTurn, entity_id: UUID | None) -> MemoryCreated:
     )
 
 
+def _written(turn: RecordTurn, placed: Sequence[Placed]) -> Sequence[Placed]:
+    """A turn stands between the person that it showed, if any, and the memory that it left."""
+    turns = [(place, event.payload) for place, event in placed if isinstance(event.payload, TurnRecorded)]
+    place = next((place for place, recorded in turns if recorded.turn_id == turn.turn_id), None)
+    if place is None:
+        return []
+    kinds = {place - 1: EntityObserved, place: TurnRecorded, place + 1: MemoryCreated}
+    return [one for one in placed if one[0] in kinds and isinstance(one[1].payload, kinds[one[0]])]
+
+
 def _tags(turn: RecordTurn) -> frozenset[str]:
     """The turn itself, and whoever bears its speaker's name."""
     return frozenset({turn_tag(turn.turn_id), *([name_tag(turn.speaker), ENTITIES] if turn.speaker else [])})
@@ -135,4 +145,5 @@ TURNS: Decider[RecordTurn, Conversation] = Decider(
     tags=_tags,
     evolve=evolve,
     decide=decide,
+    written=_written,
 )

@@ -5,8 +5,10 @@ import logging
 import sys
 from typing import Annotated
 
+import psycopg
 import typer
 from rich.logging import RichHandler
+from sqlalchemy.exc import DBAPIError
 
 import mnemolog
 from mnemolog.adapters.cli import (
@@ -16,6 +18,7 @@ from mnemolog.adapters.cli import (
     keys,
     operating,
     output,
+    panels,
     producing,
     projecting,
     reading,
@@ -28,6 +31,7 @@ from mnemolog.domain.errors import EngineError, InvalidInput, MnemologError, Ser
 app = typer.Typer(
     help="Event-sourced memory for AI agents: nothing lost, nothing doubled, everything undoable.",
     no_args_is_help=True,
+    cls=panels.Ordered,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -73,6 +77,14 @@ def run() -> None:
         gone = ServerFailed(f"a server went away ({type(fault).__name__})", fix="run the command again")
         output.failed(gone, json_wanted="--json" in sys.argv)
         sys.exit(_exit_code(gone))
+    except (psycopg.Error, DBAPIError) as fault:
+        refused = EngineError(
+            f"Postgres refused a statement ({type(getattr(fault, 'orig', fault)).__name__})",
+            field="postgres_url",
+            fix="run `mnemolog doctor`; if an engine was just starting, run the command again",
+        )
+        output.failed(refused, json_wanted="--json" in sys.argv)
+        sys.exit(_exit_code(refused))
 
 
 def _exit_code(error: MnemologError) -> int:

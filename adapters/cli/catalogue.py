@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.events.catalogue import EventType, catalogue, described
@@ -17,7 +17,7 @@ SUBJECT = "mnemolog.events.p<partition>."
 
 
 def register(app: typer.Typer) -> None:
-    app.command("events", rich_help_panel="Run")(events)
+    app.command("events", rich_help_panel=panels.REFERENCE)(events)
 
 
 def events(

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.progress import bar
 from mnemolog.adapters.cli.session import settings_of, with_engine
@@ -26,7 +26,7 @@ letters = typer.Typer(help="Turns that were refused: list, show, replay, discard
 
 
 def register(app: typer.Typer) -> None:
-    app.add_typer(letters, name="dead-letters", rich_help_panel="Run")
+    app.add_typer(letters, name="dead-letters", rich_help_panel=panels.LOOK_AFTER)
 
 
 @letters.command("list")
@@ -96,7 +96,7 @@ def discard(
     """Let refused turns go for good."""
     chosen = _with(context, lambda of: _chosen(of, ids, all_, tenant, reason))
     if chosen and not yes:
-        typer.confirm(f"Discard {len(chosen):,} dead letters for good?", abort=True, err=True)
+        typer.confirm(f"Discard {output.count(len(chosen), 'dead letter')} for good?", abort=True, err=True)
 
     async def run(of: DeadLetters) -> list[dict[str, Any]]:
         return [await _discarded(of, id_) for id_ in chosen]

@@ -84,7 +84,7 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
     state = f"runs as pid {engine.endpoints.pid}" if engine.attached else "starts and stops"
     yield Finding("engine", True, f"{state} on {engine.settings.directory}")
     counts = await engine.log.counts()
-    yield Finding("log", True, f"{sum(counts.values()):,} events of {len(counts)} types")
+    yield Finding("log", True, f"{output.count(sum(counts.values()), 'event')} of {output.count(len(counts), 'type')}")
     waiting = await engine.outbox.size()
     yield Finding("relay", True, f"{waiting:,} appends wait for JetStream")
     stopped, lag = await engine.projections.stopped(), await engine.projections.lag()
@@ -92,4 +92,4 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
         reasons = stopped.get(name, {})
         found = "; ".join(f"{stream} stopped at {reason}" for stream, reason in reasons.items())
         fix = f"run `mnemolog projections retry {name}`, or see `mnemolog projections --help`" if reasons else ""
-        yield Finding(name, not reasons, found or f"{events:,} events behind", fix)
+        yield Finding(name, not reasons, found or f"{output.count(events, 'event')} behind", fix)

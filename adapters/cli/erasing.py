@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Agent, Json, User
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine import erasing
@@ -28,8 +28,8 @@ Thread = Annotated[str | None, typer.Option("--thread", "-t", help="A whole conv
 
 
 def register(app: typer.Typer) -> None:
-    app.command(rich_help_panel="Erase")(erase)
-    app.command("prove-erased", rich_help_panel="Erase")(prove_erased)
+    app.command(rich_help_panel=panels.ERASE)(erase)
+    app.command("prove-erased", rich_help_panel=panels.ERASE)(prove_erased)
 
 
 def erase(
@@ -129,7 +129,7 @@ def _show_extent(found: Extent, *, json: bool) -> None:
     if json:
         output.as_json(found.as_dict())
         return
-    output.console.print(f"{len(found.memories):,} memories and {len(found.turns):,} turns would go")
+    output.console.print(f"{_taken(found)} would go")
     _list("memory", list(map(str, found.memories)))
     _list("turn", found.turns)
     if found.survivors:
@@ -148,6 +148,13 @@ def _show_erasure(erased: Erasure, *, json: bool) -> None:
     if json:
         output.as_json(erased.as_dict())
         return
-    memories, turns = len(erased.extent.memories), len(erased.extent.turns)
-    output.receipt(f"erased {memories:,} memories and {turns:,} turns; their keys are destroyed", erased.receipt)
+    output.receipt(f"erased {_taken(erased.extent)}; their keys are destroyed", erased.receipt)
+    for name, error in erased.held_up.items():
+        output.line("  !", f"{error.message}; the text was taken out of {name} all the same")
+        output.line("    →", error.fix)
     output.console.print("  [dim]`mnemolog prove-erased` shows that they can be read nowhere[/]")
+
+
+def _taken(found: Extent) -> str:
+    memories, turns = output.count(len(found.memories), "memory", "memories"), output.count(len(found.turns), "turn")
+    return f"{memories} and {turns}"

@@ -30,8 +30,9 @@ class Ingested:
 
     def show(self) -> None:
         rate = self.turns / self.seconds if self.seconds else 0.0
-        output.done(f"{self.recorded:,} turns recorded, {self.already:,} were there already")
-        output.console.print(f"  [dim]{self.turns:,} turns in {self.seconds:.1f} s, {rate:,.0f} a second[/]")
+        recorded, turns = output.count(self.recorded, "turn"), output.count(self.turns, "turn")
+        output.done(f"{recorded} recorded, {self.already:,} {'was' if self.already == 1 else 'were'} there already")
+        output.console.print(f"  [dim]{turns} in {self.seconds:.1f} s, {rate:,.0f} a second[/]")
         for fault in self.set_aside[:SHOWN_FAULTS]:
             error = fault.error
             output.line("✗ " + fault.place, f"{error['field']} {error['message']} → {error['fix']}")

@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 from mnemolog.adapters import keys as key_files
-from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.config import Settings
@@ -25,7 +25,7 @@ NewKeyFile = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    app.add_typer(keys, name="keys", rich_help_panel="Run")
+    app.add_typer(keys, name="keys", rich_help_panel=panels.LOOK_AFTER)
 
 
 @keys.command()
@@ -39,7 +39,7 @@ def status(context: typer.Context, json: Json = False) -> None:
     if json:
         output.as_json(found.as_dict())
     else:
-        output.done(f"{found.streams:,} users' keys and {found.data_keys:,} data keys")
+        output.done(f"{output.count(found.streams, 'user key')} and {output.count(found.data_keys, 'data key')}")
         output.line("  master key ", found.master_key)
         output.line("  wrapped since ", output.when(found.since))
     if found.left_over:
@@ -51,14 +51,18 @@ def status(context: typer.Context, json: Json = False) -> None:
 
 @keys.command()
 def rotate(context: typer.Context, new_key_file: NewKeyFile = None, json: Json = False) -> None:
-    """Wrap every key anew under a new master key. No engine may run; stopped, it goes on when it is run again."""
+    """Wrap every key anew under a new master key. Stopped, it goes on when it is run again.
+
+    No engine may run: neither on this data directory, nor elsewhere on the same Postgres, which is asked for the locks
+    that a running engine holds there.
+    """
     settings = settings_of(context.obj)
     new_key = _read(new_key_file) if new_key_file else None
     rotated = _rotated(settings, new_key)
     if json:
         output.as_json(rotated.as_dict())
         return
-    output.done(f"{rotated.streams:,} users' keys are wrapped under a new master key")
+    output.done(f"{output.count(rotated.streams, 'user key')} wrapped anew, under a new master key")
     if rotated.old_key_file is None:
         output.console.print("  set MNEMOLOG_MASTER_KEY to the new key before an engine starts")
         return

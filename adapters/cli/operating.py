@@ -8,7 +8,7 @@ import typer
 
 from mnemolog.adapters.cli import demo as demo_story
 from mnemolog.adapters.cli import doctor as examination
-from mnemolog.adapters.cli import output, replaying
+from mnemolog.adapters.cli import output, panels, replaying
 from mnemolog.adapters.cli.ingesting import ingest_file
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
@@ -20,15 +20,15 @@ from mnemolog.projections.rebuild import Rebuilt
 
 
 def register(app: typer.Typer) -> None:
-    for name, command in (
-        ("up", up),
-        ("demo", demo),
-        ("ingest", ingest),
-        ("replay", replay),
-        ("doctor", doctor),
-        ("config", config),
+    for name, command, panel in (
+        ("up", up, panels.RUN),
+        ("demo", demo, panels.RUN),
+        ("ingest", ingest, panels.RUN),
+        ("doctor", doctor, panels.LOOK_AFTER),
+        ("replay", replay, panels.LOOK_AFTER),
+        ("config", config, panels.REFERENCE),
     ):
-        app.command(name, rich_help_panel="Run")(command)
+        app.command(name, rich_help_panel=panel)(command)
 
 
 def up(

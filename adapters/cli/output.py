@@ -93,6 +93,11 @@ def settings(rows: Iterable[tuple[str, object, str, str]]) -> None:
     console.print(table)
 
 
+def count(number: int, one: str, many: str = "") -> str:
+    """Such as `1 turn` and `1,200 turns`; `many` where an s does not do."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def when(at: datetime) -> str:
     return at.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + "Z"
 

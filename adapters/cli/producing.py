@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of
 from mnemolog.adapters.config import Settings
@@ -20,8 +20,8 @@ producers = typer.Typer(help="Who may publish turns to the embedded NATS.", no_a
 
 
 def register(app: typer.Typer) -> None:
-    app.add_typer(producers, name="producers", rich_help_panel="Run")
-    app.command("asyncapi", rich_help_panel="Run")(asyncapi)
+    app.add_typer(producers, name="producers", rich_help_panel=panels.LOOK_AFTER)
+    app.command("asyncapi", rich_help_panel=panels.REFERENCE)(asyncapi)
 
 
 @producers.command()

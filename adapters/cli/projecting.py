@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine, now
@@ -33,7 +33,7 @@ projections = typer.Typer(
 
 
 def register(app: typer.Typer) -> None:
-    app.add_typer(projections, name="projections", rich_help_panel="Run")
+    app.add_typer(projections, name="projections", rich_help_panel=panels.LOOK_AFTER)
 
 
 @projections.command()
@@ -88,10 +88,17 @@ def skip(
     name: Name,
     stream: Annotated[str, typer.Option("--stream", help="Such as default/user:ana.")],
     by: By = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: Json = False,
 ) -> None:
-    """Pass over the one event that a stream stopped at, for good, and go on behind it. A rebuild will meet it again."""
+    """Pass over the one event that a stream stopped at, and go on behind it: for good, until a rebuild meets it again.
+
+    It asks first. Its rows stay as if the event had not happened; the log keeps it.
+    """
     place = _stream(stream)
+    stop = None if yes else _with_engine(context, lambda engine: _stop(engine, name, place))
+    if stop:
+        typer.confirm(f"Leave seq {stop.seq} of {place} out of {name} until a rebuild?", abort=True, err=True)
     skipped = _with_engine(context, lambda engine: engine.projections.skip(name, place, _who(by)))
     if json:
         fields = {"seq": skipped.seq, "event_id": skipped.event_id, "type": skipped.type, "reason": skipped.reason}
@@ -102,7 +109,11 @@ def skip(
 
 @projections.command()
 def pause(context: typer.Context, name: Name, by: By = None, json: Json = False) -> None:
-    """Apply nothing to a projection until it is resumed. Readers see it as it stands."""
+    """Apply nothing to a projection until it is resumed. Readers see it as it stands.
+
+    Meanwhile a read that must see a newer write is refused at once (projection_paused), and every command here is such
+    a read. An erasure does not wait for it: the text is taken out of what it shows.
+    """
     _with_engine(context, lambda engine: engine.projections.pause(name, Pause(now(), _who(by))))
     _say(name, f"{name} is paused; `mnemolog projections resume {name}` lets it go on", paused=True, json=json)
 
@@ -123,6 +134,11 @@ def _with_engine(context: typer.Context, use: Callable[[Engine], Awaitable[T]]) 
         return await use(engine)
 
     return with_engine(settings_of(context.obj), used)
+
+
+async def _stop(engine: Engine, name: str, stream: StreamId) -> Stop | None:
+    engine.projections.require(name)
+    return (await engine.projections.stores[name].stopped()).get(stream)
 
 
 def _stream(text: str) -> StreamId:

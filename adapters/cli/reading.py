@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mnemolog.adapters.cli import filters, output
+from mnemolog.adapters.cli import filters, output, panels
 from mnemolog.adapters.cli.options import Agent, Json, MemoryId, Thread, User
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
         ("session", session),
         ("entities", entities),
     ):
-        app.command(name, rich_help_panel="Read")(command)
+        app.command(name, rich_help_panel=panels.READ)(command)
 
 
 def query(

@@ -22,6 +22,6 @@ async def rebuild_all(engine: Engine, names: Sequence[str] = (), *, drop_former:
 
 def show(rebuilt: Sequence[Rebuilt]) -> None:
     for one in rebuilt:
-        differences = sum(one.differences.values())
-        verdict = "[green]equal to the live one[/]" if one.equal else f"[yellow]{differences} rows differed[/]"
+        differed = output.count(sum(one.differences.values()), "row") + " differed"
+        verdict = "[green]equal to the live one[/]" if one.equal else f"[yellow]{differed}[/]"
         output.done(f"{one.name:<9} {one.events:>7,} events  {verdict}")

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.progress import bar
 from mnemolog.adapters.cli.session import settings_of, with_engine
@@ -32,7 +32,7 @@ def _named(user: str | None) -> str | None:
 
 
 def register(app: typer.Typer) -> None:
-    app.command()(verify)
+    app.command(rich_help_panel=panels.LOOK_AFTER)(verify)
 
 
 def verify(
@@ -74,8 +74,11 @@ def show(report: Report) -> None:
     looked = (
         f"{report.events:,} events, {report.copies:,} copies of them, {report.anchors:,} anchors, {report.rows:,} rows"
     )
+    for one in report.unverified:
+        line = f"{one.projection} of {one.stream} is {one.why}: nothing of it beyond seq {one.seq} could be verified"
+        output.console.print(Text.assemble(("! ", "yellow"), line), highlight=False)
     if report.clean:
-        output.done(f"nothing was changed: {looked}")
+        output.done(f"nothing was changed{' in what could be verified' if report.unverified else ''}: {looked}")
         return
     for damage in report.damages[:LISTED]:
         output.console.print(_line(damage), highlight=False)

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Agent, IdempotencyKey, Json, MemoryId, Thread, User
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
         ("restore", restore),
         ("undo", undo),
     ):
-        app.command(name, rich_help_panel="Change")(command)
+        app.command(name, rich_help_panel=panels.CHANGE)(command)
 
 
 def add(

@@ -3,9 +3,9 @@
 Each step can be repeated: whoever was interrupted erases again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +21,7 @@ from mnemolog.adapters.redis.rebuildable import SHADOW
 from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
 from mnemolog.commands.erasure import Erase, EraseThread, EraseUser
 from mnemolog.commands.handler import ATTEMPTS
+from mnemolog.domain.errors import MnemologError
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.events.memory import MemoryCreated
@@ -45,14 +46,25 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What was erased. `messages`: waiting turns and dead letters that were deleted on JetStream."""
+    """What was erased. `messages`: waiting turns and dead letters that were deleted on JetStream.
+
+    `held_up`: projections that could not come to the erasure by themselves, and why. Its text was taken out of them,
+    and they go on without it once they are retried or resumed.
+    """
 
     receipt: Receipt
     extent: Extent
     messages: int
+    held_up: Mapping[str, MnemologError] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        return {**self.extent.as_dict(), "messages": self.messages, "receipt": self.receipt.as_dict()}
+        held_up = {name: error.as_dict() for name, error in self.held_up.items()}
+        return {
+            **self.extent.as_dict(),
+            "messages": self.messages,
+            "held_up": held_up,
+            "receipt": self.receipt.as_dict(),
+        }
 
 
 async def extent(engine: Engine, command: Erase | EraseUser) -> Extent:
@@ -64,7 +76,10 @@ async def extent(engine: Engine, command: Erase | EraseUser) -> Extent:
 
 
 async def erase(engine: Engine, command: Erase | EraseUser, idempotency_key: str | None = None) -> Erasure:
-    """Returns once no projection shows the text any more. Erasing what is erased changes nothing."""
+    """Returns once no projection shows the text any more, a stopped or paused one neither.
+
+    Erasing what is erased changes nothing.
+    """
     before = await extent(engine, command)
     if isinstance(command, EraseUser):
         receipt = await engine.writes.erase_user(command)
@@ -72,9 +87,29 @@ async def erase(engine: Engine, command: Erase | EraseUser, idempotency_key: str
         receipt = await engine.writes.erase(command, idempotency_key)
     stream = command.stream()
     messages = await purge_turns(engine.nats.jetstream(), *_named(command, before))
-    await engine.reads.visible(Position(stream, receipt.last_seq))
-    await _sweep(engine, stream, before.memories)
-    return Erasure(receipt, before, messages)
+    try:
+        held_up = await _forgotten(engine, Position(stream, receipt.last_seq))
+    finally:
+        await _sweep(engine, stream, before.memories)
+    return Erasure(receipt, before, messages, held_up)
+
+
+async def _forgotten(engine: Engine, at: Position) -> Mapping[str, MnemologError]:
+    """Wait for the projections, and take the text out of those that cannot come to the erasure; which, and why."""
+    held_up = dict(await engine.reads.held_up(at))
+    if not held_up:
+        return held_up
+    [erasure] = await engine.log.read(at.stream, after=at.seq - 1, until=at.seq)
+    paused = await engine.projections.paused()
+    for name in list(held_up):
+        projection = engine.projections.running[name]
+        await projection.forget(erasure)
+        if name not in paused:
+            with suppress(*projection.transient):
+                await projection.retry(at.stream)  # So that a stop is seen again as one.
+        if await projection.store.progress(at.stream) >= at.seq:
+            del held_up[name]
+    return held_up
 
 
 def _named(command: Erase | EraseUser, found: Extent) -> tuple[Named, Named]:

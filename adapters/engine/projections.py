@@ -16,7 +16,7 @@ from mnemolog.adapters.engine.status import Status, status
 from mnemolog.adapters.postgres import lagging, pauses
 from mnemolog.adapters.postgres.pauses import Pause
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
-from mnemolog.adapters.postgres.store import PostgresStore, advisory_lock, sessions
+from mnemolog.adapters.postgres.store import PostgresStore, advisory_lock, exists, sessions
 from mnemolog.adapters.redis.rebuildable import RebuildableWorking
 from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.domain.errors import Conflict, InvalidInput
@@ -97,6 +97,12 @@ class Projections:
         """Make the tables of each projection where they are not yet."""
         for store in self._postgres.values():
             await store.create()
+
+    async def missing(self) -> list[str]:
+        """The projections that no engine on this database keeps in this version and variant."""
+        schemas = {name: store.schema for name, store in self._postgres.items()}
+        async with self._engine.connect() as connection:
+            return [name for name, schema in schemas.items() if not await exists(connection, schema)]
 
     async def rebuild(self, name: str, progressed: Callable[[int], None] = lambda count: None) -> Rebuilt:
         """Rebuild one projection beside itself, compare and swap; InvalidInput when there is none of this name."""

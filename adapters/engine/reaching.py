@@ -9,13 +9,24 @@ import psycopg
 from nats.errors import Error as NatsError
 from psycopg_pool import PoolTimeout
 from redis.exceptions import RedisError
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import InterfaceError, OperationalError
 
 from mnemolog.adapters.embedded.servers import without_secrets
 from mnemolog.domain.errors import ServerFailed
 
 SECONDS = 15.0
-UNREACHABLE = (psycopg.OperationalError, PoolTimeout, DBAPIError, NatsError, RedisError, OSError, TimeoutError)
+# What a server refuses, such as a table that is not there, is none of them.
+UNREACHABLE = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    OperationalError,
+    InterfaceError,
+    PoolTimeout,
+    NatsError,
+    RedisError,
+    OSError,
+    TimeoutError,
+)
 
 
 @asynccontextmanager

@@ -17,7 +17,7 @@ from mnemolog.adapters.engine.waiting import Waits
 from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.domain import delta
 from mnemolog.domain.category import CategoryPolicy
-from mnemolog.domain.errors import InvalidInput, NotFound, TamperedRow
+from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound, TamperedRow
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.log import EventLog
@@ -165,9 +165,9 @@ class Reads:
             )
         return found
 
-    async def visible(self, position: Position) -> None:
-        """Wait until every projection shows a write; ReadTimeout after the deadline of reads."""
-        await self._waits.until(position, list(self._stores))
+    async def held_up(self, position: Position) -> Mapping[str, MnemologError]:
+        """Wait until every projection shows a write; those that do not within the deadline of reads, and why."""
+        return await self._waits.held_up(position)
 
     async def _session(self, place: Place, as_of: datetime | int | None) -> Session | None:
         return await (self._working.read(place) if as_of is None else session_at(self._log, place, as_of))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.postgres.pauses import paused
-from mnemolog.domain.errors import ProjectionPaused, ProjectionPoisoned, ReadTimeout
+from mnemolog.domain.errors import MnemologError, ProjectionPaused, ProjectionPoisoned, ReadTimeout
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.projections.projector import Store
@@ -21,6 +21,20 @@ class Waits:
 
     def __init__(self, stores: Mapping[str, Store], log: EventLog, engine: AsyncEngine, deadline: float) -> None:
         self._stores, self._log, self._engine, self._deadline = stores, log, engine, deadline
+
+    async def held_up(self, position: Position) -> Mapping[str, MnemologError]:
+        """Wait until all projections show the write; why not, for those that do not within the deadline."""
+        names = list(self._stores)
+        waits = [self._why_not(position, name) for name in names]
+        found = zip(names, await asyncio.gather(*waits), strict=True)
+        return {name: error for name, error in found if error}
+
+    async def _why_not(self, position: Position, name: str) -> MnemologError | None:
+        try:
+            await self.until(position, [name])
+        except (ReadTimeout, ProjectionPoisoned) as error:
+            return error
+        return None
 
     async def until(self, position: Position, names: Sequence[str], deadline: float | None = None) -> None:
         """Return once all of these projections show the write; ReadTimeout when `deadline` seconds are over.
@@ -47,7 +61,7 @@ class Waits:
             )
         return ReadTimeout(
             f"{name} is at seq {progress} of {position.stream}, not yet at {position.seq}",
-            field="after",
+            field="projection",
             fix="read again later, or with a longer deadline",
         )
 
@@ -55,13 +69,14 @@ class Waits:
         if pause := (await paused(self._engine)).get(name):
             raise ProjectionPaused(
                 f"{name} was paused by {pause.by} at {pause.at:%Y-%m-%d %H:%M:%SZ}",
-                field="after",
-                fix=f"run `mnemolog projections resume {name}`, or read without `after`",
+                field="projection",
+                fix=f"run `mnemolog projections resume {name}`",
             )
-        reason = (await self._stores[name].stopped()).get(stream)
-        if reason:
+        stop = (await self._stores[name].stopped()).get(stream)
+        if stop:
             raise ProjectionPoisoned(
-                f"{name} stopped {stream} at {reason}",
-                field="after",
+                f"{name} stopped in {stream}: it cannot apply the event at seq {stop.seq}"
+                + (f" ({stop.reason})" if stop.reason else ""),
+                field="projection",
                 fix=f"see `mnemolog projections status`, then run `mnemolog projections retry {name}`",
             )

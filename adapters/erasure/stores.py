@@ -105,15 +105,17 @@ def _worded(data: bytes, phrase: str | None) -> bool:
 
 
 def _of_target(name: str, shown: str, target: Target) -> bool:
-    """Whether a session still holds an erased turn; one that does not say which turns it holds counts as such."""
+    """Whether a session still holds an erased turn's text; one that does not tell which turns it holds may."""
     if "sess:" not in name:
         return False
     try:
         blob: dict[str, Any] = json.loads(shown.removeprefix(name + " "))
     except ValueError:
         return True
-    said = {one[0] for one in blob.get("scratch", {}).get(SAID, ())}
-    return not said.isdisjoint(target.turn_ids) or bool(blob.get("turns") and not said)
+    turns, said = blob.get("turns", []), blob.get("scratch", {}).get(SAID, [])
+    if len(turns) != len(said):
+        return True
+    return any(turn.get("text") and id_ in target.turn_ids for turn, (id_, _) in zip(turns, said, strict=True))
 
 
 async def _value(redis: Redis, key: bytes) -> str:

@@ -48,11 +48,15 @@ class ErasureView(ReceiptView):
     memories: list[UUID]
     turns: list[str]
     messages: int = Field(description="Waiting turns and dead letters that were deleted on JetStream.")
+    held_up: dict[str, dict[str, str]] = Field(
+        description="Projections that stopped, are paused or late: why, and what to do. The text was taken out of them."
+    )
 
     @classmethod
     def of_erasure(cls, erasure: Erasure) -> Self:
         taken = {"memories": erasure.extent.memories, "turns": erasure.extent.turns}
-        return cls.of(erasure.receipt, **taken, messages=erasure.messages)
+        held_up = {name: error.as_dict() for name, error in erasure.held_up.items()}
+        return cls.of(erasure.receipt, **taken, messages=erasure.messages, held_up=held_up)
 
 
 class Bullet(_View):

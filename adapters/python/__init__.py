@@ -6,12 +6,15 @@ memory.add("I moved to Lisbon", user_id="ana")
 memory.search("where does Ana live?", user_id="ana")
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mnemolog.blocking import Memory
     from mnemolog.domain.errors import MnemologError
-    from mnemolog.memory import Added, AsyncMemory, Found, Memory
+    from mnemolog.memory import AsyncMemory
     from mnemolog.producer import AsyncTurnProducer, TurnProducer
+    from mnemolog.results import Added, Found
 
 __version__ = "0.1.0"
 
@@ -27,18 +30,19 @@ __all__ = [
 ]
 
 
+_WHERE = {
+    "Added": "results",
+    "AsyncMemory": "memory",
+    "AsyncTurnProducer": "producer",
+    "Found": "results",
+    "Memory": "blocking",
+    "MnemologError": "domain.errors",
+    "TurnProducer": "producer",
+}
+
+
 def __getattr__(name: str) -> Any:
     """The face is loaded when it is first used, so that `import mnemolog.domain` stays light."""
-    if name == "MnemologError":
-        from mnemolog.domain.errors import MnemologError
-
-        return MnemologError
-    if name.endswith("TurnProducer"):
-        from mnemolog import producer
-
-        return getattr(producer, name)
-    if name in __all__:
-        from mnemolog import memory
-
-        return getattr(memory, name)
-    raise AttributeError(f"module 'mnemolog' has no attribute {name!r}")
+    if name not in _WHERE:
+        raise AttributeError(f"module 'mnemolog' has no attribute {name!r}")
+    return getattr(import_module(f"mnemolog.{_WHERE[name]}"), name)

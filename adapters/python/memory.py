@@ -1,66 +1,24 @@
-"""The Python face: an embedded engine behind a few verbs, sync (`Memory`) and async (`AsyncMemory`)."""
+"""The Python face: an embedded engine behind a few verbs, which are awaited."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal
 from uuid import UUID
 
-from mnemolog.adapters.config import load
-from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.engine.erasing import Erasure, erase
-from mnemolog.adapters.engine.reads import Changes, Moment
+from mnemolog.adapters.engine.reads import Changes
 from mnemolog.commands.erasure import Erase, EraseMemory, EraseThread, EraseUser
-from mnemolog.commands.memories import (
-    LinkMemories,
-    MemoryCommand,
-    MergeMemories,
-    RestoreMemory,
-    SoftDeleteMemory,
-    UpdateMemory,
-)
+from mnemolog.commands.memories import LinkMemories, MergeMemories, RestoreMemory, SoftDeleteMemory, UpdateMemory
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.domain.identity import aware, identifier, parse_uuid
-from mnemolog.events.envelope import Position, Receipt, StreamId
+from mnemolog.domain.identity import parse_uuid
+from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import validated
-from mnemolog.mirror import EventLoopThread, mirrored
-from mnemolog.projections.query import Hit, MemoryQuery
-
-CommandType = TypeVar("CommandType", bound=MemoryCommand)
-
-
-@dataclass(frozen=True, slots=True)
-class Added:
-    """What `add` and `create` return: the memory's id, and the receipt of the durable write."""
-
-    memory_id: UUID
-    receipt: Receipt
+from mnemolog.opening import Opening
+from mnemolog.projections.query import MemoryQuery
+from mnemolog.results import Added, Found
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """One memory that answers. `score` in [0, 1]; `similarity` is the cosine, None when only the words matched."""
-
-    memory_id: UUID
-    text: str
-    category: str
-    score: float
-    similarity: float | None
-    metadata: Mapping[str, Any]
-
-    def __str__(self) -> str:
-        return self.text
-
-    @classmethod
-    def of(cls, hit: Hit) -> Self:
-        return cls(hit.memory_id, hit.text, hit.category, hit.score, hit.similarity, hit.row)
-
-
-class AsyncMemory:
+class AsyncMemory(Opening):
     """Memory for agents, on servers that start at the first use and stop at `close`.
 
     `data_dir` defaults to ~/.mnemolog; other keywords are the settings that `mnemolog config` lists. Every write is
@@ -72,30 +30,6 @@ class AsyncMemory:
             await memory.add("I moved to Lisbon", user_id="ana")
             found = await memory.search("where does Ana live?", user_id="ana")
     """
-
-    def __init__(
-        self, data_dir: str | Path | None = None, *, agent_id: str = "default", thread_id: str = "main", **settings: Any
-    ) -> None:
-        self._settings = load(data_dir=data_dir, http_port=0, **settings)
-        self._agent_id, self._thread_id = identifier(agent_id, "agent_id"), identifier(thread_id, "thread_id")
-        self._stack = AsyncExitStack()
-        self._opened: Engine | None = None
-        self._opening = asyncio.Lock()
-        self._written: dict[StreamId, int] = {}
-
-    async def __aenter__(self) -> Self:
-        await self._engine()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Stop the servers. Nothing is lost; the next use starts them again."""
-        self._opened = None
-        await self._stack.aclose()
 
     async def add(
         self,
@@ -332,87 +266,3 @@ class AsyncMemory:
         erasure = await erase(engine, command)
         self._noted(erasure.receipt)
         return erasure
-
-    async def _engine(self) -> Engine:
-        async with self._opening:
-            if self._opened is None:
-                self._opened = await self._stack.enter_async_context(open_engine(self._settings))
-            return self._opened
-
-    async def _execute(self, command: type[CommandType], user_id: str, memory_id: UUID | str, **fields: Any) -> Receipt:
-        request = validated(command, {**self._who(user_id), "memory_id": memory_id, **fields})
-        return self._noted(await (await self._engine()).writes.execute(request))
-
-    def _who(self, user_id: str) -> dict[str, str]:
-        return {
-            "tenant": self._settings.tenant,
-            "user_id": user_id,
-            "agent_id": self._agent_id,
-            "thread_id": self._thread_id,
-        }
-
-    def _stream(self, user_id: str) -> StreamId:
-        return StreamId.of_user(identifier(user_id, "user_id"), self._settings.tenant)
-
-    def _noted(self, receipt: Receipt) -> Receipt:
-        self._written[receipt.stream] = max(receipt.last_seq, self._written.get(receipt.stream, 0))
-        return receipt
-
-    async def _moment(
-        self,
-        stream: StreamId,
-        as_of: datetime | str | int | None,
-        after: Receipt | str | None = None,
-        deadline: float | None = None,
-    ) -> Moment:
-        if as_of is None:
-            if stream not in self._written:  # What earlier processes wrote is seen too.
-                self._written[stream] = await (await self._engine()).log.head(stream)
-            seen = Position(stream, self._written[stream])
-            asked = seen if after is None else Position.of_token(after if isinstance(after, str) else after.token)
-            return Moment(after=seen if asked.stream == stream and asked.seq < seen.seq else asked, deadline=deadline)
-        if isinstance(as_of, bool) or (isinstance(as_of, int) and as_of < 0):
-            raise InvalidInput(f"{as_of!r} is no moment", field="as_of", fix="give a time with its offset, or a seq")
-        return Moment(as_of=as_of if isinstance(as_of, int) else aware(as_of, "as_of"))
-
-
-class Memory:
-    """Memory for agents: `AsyncMemory` without the `await`. Safe to use from several threads.
-
-    Example:
-        memory = Memory()
-        memory.add("I moved to Lisbon", user_id="ana")
-        memory.search("where does Ana live?", user_id="ana")
-    """
-
-    def __init__(
-        self, data_dir: str | Path | None = None, *, agent_id: str = "default", thread_id: str = "main", **settings: Any
-    ) -> None:
-        self.mirrored = AsyncMemory(data_dir, agent_id=agent_id, thread_id=thread_id, **settings)
-        self.loop = EventLoopThread(self.mirrored.close)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Stop the servers. Nothing is lost. Also done when the program ends."""
-        self.loop.stop()
-
-    add = mirrored(AsyncMemory.add)
-    create = mirrored(AsyncMemory.create)
-    search = mirrored(AsyncMemory.search)
-    get = mirrored(AsyncMemory.get)
-    history = mirrored(AsyncMemory.history)
-    changes = mirrored(AsyncMemory.changes)
-    update = mirrored(AsyncMemory.update)
-    merge = mirrored(AsyncMemory.merge)
-    link = mirrored(AsyncMemory.link)
-    forget = mirrored(AsyncMemory.forget)
-    restore = mirrored(AsyncMemory.restore)
-    undo = mirrored(AsyncMemory.undo)
-    erase = mirrored(AsyncMemory.erase)

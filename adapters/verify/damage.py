@@ -22,6 +22,7 @@ class Kind(StrEnum):
     COPIED = "copied"
     TAIL_CUT = "tail_cut"
     ROLLED_BACK = "rolled_back"
+    BEHIND = "behind"
     KEY_MISSING = "key_missing"
 
 
@@ -67,11 +68,25 @@ class Damage:
         return {name: value for name, value in found.items() if value}
 
 
+@dataclass(frozen=True, slots=True)
+class Unverified:
+    """A stream whose rows could be compared up to `seq` only, because its projection was told to stand still."""
+
+    projection: str
+    stream: StreamId
+    seq: int
+    why: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"projection": self.projection, "stream": str(self.stream), "seq": self.seq, "why": self.why}
+
+
 class Report:
     """Collects damage: all of it by count, the first ten thousand in full."""
 
     def __init__(self) -> None:
         self.damages: list[Damage] = []
+        self.unverified: list[Unverified] = []
         self.counts: Counter[tuple[Part, Kind]] = Counter()
         self.events = self.copies = self.anchors = self.rows = 0
         self._streams: set[StreamId] = set()
@@ -82,6 +97,13 @@ class Report:
             self.damages.append(damage)
         if damage.stream and damage.part is Part.EVENT:
             self.suspect(damage.stream)
+
+    def take(self, other: "Report") -> None:
+        """Add what another report of rows says."""
+        for damage in other.damages:
+            self.add(damage)
+        self.unverified += other.unverified
+        self.rows += other.rows
 
     def suspect(self, stream: StreamId) -> None:
         """Note that an event of the stream is damaged, before it is known how."""
@@ -107,5 +129,6 @@ class Report:
             "anchors": self.anchors,
             "rows": self.rows,
             "damages": self.total,
+            "unverified": [one.as_dict() for one in self.unverified],
             "found": [damage.as_dict() for damage in self.damages],
         }

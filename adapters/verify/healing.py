@@ -4,9 +4,11 @@ from collections.abc import Mapping
 
 from sqlalchemy import delete
 
+from mnemolog.adapters.postgres import pauses
 from mnemolog.adapters.postgres.pool import Pool
+from mnemolog.adapters.postgres.progress import skipped_table
 from mnemolog.adapters.postgres.queries import query
-from mnemolog.adapters.postgres.store import PostgresStore, skipped_table
+from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.verify.damage import Part, Report
 from mnemolog.adapters.verify.log_check import HERE
 from mnemolog.events.envelope import StreamId
@@ -16,6 +18,8 @@ from mnemolog.projections.runtime import Projection
 
 async def heal(report: Report, pool: Pool, running: Mapping[str, Projection]) -> None:
     """Write anew what a report names, stream by stream, where the events of the stream are sound."""
+    if any(one.table == pauses.TABLE for one in report.damages):
+        await _forget_pauses(running)
     sound = [one for one in report.damages if one.stream and not report.log_damaged(one.stream)]
     for stream in sorted({one.stream for one in sound if one.stream and one.part in (Part.TAG, Part.HEAD)}):
         await _heal_index(pool, stream)
@@ -26,6 +30,11 @@ async def heal(report: Report, pool: Pool, running: Mapping[str, Projection]) ->
         {(one.projection, one.stream) for one in sound if one.stream and one.part is Part.ROW}
     ):
         await running[projection].heal(stream)
+
+
+async def _forget_pauses(running: Mapping[str, Projection]) -> None:
+    store = next(one.store for one in running.values() if isinstance(one.store, PostgresStore))
+    await pauses.forget_forged(store.engine)
 
 
 async def _forget_skips(store: Store, stream: StreamId) -> None:

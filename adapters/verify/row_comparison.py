@@ -39,41 +39,42 @@ def among(table: Table, streams: Sequence[StreamId], column: str = "user_id") ->
 class RowComparison:
     """The tables of one projection, live and replayed."""
 
-    def __init__(self, store: PostgresStore, report: Report) -> None:
-        self._name, self._report = store.name, report
+    def __init__(self, store: PostgresStore) -> None:
+        self._name = store.name
         self._tables = [
             (table, *(table.to_metadata(MetaData(), schema=schema) for schema in (store.schema, TEMPORARY)))
             for table in store.projector.tables.sorted_tables
         ]
 
-    async def compare(self, connection: AsyncConnection, streams: Sequence[StreamId]) -> None:
+    async def compare(self, connection: AsyncConnection, streams: Sequence[StreamId], report: Report) -> None:
         """Report every row of these streams that stands on one side only."""
         for table, live, replayed in self._tables:
             left, right = (select(one).where(among(one, streams)) for one in (live, replayed))
             stand = await _rows(connection, left.except_all(right), table)
             shall = await _rows(connection, right.except_all(left), table)
             for key in [*stand, *(key for key in shall if key not in stand)]:
-                await self._add(connection, table, (live, replayed), stand.get(key), shall.get(key))
+                both = (stand.get(key), shall.get(key))
+                report.add(await self._damage(connection, table, (live, replayed), *both))
             count = select(func.count()).select_from(live).where(among(live, streams))
-            self._report.rows += (await connection.execute(count)).scalar_one()
+            report.rows += (await connection.execute(count)).scalar_one()
 
-    async def compare_strangers(self, connection: AsyncConnection, heads: Table) -> None:
+    async def compare_strangers(self, connection: AsyncConnection, heads: Table, report: Report) -> None:
         """Report every row of a user whom the log does not know."""
         for table, live, replayed in self._tables:
             own = and_(heads.c.tenant == live.c.tenant, heads.c.seq > 0, _owner(heads.c.stream) == live.c.user_id)
             stand = await _rows(connection, select(live).where(~exists().where(own)), table)
             for row in stand.values():
-                await self._add(connection, table, (live, replayed), row, None)
+                report.add(await self._damage(connection, table, (live, replayed), row, None))
 
-    async def _add(
+    async def _damage(
         self, connection: AsyncConnection, table: Table, both: Sequence[Table], stands: Row | None, shall: Row | None
-    ) -> None:
+    ) -> Damage:
         row = stands or shall
         assert row is not None
         kind, detail = await _what(connection, table, both, stands, shall)
         stream = StreamId.of_user(row["user_id"], row["tenant"])
         key = key_of(table, row)
-        self._report.add(Damage(Part.ROW, kind, stream, detail, 0, "", self._name, table.name, key))
+        return Damage(Part.ROW, kind, stream, detail, 0, "", self._name, table.name, key)
 
 
 def _owner(stream: ColumnElement[str]) -> ColumnElement[str]:

@@ -1,6 +1,8 @@
-"""Rows of projections against a replay of their streams into temporary tables, at the projection's own progress."""
+"""Rows of projections against a replay of their streams into temporary tables, at the head of the log."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -8,18 +10,28 @@ from sqlalchemy import BigInteger, Column, MetaData, Select, Table, Text, and_, 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.engine.as_of import TEMPORARY
-from mnemolog.adapters.postgres.store import PostgresStore, progress_table, skipped_table
-from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
+from mnemolog.adapters.postgres import pauses
+from mnemolog.adapters.postgres.progress import progress_table, skipped_table
+from mnemolog.adapters.postgres.store import PostgresStore
+from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report, Unverified
 from mnemolog.adapters.verify.row_comparison import RowComparison, among
+from mnemolog.adapters.verify.standing import Standing, live, standing
+from mnemolog.adapters.verify.still import still
 from mnemolog.domain.errors import MnemologError
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.log import EventLog, Head
 from mnemolog.projections import forgetting
-from mnemolog.projections.seal import key_of, seal_of
+from mnemolog.projections.runtime import Projection
+from mnemolog.projections.seal import MAC
+
+_logger = logging.getLogger("mnemolog.verify")
 
 EVENTS_AT_ONCE = 5000
 STREAMS_AT_ONCE = 200
 BATCH = 1000
+# Seconds before what differs is compared again, each time in a snapshot of its own.
+PAUSES = (0.0, 0.1, 0.3, 0.6)
+UNFIT = (Kind.CHANGED, Kind.FORGED, Kind.COPIED)
 
 _log = MetaData(schema="mnemolog")
 _heads, _events = (
@@ -27,23 +39,38 @@ _heads, _events = (
     for name in ("heads", "events")
 )
 
+Place = tuple[Any, ...]
+
 
 class RowsCheck:
-    """`run` compares all streams, or one; a stream whose log is damaged is left out."""
+    """`run` compares all streams, or one; a stream whose log is damaged is left out.
+
+    A projection that lags is first brought to the head by its own runtime, as any engine would do it: else whoever
+    sets its progress back would have his way. What differs is compared again before it is reported, as others go on
+    meanwhile: an erasure takes keys away that an older snapshot still shows. Only a seal that does not fit is proof
+    at once.
+    """
 
     def __init__(
         self,
         engine: AsyncEngine,
         log: EventLog,
-        stores: Sequence[PostgresStore],
+        running: Mapping[str, Projection],
         report: Report,
         progressed: Callable[[int], None],
     ) -> None:
-        self._engine, self._log, self._stores = engine, log, stores
-        self._report, self._progressed = report, progressed
-        self._comparisons = [RowComparison(store, report) for store in stores]
+        self._engine, self._log, self._report, self._progressed = engine, log, report, progressed
+        self._stores = [one.store for one in running.values() if isinstance(one.store, PostgresStore)]
+        self._running = [running[store.name] for store in self._stores]
+        self._comparisons = [RowComparison(store) for store in self._stores]
+        tables = [(store.name, table) for store in self._stores for table in store.projector.tables.sorted_tables]
+        self._sealed = {(name, table.name) for name, table in tables if MAC in table.columns}
+        self._paused: Collection[str] = ()
+        self._retried: set[tuple[str, StreamId]] = set()
+        self._proven: set[Place] = set()
 
     async def run(self, only: StreamId | None = None) -> None:
+        await self._pauses()
         async with self._replaying() as connection:
             if only:
                 await self._compare(connection, [Head(only, await self._log.head(only))])
@@ -52,6 +79,12 @@ class RowsCheck:
                     await self._compare(connection, some)
                 await self._strangers(connection)
             await self._ahead(connection, only)
+
+    async def _pauses(self) -> None:
+        self._paused = await pauses.paused(self._engine)
+        for name in await pauses.forged(self._engine):
+            detail = "no operator paused this projection"
+            self._report.add(Damage(Part.ROW, Kind.FORGED, None, detail, 0, "", name, pauses.TABLE, {"name": name}))
 
     @asynccontextmanager
     async def _replaying(self) -> AsyncIterator[AsyncConnection]:
@@ -68,37 +101,100 @@ class RowsCheck:
                 await connection.invalidate()
 
     async def _compare(self, connection: AsyncConnection, some: Sequence[Head]) -> None:
-        sound = [head for head in some if not self._report.log_damaged(head.stream)]
-        try:
-            await self._replay_and_compare(connection, sound)
-        except MnemologError as error:
-            await connection.rollback()
-            if len(sound) > 1:  # Find out which of them it is.
-                for head in sound:
-                    await self._compare(connection, [head])
-                return
-            detail = f"its events cannot be replayed: {error.message}"
-            self._report.add(Damage(Part.EVENT, Kind.CHANGED, sound[0].stream, detail))
+        heads = {head.stream: head.seq for head in some if not self._report.log_damaged(head.stream)}
+        trial = await self._tried(connection, heads)
+        rows = trial.rows
+        for pause in PAUSES:
+            if not (doubtful := {one.stream for one in trial.damages if one.stream}):
+                break
+            self._keep(one for one in trial.damages if self._is_proof(one))
+            await self._catch_up(doubtful)
+            await asyncio.sleep(pause)
+            self._report.unverified += [one for one in trial.unverified if one.stream not in doubtful]
+            trial = await self._tried(connection, {stream: heads[stream] for stream in sorted(doubtful)})
+        self._keep(trial.damages)
+        self._report.unverified += trial.unverified
+        self._report.rows += rows
         self._progressed(sum(head.seq for head in some))
 
-    async def _replay_and_compare(self, connection: AsyncConnection, some: Sequence[Head]) -> None:
-        streams = [head.stream for head in some]
-        async with connection.begin() as transaction:
-            progress = {store.name: await _progress(connection, store, streams) for store in self._stores}
-            skipped = {store.name: await self._skipped(connection, store, streams) for store in self._stores}
-            async for events in self._bundled(streams, progress):
-                await self._apply(connection, events, progress, skipped)
-            for comparison in self._comparisons:
-                await comparison.compare(connection, streams)
-            await transaction.rollback()
+    def _is_proof(self, damage: Damage) -> bool:
+        """Whether no other moment would show it otherwise."""
+        place = (damage.projection, damage.table)
+        own = damage.table in (progress_table.name, skipped_table.name) or place in self._sealed
+        return own and damage.kind in UNFIT
+
+    def _keep(self, damages: Iterable[Damage]) -> None:
+        for one in damages:
+            place = (one.part, one.stream, one.projection, one.table, *one.key.items())
+            if place not in self._proven:
+                self._proven.add(place)
+                self._report.add(one)
+
+    async def _catch_up(self, streams: Collection[StreamId]) -> None:
+        """A stop is tried once more as well: the rows that the event did not fit may have been somebody else's."""
+        for stream in sorted(streams):
+            head = await self._log.head(stream)
+            for projection in self._running:
+                if projection.name not in self._paused:
+                    await self._bring(projection, stream, head)
+
+    async def _bring(self, projection: Projection, stream: StreamId, head: int) -> None:
+        try:
+            if (projection.name, stream) not in self._retried:
+                self._retried.add((projection.name, stream))
+                await projection.store.resume([stream])
+            await projection.read_on(stream, await projection.store.progress(stream), head)
+        except projection.transient as error:
+            _logger.warning("%s does not come to the head of %s: %s", projection.name, stream, type(error).__name__)
+
+    async def _tried(self, connection: AsyncConnection, heads: Mapping[StreamId, int]) -> Report:
+        """What one snapshot of these streams shows."""
+        trial = Report()
+        try:
+            async with still(connection, self._stores):
+                await self._replay_and_compare(connection, heads, trial)
+            return trial
+        except MnemologError as error:
+            trial = Report()
+            if len(heads) > 1:  # Find out which of them it is.
+                for stream, seq in heads.items():
+                    trial.take(await self._tried(connection, {stream: seq}))
+                return trial
+            detail = f"its events cannot be replayed: {error.message}"
+            trial.add(Damage(Part.EVENT, Kind.CHANGED, next(iter(heads)), detail))
+            return trial
+
+    async def _replay_and_compare(
+        self, connection: AsyncConnection, heads: Mapping[StreamId, int], trial: Report
+    ) -> None:
+        streams = list(heads)
+        standings = {store.name: await standing(connection, store, streams, trial) for store in self._stores}
+        async for events in self._bundled(streams, list(standings.values())):
+            await self._apply(connection, events, standings)
+        for comparison in self._comparisons:
+            await comparison.compare(connection, streams, trial)
+        for name, one in standings.items():
+            for stream, head in heads.items():
+                if one.reached.get(stream, 0) < head:
+                    self._add_lag(name, one, stream, head, trial)
+
+    def _add_lag(self, name: str, found: Standing, stream: StreamId, head: int, trial: Report) -> None:
+        seq = found.reached.get(stream, 0)
+        if name in self._paused:
+            trial.unverified.append(Unverified(name, stream, seq, "paused"))
+        elif stream in found.stopped and (name, stream) in self._retried:
+            trial.unverified.append(Unverified(name, stream, seq, "stopped"))
+        else:
+            detail, key = f"it stands at {seq}, the log at {head}", {"tenant": stream.tenant, "stream": stream.name}
+            trial.add(Damage(Part.ROW, Kind.BEHIND, stream, detail, seq, "", name, progress_table.name, key))
 
     async def _bundled(
-        self, streams: Sequence[StreamId], progress: Mapping[str, Mapping[StreamId, int]]
+        self, streams: Sequence[StreamId], standings: Sequence[Standing]
     ) -> AsyncIterator[Sequence[StoredEvent]]:
         """The events that any projection has applied, of several streams at once: each step costs round trips."""
         bundle: list[StoredEvent] = []
         for stream in streams:
-            reached = max(seqs.get(stream, 0) for seqs in progress.values())
+            reached = max(one.reached.get(stream, 0) for one in standings)
             async for batch in self._log.scan(stream, until=reached, batch=BATCH):
                 bundle += batch
                 if len(bundle) >= BATCH:
@@ -108,59 +204,29 @@ class RowsCheck:
             yield bundle
 
     async def _apply(
-        self,
-        connection: AsyncConnection,
-        batch: Sequence[StoredEvent],
-        progress: Mapping[str, Mapping[StreamId, int]],
-        skipped: Mapping[str, Collection[tuple[StreamId, int]]],
+        self, connection: AsyncConnection, batch: Sequence[StoredEvent], standings: Mapping[str, Standing]
     ) -> None:
         events = await self._log.decode(batch)
         for store in self._stores:
-            reached, left_out = progress[store.name], skipped[store.name]
-            wanted = [
-                one for one in events if one.seq <= reached.get(one.stream, 0) and (one.stream, one.seq) not in left_out
-            ]
-            if wanted:
+            one = standings[store.name]
+            if wanted := [event for event in events if one.applied(event.stream, event.seq)]:
                 await forgetting.apply(store.projector, connection, wanted)
-
-    async def _skipped(
-        self, connection: AsyncConnection, store: PostgresStore, streams: Sequence[StreamId]
-    ) -> Collection[tuple[StreamId, int]]:
-        """What operators skipped; a forged word of theirs hides nothing."""
-        table, seal = _live(skipped_table, store), seal_of(connection)
-        found: set[tuple[StreamId, int]] = set()
-        rows = await connection.execute(select(table).where(among(table, streams, "stream")))
-        for row in map(dict, rows.mappings()):
-            stream = StreamId(row["tenant"], row["stream"])
-            if row["projection"] == store.name and seal.fits(skipped_table, row):
-                found.add((stream, row["seq"]))
-            else:
-                detail, key = "no operator skipped this event", key_of(table, row)
-                where = (row["seq"], str(row["event_id"]), store.name, skipped_table.name, key)
-                self._report.add(Damage(Part.ROW, Kind.FORGED, stream, detail, *where))
-        return found
 
     async def _strangers(self, connection: AsyncConnection) -> None:
         """Rows of users that the log does not know."""
-        async with connection.begin():
+        async with still(connection, self._stores):
             for comparison in self._comparisons:
-                await comparison.compare_strangers(connection, _heads)
+                await comparison.compare_strangers(connection, _heads, self._report)
 
     async def _ahead(self, connection: AsyncConnection, only: StreamId | None) -> None:
         """A progress beyond the head would make the projection pass over what is appended next."""
-        async with connection.begin():
+        async with still(connection, self._stores):
             for store in self._stores:
-                for row in await connection.execute(_ahead(_live(progress_table, store), only)):
+                for row in await connection.execute(_ahead(live(progress_table, store), only)):
                     detail = f"{store.name} says that it applied {row.seq}, which the log does not have"
                     key = {"tenant": row.tenant, "stream": row.stream}
-                    stream = StreamId(row.tenant, row.stream)
-                    self._report.add(
-                        Damage(Part.ROW, Kind.CHANGED, stream, detail, row.seq, "", store.name, "progress", key)
-                    )
-
-
-def _live(table: Table, store: PostgresStore) -> Table:
-    return table.to_metadata(MetaData(), schema=store.schema)
+                    place = (row.seq, "", store.name, progress_table.name, key)
+                    self._report.add(Damage(Part.ROW, Kind.CHANGED, StreamId(row.tenant, row.stream), detail, *place))
 
 
 def _ahead(progress: Table, only: StreamId | None) -> Select[Any]:
@@ -169,14 +235,6 @@ def _ahead(progress: Table, only: StreamId | None) -> Select[Any]:
         progress.c.seq > 0, ~exists().where(same)
     )
     return statement if only is None else statement.where(among(progress, [only], "stream"))
-
-
-async def _progress(
-    connection: AsyncConnection, store: PostgresStore, streams: Sequence[StreamId]
-) -> Mapping[StreamId, int]:
-    table = _live(progress_table, store)
-    rows = await connection.execute(select(table).where(among(table, streams, "stream")))
-    return {StreamId(row.tenant, row.stream): row.seq for row in rows}
 
 
 async def _gathered(log: EventLog) -> AsyncIterator[Sequence[Head]]:

@@ -1,6 +1,6 @@
 """Verification of the whole log, or of one user: chain, witnesses outside, index, keys, receipts, rows; and healing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from nats.js import JetStreamContext
@@ -8,7 +8,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.postgres.pool import Pool
 from mnemolog.adapters.postgres.roots import Roots
-from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.verify.anchor_file import AnchorFile
 from mnemolog.adapters.verify.damage import Report
 from mnemolog.adapters.verify.log_check import LogCheck, fetch, named
@@ -19,6 +18,7 @@ from mnemolog.adapters.verify.witness import Witnesses
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import EventLog
+from mnemolog.projections.runtime import Projection
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Verifier:
     roots: Roots
     engine: AsyncEngine
     log: EventLog
-    stores: tuple[PostgresStore, ...]
+    running: Mapping[str, Projection]
     jetstream: JetStreamContext
     anchors: AnchorFile
 
@@ -42,7 +42,10 @@ class Verifier:
     async def verify(
         self, only: StreamId | None = None, progressed: Callable[[int], None] = lambda count: None
     ) -> Report:
-        """Everything that was changed behind the engine's back, as far as it can be told. Changes nothing."""
+        """Everything that was changed behind the engine's back, as far as it can be told.
+
+        Changes nothing, but that projections which lag are brought to the head of the log.
+        """
         report, chain_key = Report(), self.roots.derived("chain")
         log_check = LogCheck(self.pool, self.roots, Codec(), report, progressed)
         await log_check.run(only)
@@ -51,7 +54,7 @@ class Verifier:
         await witnesses.conclude()
         for damage in await named_events(self.pool, chain_key, log_check.unfit, witnesses):
             report.add(damage)
-        await RowsCheck(self.engine, self.log, self.stores, report, progressed).run(only)
+        await RowsCheck(self.engine, self.log, self.running, report, progressed).run(only)
         return report
 
     def _outside(self, report: Report, only: StreamId | None) -> Outside:

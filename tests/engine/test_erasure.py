@@ -25,7 +25,7 @@ from mnemolog.projections.memories.projector import MemoriesProjector
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.projector import VectorsProjector
-from mnemolog.projections.working.projector import Place
+from mnemolog.projections.working.projector import Place, fold
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
 from tests.engine.story import tell
@@ -294,13 +294,16 @@ async def every_projection_stopped(engine: Engine, ana: Person) -> AsyncIterator
     with ExitStack() as stack:
         for one in forbidden:
             stack.enter_context(one)
-        stack.enter_context(patch.object(working, "fold", _fold_poisoned_by_links(working.fold)))
-        await ana.links(*(await ana.memory_ids())[:2])
+        stack.enter_context(patch.object(working, "fold", _fold_poisoned_by_links(fold)))
+        first, second = await ana.memory_ids()
+        await ana.links(first, second)
         await engine.settled(30)
-        yield
-    for name, store in engine.projections.stores.items():
-        if ana.stream in await store.stopped():
-            await engine.projections.retry(name, ana.stream)
+        try:
+            yield
+        finally:
+            stack.close()
+            for store in engine.projections.stores.values():
+                await store.resume([ana.stream])
 
 
 def _poisoned_by_links(apply: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:

@@ -22,12 +22,12 @@ class Ran:
         return json.loads(self.out)
 
 
-async def mnemolog(data_dir: Path, *arguments: str) -> Ran:
+async def mnemolog(data_dir: Path, *arguments: str, embedder: str = "lexical") -> Ran:
     """Run one command to its end."""
     environment = {
         **os.environ,
         "MNEMOLOG_DATA_DIR": str(data_dir),
-        "MNEMOLOG_EMBEDDER": "lexical",
+        "MNEMOLOG_EMBEDDER": embedder,
         "MNEMOLOG_DURABLE": "false",
         "COLUMNS": "200",
     }

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import signal
 import sys
 from pathlib import Path
@@ -9,9 +10,14 @@ from typing import Any
 
 import psycopg
 import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from typer.testing import CliRunner
 
-from mnemolog.adapters.config import Settings
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.cli import app, output
+from mnemolog.adapters.cli.panels import ORDER
+from mnemolog.adapters.config import Settings, load
+from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.events.envelope import StreamId
 from tests.adapters.cli.command import Ran, mnemolog
 
@@ -189,3 +195,48 @@ async def test_the_demo_tells_its_story(tmp_path: Path) -> None:
     assert ran.value["turns"] == 20
     assert ran.value["as of before the merge (@44)"] == ran.value["as of now"]
     assert set(ran.value["rebuilt"]) == {"memories", "graph", "changes", "history", "vectors", "working"}
+
+
+async def test_a_command_with_another_embedder_than_the_running_engine_says_so(tmp_path: Path) -> None:
+    settings = load(data_dir=tmp_path, durable=False, embedder="lexical", http_port=0)
+    async with open_engine(settings):
+        ran = await mnemolog(tmp_path, "list", "-u", "ana", "--json", embedder="minilm")
+
+    assert ran.code == 3, ran
+    error = ran.value["error"]
+    assert (error["code"], error["field"]) == ("engine_error", "embedder")
+    assert "'minilm'" in error["message"]
+    assert "MNEMOLOG_EMBEDDER" in error["fix"]
+
+
+async def test_a_statement_that_postgres_refuses_is_not_called_a_server_that_went_away(
+    engine: Engine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with engine.projections.live.connect() as connection:
+        with pytest.raises(DBAPIError) as refused:
+            await connection.execute(text("SELECT 'secret' FROM nowhere"))
+
+    def refuse() -> None:
+        raise refused.value
+
+    monkeypatch.setattr(app, "app", refuse)
+    with pytest.raises(SystemExit) as ended:
+        app.run()
+
+    assert ended.value.code == 3
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "refused a statement (UndefinedTable)" in shown
+    assert "went away" not in shown
+    assert "secret" not in shown
+
+
+def test_help_begins_with_what_a_new_user_looks_for() -> None:
+    shown = CliRunner().invoke(app.app, ["--help"]).output
+
+    panels = re.findall(r"^╭─ ([^─]+) ─", shown, re.MULTILINE)
+    assert panels == ["Options", *ORDER]
+
+
+@pytest.mark.parametrize(("number", "shown"), [(0, "0 memories"), (1, "1 memory"), (1200, "1,200 memories")])
+def test_one_is_said_as_one(number: int, shown: str) -> None:
+    assert output.count(number, "memory", "memories") == shown

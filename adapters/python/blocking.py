@@ -1,0 +1,50 @@
+"""The Python face without the `await`, derived from the async one."""
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from mnemolog.memory import AsyncMemory
+from mnemolog.mirror import EventLoopThread, mirrored
+
+
+class Memory:
+    """Memory for agents: `AsyncMemory` without the `await`. Safe to use from several threads.
+
+    Example:
+        memory = Memory()
+        memory.add("I moved to Lisbon", user_id="ana")
+        memory.search("where does Ana live?", user_id="ana")
+    """
+
+    def __init__(
+        self, data_dir: str | Path | None = None, *, agent_id: str = "default", thread_id: str = "main", **settings: Any
+    ) -> None:
+        self.mirrored = AsyncMemory(data_dir, agent_id=agent_id, thread_id=thread_id, **settings)
+        self.loop = EventLoopThread(self.mirrored.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the servers. Nothing is lost. Also done when the program ends."""
+        self.loop.stop()
+
+    add = mirrored(AsyncMemory.add)
+    create = mirrored(AsyncMemory.create)
+    search = mirrored(AsyncMemory.search)
+    get = mirrored(AsyncMemory.get)
+    history = mirrored(AsyncMemory.history)
+    changes = mirrored(AsyncMemory.changes)
+    update = mirrored(AsyncMemory.update)
+    merge = mirrored(AsyncMemory.merge)
+    link = mirrored(AsyncMemory.link)
+    forget = mirrored(AsyncMemory.forget)
+    restore = mirrored(AsyncMemory.restore)
+    undo = mirrored(AsyncMemory.undo)
+    erase = mirrored(AsyncMemory.erase)

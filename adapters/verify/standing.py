@@ -1,0 +1,74 @@
+"""How far one projection stands in some streams, and what of that an engine said: progress, stops, skipped events."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import MetaData, Select, Table, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.adapters.postgres.progress import is_stopped, progress_table, skipped_table
+from mnemolog.adapters.postgres.store import PostgresStore
+from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
+from mnemolog.adapters.verify.row_comparison import among
+from mnemolog.events.envelope import StreamId
+from mnemolog.projections.seal import key_of, seal_of
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The last seq applied by stream, the streams that were set aside, and the events that operators skipped."""
+
+    reached: Mapping[StreamId, int]
+    stopped: Collection[StreamId]
+    skipped: Collection[tuple[StreamId, int]]
+
+    def applied(self, stream: StreamId, seq: int) -> bool:
+        """Whether the projection's rows shall show this event."""
+        return seq <= self.reached.get(stream, 0) and (stream, seq) not in self.skipped
+
+
+async def standing(
+    connection: AsyncConnection, store: PostgresStore, streams: Sequence[StreamId], report: Report
+) -> Standing:
+    """What stands there; a stop or a skip that no engine sealed counts for nothing, and is reported."""
+    progress = await _rows(connection, store, progress_table, streams)
+    skipped = await _rows(connection, store, skipped_table, streams)
+    genuine = [row for row in skipped if _is_skip(connection, store, row)]
+    stopped = [row for row in progress if is_stopped(seal_of(connection), store.schema, row)]
+    for row in skipped:
+        if row not in genuine:
+            report.add(_forged(store, skipped_table, row, "no operator skipped this event", row["seq"]))
+    for row in progress:
+        if row["stopped_at"] is not None and row not in stopped:
+            report.add(_forged(store, progress_table, row, "no engine stopped the stream here", row["stopped_at"]))
+    reached = {_stream(row): row["seq"] for row in progress}
+    return Standing(reached, {_stream(row) for row in stopped}, {(_stream(row), row["seq"]) for row in genuine})
+
+
+def live(table: Table, store: PostgresStore) -> Table:
+    """The table in the schema that readers see, whatever names are translated to."""
+    return table.to_metadata(MetaData(), schema=store.schema)
+
+
+async def _rows(
+    connection: AsyncConnection, store: PostgresStore, table: Table, streams: Sequence[StreamId]
+) -> Sequence[Row]:
+    here = live(table, store)
+    statement: Select[Any] = select(here).where(among(here, streams, "stream"))
+    return [dict(row) for row in (await connection.execute(statement)).mappings()]
+
+
+def _is_skip(connection: AsyncConnection, store: PostgresStore, row: Row) -> bool:
+    return row["projection"] == store.name and seal_of(connection).fits(skipped_table, row)
+
+
+def _forged(store: PostgresStore, table: Table, row: Row, detail: str, seq: int) -> Damage:
+    event_id, key = str(row.get("event_id", "")), key_of(table, row)
+    return Damage(Part.ROW, Kind.FORGED, _stream(row), detail, seq, event_id, store.name, table.name, key)
+
+
+def _stream(row: Row) -> StreamId:
+    return StreamId(row["tenant"], row["stream"])

@@ -1,0 +1,28 @@
+"""One moment of all projections: a snapshot in which no rebuild puts other tables in the place of those compared."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.adapters.postgres.store import PostgresStore
+
+
+@asynccontextmanager
+async def still(connection: AsyncConnection, stores: Sequence[PostgresStore]) -> AsyncIterator[None]:
+    """A transaction, rolled back at its end. Meanwhile a swap waits, which holds the same locks alone.
+
+    The locks are the session's and come before the transaction: its snapshot is as old as its first statement, which
+    would be the one that waits for them.
+    """
+    names = [func.hashtextextended(f"mnemolog {store.schema}", 0) for store in stores]
+    await connection.execute(select(*map(func.pg_advisory_lock_shared, names)))
+    await connection.commit()
+    try:
+        async with connection.begin() as transaction:
+            yield
+            await transaction.rollback()
+    finally:
+        await connection.execute(select(func.pg_advisory_unlock_all()))
+        await connection.commit()
