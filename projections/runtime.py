@@ -115,13 +115,13 @@ class Projection:
         """Whether it lacks any event: what `lag` would count, without counting."""
         return await self.store.lags(self._log)
 
-    async def heal(self, stream: StreamId) -> int:
-        """Forget what the projection holds of a stream and apply its events anew, in one transaction; how many.
+    async def heal(self, stream: StreamId, until: int | None = None) -> int:
+        """Forget what the projection holds of a stream and apply its events anew, all or those `until` a seq, in one transaction; how many.
 
         Readers see the old rows until the new ones are whole. What an operator skipped stays skipped.
         """
         async with self.store.session([stream]) as session:
-            return await self._anew(session, stream)
+            return await self._anew(session, stream, until)
 
     async def forget(self, erasure: Recorded) -> None:
         """Show nothing of what an erasure destroyed, though this projection is not there yet: stopped, paused or late.

@@ -1,5 +1,6 @@
 """Heals what the log can tell: rows of projections, the index of tags, heads. Damage in the log itself stays."""
 
+import logging
 from collections.abc import Mapping
 
 from sqlalchemy import delete
@@ -15,6 +16,8 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.projections.projector import Store
 from mnemolog.projections.runtime import Projection
 
+_logger = logging.getLogger("mnemolog.verify")
+
 
 async def heal(report: Report, pool: Pool, running: Mapping[str, Projection]) -> None:
     """Write anew what a report names, stream by stream, where the events of the stream are sound."""
@@ -29,7 +32,18 @@ async def heal(report: Report, pool: Pool, running: Mapping[str, Projection]) ->
     for projection, stream in sorted(
         {(one.projection, one.stream) for one in sound if one.stream and one.part is Part.ROW}
     ):
-        await running[projection].heal(stream)
+        await _heal_rows(running[projection], stream)
+
+
+async def _heal_rows(projection: Projection, stream: StreamId) -> None:
+    """To the head of the log, or where that cannot be applied, as far as the projection came."""
+    try:
+        await projection.heal(stream)
+    except projection.transient:
+        raise
+    except Exception as error:  # noqa: BLE001  Whatever a projector raises: what it had applied before is healed.
+        _logger.warning("%s heals %s up to where it stopped: %s", projection.name, stream, type(error).__name__)
+        await projection.heal(stream, until=await projection.store.progress(stream))
 
 
 async def _forget_pauses(running: Mapping[str, Projection]) -> None:

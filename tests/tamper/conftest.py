@@ -43,3 +43,13 @@ async def mallory(victim: Engine, user: str) -> AsyncIterator[Attacker]:
     async with attacking(victim, StreamId.of_user(user)) as attacker:
         yield attacker
         await attacker.leaves_no_trace()
+        await forget_in_redis(victim, user)
+
+
+async def forget_in_redis(victim: Engine, user: str) -> None:
+    """Working memory adds up what it applied: without the events, it would never be settled again."""
+    working = victim.projections.working
+    for stream in await working.all_progress():
+        if stream.owner == user or stream.owner.startswith(f"{user}-"):
+            async with working.session([stream]) as session:
+                await session.reset(stream)

@@ -1,5 +1,6 @@
 """Stops, pauses and progress that no engine wrote hold nothing back and hide nothing from verification (X08)."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.engine.engine import Engine, now
+from mnemolog.adapters.engine.workers import LOOK_SECONDS
 from mnemolog.adapters.postgres.pauses import Pause
 from mnemolog.adapters.verify.damage import Damage, Kind, Report
 from mnemolog.adapters.verify.healing import heal
@@ -131,7 +133,8 @@ async def test_a_stop_of_another_projection_does_not_count(victim: Engine, ana: 
     await graph.stop(ana.stream, await mallory.head() + 1, "")
     await mallory.sql(
         f"UPDATE {table(victim, 'memories', 'progress')} AS held SET (stopped_at, reason, mac) ="
-        f" (SELECT other.stopped_at, other.reason, other.mac FROM {table(victim, 'graph', 'progress')} AS other WHERE {PLACE})"
+        " (SELECT other.stopped_at, other.reason, other.mac"
+        f" FROM {table(victim, 'graph', 'progress')} AS other WHERE {PLACE})"
         f" WHERE held.tenant = %(tenant)s AND held.stream = %(stream)s"
     )
 
@@ -170,7 +173,7 @@ async def test_a_stopped_stream_is_compared_up_to_its_stop_and_said_to_be_unveri
         damaged = await victim.verifier.verify(ana.stream)
         assert kinds(damaged) == {("graph", "entities", Kind.CHANGED)}
         assert len(damaged.unverified) == 1
-        await heal(damaged, victim.verifier.pool, victim.projections.running)
+        assert (await healed(victim, ana)).clean
 
     assert (await healed(victim, ana)).as_dict()["unverified"] == []
 
@@ -180,7 +183,7 @@ async def paused(victim: Engine) -> AsyncIterator[str]:
     """A projection that an operator paused."""
     name = "memories"
     await victim.projections.pause(name, Pause(now(), "an operator"))
-    assert name in await victim.projections.paused()
+    await asyncio.sleep(3 * LOOK_SECONDS)
     yield name
     await victim.projections.resume(name)
     await victim.settled(60)

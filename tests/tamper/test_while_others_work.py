@@ -14,7 +14,7 @@ from tests.engine.person import Person
 
 pytestmark = pytest.mark.spec("X08")
 
-ROUNDS = 6
+ROUNDS = 3
 
 
 async def writes_and_erases(ana: Person) -> None:
