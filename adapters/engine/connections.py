@@ -1,0 +1,72 @@
+"""The connections of an engine, each closed with it."""
+
+import asyncio
+from contextlib import AsyncExitStack
+
+from nats.aio.client import Client
+from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import ExponentialBackoff
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from mnemolog.adapters.engine.reaching import reaching
+from mnemolog.adapters.nats import connection as nats_connection
+from mnemolog.adapters.postgres.pool import Pool, open_pool
+from mnemolog.adapters.postgres.url import sqlalchemy_url
+from mnemolog.projections.seal import OPTION as SEAL
+from mnemolog.projections.seal import RowSeal
+
+POOL = 10
+
+
+async def postgres_pools(stack: AsyncExitStack, postgres_dsn: str, *, migrating: bool) -> tuple[Pool, Pool]:
+    """One whose connections are tried before each use, and one for the log, which notices dead ones itself."""
+    async with reaching("postgres", postgres_dsn):
+        if migrating:
+            await asyncio.to_thread(_migrate, postgres_dsn)
+        tried = await open_pool(postgres_dsn, size=POOL)
+    stack.push_async_callback(tried.close)
+    untried = await open_pool(postgres_dsn, size=POOL, check=False)
+    stack.push_async_callback(untried.close)
+    return tried, untried
+
+
+def _migrate(postgres_dsn: str) -> None:
+    from mnemolog.adapters.postgres.migrate import migrate  # Alembic takes 0.3 s to load, in this thread only.
+
+    migrate(postgres_dsn)
+
+
+async def nats_client(stack: AsyncExitStack, nats_url: str) -> Client:
+    async with reaching("nats", nats_url):
+        client = await nats_connection.connect(nats_url, "mnemolog")
+    stack.push_async_callback(client.close)
+    return client
+
+
+async def redis_client(stack: AsyncExitStack, redis_url: str) -> Redis:
+    # No socket timeout: with one, redis-py 8 waits by wait_for, which loses cancellations on Python 3.11.
+    retry = Retry(ExponentialBackoff(cap=1.0, base=0.05), retries=5)
+    redis = Redis.from_url(redis_url, retry=retry, socket_timeout=None)
+    stack.push_async_callback(redis.aclose)
+    async with reaching("redis", redis_url):
+        await redis.ping()
+    return redis
+
+
+async def sqlalchemy_engine(
+    stack: AsyncExitStack, postgres_dsn: str, seal: RowSeal, *, projecting: bool = False
+) -> AsyncEngine:
+    """For `projecting` a power cut may take the last commits, rows and progress alike: the log gives them again."""
+    options = "-c timezone=UTC -c synchronous_commit=off" if projecting else "-c timezone=UTC"
+    engine = create_async_engine(
+        sqlalchemy_url(postgres_dsn),
+        pool_size=POOL,
+        max_overflow=POOL,
+        pool_pre_ping=not projecting,  # A worker tries again anyhow.
+        execution_options={SEAL: seal},
+        hide_parameters=True,  # They hold what people said, and errors reach logs.
+        connect_args={"options": options},
+    )
+    stack.push_async_callback(engine.dispose)
+    return engine

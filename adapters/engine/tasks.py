@@ -1,0 +1,42 @@
+"""The tasks of an engine: they run until it stops, and none ends unnoticed."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+
+from mnemolog.domain.errors import EngineError
+
+_logger = logging.getLogger("mnemolog.engine")
+
+CANCEL_SECONDS = 0.2
+
+
+async def run(stack: AsyncExitStack, steps: list[Callable[[], Awaitable[None]]]) -> None:
+    """Run each step in a task until the engine stops; a step that fails is reported at once and when it stops."""
+    tasks = [asyncio.create_task(_reported(step)) for step in steps]
+
+    async def stop() -> None:
+        await _cancel(tasks)
+        failed = [one for one in await asyncio.gather(*tasks, return_exceptions=True) if isinstance(one, Exception)]
+        if failed:
+            raise EngineError("a part of the engine failed while it ran", fix="see the log") from failed[0]
+
+    stack.push_async_callback(stop)
+
+
+async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
+    """Cancel until each has ended: a driver in the middle of a query may turn a cancellation into an error."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)
+
+
+async def _reported(step: Callable[[], Awaitable[None]]) -> None:
+    try:
+        await step()
+    except Exception:
+        _logger.critical("a part of the engine failed", exc_info=True)
+        raise
