@@ -116,9 +116,10 @@ class Projection:
         return await self.store.lags(self._log)
 
     async def heal(self, stream: StreamId, until: int | None = None) -> int:
-        """Forget what the projection holds of a stream and apply its events anew, all or those `until` a seq, in one transaction; how many.
+        """Forget what the projection holds of a stream and apply its events anew, in one transaction; how many.
 
-        Readers see the old rows until the new ones are whole. What an operator skipped stays skipped.
+        All events, or those up to seq `until`. Readers see the old rows until the new ones are whole. What an operator
+        skipped stays skipped.
         """
         async with self.store.session([stream]) as session:
             return await self._anew(session, stream, until)

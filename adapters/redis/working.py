@@ -174,15 +174,19 @@ class WorkingStore:
         return {_stream(name): int(seq) for name, seq in (await self._redis.hgetall(self._progress_key)).items()}
 
     async def lags(self, log: EventLog) -> bool:
+        return any([bool(batch) async for batch in self.lagging(log)])
+
+    async def _differs(self, log: EventLog) -> bool:
+        """Whether it may lag. After the database was rolled back it applied more than the log holds."""
         if self._log_size is None:
-            return any([bool(batch) async for batch in self.lagging(log)])
+            return True
         # The total first: what is applied in between can only make the log look longer.
         total = int(await self._total(keys=[self._progress_key, self._total_key]))
         aside = [await log.head(stream) - await self.progress(stream) for stream in await self.stopped()]
         return total + sum(aside) != await self._log_size()
 
     async def lagging(self, log: EventLog) -> AsyncIterator[Sequence[Lag]]:
-        if self._log_size is not None and not await self.lags(log):
+        if not await self._differs(log):
             return
         stopped = await self.stopped()
         async for heads in log.heads():
