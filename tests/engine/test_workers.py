@@ -57,7 +57,7 @@ async def test_the_sweep_finds_an_event_whose_message_was_lost(engine: Engine, u
     await engine.settled(60)
 
     await append_undelivered(engine, ana, "Ana has a cat")
-    await engine.settled(10)
+    await engine.settled(60)
 
     assert await ana.finds("cat") == ["Ana has a cat", "Ana drinks tea"]
     await assert_live_equals_rebuilt(engine)
