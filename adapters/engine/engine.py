@@ -116,7 +116,8 @@ async def _wire(
     nats = await nats_client(stack, endpoints.nats_url)
     jetstream = nats.jetstream()
     outbox = Outbox(pool, endpoints.postgres_dsn)
-    roots = await open_roots(pool, _master_key(settings), os.urandom)
+    master_key = _master_key(settings)
+    roots = await open_roots(pool, master_key, os.urandom)
     wire_key = roots.derived("wire")
     streams = Streams(jetstream, _limits(settings))
     anchors = AnchorFile(settings.anchors)
@@ -128,7 +129,7 @@ async def _wire(
     engine = await sqlalchemy_engine(stack, endpoints.postgres_dsn, seal)
     writing = await sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, projecting=True)
     redis = await redis_client(stack, endpoints.redis_url)
-    place = Place(endpoints.postgres_dsn, endpoints.redis_url, _master_key(settings), settings.embedder)
+    place = Place(endpoints.postgres_dsn, endpoints.redis_url, master_key, settings.embedder)
     projections = Projections(engine, redis, log, embedder, settings.strategy, writing, FillProcesses(place))
     for name in settings.projection_strategies:
         projections.require(name)

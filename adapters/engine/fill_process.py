@@ -18,10 +18,10 @@ from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from mnemolog.adapters.engine.filling import Order, Place
-from mnemolog.adapters.engine.projections import LOG_ERRORS, Projections
+from mnemolog.adapters.engine.projections import Projections
 from mnemolog.adapters.minilm import embedder_named
 from mnemolog.adapters.postgres.log import PostgresLog
-from mnemolog.adapters.postgres.pool import open_pool
+from mnemolog.adapters.postgres.pool import UNREACHABLE, open_pool
 from mnemolog.adapters.postgres.roots import open_roots
 from mnemolog.adapters.postgres.url import sqlalchemy_url
 from mnemolog.events.codec import Codec
@@ -59,7 +59,7 @@ async def _fill(order: Order) -> Mapping[str, int]:
         log, projections = await _wire(stack, order.place)
         shadows = [await projections.shadow(name) for name in order.names]
         shares = [Share(order.number * LANES + lane, order.of * LANES) for lane in range(LANES)]
-        lanes = (fill(log, shadows, share, lambda count: _tell(applied=count), LOG_ERRORS) for share in shares)
+        lanes = (fill(log, shadows, share, lambda count: _tell(applied=count), UNREACHABLE) for share in shares)
         return sum((Counter(taken) for taken in await asyncio.gather(*lanes)), Counter())
 
 

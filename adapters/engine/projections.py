@@ -6,8 +6,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from datetime import datetime
 from functools import partial
 
-import psycopg
-from psycopg_pool import PoolTimeout
 from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -15,6 +13,7 @@ from mnemolog.adapters.engine.filling import EVENTS_A_PROCESS, FillProcesses
 from mnemolog.adapters.engine.status import Status, status
 from mnemolog.adapters.postgres import lagging, pauses
 from mnemolog.adapters.postgres.pauses import Pause
+from mnemolog.adapters.postgres.pool import UNREACHABLE
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.store import PostgresStore, advisory_lock, exists, sessions
 from mnemolog.adapters.redis.rebuildable import RebuildableWorking
@@ -36,8 +35,6 @@ from mnemolog.projections.together import Together
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.vectors.projector import VectorsProjector
 from mnemolog.projections.vectors.tables import NAME as VECTORS
-
-LOG_ERRORS = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, OSError)
 
 
 class Projections:
@@ -67,7 +64,7 @@ class Projections:
         self.working = WorkingStore(redis, log_size=partial(lagging.size, engine))
         self.stores: Mapping[str, Store] = {**self._postgres, self.working.name: self.working}
         self.running = {
-            name: Projection(store, log, LOG_ERRORS, strategies(name)) for name, store in self.stores.items()
+            name: Projection(store, log, UNREACHABLE, strategies(name)) for name, store in self.stores.items()
         }
         self._rebuildable: Mapping[str, Rebuildable] = {
             **{name: RebuildablePostgres(store) for name, store in self._postgres.items()},
@@ -138,7 +135,7 @@ class Projections:
         processes = min(os.cpu_count() or 1, await self.size() // EVENTS_A_PROCESS)
         if self._processes and processes > 1:
             return await self._processes.fill([shadow.name for shadow in shadows], processes, progressed)
-        return await fill(self._log, shadows, progressed=progressed, transient=LOG_ERRORS)
+        return await fill(self._log, shadows, progressed=progressed, transient=UNREACHABLE)
 
     def require(self, name: str) -> None:
         """Refuse a name that no projection has."""
@@ -149,7 +146,7 @@ class Projections:
 
     def _projection(self, store: Store) -> Projection:
         """For a rebuild: it fails at an event that it cannot apply, whatever the live projection does then."""
-        return Projection(store, self._log, LOG_ERRORS)
+        return Projection(store, self._log, UNREACHABLE)
 
     @asynccontextmanager
     async def _alone(self, name: str) -> AsyncIterator[None]:

@@ -1,8 +1,9 @@
 """Bring the log's tables to the current version (Alembic). Projections are rebuilt, never migrated."""
 
 from importlib.resources import files
+from pathlib import Path
 
-from alembic import command
+from alembic import command, op
 from alembic.config import Config
 from sqlalchemy import Connection, Engine, create_engine, text
 
@@ -16,6 +17,12 @@ def migrate(postgres_dsn: str) -> None:
         _migrate(engine)
     finally:
         engine.dispose()
+
+
+def run_sql_beside(migration: str) -> None:
+    """Run the SQL file of a migration: the one of its name, beside it."""
+    sql = Path(migration).with_suffix(".sql").read_text(encoding="utf-8")
+    op.get_bind().exec_driver_sql(sql.replace("%", "%%"))
 
 
 def _migrate(engine: Engine) -> None:

@@ -14,12 +14,9 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
 from mnemolog.adapters.postgres.log import stored
-from mnemolog.adapters.postgres.pool import Connection, Pool
+from mnemolog.adapters.postgres.pool import NOTICE_SILENCE, Connection, Pool
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.events.envelope import StoredEvent, StreamId
-
-# For the other direction: a server that is gone without a word is noticed by libpq.
-_NOTICE_SILENCE = {"keepalives_idle": 4, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +76,7 @@ class Outbox:
     @asynccontextmanager
     async def session(self) -> AsyncIterator[RelaySession]:
         """A session of its own, which no pool takes back."""
-        dsn = make_conninfo(self._dsn, **_NOTICE_SILENCE)
+        dsn = make_conninfo(self._dsn, **NOTICE_SILENCE)
         connection = await psycopg.AsyncConnection.connect(dsn, row_factory=dict_row, autocommit=True)
         async with connection:
             await connection.execute(query("notice_silence"))

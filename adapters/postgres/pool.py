@@ -19,13 +19,8 @@ _OVER_A_LIMIT = "54"
 ATTEMPTS = 5
 
 # A server that is gone without a word is noticed by libpq within ten seconds, and a client by the server.
-NOTICE_SILENCE = {
-    "connect_timeout": 5,
-    "keepalives_idle": 4,
-    "keepalives_interval": 2,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 10_000,
-}
+NOTICE_SILENCE = {"keepalives_idle": 4, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
+CONNECT_SECONDS = 5
 
 _BECOME = """
 SELECT set_config('role', 'mnemolog_engine', false) FROM pg_roles
@@ -57,7 +52,7 @@ async def open_pool(postgres_dsn: str, *, size: int = 10, check: bool = True) ->
     """An open pool. With `check` connections are tried before use, so that a restarted server is not noticed."""
     pool: Pool = AsyncConnectionPool(
         postgres_dsn,
-        kwargs={"row_factory": dict_row, "autocommit": True, **NOTICE_SILENCE},
+        kwargs={"row_factory": dict_row, "autocommit": True, "connect_timeout": CONNECT_SECONDS, **NOTICE_SILENCE},
         connection_class=Connection,
         configure=_prepare,
         check=AsyncConnectionPool.check_connection if check else None,

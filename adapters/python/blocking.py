@@ -1,14 +1,13 @@
 """The Python face without the `await`, derived from the async one."""
 
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from mnemolog.memory import AsyncMemory
-from mnemolog.mirror import EventLoopThread, mirrored
+from mnemolog.mirror import Blocking, mirrored
 
 
-class Memory:
+class Memory(Blocking):
     """Memory for agents: `AsyncMemory` without the `await`. Safe to use from several threads.
 
     Example:
@@ -20,20 +19,7 @@ class Memory:
     def __init__(
         self, data_dir: str | Path | None = None, *, agent_id: str = "default", thread_id: str = "main", **settings: Any
     ) -> None:
-        self.mirrored = AsyncMemory(data_dir, agent_id=agent_id, thread_id=thread_id, **settings)
-        self.loop = EventLoopThread(self.mirrored.close)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Stop the servers. Nothing is lost. Also done when the program ends."""
-        self.loop.stop()
+        super().__init__(AsyncMemory(data_dir, agent_id=agent_id, thread_id=thread_id, **settings))
 
     add = mirrored(AsyncMemory.add)
     create = mirrored(AsyncMemory.create)

@@ -5,7 +5,8 @@ import atexit
 import functools
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 from mnemolog.domain.errors import EngineError
 
@@ -58,11 +59,28 @@ class EventLoopThread:
             return self._loop
 
 
-class Mirrored(Protocol):
-    """Has an async object, and a thread to run it on."""
+class Closable(Protocol):
+    async def close(self) -> None: ...
 
-    mirrored: Any
-    loop: EventLoopThread
+
+class Blocking:
+    """The sync twin of an async object, which runs on a thread of its own until this is closed."""
+
+    def __init__(self, twin: Closable) -> None:
+        self.mirrored: Any = twin
+        self.loop = EventLoopThread(twin.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close what it opened: servers, connections. Nothing is lost. Also done when the program ends."""
+        self.loop.stop()
 
 
 class _Mirror(Generic[A, P, T]):
@@ -73,8 +91,8 @@ class _Mirror(Generic[A, P, T]):
     @overload
     def __get__(self, instance: None, owner: type) -> "_Mirror[A, P, T]": ...
     @overload
-    def __get__(self, instance: Mirrored, owner: type) -> Callable[P, T]: ...
-    def __get__(self, instance: Mirrored | None, owner: type) -> "_Mirror[A, P, T] | Callable[P, T]":
+    def __get__(self, instance: Blocking, owner: type) -> Callable[P, T]: ...
+    def __get__(self, instance: Blocking | None, owner: type) -> "_Mirror[A, P, T] | Callable[P, T]":
         if instance is None:
             return self
 

@@ -17,7 +17,7 @@ from mnemolog.adapters.nats.turn_message import TurnMessage
 from mnemolog.domain.errors import MnemologError, ServerFailed
 from mnemolog.events.envelope import DEFAULT_TENANT, Receipt
 from mnemolog.events.fields import Tenant, validated
-from mnemolog.mirror import EventLoopThread, mirrored
+from mnemolog.mirror import Blocking, mirrored
 
 CONNECT_SECONDS = 15.0
 # Of a producer that the server knows by a token, or not at all.
@@ -138,7 +138,7 @@ class AsyncTurnProducer:
         return client
 
 
-class TurnProducer:
+class TurnProducer(Blocking):
     """Publishes turns: `AsyncTurnProducer` without the `await`. Safe to use from several threads.
 
     Example:
@@ -154,20 +154,7 @@ class TurnProducer:
         receipts: bool = True,
         deadline: float = SILENCE_SECONDS,
     ) -> None:
-        self.mirrored = AsyncTurnProducer(nats_url, tenant=tenant, receipts=receipts, deadline=deadline)
-        self.loop = EventLoopThread(self.mirrored.close)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connection. Whatever `publish` returned for is done. Also done when the program ends."""
-        self.loop.stop()
+        super().__init__(AsyncTurnProducer(nats_url, tenant=tenant, receipts=receipts, deadline=deadline))
 
     publish = mirrored(AsyncTurnProducer.publish)
     publish_all = mirrored(AsyncTurnProducer.publish_all)

@@ -8,16 +8,14 @@ one, and a sample of the new one; the old sample stays and must still decode.
 """
 
 import json
-from datetime import datetime
 from pathlib import Path
-from typing import Any
-from uuid import UUID
 
 import pytest
 
 from mnemolog.events.codec import Codec
-from mnemolog.events.envelope import Header, NewEvent, StoredEvent, StreamId
+from mnemolog.events.envelope import NewEvent
 from mnemolog.events.registry import REGISTRY
+from tests.events.samples_on_disk import sample
 
 SAMPLES = Path(__file__).with_name("samples")
 WRITTEN = [(name, version) for name, kind in REGISTRY.types.items() for version in range(1, kind.version + 1)]
@@ -25,7 +23,7 @@ WRITTEN = [(name, version) for name, kind in REGISTRY.types.items() for version 
 
 @pytest.mark.parametrize(("name", "version"), WRITTEN)
 def test_every_version_that_was_ever_written_has_a_sample_that_reads(name: str, version: int) -> None:
-    event = _sample(name, version)
+    event = sample(SAMPLES, name, version)
 
     recorded = Codec().decode(event)
 
@@ -37,12 +35,12 @@ def test_every_version_that_was_ever_written_has_a_sample_that_reads(name: str, 
 
 @pytest.mark.parametrize("name", list(REGISTRY.types))
 def test_the_current_version_is_written_as_its_sample(name: str) -> None:
-    sample = _sample(name, REGISTRY.types[name].version)
-    recorded = Codec().decode(sample)
+    kept = sample(SAMPLES, name, REGISTRY.types[name].version)
+    recorded = Codec().decode(kept)
 
     again = NewEvent(recorded.event_id, recorded.payload, recorded.meta, recorded.occurred_at)
 
-    body, written = json.loads(Codec().encode(recorded.stream, again)), json.loads(sample.data)
+    body, written = json.loads(Codec().encode(recorded.stream, again)), json.loads(kept.data)
     scope, wider = body.pop("scope", ""), written.pop("scope", "")
     assert body == written
     assert scope == wider or scope.startswith(f"{wider}/"), "a scope may become narrower: the bytes name their own"
@@ -51,7 +49,7 @@ def test_the_current_version_is_written_as_its_sample(name: str) -> None:
 @pytest.mark.parametrize("name", list(REGISTRY.types))
 def test_a_sample_sets_every_field(name: str) -> None:
     """A field that is left at its default would not show a change of its form."""
-    payload = Codec().decode(_sample(name, REGISTRY.types[name].version)).payload
+    payload = Codec().decode(sample(SAMPLES, name, REGISTRY.types[name].version)).payload
 
     fields = type(payload).model_fields
     assert [field for field in fields if getattr(payload, field) == fields[field].get_default()] == []
@@ -59,19 +57,3 @@ def test_a_sample_sets_every_field(name: str) -> None:
 
 def test_there_is_no_sample_of_an_unknown_event() -> None:
     assert {path.name for path in SAMPLES.iterdir()} == {f"{name}.v{version}.json" for name, version in WRITTEN}
-
-
-def _sample(name: str, version: int) -> StoredEvent:
-    fields: dict[str, Any] = json.loads((SAMPLES / f"{name}.v{version}.json").read_text(encoding="utf-8"))
-    header = Header(
-        StreamId(fields["tenant"], fields["stream"]),
-        fields["seq"],
-        UUID(fields["event_id"]),
-        fields["type"],
-        fields["version"],
-        tuple(fields["tags"]),
-        fields["meta"],
-        datetime.fromisoformat(fields["occurred_at"]),
-        datetime.fromisoformat(fields["recorded_at"]),
-    )
-    return StoredEvent(header, fields["data"].encode(), bytes.fromhex(fields["link"]))
