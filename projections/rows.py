@@ -2,16 +2,18 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ARRAY, Column, ColumnElement, Select, Table, and_, bindparam, delete, func, select
-from sqlalchemy.dialects.postgresql import Insert, insert
+from psycopg.sql import SQL, Identifier
+from sqlalchemy import ARRAY, Column, ColumnElement, Select, Table, and_, bindparam, delete, func
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.selectable import TableValuedAlias
 
 from mnemolog.events.envelope import Recorded
 from mnemolog.projections.copying import copy_in
 from mnemolog.projections.seal import MAC, seal_of
+from mnemolog.projections.straight import fetch_all, keyed, names, one_each, records, relation, schema_of
 
 Row = dict[str, Any]
 Key = tuple[Any, ...]
@@ -29,10 +31,12 @@ async def load(connection: AsyncConnection, table: Table, keys: Collection[Key])
     """The rows under these primary keys, by key."""
     if not keys:
         return {}
-    columns = list(table.primary_key.columns)
-    wanted = among(columns, keys)
-    rows = await fetch(connection, table, select(*stored(table)).join(wanted, matches(columns, wanted)))
-    return {tuple(row[column.name] for column in columns): row for row in rows}
+    wanted = keyed(list(table.primary_key.columns), keys)
+    found = await fetch_all(connection, _loading(table, schema_of(connection, table)), [wanted])
+    shown = [column.name for column in stored(table)]
+    rows = _genuine(connection, table, [dict(zip(shown, one, strict=True)) for one in found])
+    key = itemgetter(*(column.name for column in table.primary_key.columns))
+    return {key(row): row for row in rows}
 
 
 def among(columns: Sequence[Column[Any]], keys: Collection[Key]) -> TableValuedAlias:
@@ -59,7 +63,10 @@ async def fetch(connection: AsyncConnection, table: Table, statement: Select[Any
 
     What a projector reads is checked as well: else it would seal anew what somebody else had changed.
     """
-    rows = [dict(row) for row in (await connection.execute(statement)).mappings()]
+    return _genuine(connection, table, [dict(row) for row in (await connection.execute(statement)).mappings()])
+
+
+def _genuine(connection: AsyncConnection, table: Table, rows: list[Row]) -> list[Row]:
     if rows and MAC in table.columns:
         seal = seal_of(connection)
         for row in rows:
@@ -80,6 +87,7 @@ async def upsert(
     """
     if not rows:
         return
+    rows = list({tuple(row[column.name] for column in table.primary_key.columns): row for row in rows}.values())
     if MAC in table.columns:
         seal = seal_of(connection)
         rows = [{**row, MAC: seal.mac(table, row)} for row in rows]
@@ -90,22 +98,37 @@ async def upsert(
 
 
 async def _insert(connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    await connection.execute(_upserting(table, tuple(rows[0])), list(rows))
-
-
-@cache
-def _upserting(table: Table, names: tuple[str, ...]) -> Insert:
-    key = [column.name for column in table.primary_key.columns]
-    statement = insert(table)
-    others = {name: statement.excluded[name] for name in names if name not in key}
-    return statement.on_conflict_do_update(index_elements=key, set_=others)
+    columns = tuple(table.columns[name] for name in rows[0])
+    statement = _upserting(table, schema_of(connection, table), columns)
+    await fetch_all(connection, statement, [records(columns, rows)])
 
 
 async def _replace(
     connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]], known: Collection[Key] | None
 ) -> None:
-    columns = list(table.primary_key.columns)
-    by_key = {tuple(row[column.name] for column in columns): row for row in rows}
-    if old := by_key.keys() if known is None else by_key.keys() & known:
-        await connection.execute(delete(table).where(matches(columns, among(columns, old))))
-    await copy_in(connection, table, list(by_key.values()))
+    key = list(table.primary_key.columns)
+    keys = {tuple(row[column.name] for column in key) for row in rows}
+    if old := keys if known is None else keys.intersection(known):
+        await connection.execute(delete(table).where(matches(key, among(key, old))))
+    await copy_in(connection, table, rows)
+
+
+# As bytes, which psycopg remembers how to convert; tables and schemas are few.
+
+
+@cache
+def _loading(table: Table, schema: str) -> bytes:
+    key, place = list(table.primary_key.columns), Identifier(schema, table.name)
+    found = one_each(SQL("SELECT {} FROM {}").format(names(stored(table)), place), key)
+    return SQL("SELECT found.* FROM {} CROSS JOIN {}").format(relation(key, "wanted"), found).as_bytes()
+
+
+@cache
+def _upserting(table: Table, schema: str, columns: Sequence[Column[Any]]) -> bytes:
+    key = list(table.primary_key.columns)
+    replaced = SQL(", ").join(
+        SQL("{0} = excluded.{0}").format(Identifier(one.name)) for one in columns if not one.primary_key
+    )
+    statement = SQL("INSERT INTO {} ({}) SELECT {} FROM {} ON CONFLICT ({}) DO UPDATE SET {}")
+    place, shown = Identifier(schema, table.name), names(columns)
+    return statement.format(place, shown, shown, relation(columns, "fresh"), names(key), replaced).as_bytes()

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.adapters.postgres.progress import is_stopped
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.seal import MAC, seal_of
+from mnemolog.projections.straight import Driver, driver_of
 
 Progress = dict[StreamId, int]
 
@@ -42,7 +43,7 @@ async def claim(
     connection: AsyncConnection, schemas: Sequence[str], streams: Collection[StreamId]
 ) -> Sequence[Progress]:
     """The progress of these streams in each schema, held until the end of the transaction; not of those stopped."""
-    driver = await _driver(connection)
+    driver = driver_of(connection)
     held = [await _fetched(cursor) for cursor in await _claimed(driver, schemas, streams)]
     new = [set(streams) - {StreamId(*row[:2]) for row in rows} for rows in held]
     if any(new):
@@ -59,7 +60,7 @@ async def claim(
 
 async def save(connection: AsyncConnection, reached: Mapping[str, Progress]) -> None:
     """Save the progress of streams that this transaction holds, by schema, and commit."""
-    driver = await _driver(connection)
+    driver = driver_of(connection)
     async with driver.pipeline():
         for schema, progress in reached.items():
             if progress:
@@ -72,7 +73,7 @@ def _named(row: tuple[Any, ...]) -> dict[str, Any]:
 
 
 async def _claimed(
-    driver: psycopg.AsyncConnection[Any], schemas: Sequence[str], streams: Collection[StreamId]
+    driver: Driver, schemas: Sequence[str], streams: Collection[StreamId]
 ) -> Sequence[psycopg.AsyncCursor[Any]]:
     cursors = []
     async with driver.pipeline():
@@ -84,12 +85,6 @@ async def _claimed(
 
 async def _fetched(cursor: psycopg.AsyncCursor[Any]) -> Sequence[tuple[Any, ...]]:
     return await cursor.fetchall()
-
-
-async def _driver(connection: AsyncConnection) -> psycopg.AsyncConnection[Any]:
-    driver = (await connection.get_raw_connection()).driver_connection
-    assert isinstance(driver, psycopg.AsyncConnection)
-    return driver
 
 
 @cache

@@ -4,10 +4,12 @@ A reference is `<memory id>@<seq>`: the memory as the stream's event `seq` left 
 """
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 from uuid import UUID, uuid5
 
-from sqlalchemy import MetaData, func, select, tuple_
+from psycopg.sql import SQL, Identifier
+from sqlalchemy import MetaData, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.memory import VISIBLE
@@ -16,7 +18,8 @@ from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event
 from mnemolog.projections.history.tables import NAME, history, metadata
-from mnemolog.projections.rows import Key, Row, among, fetch, matches, owner, stored, upsert
+from mnemolog.projections.rows import Key, Row, fetch, owner, stored, upsert
+from mnemolog.projections.straight import fetch_all, keyed, names, relation, schema_of
 
 
 class HistoryProjector:
@@ -39,13 +42,20 @@ class HistoryProjector:
 
 
 async def _last_seqs(connection: AsyncConnection, keys: set[Key]) -> dict[Key, int]:
-    columns = (history.c.tenant, history.c.user_id, history.c.memory_id)
     if not keys:
         return {}
-    wanted = among(columns, keys)
-    last = select(func.max(history.c.seq)).where(matches(columns, wanted)).scalar_subquery()
-    statement = select(*(wanted.c[column.name] for column in columns), last).where(last.is_not(None))
-    return {(row[0], row[1], row[2]): row[3] for row in await connection.execute(statement)}
+    found = await fetch_all(connection, _last(schema_of(connection, history)), [keyed(_SUBJECT, keys)])
+    return {(row[0], row[1], row[2]): row[3] for row in found if row[3] is not None}
+
+
+_SUBJECT = (history.c.tenant, history.c.user_id, history.c.memory_id)
+
+
+@cache
+def _last(schema: str) -> bytes:
+    statement = SQL("SELECT *, (SELECT max(seq) FROM {} AS held WHERE ({}) = ({})) FROM {}")
+    place, held, wanted = Identifier(schema, history.name), names(_SUBJECT, "held"), names(_SUBJECT, "wanted")
+    return statement.format(place, held, wanted, relation(_SUBJECT, "wanted")).as_bytes()
 
 
 async def _forget_reasons(connection: AsyncConnection, batch: Sequence[Recorded]) -> None:

@@ -6,16 +6,18 @@ Embeddings are kept by memory, model and content, so that a rebuild does not pay
 import asyncio
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from hashlib import sha256
 
-from sqlalchemy import MetaData, delete, select, tuple_
-from sqlalchemy.dialects.postgresql import insert
+from psycopg.sql import SQL, Identifier
+from sqlalchemy import MetaData, delete, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased, UserErased
 from mnemolog.events.memory import ContentEvent
-from mnemolog.projections.rows import Key, among, matches, owner
+from mnemolog.projections.rows import Key, owner
+from mnemolog.projections.straight import fetch_all, keyed, names, one_each, relation, schema_of
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 from mnemolog.projections.vectors.tables import NAME, embeddings, metadata, vectors
 
@@ -45,33 +47,40 @@ class VectorsProjector:
         """Those of these vectors that are kept already, which no client ever sees: they go from table to table."""
         if not hashes:
             return set()
-        wanted = among((*_KEY, embeddings.c.content_hash), [(*key, digest) for key, digest in hashes.items()])
-        kept = select(*_KEY, embeddings.c.model, embeddings.c.embedding).join(
-            wanted, matches((*_KEY, embeddings.c.content_hash), wanted) & (embeddings.c.model == self._embedder.model)
-        )
-        statement = insert(vectors).from_select([column.name for column in vectors.columns], kept)
-        replaced = {name: statement.excluded[name] for name in ("model", "embedding")}
-        replacing = statement.on_conflict_do_update(index_elements=[*vectors.primary_key.columns], set_=replaced)
-        written = await connection.execute(replacing.returning(*vectors.primary_key.columns))
-        return {(row[0], row[1], row[2]) for row in written}
+        wanted = keyed(_HASHED, [(*key, digest) for key, digest in hashes.items()])
+        statement = _writing(schema_of(connection, vectors))
+        return set(await fetch_all(connection, statement, [wanted, self._embedder.model]))
 
     async def _keep(
         self, connection: AsyncConnection, fresh: Mapping[Key, Vectors], hashes: Mapping[Key, bytes]
     ) -> None:
-        names = ("tenant", "user_id", "memory_id")
-        rows = [
-            {
-                **dict(zip(names, key, strict=True)),
-                "model": self._embedder.model,
-                "content_hash": hashes[key],
-                "embedding": fresh[key],
-            }
-            for key in sorted(fresh)  # One order for all writers, so that they cannot deadlock.
-        ]
-        await connection.execute(insert(embeddings).on_conflict_do_nothing(), rows)
+        model = self._embedder.model
+        rows = ((*key, model, hashes[key], vector.tolist()) for key, vector in fresh.items())
+        await fetch_all(connection, _KEEPING, [keyed(list(embeddings.columns), rows)])
 
 
 _KEY = (embeddings.c.tenant, embeddings.c.user_id, embeddings.c.memory_id)
+_HASHED = (*_KEY, embeddings.c.content_hash)
+
+
+@cache
+def _writing(schema: str) -> bytes:
+    """From table to table those that are kept."""
+    kept = SQL("SELECT {} FROM mnemolog.embeddings").format(names(vectors.columns))
+    statement = SQL("""
+        INSERT INTO {} ({}) SELECT found.* FROM {} CROSS JOIN {} WHERE found.model = %s
+        ON CONFLICT ({}) DO UPDATE SET model = excluded.model, embedding = excluded.embedding RETURNING {}
+    """)
+    place, key = Identifier(schema, vectors.name), names(vectors.primary_key.columns)
+    found = relation(_HASHED, "wanted"), one_each(kept, _HASHED)
+    return statement.format(place, names(vectors.columns), *found, key, key).as_bytes()
+
+
+_KEEPING = (
+    SQL("INSERT INTO mnemolog.embeddings ({}) SELECT * FROM {} ON CONFLICT DO NOTHING")
+    .format(names(embeddings.columns), relation(list(embeddings.columns), "fresh"))
+    .as_bytes()
+)
 
 
 def _texts(batch: Sequence[Recorded]) -> dict[Key, str]:

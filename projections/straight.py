@@ -1,0 +1,98 @@
+"""Statements straight through psycopg, in the transaction that SQLAlchemy began.
+
+For what runs with every small batch: there, to build and compile an expression costs more than the statement itself.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, LiteralString, cast
+
+import psycopg
+from pgvector.sqlalchemy import VECTOR
+from psycopg.sql import SQL, Composable, Identifier
+from pydantic_core import to_json
+from sqlalchemy import ARRAY, BigInteger, Boolean, Column, DateTime, Double, LargeBinary, Table, Text, Uuid
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.types import TypeEngine
+
+Driver = psycopg.AsyncConnection[Any]
+
+
+def driver_of(connection: AsyncConnection) -> Driver:
+    """The driver's own connection, in the same transaction."""
+    sync_connection = connection.sync_connection
+    assert sync_connection is not None, "the connection is open"
+    return cast("Driver", sync_connection.connection.driver_connection)
+
+
+def schema_of(connection: AsyncConnection, table: Table) -> str:
+    """The schema that a table stands in on this connection."""
+    sync_connection = connection.sync_connection
+    assert sync_connection is not None, "the connection is open"
+    schemas = sync_connection.get_execution_options().get("schema_translate_map", {})
+    return str(schemas.get(table.schema, table.schema))
+
+
+def type_name(kind: TypeEngine[Any]) -> LiteralString:
+    """As psycopg and Postgres call it."""
+    return f"{type_name(kind.item_type)}[]" if isinstance(kind, ARRAY) else _TYPE_NAMES[type(kind)]
+
+
+_TYPE_NAMES: Mapping[type, LiteralString] = {
+    BigInteger: "int8",
+    Boolean: "bool",
+    DateTime: "timestamptz",
+    Double: "float8",
+    JSONB: "jsonb",
+    LargeBinary: "bytea",
+    Text: "text",
+    Uuid: "uuid",
+    VECTOR: "vector",
+}
+
+
+async def fetch_all(connection: AsyncConnection, statement: bytes, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """What a statement gives, `%s` for each value."""
+    with as_sqlalchemy_raises(statement.split(maxsplit=1)[0].decode()):
+        cursor = await driver_of(connection).execute(statement, values)
+        return await cursor.fetchall() if cursor.description else []
+
+
+def relation(columns: Iterable[Column[Any]], name: LiteralString) -> Composable:
+    """What `records` lays out, as a relation of this name with the columns' names: one value for any number of rows."""
+    typed = (SQL("{} {}").format(Identifier(one.name), SQL(type_name(one.type))) for one in columns)
+    return SQL("json_to_recordset(%s::json) AS {} ({})").format(SQL(name), SQL(", ").join(typed))
+
+
+def records(columns: Iterable[Column[Any]], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as JSON, each value of a column in the form that its type reads."""
+    binary = [column.name for column in columns if isinstance(column.type, LargeBinary)]
+    return to_json([{**row, **{name: f"\\x{row[name].hex()}" for name in binary}} for row in rows]).decode()
+
+
+def keyed(columns: Sequence[Column[Any]], keys: Iterable[tuple[Any, ...]]) -> str:
+    """Keys as `records`, in one order for all writers, so that they cannot deadlock."""
+    names = [column.name for column in columns]
+    return records(columns, (dict(zip(names, key, strict=True)) for key in sorted(keys)))
+
+
+def one_each(selection: Composable, key: Sequence[Column[Any]]) -> Composable:
+    """What a selection `found` for each row of `wanted`: by its key's index, whatever the planner thinks of sizes."""
+    keys = (names(key), names(key, "wanted"))
+    return SQL("LATERAL ({} WHERE ({}) = ({}) OFFSET 0) AS found").format(selection, *keys)
+
+
+def names(columns: Iterable[Column[Any]], of: LiteralString = "") -> Composable:
+    """The columns' names, of a relation where it is named."""
+    return SQL(", ").join(Identifier(of, one.name) if of else Identifier(one.name) for one in columns)
+
+
+@contextmanager
+def as_sqlalchemy_raises(statement: str) -> Iterator[None]:
+    """The driver's errors as SQLAlchemy's, so that a caller tells them apart in one way."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise DBAPIError.instance(statement, None, error, psycopg.Error, hide_parameters=True) from error
