@@ -47,13 +47,16 @@ S = TypeVar("S")
 class Decider(Generic[C, S]):
     """`subject` tags the thing that a command is about; `tags` all that its decision depends on.
 
+    `tags` is asked again with what was read for its first answer, until it names nothing new: what a decision depends
+    on may only show in what it reads, such as the other memories of a merge that is to be undone.
+
     `written` picks, from events and their places, those that a command appended when it came first; without it, what
     a repeated command is answered with is the last event of its subject.
     """
 
     initial: S
     subject: Callable[[C], str]
-    tags: Callable[[C], frozenset[str]]
+    tags: Callable[[S, C], frozenset[str]]
     evolve: Callable[[S, Happened], S]
     decide: Callable[[S, C], Sequence[Event]]
     written: Callable[[C, Sequence[Placed]], Sequence[Placed]] | None = None

@@ -7,11 +7,10 @@ last the caller must say so, since more than was asked for is lost then.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 from uuid import UUID
 
 from mnemolog.commands.decider import Command, Decider
-from mnemolog.domain.errors import ConcurrencyConflict, NotFound, TransitionRefused
+from mnemolog.domain.errors import NotFound, TransitionRefused
 from mnemolog.domain.memory import Memory, Status, no_such_memory
 from mnemolog.domain.scope import readable
 from mnemolog.events import memory as events
@@ -23,22 +22,12 @@ from mnemolog.events.fields import Flag, Id, Uuid
 
 
 class Erase(Command):
-    """`memory_ids` and `turn_ids` are what the decision reads: all that `wanted` names, gathered from the log before.
-
-    With `with_survivors`, memories that absorbed a text that goes are erased as well.
-    """
-
-    drawn: ClassVar[frozenset[str]] = frozenset({"memory_ids", "turn_ids"})
+    """With `with_survivors`, memories that absorbed a text that goes are erased as well."""
 
     with_survivors: Flag = False
-    memory_ids: tuple[Uuid, ...] = ()
-    turn_ids: tuple[Id, ...] = ()
 
     def subject(self) -> str:
         raise NotImplementedError
-
-    def tags(self) -> frozenset[str]:
-        return frozenset({self.subject(), USER, *map(memory_tag, self.memory_ids), *map(turn_tag, self.turn_ids)})
 
 
 class EraseMemory(Erase):
@@ -136,19 +125,18 @@ def reach(state: Written, command: Erase) -> Reach:
     return found
 
 
-def wanted(state: Written, command: Erase) -> tuple[frozenset[UUID], frozenset[str]]:
+def _tags(state: Written, command: Erase) -> frozenset[str]:
     """The memories and turns that the decision depends on, by what was read so far; when they are read, maybe more."""
     found = reach(state, command)
     going = {*found.memories, *found.survivors}
     partners = {id_ for merge in state.merges if not going.isdisjoint(merge.members) for id_ in merge.members}
-    return frozenset(going | partners), frozenset(found.turns)
+    return frozenset({command.subject(), USER, *map(memory_tag, going | partners), *map(turn_tag, found.turns)})
 
 
 def decide(state: Written, command: Erase) -> Sequence[Event]:
     """The erasure of each memory, and of the thread; none when nothing is left of it."""
     _require_there(state, command)
     found = reach(state, command)
-    _require_read(state, command)
     if found.survivors:
         raise TransitionRefused(
             f"its text may live on in what it was merged into: {', '.join(map(str, found.survivors))}",
@@ -224,24 +212,17 @@ def _require_there(state: Written, command: Erase) -> None:
             raise NotFound(what, field="thread_id", fix="name the thread of a turn")
 
 
-def _require_read(state: Written, command: Erase) -> None:
-    """What came between the gathering and the decision must be gathered too."""
-    memories, turns = wanted(state, command)
-    if not (memories <= set(command.memory_ids) and turns <= set(command.turn_ids)):
-        raise ConcurrencyConflict(str(command.stream()), 0, 0)
-
-
 ERASURE: Decider[Erase, Written] = Decider(
     initial=Written(),
     subject=lambda command: command.subject(),
-    tags=lambda command: command.tags(),
+    tags=_tags,
     evolve=evolve,
     decide=decide,
 )
 USER_ERASURE: Decider[EraseUser, None] = Decider(
     initial=None,
     subject=lambda command: USER,
-    tags=lambda command: frozenset({USER}),
+    tags=lambda state, command: frozenset({USER}),
     evolve=lambda state, event: None,
     decide=lambda state, command: [UserErased()],
 )

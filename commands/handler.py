@@ -1,8 +1,12 @@
 """The handler: read what a decision depends on, decide, append under a guard, and try again when another came first."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
 from typing import Generic, TypeVar
 from uuid import UUID
 
@@ -24,6 +28,7 @@ class Handler:
 
     def __init__(self, log: EventLog, now: Callable[[], datetime], new_id: Callable[[], UUID]) -> None:
         self._log, self.now, self.new_id = log, now, new_id
+        self._turns = Turns()
 
     async def handle(
         self,
@@ -52,30 +57,76 @@ class Handler:
         """Commands to one stream, in order, in one append. Each has its own outcome; a refused one harms no other."""
         return await self._run(decider, stream, [Order(command, at) for command, at in commands], None)
 
+    async def read(self, decider: Decider[C, S], command: C) -> S:
+        """All that a command would be decided on now."""
+        tags = frozenset[str]()
+        state = decider.initial
+        while lacking := decider.tags(state, command) - tags:
+            tags |= lacking
+            history = await self._log.read(command.stream(), tags=tags)
+            state = reduce(decider.evolve, history, decider.initial)
+        return state
+
     async def _run(
         self, decider: Decider[C, S], stream: StreamId, orders: "list[Order[C]]", idempotency_key: str | None
     ) -> Sequence[Outcome]:
         for attempt in range(1, ATTEMPTS + 1):
-            plan = await self._plan(decider, stream, orders)
-            standing = plan.standing() if idempotency_key else None
-            if not plan.events and not standing:
-                return plan.outcomes(first_seq=0)
-            fingerprint = orders[0].command.fingerprint() if idempotency_key else b""
-            append = Append(stream, tuple(plan.events), plan.guard, idempotency_key, fingerprint, standing)
-            [outcome] = await self._log.append([append])
-            if isinstance(outcome, Receipt):
-                return [outcome] if outcome.already else plan.outcomes(outcome.first_seq)
-            if not isinstance(outcome, ConcurrencyConflict) or attempt == ATTEMPTS:
-                raise outcome
-        raise AssertionError("unreachable")
+            # Who met another writer takes turns from then on: else of many writers on one thing most would never win.
+            async with self._turns.of(stream, waiting=attempt > 1):
+                outcomes = await self._tried(decider, stream, orders, idempotency_key)
+            if not isinstance(outcomes, ConcurrencyConflict):
+                return outcomes
+            conflict = outcomes
+        raise conflict
 
-    async def _plan(self, decider: Decider[C, S], stream: StreamId, orders: "list[Order[C]]") -> "Plan[C, S]":
-        tags = frozenset().union(*(decider.tags(order.command) for order in orders))
-        history = await self._log.read(stream, tags=tags)
-        plan = Plan(decider, stream, history, Guard(tags, history[-1].seq if history else 0), self.new_id)
-        for order in orders:
-            plan.decide(order)
+    async def _tried(
+        self, decider: Decider[C, S], stream: StreamId, orders: "list[Order[C]]", idempotency_key: str | None
+    ) -> Sequence[Outcome] | ConcurrencyConflict:
+        plan = await self._planned(decider, stream, orders)
+        standing = plan.standing() if idempotency_key else None
+        if not plan.events and not standing:
+            return plan.outcomes(first_seq=0)
+        fingerprint = orders[0].command.fingerprint() if idempotency_key else b""
+        append = Append(stream, tuple(plan.events), plan.guard, idempotency_key, fingerprint, standing)
+        [outcome] = await self._log.append([append])
+        if isinstance(outcome, Receipt):
+            return [outcome] if outcome.already else plan.outcomes(outcome.first_seq)
+        if isinstance(outcome, ConcurrencyConflict):
+            return outcome
+        raise outcome
+
+    async def _planned(self, decider: Decider[C, S], stream: StreamId, orders: "list[Order[C]]") -> "Plan[C, S]":
+        """What is decided on one reading of all that it depends on; the reading is repeated until it holds all that."""
+        tags = frozenset[str]()
+        plan = Plan(decider, stream, [], tags, self.new_id)
+        while lacking := plan.take(orders):
+            tags |= lacking
+            plan = Plan(decider, stream, await self._log.read(stream, tags=tags), tags, self.new_id)
         return plan
+
+
+class Turns:
+    """A lock for each stream that several writers of this process want at once, and for no other."""
+
+    def __init__(self) -> None:
+        self._locks: dict[StreamId, asyncio.Lock] = {}
+        self._users: Counter[StreamId] = Counter()
+
+    @asynccontextmanager
+    async def of(self, stream: StreamId, *, waiting: bool) -> AsyncIterator[None]:
+        """Take a turn when one is `waiting`, or others are; else go ahead at once."""
+        if not waiting and stream not in self._locks:
+            yield
+            return
+        lock = self._locks.setdefault(stream, asyncio.Lock())
+        self._users[stream] += 1
+        try:
+            async with lock:
+                yield
+        finally:
+            self._users[stream] -= 1
+            if not self._users[stream]:
+                del self._locks[stream], self._users[stream]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,18 +156,25 @@ class Plan(Generic[C, S]):
         decider: Decider[C, S],
         stream: StreamId,
         history: Sequence[Recorded],
-        guard: Guard,
+        tags: frozenset[str],
         new_id: Callable[[], UUID],
     ) -> None:
         self._decider, self._stream, self._history, self._new_id = decider, stream, history, new_id
         self._parts: list[Part] = []
-        self._state = decider.initial
-        self.guard = guard
+        self.guard = Guard(tags, history[-1].seq if history else 0)
         self.events: list[NewEvent] = []
-        for event in history:
-            self._state = decider.evolve(self._state, event)
+        self._state = reduce(decider.evolve, history, decider.initial)
 
-    def decide(self, order: Order[C]) -> None:
+    def take(self, orders: "Sequence[Order[C]]") -> frozenset[str]:
+        """Decide them all; or, when a decision depends on more than was read, what that is."""
+        for order in orders:
+            if not self._decider.tags(self._state, order.command) <= self.guard.tags:
+                wanted = (self._decider.tags(self._state, one.command) for one in orders)
+                return frozenset().union(*wanted) - self.guard.tags
+            self._decide(order)
+        return frozenset()
+
+    def _decide(self, order: Order[C]) -> None:
         try:
             payloads = self._decider.decide(self._state, order.command)
         except MnemologError as error:
@@ -146,7 +204,7 @@ class Plan(Generic[C, S]):
         if self._decider.written:
             return self._decider.written(command, placed)
         tag = self._decider.subject(command)
-        return [one for one in placed if tag in _tags(one[1])][-1:]
+        return [one for one in placed if tag in one[1].payload.tags()][-1:]
 
     def standing(self) -> Receipt | None:
         """The receipt of a lone command that changes nothing, to be kept under its idempotency key."""
@@ -166,7 +224,3 @@ class Plan(Generic[C, S]):
                 return Receipt(self._stream, ids, first_seq + again.start, first_seq + again.stop - 1, already=True)
             case _:
                 return part
-
-
-def _tags(event: Recorded | NewEvent) -> frozenset[str]:
-    return frozenset(event.header.tags) if isinstance(event, Recorded) else event.tags

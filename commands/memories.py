@@ -1,14 +1,15 @@
 """Create, update, merge, soft-delete, restore, link and undo: everything that is asked of memories."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
 from typing import ClassVar
 from uuid import UUID
 
 from mnemolog.commands.decider import Command, Decider
+from mnemolog.commands.steps import Steps
 from mnemolog.domain import importance, memory
-from mnemolog.domain.errors import IdempotencyConflict, InvalidInput, NotFound, TransitionRefused, UndoConflict
+from mnemolog.domain.errors import IdempotencyConflict, InvalidInput
 from mnemolog.domain.memory import Content, Kind, Memory, Status
 from mnemolog.domain.scope import Scope, readable, require_owner
 from mnemolog.domain.turn import Role
@@ -17,8 +18,6 @@ from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event, memory_tag
 from mnemolog.events.fields import Flag, Id, Instant, Label, Text, Unit, Uuid
-
-UNDOABLE = (events.MemoryUpdated, events.MemoriesMerged, events.MemorySoftDeleted, events.MemoryRestored)
 
 
 class MemoryCommand(Command):
@@ -86,55 +85,49 @@ class LinkMemories(MemoryCommand):
 
 
 class UndoChange(MemoryCommand):
-    """`event_id` is the change to undo and `touched` the memories that it changed."""
+    """The change `event_id` of a memory or of one of its links; without it, the last one that stands on the memory."""
 
-    event_id: Uuid
-    touched: tuple[Uuid, ...]
+    event_id: Uuid | None = None
+    at: Instant
 
-    def reads(self) -> tuple[UUID, ...]:
-        return (self.memory_id, *self.touched)
-
-
-class UndoLastChange(UndoChange):
-    """Undo whatever changed `memory_id` last: a retry may find another change and is still the same request."""
-
-    drawn: ClassVar[frozenset[str]] = frozenset({"event_id", "touched"})
+    drawn: ClassVar[frozenset[str]] = frozenset({"at"})
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One change in force: its event, and the memory before it (None when it was created then)."""
-
-    event: Happened
-    before: Memory | None
+Edge = tuple[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Memories:
-    """The memories of a decision, the changes in force on each (oldest first), those undone, and the links between."""
+    """The memories of a decision and the links between them, as they are, as they began, and every change of them."""
 
     known: Mapping[UUID, Memory] = field(default_factory=dict)
-    steps: Mapping[UUID, tuple[Step, ...]] = field(default_factory=dict)
-    undone: frozenset[UUID] = frozenset()
-    links: Mapping[tuple[UUID, UUID], tuple[str, float]] = field(default_factory=dict)
+    created: Mapping[UUID, events.MemoryCreated] = field(default_factory=dict)
+    links: Mapping[tuple[UUID, UUID], Edge] = field(default_factory=dict)
+    changes: Steps[Memory | Edge] = field(default_factory=Steps)
 
 
 def evolve(state: Memories, event: Happened) -> Memories:
     payload = event.payload
-    if isinstance(payload, events.MemoriesLinked):
-        link = {(payload.memory_id, payload.to_id): (payload.relation_type, payload.strength)}
-        return replace(state, links={**state.links, **link})
+    match payload:
+        case events.MemoriesLinked() | events.LinkReverted():
+            return _linked(state, event, payload)
+        case events.MemoryCreated():
+            state = replace(state, created={**state.created, payload.memory_id: payload})
     changed = events.evolve(state.known, payload)
-    steps = {id_: _steps(state, id_, event) for id_ in changed}
-    undone = {payload.undoes} if isinstance(payload, events.MemoryReverted) else set()
-    return Memories({**state.known, **changed}, {**state.steps, **steps}, state.undone | undone, state.links)
+    befores = {memory_tag(id_): state.known.get(id_) for id_ in events.touched(payload)}
+    undoes = payload.undoes if isinstance(payload, events.MemoryReverted) else None
+    changes = state.changes.and_then(event, befores, undoes)
+    return replace(state, known={**state.known, **changed}, changes=changes)
 
 
-def _steps(state: Memories, memory_id: UUID, event: Happened) -> tuple[Step, ...]:
-    before = state.steps.get(memory_id, ())
-    if isinstance(event.payload, events.MemoryReverted):
-        return before[:-1]
-    return (*before, Step(event, state.known.get(memory_id)))
+def _linked(state: Memories, event: Happened, link: events.MemoriesLinked | events.LinkReverted) -> Memories:
+    ends = (link.memory_id, link.to_id)
+    links = {place: edge for place, edge in state.links.items() if place != ends}
+    if link.relation_type is not None and link.strength is not None:
+        links[ends] = (link.relation_type, link.strength)
+    undoes = link.undoes if isinstance(link, events.LinkReverted) else None
+    changes = state.changes.and_then(event, {link_tag(*ends): state.links.get(ends)}, undoes)
+    return replace(state, links=links, changes=changes)
 
 
 @singledispatch
@@ -175,7 +168,7 @@ def _create(command: CreateMemory, state: Memories) -> Sequence[Event]:
         return [created]
     if state.known[command.memory_id].status is Status.PURGED:
         return []  # Of erased words nobody can tell whether these are the same: they are not written again.
-    if state.steps[command.memory_id][0].event.payload != created:
+    if state.created[command.memory_id] != created:
         raise IdempotencyConflict(
             f"memory {command.memory_id} was created before with other content",
             field="memory_id",
@@ -257,65 +250,72 @@ def _link(command: LinkMemories, state: Memories) -> Sequence[Event]:
 
 @_decide.register
 def _undo(command: UndoChange, state: Memories) -> Sequence[Event]:
-    """Compensate, so that every memory of the change is as it was before it (X03). Undone already: nothing."""
-    for index, memory_id in enumerate(command.touched):
-        _get(state, memory_id, command, f"touched[{index}]")
-    if command.event_id in state.undone:
+    """Compensate, so that all that the change touched is as it was before it (X03). Undone already: nothing."""
+    event_id = _meant(command, state)
+    for memory_id in _ends(state.changes.subjects(event_id)):
+        _get(state, memory_id, command, "event_id")
+    if state.changes.undone(event_id):
         return []
-    changed = events.touched(_in_force(state, command).event.payload)
-    if set(changed) != set(command.touched):
-        raise InvalidInput("are not the memories that the event changed", field="touched", fix="name them all")
-    for memory_id in changed:
-        _require_last(state, memory_id, command.event_id)
-    return [_reverted(state, memory_id, command.event_id) for memory_id in changed]
+    befores = state.changes.befores(event_id)
+    return [_reverted(state, command, event_id, subject, before) for subject, before in befores.items()]
 
 
-def _in_force(state: Memories, command: UndoChange) -> Step:
-    for memory_id in command.touched:
-        for step in state.steps[memory_id]:
-            if step.event.event_id == command.event_id:
-                return step
-    raise NotFound(
-        f"{command.event_id} is no change of these memories that could be undone",
-        field="event_id",
-        fix="take the event_id from `mnemolog history`; an undo cannot be undone",
-    )
+def _meant(command: UndoChange, state: Memories) -> UUID:
+    event_id = command.event_id or state.changes.last(memory_tag(command.memory_id))
+    if event_id is None:
+        raise memory.no_such_memory(command.user_id, command.memory_id)
+    return event_id
 
 
-def _require_last(state: Memories, memory_id: UUID, event_id: UUID) -> None:
-    last = state.steps[memory_id][-1]
-    if last.event.event_id != event_id:
-        raise UndoConflict(
-            f"memory {memory_id} was changed later by {last.event.payload.type_name()} {last.event.event_id}",
-            field="event_id",
-            fix="undo that change first",
+def _reverted(
+    state: Memories, command: UndoChange, event_id: UUID, subject: str, before: Memory | Edge | None
+) -> Event:
+    if is_link(subject):
+        from_id, to_id = _ends([subject])
+        relation_type, strength = before if isinstance(before, tuple) else (None, None)
+        return events.LinkReverted(
+            memory_id=from_id, to_id=to_id, undoes=event_id, relation_type=relation_type, strength=strength
         )
-
-
-def _reverted(state: Memories, memory_id: UUID, event_id: UUID) -> Event:
-    step = state.steps[memory_id][-1]
-    if step.before is None or not isinstance(step.event.payload, UNDOABLE):
-        raise TransitionRefused(
-            f"{step.event.payload.type_name()} {event_id} cannot be undone",
-            field="event_id",
-            fix="updates, merges, deletions and restorations can be undone; delete what should not have been created",
-        )
-    before = step.before
+    [memory_id] = _ends([subject])
+    now = state.known[memory_id]
+    # A memory that began with the change goes as any memory does: softly.
+    then = before if isinstance(before, Memory) else now.soft_deleted(command.at + memory.PURGE_AFTER)
     return events.MemoryReverted.of(
-        before.memory_id,
-        before.content,
+        memory_id,
+        then.content,
         undoes=event_id,
-        was=state.known[memory_id].status,
-        status=before.status,
-        merged_into=before.merged_into,
-        purge_at=before.purge_at,
+        was=now.status,
+        status=then.status,
+        merged_into=then.merged_into,
+        purge_at=then.purge_at,
     )
+
+
+def _ends(subjects: Iterable[str]) -> list[UUID]:
+    """The memories that some subjects are of: the memory itself, or both ends of a link."""
+    return [UUID(part) for subject in subjects for part in subject.split(":")[1:]]
+
+
+def link_tag(from_id: UUID, to_id: UUID) -> str:
+    return f"link:{from_id}:{to_id}"
+
+
+def is_link(subject: str) -> bool:
+    return subject.startswith("link:")
+
+
+def _tags(state: Memories, command: MemoryCommand) -> frozenset[str]:
+    reads = set(command.reads())
+    if isinstance(command, UndoChange):
+        event_id = command.event_id or state.changes.last(memory_tag(command.memory_id))
+        reads |= set(_ends(state.changes.subjects(event_id))) if event_id else set()
+    return frozenset({USER, *map(memory_tag, reads)})
 
 
 MEMORIES: Decider[MemoryCommand, Memories] = Decider(
     initial=Memories(),
     subject=lambda command: memory_tag(command.memory_id),
-    tags=lambda command: frozenset({USER, *map(memory_tag, command.reads())}),
+    tags=_tags,
     evolve=evolve,
     decide=decide,
 )

@@ -134,7 +134,7 @@ def _written(turn: RecordTurn, placed: Sequence[Placed]) -> Sequence[Placed]:
     return [one for one in placed if one[0] in kinds and isinstance(one[1].payload, kinds[one[0]])]
 
 
-def _tags(turn: RecordTurn) -> frozenset[str]:
+def _tags(state: Conversation, turn: RecordTurn) -> frozenset[str]:
     """The turn itself, and whoever bears its speaker's name."""
     return frozenset({turn_tag(turn.turn_id), *([name_tag(turn.speaker), ENTITIES] if turn.speaker else [])})
 

@@ -118,12 +118,24 @@ class MemoriesLinked(MemoryEvent):
         return frozenset({memory_tag(self.memory_id), memory_tag(self.to_id)})
 
 
+class LinkReverted(MemoryEvent):
+    """Undo: the edge from `memory_id` to `to_id` is as it was before the event `undoes`; None where there was none."""
+
+    to_id: UUID
+    undoes: UUID
+    relation_type: str | None = None
+    strength: float | None = None
+
+    def tags(self) -> frozenset[str]:
+        return frozenset({memory_tag(self.memory_id), memory_tag(self.to_id)})
+
+
 def touched(event: Event) -> tuple[UUID, ...]:
     """The memories whose state the event changes, its subject first."""
     match event:
         case MemoriesMerged():
             return (event.memory_id, *event.absorbed_ids)
-        case MemoriesLinked():
+        case MemoriesLinked() | LinkReverted():
             return ()
         case MemoryEvent() | MemoryErased():
             return (event.memory_id,)

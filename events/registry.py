@@ -62,6 +62,7 @@ REGISTRY = Registry(
         memory.MemoryRestored,
         memory.MemoryReverted,
         memory.MemoriesLinked,
+        memory.LinkReverted,
         erasure.MemoryErased,
         erasure.ThreadErased,
         erasure.UserErased,

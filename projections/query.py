@@ -1,6 +1,5 @@
 """memory.query: allowlist and filters in the store, hybrid search, budget, delta header (B §6, design §6)."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -110,7 +109,7 @@ async def _search(
         table.c.category.in_(sorted(categories)),
         *request.filters.conditions(),
     ]
-    [vector] = await asyncio.to_thread(embedder.embed, [request.query])
+    [vector] = await embedder.embed([request.query])
     near = await memories.by_vector(connection, request.stream, conditions, embedder.model, vector, CANDIDATES)
     worded = await memories.by_text(connection, conditions, request.query, CANDIDATES)
     if request.threshold is not None:

@@ -106,11 +106,16 @@ async def _insert(connection: AsyncConnection, table: Table, rows: Sequence[Mapp
 async def _replace(
     connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]], known: Collection[Key] | None
 ) -> None:
-    key = list(table.primary_key.columns)
-    keys = {tuple(row[column.name] for column in key) for row in rows}
-    if old := keys if known is None else keys.intersection(known):
-        await connection.execute(delete(table).where(matches(key, among(key, old))))
+    keys = {tuple(row[column.name] for column in table.primary_key.columns) for row in rows}
+    await remove(connection, table, keys if known is None else keys.intersection(known))
     await copy_in(connection, table, rows)
+
+
+async def remove(connection: AsyncConnection, table: Table, keys: Collection[Key]) -> None:
+    """Delete the rows under these primary keys, those that there are."""
+    if keys:
+        columns = list(table.primary_key.columns)
+        await connection.execute(delete(table).where(matches(columns, among(columns, keys))))
 
 
 # As bytes, which psycopg remembers how to convert; tables and schemas are few.

@@ -1,7 +1,8 @@
-"""The connections of an engine, each closed with it."""
+"""The connections of an engine, and the process that embeds for it, each closed with it."""
 
 import asyncio
 from contextlib import AsyncExitStack
+from typing import Literal
 
 from nats.aio.client import Client
 from redis.asyncio import Redis
@@ -10,11 +11,13 @@ from redis.backoff import ExponentialBackoff
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from mnemolog.adapters.engine.reaching import reaching
+from mnemolog.adapters.minilm import EmbeddingProcess, MiniLM, embedder_named
 from mnemolog.adapters.nats import connection as nats_connection
 from mnemolog.adapters.postgres.pool import Pool, open_pool
 from mnemolog.adapters.postgres.url import sqlalchemy_url
 from mnemolog.projections.seal import OPTION as SEAL
 from mnemolog.projections.seal import RowSeal
+from mnemolog.projections.vectors.embedder import Embedder
 
 POOL = 10
 
@@ -52,6 +55,15 @@ async def redis_client(stack: AsyncExitStack, redis_url: str) -> Redis:
     async with reaching("redis", redis_url):
         await redis.ping()
     return redis
+
+
+def embedder_of(stack: AsyncExitStack, name: Literal["minilm", "lexical"], *, projecting: bool) -> Embedder:
+    """MiniLM runs in a process of its own where it is asked all the time: for an engine that keeps projections."""
+    if name == "lexical" or not projecting:
+        return embedder_named(name)
+    process = EmbeddingProcess(MiniLM())
+    stack.push_async_callback(process.aclose)
+    return process
 
 
 async def sqlalchemy_engine(

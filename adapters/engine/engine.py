@@ -15,7 +15,13 @@ from nats.js import JetStreamContext
 from mnemolog.adapters import keys
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import EmbeddedServers, Endpoints
-from mnemolog.adapters.engine.connections import nats_client, postgres_pools, redis_client, sqlalchemy_engine
+from mnemolog.adapters.engine.connections import (
+    embedder_of,
+    nats_client,
+    postgres_pools,
+    redis_client,
+    sqlalchemy_engine,
+)
 from mnemolog.adapters.engine.filling import FillProcesses, Place
 from mnemolog.adapters.engine.projections import Projections
 from mnemolog.adapters.engine.reaching import UNREACHABLE
@@ -24,7 +30,6 @@ from mnemolog.adapters.engine.starting import require_kept, started_or_running
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.engine.workers import Workers
 from mnemolog.adapters.engine.writes import Writes
-from mnemolog.adapters.minilm import embedder_named
 from mnemolog.adapters.nats import subscribers
 from mnemolog.adapters.nats.event_subscriber import EventSubscriber
 from mnemolog.adapters.nats.relay import Relay
@@ -41,6 +46,7 @@ from mnemolog.adapters.verify.anchor_stream import AnchorStream
 from mnemolog.adapters.verify.anchoring import Anchoring
 from mnemolog.adapters.verify.verification import Verifier
 from mnemolog.commands.handler import Handler
+from mnemolog.domain.errors import ServerFailed
 from mnemolog.domain.identity import uuid7
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import StoredEvent
@@ -125,7 +131,8 @@ async def _wire(
     relay = Relay(outbox, nats, wire_key, streams, anchoring.published)
     followers: list[Callable[[Sequence[StoredEvent]], None]] = [lambda events: relay.wake()]
     log = PostgresLog(untried, Codec(), roots, now, partial(_told, followers), deadline=settings.append_deadline)
-    embedder, seal = embedder_named(settings.embedder), RowSeal(roots.derived("rows"))
+    embedder = embedder_of(stack, settings.embedder, projecting=servers is not None and not passive)
+    seal = RowSeal(roots.derived("rows"))
     engine = await sqlalchemy_engine(stack, endpoints.postgres_dsn, seal)
     writing = await sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, projecting=True)
     redis = await redis_client(stack, endpoints.redis_url)
@@ -154,7 +161,7 @@ async def _wire(
         await projections.create()
         workers = Workers(projections.groups, projections.deliver, projections.paused)
         followers.append(partial(_delivered, workers))  # At once: by way of the relay it would take some milliseconds.
-        turns = subscribers.Turns(TurnIntake(handler, nats, jetstream))
+        turns = subscribers.Turns(TurnIntake(writes.record_turns, new_id, nats, jetstream))
         projecting = _projecting(endpoints.postgres_dsn, nats, wire_key, workers)
         await run(stack, [relay.run, anchoring.run, streams.keep, turns.run, *projecting, partial(_warm, embedder)])
         await _subscribe(stack, endpoints.nats_url, turns)
@@ -184,7 +191,8 @@ def _master_key(settings: Settings) -> bytes:
 
 async def _warm(embedder: Embedder) -> None:
     """Load the model while everything else starts, so that the first question does not wait for it."""
-    await asyncio.to_thread(embedder.embed, ["warm"])
+    with suppress(ServerFailed):  # Nobody needs it yet: the first question tries again.
+        await embedder.embed(["warm"])
 
 
 def _projecting(

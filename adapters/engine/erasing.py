@@ -71,7 +71,7 @@ async def extent(engine: Engine, command: Erase | EraseUser) -> Extent:
     """What the command would take: nothing is changed."""
     if isinstance(command, EraseUser):
         return await _everything(engine, command.stream())
-    _, reach = await engine.writes.gathered(command)
+    reach = await engine.writes.reach(command)
     return Extent(reach.memories, reach.turns, reach.survivors)
 
 

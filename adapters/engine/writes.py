@@ -6,20 +6,19 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from mnemolog.commands.erasure import ERASURE, USER_ERASURE, Erase, EraseUser, Reach, reach, wanted
-from mnemolog.commands.handler import ATTEMPTS, Handler
-from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, UndoChange, UndoLastChange, UpdateMemory
+from mnemolog.commands.erasure import ERASURE, USER_ERASURE, Erase, EraseUser, Reach, reach
+from mnemolog.commands.handler import Handler
+from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, UndoChange, UpdateMemory
+from mnemolog.commands.steps import no_such_change
 from mnemolog.commands.turns import TURNS, RecordTurn
 from mnemolog.domain.category import CategoryPolicy
-from mnemolog.domain.errors import ConcurrencyConflict, NotFound
-from mnemolog.domain.memory import no_such_memory
+from mnemolog.domain.errors import NotFound
 from mnemolog.events.conversation import turn_tag
-from mnemolog.events.envelope import Receipt, Recorded, StreamId
+from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.erasure import MemoryErased, UserErased
-from mnemolog.events.event import memory_tag
 from mnemolog.events.fields import validated
-from mnemolog.events.log import EventLog
-from mnemolog.events.memory import MemoryCreated, MemoryReverted, touched
+from mnemolog.events.log import EventLog, Outcome
+from mnemolog.events.memory import MemoryCreated, MemoryEvent, touched
 
 
 class Writes:
@@ -45,6 +44,12 @@ class Writes:
         created = next(event.payload for event in events if isinstance(event.payload, MemoryCreated))
         return created.memory_id, receipt
 
+    async def record_turns(
+        self, stream: StreamId, commands: Sequence[tuple[RecordTurn, datetime]]
+    ) -> Sequence[Outcome]:
+        """Turns of one stream, each with when it was said, in one append; each has its own outcome."""
+        return await self._handler.handle_all(TURNS, stream, commands)
+
     async def create(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
         """A memory; its id is drawn unless it is given. A retry with the same key gives the first id."""
         command = validated(CreateMemory, {"memory_id": self._handler.new_id(), **fields})
@@ -61,14 +66,7 @@ class Writes:
 
     async def erase(self, command: Erase, idempotency_key: str | None = None) -> Receipt:
         """Erase a memory or a thread: its keys are destroyed when this returns, projections follow (X07)."""
-        for left in reversed(range(ATTEMPTS)):
-            whole, _ = await self.gathered(command)
-            try:
-                return await self._handler.handle(ERASURE, whole, idempotency_key=idempotency_key)
-            except ConcurrencyConflict:  # More was drawn or merged since it was gathered.
-                if not left:
-                    raise
-        raise AssertionError("unreachable")
+        return await self._handler.handle(ERASURE, command, idempotency_key=idempotency_key)
 
     async def erase_user(self, command: EraseUser) -> Receipt:
         """Erase a user; nothing new is written where the last event is his erasure."""
@@ -81,20 +79,9 @@ class Writes:
             return Receipt(stream, (last.event_id,), head, head, already=True)
         return await self._handler.handle(USER_ERASURE, command)
 
-    async def gathered(self, command: Erase) -> tuple[Erase, Reach]:
-        """The command with everything that its decision depends on, and what it would take along."""
-        while True:
-            state = ERASURE.initial
-            for event in await self._log.read(command.stream(), tags=ERASURE.tags(command)):
-                state = ERASURE.evolve(state, event)
-            memories, turns = wanted(state, command)
-            if memories <= set(command.memory_ids) and turns <= set(command.turn_ids):
-                return command, reach(state, command)
-            read = {
-                "memory_ids": (*command.memory_ids, *sorted(memories - set(command.memory_ids))),
-                "turn_ids": (*command.turn_ids, *sorted(turns - set(command.turn_ids))),
-            }
-            command = command.model_copy(update=read)
+    async def reach(self, command: Erase) -> Reach:
+        """What an erasure would take along now."""
+        return reach(await self._handler.read(ERASURE, command), command)
 
     async def _marked(self, receipt: Receipt) -> Receipt:
         """A receipt of something that was written before says so when its text was erased since (design §3)."""
@@ -107,43 +94,25 @@ class Writes:
     async def undo_event(
         self, stream: StreamId, event_id: UUID, idempotency_key: str | None = None, **who: str
     ) -> Receipt:
-        """Undo the change of one event, on every memory that it changed (X03)."""
+        """Undo the change of one event, on all that it changed (X03)."""
         event = await self._log.find(stream, event_id)
-        if event is None or not touched(event.payload):
-            raise NotFound(
-                f"user {stream.owner!r} has no change {event_id}",
-                field="event_id",
-                fix="take the event_id from `mnemolog history`",
-            )
-        subject = touched(event.payload)[0]
-        return await self.execute(_undo(UndoChange, stream, subject, event, who), idempotency_key)
+        if event is None or not isinstance(event.payload, MemoryEvent):
+            raise no_such_change(event_id)
+        fields = {"memory_id": event.payload.memory_id, "event_id": event_id, **who}
+        return await self._undo(stream, fields, idempotency_key)
 
     async def undo_last(
         self, stream: StreamId, memory_id: UUID, idempotency_key: str | None = None, **who: str
     ) -> Receipt:
         """Undo the last change that is in force on a memory. Without a key, a retry goes one change further back."""
-        events = await self._log.read(stream, tags=[memory_tag(memory_id)])
-        last = _last_in_force(events, memory_id, stream)
-        return await self.execute(_undo(UndoLastChange, stream, memory_id, last, who), idempotency_key)
+        return await self._undo(stream, {"memory_id": memory_id, **who}, idempotency_key)
+
+    async def _undo(self, stream: StreamId, fields: Mapping[str, Any], idempotency_key: str | None) -> Receipt:
+        about = {"tenant": stream.tenant, "user_id": stream.owner, "at": self.now()}
+        return await self.execute(validated(UndoChange, {**about, **fields}), idempotency_key)
 
     async def _first_drawn(self, receipt: Receipt) -> UUID:
         """The id that was drawn when the idempotency key was first used."""
         first = await self._log.find(receipt.stream, receipt.event_ids[0])
         assert first
         return touched(first.payload)[0]
-
-
-def _undo(
-    kind: type[UndoChange], stream: StreamId, memory_id: UUID, event: Recorded, who: Mapping[str, str]
-) -> UndoChange:
-    about = {"tenant": stream.tenant, "user_id": stream.owner, "memory_id": memory_id}
-    return validated(kind, {**about, "event_id": event.event_id, "touched": touched(event.payload), **who})
-
-
-def _last_in_force(events: Sequence[Recorded], memory_id: UUID, stream: StreamId) -> Recorded:
-    undone = {event.payload.undoes for event in events if isinstance(event.payload, MemoryReverted)}
-    for event in reversed(events):
-        changed = memory_id in touched(event.payload) and not isinstance(event.payload, MemoryReverted)
-        if changed and event.event_id not in undone:
-            return event
-    raise no_such_memory(stream.owner, memory_id)

@@ -3,10 +3,12 @@
 from typing import Literal
 
 from mnemolog.adapters.minilm.embedder import MiniLM
+from mnemolog.adapters.minilm.in_thread import InThread
 from mnemolog.adapters.minilm.lexical import Lexical
+from mnemolog.adapters.minilm.process import EmbeddingProcess
 
-__all__ = ["Lexical", "MiniLM", "embedder_named"]
+__all__ = ["EmbeddingProcess", "InThread", "Lexical", "MiniLM", "embedder_named"]
 
 
-def embedder_named(name: Literal["minilm", "lexical"]) -> MiniLM | Lexical:
-    return MiniLM() if name == "minilm" else Lexical()
+def embedder_named(name: Literal["minilm", "lexical"]) -> InThread:
+    return InThread(MiniLM() if name == "minilm" else Lexical())

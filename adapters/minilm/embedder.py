@@ -50,7 +50,7 @@ class MiniLM:
 
     def __init__(self, threads: int | None = None, folder: Traversable | None = None) -> None:
         self.threads = threads or min(2, os.cpu_count() or 1)
-        self._folder = folder or files("mnemolog.adapters.minilm") / "model"
+        self.folder = folder or files("mnemolog.adapters.minilm") / "model"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One row a text, of length 1, in the order given."""
@@ -67,7 +67,7 @@ class MiniLM:
         for line in self._read("SHA256SUMS").decode().splitlines():
             expected, name = line.split()
             if sha256(self._read(name)).hexdigest() != expected:
-                raise _missing(f"{self._folder / name} is damaged: its SHA-256 is not {expected}")
+                raise _missing(f"{self.folder / name} is damaged: its SHA-256 is not {expected}")
 
     def _vector(self, text: str) -> Vectors:
         ids = np.array([self._tokenizer.encode(text[:_MAX_CHARACTERS]).ids], np.int64)
@@ -99,9 +99,9 @@ class MiniLM:
 
     def _read(self, name: str) -> bytes:
         try:
-            return (self._folder / name).read_bytes()
+            return (self.folder / name).read_bytes()
         except OSError as error:
-            raise _missing(f"{self._folder / name} cannot be read: {error.strerror}") from error
+            raise _missing(f"{self.folder / name} cannot be read: {error.strerror}") from error
 
 
 _MAX_PIECES = 256

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -30,8 +30,7 @@ from mnemolog.adapters.nats.turn_message import (
     read_turn,
 )
 from mnemolog.adapters.nats.wire import MESSAGE_ID
-from mnemolog.commands.handler import Handler
-from mnemolog.commands.turns import TURNS, RecordTurn
+from mnemolog.commands.turns import RecordTurn
 from mnemolog.domain.errors import AppendTimeout, ConcurrencyConflict, MnemologError, Overloaded, UnreadableTurn
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.fields import validated
@@ -40,6 +39,7 @@ from mnemolog.events.log import Outcome
 _logger = logging.getLogger("mnemolog.turns")
 
 Commands = Sequence[tuple[RecordTurn, datetime]]
+Record = Callable[[StreamId, Commands], Awaitable[Sequence[Outcome]]]
 # Worth another delivery: a store that does not answer, or writers that were always first.
 TRANSIENT = (psycopg.OperationalError, PoolTimeout, NatsError, OSError, ConcurrencyConflict, AppendTimeout, Overloaded)
 
@@ -63,8 +63,8 @@ class Arrival:
 class TurnIntake:
     """Turns batches of messages into commands, once each, and answers producers that asked for a receipt."""
 
-    def __init__(self, handler: Handler, client: Client, jetstream: JetStreamContext) -> None:
-        self._handler, self._client, self._jetstream = handler, client, jetstream
+    def __init__(self, record: Record, new_id: Callable[[], UUID], client: Client, jetstream: JetStreamContext) -> None:
+        self._record_all, self._new_id, self._client, self._jetstream = record, new_id, client, jetstream
 
     async def take(self, messages: Sequence[Msg]) -> None:
         """Record, answer, acknowledge: in this order, so that nothing acknowledged can be lost.
@@ -86,7 +86,7 @@ class TurnIntake:
         arrival = Arrival(message)
         try:
             turn = read_turn(message.data)
-            arrival.command = command_of(turn, unquote(arrival.token), self._handler.new_id)
+            arrival.command = command_of(turn, unquote(arrival.token), self._new_id)
         except MnemologError as error:
             arrival.outcome = error
         return arrival
@@ -100,7 +100,7 @@ class TurnIntake:
     async def _recorded(self, stream: StreamId, commands: Commands) -> Sequence[Outcome]:
         """The outcome of each; what cannot be reached raises, and JetStream delivers again."""
         try:
-            return await self._handler.handle_all(TURNS, stream, commands)
+            return await self._record_all(stream, commands)
         except TRANSIENT:
             raise
         except Exception as error:

@@ -70,7 +70,7 @@ async def _forget_reasons(connection: AsyncConnection, batch: Sequence[Recorded]
 
 
 def _subjects(payload: Event) -> tuple[UUID, ...]:
-    if isinstance(payload, events.MemoriesLinked):
+    if isinstance(payload, events.MemoriesLinked | events.LinkReverted):
         return (payload.memory_id,)
     return events.touched(payload)
 
@@ -114,6 +114,8 @@ def _told(payload: Event) -> tuple[str, dict[str, Any]]:
             return "UPDATE", {"undoes": str(payload.undoes)}
         case events.MemoryReverted():
             return "RESTORE", {"undoes": str(payload.undoes)}
+        case events.LinkReverted():
+            return "LINK", {"to": str(payload.to_id), "strength": payload.strength, "undoes": str(payload.undoes)}
         case events.MemoriesLinked():
             return "LINK", {"to": str(payload.to_id), "strength": payload.strength}
         case _:

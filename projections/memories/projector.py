@@ -12,7 +12,7 @@ from mnemolog.events import memory as events
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased
 from mnemolog.projections.memories.tables import NAME, links, memories, metadata
-from mnemolog.projections.rows import Key, Row, load, owner, upsert
+from mnemolog.projections.rows import Key, Row, load, owner, remove, upsert
 
 
 class MemoriesProjector:
@@ -26,17 +26,17 @@ class MemoriesProjector:
         known = await load(connection, memories, keys)
         rows = dict(known)
         changed: dict[Key, Row] = {}
-        edges: dict[Key, Row] = {}
+        edges: dict[Key, Row | None] = {}
         for event in batch:
-            if isinstance(event.payload, events.MemoriesLinked):
-                edge = _edge(event, event.payload)
-                edges[*owner(event), edge["from_id"], edge["to_id"]] = edge
+            if isinstance(event.payload, events.MemoriesLinked | events.LinkReverted):
+                edges[*owner(event), event.payload.memory_id, event.payload.to_id] = _edge(event, event.payload)
             after = _changed(rows, event)
             changed.update(after)
             rows.update(after)
         gone = {(*owner(event), event.payload.memory_id) for event in batch if isinstance(event.payload, MemoryErased)}
         await upsert(connection, memories, list(changed.values()), known)
-        await upsert(connection, links, [edge for key, edge in edges.items() if _stands(key, gone)])
+        await upsert(connection, links, [edge for key, edge in edges.items() if edge and _stands(key, gone)])
+        await remove(connection, links, [key for key, edge in edges.items() if edge is None])
         await _unlink(connection, gone)
 
 
@@ -122,7 +122,10 @@ def as_memory(row: Row) -> Memory:
     )
 
 
-def _edge(event: Recorded, link: events.MemoriesLinked) -> Row:
+def _edge(event: Recorded, link: events.MemoriesLinked | events.LinkReverted) -> Row | None:
+    """None where there is no edge any more."""
+    if link.relation_type is None:
+        return None
     tenant, user_id = owner(event)
     return {
         "tenant": tenant,

@@ -10,11 +10,14 @@ Vectors = npt.NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """`embed` gives an array of shape (number of texts, dimensions), rows of length 1. Safe to call in a thread."""
+    """`embed` gives an array of shape (number of texts, dimensions), rows of length 1. Several may call it at once.
+
+    One that does not answer raises ServerFailed or ModelMissing, which are never taken for an event's fault.
+    """
 
     @property
     def model(self) -> str: ...
     @property
     def dimensions(self) -> int: ...
 
-    def embed(self, texts: Sequence[str]) -> Vectors: ...
+    async def embed(self, texts: Sequence[str]) -> Vectors: ...

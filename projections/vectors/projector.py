@@ -3,7 +3,6 @@
 Embeddings are kept by memory, model and content, so that a rebuild does not pay twice; an erasure takes them along.
 """
 
-import asyncio
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
@@ -39,7 +38,7 @@ class VectorsProjector:
         written = await self._write(connection, hashes)
         missing = [key for key in texts if key not in written]
         if missing:
-            made = await asyncio.to_thread(self._embedder.embed, [texts[key] for key in missing])
+            made = await self._embedder.embed([texts[key] for key in missing])
             await self._keep(connection, dict(zip(missing, made, strict=True)), hashes)
             await self._write(connection, {key: hashes[key] for key in missing})
 

@@ -16,14 +16,14 @@ from mnemolog.commands.memories import (
     MergeMemories,
     RestoreMemory,
     SoftDeleteMemory,
-    UndoLastChange,
+    UndoChange,
     UpdateMemory,
 )
 from mnemolog.commands.turns import TURNS, Conversation, RecordTurn
 from mnemolog.domain.identity import uuid7
 from mnemolog.events.envelope import NewEvent, StreamId
+from mnemolog.events.event import memory_tag
 from mnemolog.events.log import Append
-from mnemolog.events.memory import touched
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 EVERY = timedelta(seconds=20)
@@ -132,14 +132,13 @@ class Life:
             case _:
                 return self._undo()
 
-    def _undo(self) -> UndoLastChange | None:
+    def _undo(self) -> UndoChange | None:
         """The last change of some memory, where every memory that it changed has seen no later one."""
-        for id_, steps in reversed(list(self.memories.steps.items())):
-            last = steps[-1]
-            changed = touched(last.event.payload)
-            if last.before and all(self.memories.steps[one][-1].event is last.event for one in changed):
-                event_id = last.event.event_id
-                return UndoLastChange(user_id=self.user, memory_id=id_, event_id=event_id, touched=changed)
+        changes = self.memories.changes
+        for id_ in reversed(list(self.memories.known)):
+            last = changes.last(memory_tag(id_))
+            if last and all(changes.last(subject) == last for subject in changes.subjects(last)):
+                return UndoChange(user_id=self.user, memory_id=id_, event_id=last, at=self.at)
         return None
 
     def _visible(self) -> list[UUID]:

@@ -66,9 +66,10 @@ def link(one: UUID = A, other: UUID = B, **fields: Any) -> LinkMemories:
 
 
 def undo(event: NewEvent, **fields: Any) -> UndoChange:
-    touched = events.touched(event.payload)
+    payload = event.payload
+    assert isinstance(payload, events.MemoryEvent)
     return UndoChange.model_validate(
-        {**ANA, "memory_id": touched[0], "event_id": event.event_id, "touched": touched, **fields}
+        {**ANA, "memory_id": payload.memory_id, "event_id": event.event_id, "at": START, **fields}
     )
 
 
@@ -379,28 +380,52 @@ def test_a_link_does_not_stand_in_the_way_of_an_undo() -> None:
     assert story.after(undo(change)).state.known[A].content == created(A).content
 
 
-def test_undo_of_a_creation_is_refused() -> None:
+@pytest.mark.spec("X03")
+def test_undo_of_a_creation_deletes_softly_and_undo_of_that_brings_it_back() -> None:
     birth = new(created(A))
+    [gone] = given(MEMORIES, birth).when(undo(birth)).events()
+    revert = new(gone)
+    story = given(MEMORIES, birth, revert)
 
-    given(MEMORIES, birth).when(undo(birth)).then_refused(TransitionRefused, "event_id", "MemoryCreated")
+    assert gone == reverted(created(A), birth, Status.ACTIVE, status=Status.SOFT_DELETED, purge_at=START + PURGE_AFTER)
+    assert story.after(undo(revert)).state.known == given(MEMORIES, birth).state.known
 
 
-def test_undo_of_an_undo_or_of_something_else_is_refused() -> None:
+@pytest.mark.spec("X03")
+def test_undo_of_a_link_gives_the_edge_back_that_it_replaced_or_none() -> None:
+    first, second = (new(events.MemoriesLinked(memory_id=A, to_id=B, strength=at)) for at in (0.5, 0.9))
+    story = given(MEMORIES, created(A), created(B), first, second).after(undo(second))
+
+    assert story.state.links == {(A, B): ("related_to", 0.5)}
+    assert story.after(undo(first)).state.links == {}
+
+
+@pytest.mark.spec("X03")
+def test_an_undo_can_be_undone_as_long_as_nothing_came_later() -> None:
     change = new(updated(A, "Porto"))
-    [compensation] = given(MEMORIES, created(A), change).when(undo(change)).events()
-    undone = new(compensation)
+    undone = new(given(MEMORIES, created(A), change).when(undo(change)).events()[0])
     story = given(MEMORIES, created(A), change, undone)
+    again = new(story.when(undo(undone)).events()[0])
 
-    story.when(undo(undone)).then_refused(NotFound, "event_id")
+    assert story.and_then(again).state.known[A].content.text == "Porto"
+    story.and_then(again).when(undo(undone)).then_nothing()
+    after = story.and_then(again).after(undo(change))
+    assert after.state.known[A].content == created(A).content, "what was done again can be undone again"
+    story.and_then(again, updated(A, "Faro")).when(undo(again)).then_refused(UndoConflict, "event_id")
+
+
+def test_undo_without_an_event_takes_the_last_change_that_stands() -> None:
+    story = given(MEMORIES, created(A), new(updated(A, "Porto")), new(updated(A, "Faro")))
+    last = UndoChange.model_validate({**ANA, "memory_id": A, "at": START})
+
+    assert story.after(last).state.known[A].content.text == "Porto"
+    assert story.after(last).after(last).state.known[A].content == created(A).content
+
+
+def test_undo_of_something_else_is_refused() -> None:
+    story = given(MEMORIES, created(A), new(updated(A, "Porto")))
+
     story.when(undo(new(updated(A, "never written")))).then_refused(NotFound, "event_id")
-
-
-def test_undo_of_a_part_of_a_merge_is_refused() -> None:
-    change = new(merged(A, B))
-    story = given(MEMORIES, created(A), created(B), change)
-
-    story.when(undo(change, touched=(B,))).then_refused(InvalidInput, "touched")
-    story.when(undo(change, touched=())).then_refused(NotFound, "event_id")
 
 
 # Whose memory
@@ -438,7 +463,7 @@ def test_the_change_of_another_agent_cannot_be_undone() -> None:
     change = new(updated(A, "Porto"))
     story = given(MEMORIES, PRIVATE, change)
 
-    story.when(undo(change, agent_id="rival")).then_refused(NotFound, "touched[0]")
+    story.when(undo(change, agent_id="rival")).then_refused(NotFound, "event_id")
     assert story.when(undo(change, agent_id="coach")).events()
 
 

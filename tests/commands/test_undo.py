@@ -1,9 +1,9 @@
 """Undo as a property: whatever was done to some memories, undoing it backwards gives each earlier state exactly."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 from hypothesis import given as for_all
@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from mnemolog.commands.memories import (
     MEMORIES,
-    UNDOABLE,
     LinkMemories,
     Memories,
     MemoryCommand,
@@ -20,12 +19,13 @@ from mnemolog.commands.memories import (
     SoftDeleteMemory,
     UndoChange,
     UpdateMemory,
+    link_tag,
 )
 from mnemolog.domain.errors import Conflict, InvalidInput
-from mnemolog.domain.memory import Memory
 from mnemolog.domain.scope import Scope
 from mnemolog.events.envelope import NewEvent
-from mnemolog.events.memory import touched
+from mnemolog.events.event import memory_tag
+from mnemolog.events.memory import MemoryEvent
 from tests.testkit.clock import START
 from tests.testkit.decider import Story, given
 from tests.testkit.events import created, new
@@ -33,7 +33,7 @@ from tests.testkit.events import created, new
 IDS = [uuid4() for _ in range(4)]
 WHO: dict[str, Any] = {"user_id": "ana", "agent_id": "coach"}
 Told = Story[MemoryCommand, Memories]
-Done = Sequence[tuple[NewEvent, Mapping[UUID, Memory]]]
+Done = Sequence[tuple[NewEvent, Memories]]
 
 memory_ids = st.sampled_from(IDS)
 units = st.sampled_from([0.0, 0.25, 1.0])
@@ -71,9 +71,8 @@ def beginning() -> Told:
 
 
 def undo(event: NewEvent) -> UndoChange:
-    return UndoChange(
-        **WHO, memory_id=touched(event.payload)[0], event_id=event.event_id, touched=touched(event.payload)
-    )
+    assert isinstance(event.payload, MemoryEvent)
+    return UndoChange(**WHO, memory_id=event.payload.memory_id, event_id=event.event_id, at=START)
 
 
 def carried_out(asked: Sequence[MemoryCommand]) -> tuple[Told, Done]:
@@ -85,8 +84,7 @@ def carried_out(asked: Sequence[MemoryCommand]) -> tuple[Told, Done]:
         except (Conflict, InvalidInput):
             continue
         for event in map(new, decided):
-            if isinstance(event.payload, UNDOABLE):
-                done.append((event, story.state.known))
+            done.append((event, story.state))
             story = story.and_then(event)
     return story, done
 
@@ -98,9 +96,7 @@ def test_undoing_all_changes_backwards_gives_back_each_earlier_state(asked: list
 
     for event, before in reversed(done):
         story = story.after(undo(event))
-        assert story.state.known == before
-
-    assert story.state.known == beginning().state.known
+        assert (story.state.known, story.state.links) == (before.known, before.links)
 
 
 @pytest.mark.spec("X03")
@@ -112,16 +108,28 @@ def test_undoing_any_one_change_touches_its_memories_only_or_is_refused(
     if not done:
         return
     event, before = data.draw(st.sampled_from(done))
-    later = {id_ for other, _ in done[done.index((event, before)) + 1 :] for id_ in touched(other.payload)}
-    ours = set(touched(event.payload))
+    ours = story.state.changes.subjects(event.event_id)
+    later = {one for other, _ in done[done.index((event, before)) + 1 :] for one in subjects(story, other)}
 
-    if ours & later:
+    if later.intersection(ours):
         with pytest.raises(Conflict, match="was changed later by"):
             story.when(undo(event)).events()
     else:
-        after = story.after(undo(event)).state.known
-        assert {id_: after[id_] for id_ in ours} == {id_: before[id_] for id_ in ours}
-        assert {id_: after[id_] for id_ in set(IDS) - ours} == {id_: story.state.known[id_] for id_ in set(IDS) - ours}
+        after = story.after(undo(event)).state
+        assert seen(after, ours) == seen(before, ours)
+        others = set(story.state.changes.of).difference(ours)
+        assert seen(after, others) == seen(story.state, others)
+
+
+def subjects(story: Told, event: NewEvent) -> Sequence[str]:
+    return story.state.changes.subjects(event.event_id)
+
+
+def seen(state: Memories, subjects: Iterable[str]) -> Mapping[str, object]:
+    """What each subject is."""
+    known = {memory_tag(id_): memory for id_, memory in state.known.items()}
+    links = {link_tag(*ends): edge for ends, edge in state.links.items()}
+    return {subject: {**known, **links}.get(subject) for subject in subjects}
 
 
 @for_all(st.lists(commands, max_size=8), commands)

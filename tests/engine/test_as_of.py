@@ -11,7 +11,7 @@ from sqlalchemy import text
 from mnemolog.adapters.engine.as_of import replayed
 from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.engine.reads import Changes, Moment
-from mnemolog.adapters.minilm.lexical import Lexical
+from mnemolog.adapters.minilm import InThread, Lexical
 from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.projections.projector import Projector
 from mnemolog.projections.query import Answer
@@ -97,15 +97,16 @@ async def test_as_of_a_time_without_an_offset_is_refused(engine: Engine, user: s
     assert refused.value.field == "as_of"
 
 
-class Counting(Lexical):
+class Counting(InThread):
     """An embedder that keeps what it was asked for."""
 
     def __init__(self) -> None:
+        super().__init__(Lexical())
         self.asked: list[str] = []
 
-    def embed(self, texts: Sequence[str]) -> Vectors:
+    async def embed(self, texts: Sequence[str]) -> Vectors:
         self.asked += texts
-        return super().embed(texts)
+        return await super().embed(texts)
 
 
 @pytest.mark.spec("X02")

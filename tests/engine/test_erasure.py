@@ -260,9 +260,9 @@ async def test_a_rebuild_embeds_nothing_again_and_nothing_that_is_erased(
     projector = next(one for one in engine.projections.projectors if isinstance(one, VectorsProjector))
     embed = projector._embedder.embed
 
-    def counted(texts: Sequence[str]) -> Vectors:
+    async def counted(texts: Sequence[str]) -> Vectors:
         asked.extend(texts)
-        return embed(texts)
+        return await embed(texts)
 
     monkeypatch.setattr(projector._embedder, "embed", counted)
 

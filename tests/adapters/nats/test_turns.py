@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -23,6 +24,7 @@ from mnemolog.adapters.nats.subjects import (
 )
 from mnemolog.adapters.nats.turns import TurnIntake
 from mnemolog.commands.handler import Handler
+from mnemolog.commands.turns import TURNS as DECIDER
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded, StreamId
 from tests.adapters.nats.conftest import Apart
@@ -218,7 +220,9 @@ async def test_the_streams_keep_their_configuration_when_the_subscribers_start(a
     for info in ours:
         await apart.jetstream.update_stream(info.config.evolve(max_age=365 * 24 * 3600.0, description="ours"))
     before = [(await apart.jetstream.stream_info(name)).config for name in names]
-    turns = subscribers.Turns(TurnIntake(Handler(apart.log, now, new_id), apart.nats, apart.jetstream))
+    turns = subscribers.Turns(
+        TurnIntake(partial(Handler(apart.log, now, new_id).handle_all, DECIDER), new_id, apart.nats, apart.jetstream)
+    )
     broker = subscribers.broker(apart.nats.connected_url.geturl() if apart.nats.connected_url else "")
 
     turns.subscribe(broker)

@@ -1,0 +1,93 @@
+"""The changes of what a decision reads, subject by subject: which stand, which were undone, which can be undone (X03).
+
+A change can be undone when on each of its subjects everything later is undone too. An undo is a change as well, so
+it can itself be undone: then what it had taken back stands again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+from uuid import UUID
+
+from mnemolog.domain.errors import NotFound, UndoConflict
+from mnemolog.events.envelope import Happened
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Generic[T]):
+    """One change of one subject. `before`: what it was until then; None when it began here."""
+
+    event_id: UUID
+    name: str
+    before: T | None
+    undoes: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Steps(Generic[T]):
+    """Every change of every subject, oldest first. A subject is named by its tag."""
+
+    of: Mapping[str, tuple[Step[T], ...]] = field(default_factory=dict)
+    changed: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict)
+    taken_back: Mapping[UUID, frozenset[UUID]] = field(default_factory=dict)
+
+    def and_then(self, event: Happened, befores: Mapping[str, T | None], undoes: UUID | None = None) -> "Steps[T]":
+        """With an event that changed these subjects, in this order."""
+        id_, name = event.event_id, event.payload.type_name()
+        added = {
+            subject: (*self.of.get(subject, ()), Step(id_, name, before, undoes)) for subject, before in befores.items()
+        }
+        takers = {undoes: self.taken_back.get(undoes, frozenset()) | {id_}} if undoes else {}
+        return Steps({**self.of, **added}, {**self.changed, id_: tuple(befores)}, {**self.taken_back, **takers})
+
+    def subjects(self, event_id: UUID) -> tuple[str, ...]:
+        """What an event changed."""
+        return self.changed.get(event_id, ())
+
+    def undone(self, event_id: UUID) -> bool:
+        """Whether an event was undone, and that still holds."""
+        return any(not self.undone(taker) for taker in self.taken_back.get(event_id, ()))
+
+    def last(self, subject: str) -> UUID | None:
+        """The last change of a subject that stands."""
+        standing = _standing(self.of.get(subject, ()))
+        return standing[-1].event_id if standing else None
+
+    def befores(self, event_id: UUID) -> Mapping[str, T | None]:
+        """What each subject of a change was before it; UndoConflict when a later change stands on one of them."""
+        found = {subject: self._before(subject, event_id) for subject in self.subjects(event_id)}
+        if not found:
+            raise no_such_change(event_id)
+        return found
+
+    def _before(self, subject: str, event_id: UUID) -> T | None:
+        steps = self.of[subject]
+        place = next(place for place, one in enumerate(steps) if one.event_id == event_id)
+        if later := _standing(steps[place + 1 :]):
+            raise UndoConflict(
+                f"{subject.replace(':', ' ', 1)} was changed later by {later[-1].name} {later[-1].event_id}",
+                field="event_id",
+                fix="undo that change first",
+            )
+        return steps[place].before
+
+
+def no_such_change(event_id: UUID) -> NotFound:
+    return NotFound(
+        f"{event_id} is no change that could be undone",
+        field="event_id",
+        fix="take the event_id from a receipt or from `mnemolog history`",
+    )
+
+
+def _standing(steps: Sequence[Step[T]]) -> list[Step[T]]:
+    """What is left of some changes when those that were undone among them, and their undoing, are left out."""
+    standing: list[Step[T]] = []
+    for one in steps:
+        if standing and one.undoes == standing[-1].event_id:
+            standing.pop()
+        else:
+            standing.append(one)
+    return standing
