@@ -8,11 +8,11 @@ from pydantic import BaseModel, ConfigDict
 
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, Happened, Meta, StreamId
 from mnemolog.events.event import Event
-from mnemolog.events.fields import Id, Tenant
+from mnemolog.events.fields import Id, Tenant, Uuid
 
 
 class Command(BaseModel):
-    """Something that is asked of one user's stream: whose it is, who asks, and in which thread."""
+    """Something that is asked of one user's stream: whose it is, who asks, in which thread, run and undertaking."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -24,12 +24,20 @@ class Command(BaseModel):
     agent_id: Id = DEFAULT_AGENT
     thread_id: Id = DEFAULT_THREAD
     actor: Id = "user"
+    run_id: Id | None = None
+    correlation_id: Uuid | None = None
 
     def stream(self) -> StreamId:
         return StreamId.of_user(self.user_id, self.tenant)
 
     def meta(self) -> Meta:
-        return Meta(actor=self.actor, agent_id=self.agent_id, thread_id=self.thread_id)
+        return Meta(
+            actor=self.actor,
+            agent_id=self.agent_id,
+            thread_id=self.thread_id,
+            correlation_id=self.correlation_id,
+            run_id=self.run_id,
+        )
 
     def fingerprint(self) -> bytes:
         """The same bytes for the same request. Two kinds of command may have the same fields, so the kind counts."""

@@ -41,7 +41,6 @@ class CreateMemory(MemoryCommand):
     pinned: Flag = False
     scope: Scope = Scope.GLOBAL
     role: Role | None = None
-    run_id: Id | None = None
 
 
 class UpdateMemory(MemoryCommand):

@@ -44,7 +44,6 @@ class RecordTurn(Command):
     text: Text
     attachments: Annotated[tuple[ShownAttachment, ...], Field(max_length=MAX_ATTACHMENTS)] = ()
     occurred_at: Instant
-    run_id: Id | None = None
     memory_id: Uuid
     entity_id: Uuid
 

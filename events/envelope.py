@@ -35,9 +35,20 @@ class StreamId:
         return f"{self.tenant}/{self.name}"
 
 
+def run_tag(run_id: str) -> str:
+    return f"run:{run_id}"
+
+
+def batch_tag(correlation_id: UUID) -> str:
+    return f"batch:{correlation_id}"
+
+
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """Who did it, where, and why. Ids only: never personal text, since it is not sealed."""
+    """Who did it, where, and why. Ids only: never personal text, since it is not sealed.
+
+    `correlation_id` is shared by all events of one undertaking: an import, a consolidation, a forgetting by scope.
+    """
 
     actor: str
     agent_id: str = DEFAULT_AGENT
@@ -45,6 +56,12 @@ class Meta:
     causation_id: UUID | None = None
     correlation_id: UUID | None = None
     policy_version: str = "1"
+    run_id: str | None = None
+
+    def tags(self) -> frozenset[str]:
+        """What a rollback finds the events of a run or of an undertaking by (X15)."""
+        run = {run_tag(self.run_id)} if self.run_id else set()
+        return frozenset(run | ({batch_tag(self.correlation_id)} if self.correlation_id else set()))
 
     def as_dict(self) -> dict[str, str]:
         found = ((name, getattr(self, name)) for name in self.__slots__)
@@ -67,7 +84,7 @@ class NewEvent:
 
     @property
     def tags(self) -> frozenset[str]:
-        return self.payload.tags()
+        return self.payload.tags() | self.meta.tags()
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class Person:
         return StreamId.of_user(self.user, self.tenant)
 
     @property
-    def _who(self) -> dict[str, str]:
+    def _who(self) -> dict[str, Any]:
         return {"tenant": self.tenant, "user_id": self.user, "agent_id": self.agent, "thread_id": self.thread}
 
     async def says(self, text: str, **fields: Any) -> Receipt:
