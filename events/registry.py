@@ -1,6 +1,7 @@
 """The registry: every event type by name, and the upcasters that lift what older versions stored."""
 
 from collections.abc import Callable, Iterable, Mapping
+from types import UnionType
 from typing import Any
 
 from mnemolog.domain.errors import UnknownEvent
@@ -37,6 +38,11 @@ class Registry:
                 fix="run a newer Mnemolog on this log",
             )
         return event_type
+
+    def is_one_of(self, type_name: str, kinds: type[Event] | UnionType) -> bool:
+        """Whether a type is one of these kinds, by its class; True where it is not known here, and nobody can tell."""
+        event_type = self.types.get(type_name)
+        return event_type is None or issubclass(event_type, kinds)
 
     def upcast(self, type_name: str, version: int, fields: Fields) -> Fields:
         """The fields lifted from `version` to the current version, one step at a time."""

@@ -1,16 +1,16 @@
 """A projector: folds events into the rows of one read model; and the store that holds rows and progress together."""
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 from uuid import UUID
 
 from sqlalchemy import MetaData
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.log import EventLog
 
 
@@ -36,6 +36,20 @@ class Projector(Protocol):
     async def apply(self, connection: AsyncConnection, events: Sequence[Recorded]) -> None:
         """Apply events, each stream's in its order. Runs in the transaction that also saves the progress."""
         ...
+
+
+@runtime_checkable
+class Choosing(Protocol):
+    """A projector that leaves most types of events aside: these are not even decoded for it."""
+
+    def takes(self, event_type: str) -> bool:
+        """Whether events of this type, as the log names it, leave anything in its tables."""
+        ...
+
+
+def reached_by(events: Iterable[Recorded | StoredEvent]) -> Mapping[StreamId, int]:
+    """How far these events, in the order of their streams, take each stream."""
+    return {event.header.stream: event.header.seq for event in events}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +97,8 @@ class Session(Protocol):
         """The last seq applied of each stream that was asked for; one that stopped at a poisoned event is missing."""
         ...
 
-    async def apply(self, events: Sequence[Recorded]) -> None:
-        """Write the rows and the progress of these events."""
+    async def apply(self, events: Sequence[Recorded], reached: Mapping[StreamId, int] | None = None) -> None:
+        """Write the rows of these events, and the progress: theirs, or what was `reached` with events in between."""
         ...
 
     async def reset(self, stream: StreamId) -> Collection[int]:
@@ -103,6 +117,10 @@ class Store(Protocol):
     def name(self) -> str: ...
     @property
     def version(self) -> int: ...
+
+    def takes(self, event_type: str) -> bool:
+        """Whether events of this type are to be decoded and applied; of others only the progress is kept."""
+        ...
 
     @property
     def transient(self) -> tuple[type[Exception], ...]:

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, LiteralString
 
-import psycopg
 from psycopg.sql import SQL, Identifier
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -20,12 +19,16 @@ from mnemolog.projections.straight import Driver, driver_of
 Progress = dict[StreamId, int]
 
 # A swap of schemas takes this lock alone, so that no write goes to tables that were just replaced.
-_HOLD_SCHEMA = SQL("SELECT pg_advisory_xact_lock_shared(hashtextextended('mnemolog ' || %(schema)s::text, 0))")
+_HOLD_SCHEMAS = b"""
+SELECT pg_advisory_xact_lock_shared(hashtextextended('mnemolog ' || held, 0)) FROM unnest(%(schemas)s::text[]) AS held
+"""
 # In one order for all workers, so that they cannot deadlock.
 _CLAIM: LiteralString = """
-SELECT held.tenant, held.stream, held.seq, held.stopped_at, held.reason, held.mac FROM {progress} AS held
-JOIN unnest(%(tenants)s::text[], %(streams)s::text[]) AS wanted (tenant, stream) USING (tenant, stream)
-ORDER BY held.tenant, held.stream FOR UPDATE OF held
+{held} AS MATERIALIZED (
+    SELECT held.tenant, held.stream, held.seq, held.stopped_at, held.reason, held.mac FROM {progress} AS held
+    JOIN unnest(%(tenants)s::text[], %(streams)s::text[]) AS wanted (tenant, stream) USING (tenant, stream)
+    ORDER BY held.tenant, held.stream FOR UPDATE OF held
+)
 """
 _BEGIN: LiteralString = """
 INSERT INTO {progress} (tenant, stream, seq)
@@ -44,13 +47,13 @@ async def claim(
 ) -> Sequence[Progress]:
     """The progress of these streams in each schema, held until the end of the transaction; not of those stopped."""
     driver = driver_of(connection)
-    held = [await _fetched(cursor) for cursor in await _claimed(driver, schemas, streams)]
-    new = [set(streams) - {StreamId(*row[:2]) for row in rows} for rows in held]
+    held = await _claimed(driver, tuple(schemas), streams)
+    new = [set(streams).difference(StreamId(*row[:2]) for row in rows) for rows in held]
     if any(new):
         async with driver.pipeline():
             for schema, begun in zip(schemas, new, strict=True):
                 await driver.execute(_on(_BEGIN, schema), _names(begun))
-        held = [await _fetched(cursor) for cursor in await _claimed(driver, schemas, streams)]
+        held = await _claimed(driver, tuple(schemas), streams)
     seal = seal_of(connection)
     return [
         {StreamId(*row[:2]): row[2] for row in rows if row[3] is None or not is_stopped(seal, schema, _named(row))}
@@ -73,18 +76,26 @@ def _named(row: tuple[Any, ...]) -> dict[str, Any]:
 
 
 async def _claimed(
-    driver: Driver, schemas: Sequence[str], streams: Collection[StreamId]
-) -> Sequence[psycopg.AsyncCursor[Any]]:
-    cursors = []
+    driver: Driver, schemas: tuple[str, ...], streams: Collection[StreamId]
+) -> Sequence[Sequence[tuple[Any, ...]]]:
+    """The rows of each schema."""
     async with driver.pipeline():
-        for schema in schemas:
-            await driver.execute(_HOLD_SCHEMA, {"schema": schema})
-            cursors.append(await driver.execute(_on(_CLAIM, schema), _names(streams)))
-    return cursors
+        await driver.execute(_HOLD_SCHEMAS, {"schemas": list(schemas)})
+        cursor = await driver.execute(_claim(schemas), _names(streams))
+    rows = await cursor.fetchall()
+    return [[row[1:] for row in rows if row[0] == place] for place in range(len(schemas))]
 
 
-async def _fetched(cursor: psycopg.AsyncCursor[Any]) -> Sequence[tuple[Any, ...]]:
-    return await cursor.fetchall()
+@cache
+def _claim(schemas: tuple[str, ...]) -> bytes:
+    """One statement for all of them."""
+    names = [Identifier(f"held_{place}") for place in range(len(schemas))]
+    claims = [
+        SQL(_CLAIM).format(held=name, progress=Identifier(schema, "progress"))
+        for name, schema in zip(names, schemas, strict=True)
+    ]
+    found = [SQL("SELECT {}, {}.* FROM {}").format(place, name, name) for place, name in enumerate(names)]
+    return SQL("WITH {} {}").format(SQL(",").join(claims), SQL(" UNION ALL ").join(found)).as_bytes()
 
 
 @cache

@@ -26,7 +26,7 @@ from mnemolog.domain.errors import ProjectionPoisoned, ServerFailed, TamperedRow
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.projections import forgetting
-from mnemolog.projections.projector import Lag, Projector, Skipped, Stop
+from mnemolog.projections.projector import Choosing, Lag, Projector, Skipped, Stop, reached_by
 from mnemolog.projections.rows import fetch, stored, upsert
 from mnemolog.projections.seal import seal_of
 
@@ -42,12 +42,13 @@ class PostgresSession:
     def progress(self) -> Mapping[StreamId, int]:
         return self._progress
 
-    async def apply(self, events: Sequence[Recorded]) -> None:
+    async def apply(self, events: Sequence[Recorded], reached: Mapping[StreamId, int] | None = None) -> None:
         try:
-            await forgetting.apply(self._store.projector, self._connection, events)
+            if events:
+                await forgetting.apply(self._store.projector, self._connection, events)
         except DBAPIError as error:
             raise self._store.judged(error) from error
-        self.reached.update({event.stream: event.seq for event in events})
+        self.reached.update(reached_by(events) if reached is None else reached)
 
     async def reset(self, stream: StreamId) -> Collection[int]:
         await self._store.forget(self._connection, stream)
@@ -79,6 +80,9 @@ class PostgresStore:
         self.schemas = {projector.name: self.schema, SELF: self.schema}
         self.engine = engine.execution_options(schema_translate_map=self.schemas)
         self.writing = (writing or engine).execution_options(schema_translate_map=self.schemas)
+
+    def takes(self, event_type: str) -> bool:
+        return not isinstance(self.projector, Choosing) or self.projector.takes(event_type)
 
     async def create(self) -> None:
         """Make the schema and its tables where they are not yet."""

@@ -19,8 +19,8 @@ from mnemolog.adapters.redis import scripts
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.log import EventLog, Head
-from mnemolog.projections.projector import Lag, Skipped, Stop
-from mnemolog.projections.working.projector import NAME, Kept, Place, erases, fold, place_of
+from mnemolog.projections.projector import Lag, Skipped, Stop, reached_by
+from mnemolog.projections.working.projector import NAME, Kept, Place, erases, fold, place_of, takes
 
 # A session stays this much longer than it can be read, for projectors that come late: whether a turn goes on with it or
 # begins a new one is decided by the turn's own time, so that a rebuild in batches ends like the live projection.
@@ -44,8 +44,8 @@ class RedisSession:
     def progress(self) -> Mapping[StreamId, int]:
         return self._progress
 
-    async def apply(self, events: Sequence[Recorded]) -> None:
-        new = {event.stream: event.seq for event in events}
+    async def apply(self, events: Sequence[Recorded], reached: Mapping[StreamId, int] | None = None) -> None:
+        new = reached_by(events) if reached is None else reached
         if self._anew is not None:
             self._anew.update(fold({place: kept[0] for place, kept in self._anew.items() if kept}, events))
             self._reached.update(new)
@@ -120,6 +120,9 @@ class WorkingStore:
     def quiet_key(self) -> str:
         """While it exists, nothing is written."""
         return f"{self.prefix}mnemolog:working:{self.version}:quiet"
+
+    def takes(self, event_type: str) -> bool:
+        return takes(event_type)
 
     async def read(self, place: Place) -> Session | None:
         """The session of a place, in one round trip; None when there is none or it expired."""

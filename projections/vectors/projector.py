@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased, UserErased
 from mnemolog.events.memory import ContentEvent
+from mnemolog.events.registry import REGISTRY
 from mnemolog.projections.rows import Key, owner
 from mnemolog.projections.straight import fetch_all, keyed, names, one_each, relation, schema_of
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
@@ -30,6 +31,9 @@ class VectorsProjector:
         self._embedder = embedder
         # Another model finds no vectors of this one: it gets tables of its own, filled from the log.
         self.variant = re.sub(r"[^a-z0-9]+", "_", embedder.model.lower())[:30]
+
+    def takes(self, event_type: str) -> bool:
+        return REGISTRY.is_one_of(event_type, ContentEvent | MemoryErased | UserErased)
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         await _forget(connection, batch)

@@ -10,8 +10,10 @@ from mnemolog.domain.session import Session
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
+from mnemolog.events.registry import REGISTRY
 
 NAME = "working"
+ERASURES = MemoryErased | ThreadErased | UserErased
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -43,6 +45,11 @@ class Place:
 Kept = tuple[Session, datetime] | None
 
 
+def takes(event_type: str) -> bool:
+    """Whether events of this type may change a session."""
+    return REGISTRY.is_one_of(event_type, TurnRecorded | ERASURES)
+
+
 def place_of(event: Recorded) -> Place | None:
     """The session that an event belongs to; None when it is no turn."""
     if not isinstance(event.payload, TurnRecorded):
@@ -52,7 +59,7 @@ def place_of(event: Recorded) -> Place | None:
 
 def erases(event: Recorded) -> bool:
     """Whether an event may take something out of any session of its user."""
-    return isinstance(event.payload, MemoryErased | ThreadErased | UserErased)
+    return isinstance(event.payload, ERASURES)
 
 
 def fold(before: Mapping[Place, Session], events: Sequence[Recorded]) -> Mapping[Place, Kept]:

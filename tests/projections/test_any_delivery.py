@@ -1,13 +1,15 @@
 """Whatever happens to messages on the way, a projection ends as if each event had come once and in order (X09)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemolog.events.envelope import Position, Recorded, StoredEvent, StreamId
-from mnemolog.events.memory import ContentEvent
+from mnemolog.events.memory import ContentEvent, MemoryRestored
 from mnemolog.projections.rule import Delivery
 from mnemolog.projections.runtime import Projection
 from tests.testkit.events import created, rows
@@ -107,3 +109,16 @@ async def _until_it_answers(projection: Projection, delivery: Sequence[Delivery]
             return await projection.deliver(delivery)
         except Unreachable:
             continue
+
+
+@pytest.mark.spec("X09")
+async def test_events_that_a_projection_leaves_aside_are_passed_without_being_decoded() -> None:
+    store, log = MemoryStore(), MemoryLog()
+    store.left_aside = frozenset({"MemoryRestored"})
+    kept, *_ = mixed = rows(STREAMS[0], [created(), MemoryRestored(memory_id=uuid4())])
+    log.streams = {STREAMS[0]: [kept, replace(mixed[1], data=b"nobody can read this")]}
+
+    await Projection(store, log).catch_up()
+
+    assert seqs(store) == {STREAMS[0]: [1]}
+    assert (await store.all_progress(), await store.stopped()) == ({STREAMS[0]: 2}, {})

@@ -26,10 +26,11 @@ class MemorySession:
     def progress(self) -> Mapping[StreamId, int]:
         return self._progress
 
-    async def apply(self, events: Sequence[Recorded]) -> None:
+    async def apply(self, events: Sequence[Recorded], reached: Mapping[StreamId, int] | None = None) -> None:
         for event in events:
             self.written.append(event)
             self._store.applying(event)
+        self.moved.update(reached or {})
 
     async def reset(self, stream: StreamId) -> Collection[int]:
         self.forgotten.append(stream)
@@ -51,11 +52,15 @@ class MemoryStore:
 
     def __init__(self, applying: Callable[[Recorded], None] = lambda event: None) -> None:
         self.applying = applying
+        self.left_aside: frozenset[str] = frozenset()
         self.rows: dict[StreamId, list[Recorded]] = {}
         self._progress: dict[StreamId, int] = {}
         self._stopped: dict[StreamId, Stop] = {}
         self.passed_over: list[Skipped] = []
         self._lock = asyncio.Lock()
+
+    def takes(self, event_type: str) -> bool:
+        return event_type not in self.left_aside
 
     @asynccontextmanager
     async def session(self, streams: Sequence[StreamId]) -> AsyncIterator[MemorySession]:
