@@ -25,7 +25,7 @@ from mnemolog.adapters.cli import (
     verifying,
     writing,
 )
-from mnemolog.adapters.engine.reaching import UNREACHABLE
+from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain.errors import EngineError, InvalidInput, MnemologError, ServerFailed
 
 app = typer.Typer(

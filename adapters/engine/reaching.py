@@ -5,28 +5,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Literal
 
-import psycopg
-from nats.errors import Error as NatsError
-from psycopg_pool import PoolTimeout
-from redis.exceptions import RedisError
-from sqlalchemy.exc import InterfaceError, OperationalError
-
 from mnemolog.adapters.embedded.servers import without_secrets
+from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain.errors import ServerFailed
 
 SECONDS = 15.0
-# What a server refuses, such as a table that is not there, is none of them.
-UNREACHABLE = (
-    psycopg.OperationalError,
-    psycopg.InterfaceError,
-    OperationalError,
-    InterfaceError,
-    PoolTimeout,
-    NatsError,
-    RedisError,
-    OSError,
-    TimeoutError,
-)
 
 
 @asynccontextmanager

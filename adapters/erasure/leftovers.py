@@ -15,6 +15,8 @@ from mnemolog.events.envelope import StreamId
 
 PREFIX = "mnemolog_"
 KEYS = "mnemolog_keys"
+# No such table, no such schema: dropped meanwhile, or swapped. Then its rows are gone, or were rebuilt.
+GONE = frozenset({"42P01", "3F000"})
 _COLUMNS = table(
     "columns", column("table_schema"), column("table_name"), column("column_name"), schema="information_schema"
 )
@@ -31,8 +33,9 @@ async def forget_in_leftovers(engine: AsyncEngine, live: Collection[str], stream
         try:
             async with engine.begin() as connection:
                 await _forget(connection, schema, stream)
-        except ProgrammingError:  # Dropped meanwhile, or swapped: then its rows are gone, or were rebuilt.
-            continue
+        except ProgrammingError as error:
+            if getattr(error.orig, "sqlstate", None) not in GONE:
+                raise
     return schemas
 
 

@@ -4,17 +4,13 @@ import logging
 from collections.abc import Mapping
 from typing import Any, cast
 
-import psycopg
-import sqlalchemy.exc
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from psycopg_pool import PoolTimeout
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import TimeoutError as RedisTimeoutError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain import errors
 from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound, ServerFailed
 from mnemolog.events.fields import invalid_input
@@ -33,16 +29,6 @@ STATUS: tuple[tuple[type[MnemologError], int], ...] = (
     (errors.Overloaded, 503),
     (errors.EngineError, 503),
     (errors.MnemologError, 500),
-)
-UNREACHABLE: tuple[type[Exception], ...] = (
-    psycopg.OperationalError,
-    PoolTimeout,
-    sqlalchemy.exc.OperationalError,
-    sqlalchemy.exc.InterfaceError,
-    sqlalchemy.exc.TimeoutError,
-    RedisConnectionError,
-    RedisTimeoutError,
-    OSError,
 )
 RETRY_SECONDS = 1
 

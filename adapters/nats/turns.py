@@ -103,10 +103,12 @@ class TurnIntake:
             return await self._record_all(stream, commands)
         except TRANSIENT:
             raise
-        except Exception as error:
-            _logger.exception("turns of %s cannot be recorded", stream)
+        except Exception as error:  # noqa: BLE001  Whatever it was: its sender is told, and nothing is lost.
+            # Its first line alone, and not in the log: what follows in a database's error quotes the row.
+            _logger.error("turns of %s cannot be recorded: %s", stream, type(error).__name__)
             if len(commands) == 1:
-                return [UnreadableTurn(f"{type(error).__name__}: {error}", field="message", fix="report this")]
+                reason = f"{type(error).__name__}: {error}".split("\n")[0]
+                return [UnreadableTurn(reason, field="message", fix="report this")]
             alone = [await self._recorded(stream, [command]) for command in commands]
             return [outcome for [outcome] in alone]
 
@@ -125,7 +127,8 @@ class TurnIntake:
 
         The server counts headers too: of a message as large as it takes, the end gives way to the reason.
         """
-        _logger.warning("a turn on %s was set aside: %s", arrival.message.subject, error)
+        # The message of an error may quote what somebody said, and no erasure reaches a log.
+        _logger.warning("a turn on %s was set aside: %s in %r", arrival.message.subject, error.code, error.field)
         message = arrival.message
         headers = {
             REASON: json.dumps(error.as_dict(), ensure_ascii=True),
