@@ -71,9 +71,15 @@ class Anchoring:
         while True:
             await asyncio.sleep(self._seconds)
             try:
-                await self.flush()
+                await self.keep()
             except Exception as error:  # noqa: BLE001  Whatever it was: the heads wait for the next anchor.
                 _logger.warning("an anchor is put off: %r", error)
+
+    async def keep(self) -> None:
+        """Anchor what changed, and compact the file once it has grown."""
+        await self.flush()
+        if self._written > COMPACT_FROM:
+            await self.compact()
 
     async def flush(self) -> None:
         """Anchor what changed since the last time."""
@@ -84,8 +90,6 @@ class Anchoring:
             except BaseException:
                 self._pending = {**pending, **self._pending}
                 raise
-        if self._written > COMPACT_FROM:
-            await self.compact()
 
     async def compact(self) -> None:
         """Keep of the file only each stream's last head, unless that saves little."""
@@ -100,7 +104,7 @@ class Anchoring:
     async def _write(self, heads: Sequence[AnchoredHead], *, accepted: bool = False) -> None:
         lines = self._lines(heads, accepted=accepted)
         self._written += len(heads)
-        await asyncio.to_thread(self._file.append, lines)
+        self._file.append(lines)  # Not in a thread: at the end of a program there are none any more.
         try:
             await self._stream.publish(self._node, lines)
         except (NatsError, OSError, TimeoutError) as error:

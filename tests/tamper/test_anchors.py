@@ -120,9 +120,9 @@ async def test_compaction_keeps_the_last_head_of_each_stream_and_goes_on_in_the_
     own = alone(victim, file)
     for seq in range(1, 11):
         own.published(events("ana", seq))
-        await own.flush()
+        await own.keep()
     own.published(events("bob", 1))
-    await own.flush()
+    await own.keep()
 
     assert heads_in(file)[0] == ("ana", 9)
     assert heads_in(file)[1:] == [("ana", 10), ("bob", 1)]
