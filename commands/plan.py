@@ -1,0 +1,108 @@
+"""A plan: what a group of commands decides on one reading of a stream, and what each of them is answered."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Generic, TypeVar
+from uuid import UUID
+
+from mnemolog.commands.decider import Command, Decider, Placed
+from mnemolog.commands.turn_taking import Order
+from mnemolog.domain.errors import MnemologError
+from mnemolog.events.envelope import NewEvent, Receipt, Recorded, StreamId
+from mnemolog.events.event import Event
+from mnemolog.events.log import Guard, Outcome
+
+C = TypeVar("C", bound=Command)
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What a command asks for is what an earlier one of its group leaves, with these of its events."""
+
+    events: slice
+
+
+# What became of a command: its events, an earlier one's, a refusal, or what the log held already.
+Part = slice | Again | MnemologError | Receipt
+
+
+class Plan(Generic[C, S]):
+    """What a group of commands decides on one reading of the stream."""
+
+    def __init__(
+        self,
+        decider: Decider[C, S],
+        stream: StreamId,
+        history: Sequence[Recorded],
+        tags: frozenset[str],
+        new_id: Callable[[], UUID],
+        policy_version: str,
+    ) -> None:
+        self._decider, self._stream, self._history, self._new_id = decider, stream, history, new_id
+        self._policy_version = policy_version
+        self._parts: list[Part] = []
+        self.guard = Guard(tags, history[-1].seq if history else 0)
+        self.events: list[NewEvent] = []
+        self._state = reduce(decider.evolve, history, decider.initial)
+
+    def take(self, orders: Sequence[Order[C]]) -> frozenset[str]:
+        """Decide them all; or, when a decision depends on more than was read, what that is."""
+        for order in orders:
+            if not self._decider.tags(self._state, order.command) <= self.guard.tags:
+                wanted = (self._decider.tags(self._state, one.command) for one in orders)
+                return frozenset().union(*wanted) - self.guard.tags
+            self._decide(order)
+        return frozenset()
+
+    def _decide(self, order: Order[C]) -> None:
+        try:
+            payloads = self._decider.decide(self._state, order.command)
+        except MnemologError as error:
+            self._parts.append(error)
+            return
+        self._parts.append(self._taken(payloads, order) if payloads else self._standing(order.command))
+
+    def _taken(self, payloads: Sequence[Event], order: Order[C]) -> slice:
+        first = len(self.events)
+        meta = replace(order.command.meta(), policy_version=self._policy_version)
+        for payload in payloads:
+            event = NewEvent(self._new_id(), payload, meta, order.occurred_at)
+            self._state = self._decider.evolve(self._state, event)
+            self.events.append(event)
+        return slice(first, len(self.events))
+
+    def _standing(self, command: C) -> "Receipt | Again":
+        """Where what a command asks for was written before: in the log, or earlier in this very group."""
+        earlier = self._written(command, [(event.seq, event) for event in self._history])
+        if earlier:
+            ids = tuple(event.event_id for _, event in earlier)
+            return Receipt(self._stream, ids, earlier[0][0], earlier[-1][0], already=True)
+        found = self._written(command, list(enumerate(self.events)))
+        return Again(slice(found[0][0], found[-1][0] + 1))
+
+    def _written(self, command: C, placed: Sequence[tuple[int, Recorded | NewEvent]]) -> Sequence[Placed]:
+        if self._decider.written:
+            return self._decider.written(command, placed)
+        tag = self._decider.subject(command)
+        return [one for one in placed if tag in one[1].payload.tags()][-1:]
+
+    def standing(self) -> Receipt | None:
+        """The receipt of a lone command that changes nothing, to be kept under its idempotency key."""
+        [part] = self._parts
+        return part if isinstance(part, Receipt) else None
+
+    def outcomes(self, first_seq: int) -> Sequence[Outcome]:
+        return [self._outcome(part, first_seq) for part in self._parts]
+
+    def _outcome(self, part: "Part", first_seq: int) -> Outcome:
+        match part:
+            case slice():
+                ids = tuple(event.event_id for event in self.events[part])
+                return Receipt(self._stream, ids, first_seq + part.start, first_seq + part.stop - 1)
+            case Again(again):
+                ids = tuple(event.event_id for event in self.events[again])
+                return Receipt(self._stream, ids, first_seq + again.start, first_seq + again.stop - 1, already=True)
+            case _:
+                return part
