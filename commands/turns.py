@@ -8,20 +8,22 @@ from uuid import UUID
 from pydantic import Field
 
 from mnemolog.commands.decider import Command, Decider, Placed
+from mnemolog.commands.graph import Graph, applied, entity_reads
+from mnemolog.commands.naming import bearers, name_of
 from mnemolog.domain import importance
+from mnemolog.domain.entity import PERSON
 from mnemolog.domain.errors import IdempotencyConflict
 from mnemolog.domain.memory import Content, Kind
 from mnemolog.domain.scope import Scope
-from mnemolog.domain.text import normalize_name
 from mnemolog.domain.turn import CATEGORY, Role, Shown, as_memory
-from mnemolog.events.conversation import ENTITIES, Attachment, EntityObserved, TurnRecorded, name_tag, turn_tag
+from mnemolog.events.conversation import Attachment, TurnRecorded, turn_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.event import Event
 from mnemolog.events.fields import Detail, Id, Instant, Label, Text, Uuid
+from mnemolog.events.graph import ENTITIES, EntityEvent, EntityObserved, name_tag
 from mnemolog.events.memory import MemoryCreated
 
-PERSON = "Person"
 MAX_ATTACHMENTS = 50
 
 
@@ -50,20 +52,18 @@ class RecordTurn(Command):
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What a new turn depends on: which turns are recorded, and which names are known to whom."""
+    """What a new turn depends on: which turns are recorded, and who bears its speaker's name."""
 
     recorded: Mapping[str, TurnRecorded] = field(default_factory=dict)
-    people: dict[str, UUID] = field(default_factory=dict)
+    people: Graph = field(default_factory=Graph)
 
 
 def evolve(state: Conversation, event: Happened) -> Conversation:
     match event.payload:
         case TurnRecorded() as turn:
             return replace(state, recorded={**state.recorded, turn.turn_id: turn})
-        case EntityObserved() as entity:
-            return replace(state, people={**state.people, normalize_name(entity.name): entity.entity_id})
-        case UserErased():
-            return replace(state, people={})
+        case EntityEvent() | UserErased() as seen:
+            return replace(state, people=applied(state.people, seen))
         case _:
             return state
 
@@ -74,10 +74,13 @@ def decide(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
     if earlier:
         _require_same(earlier, turn)
         return []
-    known = state.people.get(normalize_name(turn.speaker)) if turn.speaker else None
-    entity_id = known or (turn.entity_id if turn.speaker else None)
-    first_seen = [] if known or not entity_id else [_person(turn, entity_id)]
-    return [*first_seen, _recorded(turn, entity_id), _remembered(turn, entity_id)]
+    known = bearers(state.people, turn, turn.speaker, Scope.GLOBAL, PERSON) if turn.speaker else []
+    if turn.speaker and not known:
+        new = turn.entity_id
+        return [_person(turn, new), _recorded(turn, new), _remembered(turn, new)]
+    # Of several who bear the name nobody is guessed.
+    speaker = known[0].entity_id if len(known) == 1 else None
+    return [_recorded(turn, speaker), _remembered(turn, speaker)]
 
 
 def _require_same(earlier: TurnRecorded, turn: RecordTurn) -> None:
@@ -92,7 +95,8 @@ def _require_same(earlier: TurnRecorded, turn: RecordTurn) -> None:
 
 
 def _person(turn: RecordTurn, entity_id: UUID) -> EntityObserved:
-    return EntityObserved(entity_id=entity_id, category=PERSON, scope=Scope.GLOBAL, name=turn.speaker)
+    name = name_of(turn, turn.speaker)
+    return EntityObserved(entity_id=entity_id, category=PERSON, scope=Scope.GLOBAL, name=name)
 
 
 def _recorded(turn: RecordTurn, entity_id: UUID | None) -> TurnRecorded:
@@ -135,7 +139,10 @@ def _written(turn: RecordTurn, placed: Sequence[Placed]) -> Sequence[Placed]:
 
 def _tags(state: Conversation, turn: RecordTurn) -> frozenset[str]:
     """The turn itself, and whoever bears its speaker's name."""
-    return frozenset({turn_tag(turn.turn_id), *([name_tag(turn.speaker), ENTITIES] if turn.speaker else [])})
+    own = frozenset({turn_tag(turn.turn_id)})
+    if not turn.speaker:
+        return own
+    return own | entity_reads(state.people) | {name_tag(name_of(turn, turn.speaker)), ENTITIES}
 
 
 TURNS: Decider[RecordTurn, Conversation] = Decider(

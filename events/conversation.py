@@ -1,17 +1,12 @@
-"""What happens in a conversation: a turn is recorded, a speaker is seen for the first time."""
+"""What happens in a conversation: a turn is recorded."""
 
 from typing import Annotated
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
 
-from mnemolog.domain.scope import Scope
-from mnemolog.domain.text import normalize_name
 from mnemolog.domain.turn import Role
-from mnemolog.events.event import Event, Personal, PersonalText, blind_tag
-
-# What version 1 of EntityObserved is found by.
-ENTITIES = "entities"
+from mnemolog.events.event import Event, Personal, PersonalText
 
 
 class Attachment(BaseModel):
@@ -43,30 +38,21 @@ class TurnRecorded(Event):
         return turn_scope(self.thread_id, self.turn_id)
 
 
-class EntityObserved(Event):
-    """A person, place or thing is seen for the first time (A §4.1). `category` is Person, Location, Goal, ...
+def turn_tag(turn_id: str) -> str:
+    return f"turn:{turn_id}"
 
-    Version 1 was found by the tag `entities`, which made each turn read all of a user's; version 2 by its name.
-    """
 
-    version = 2
+class SessionForgotten(Event):
+    """The working memory of an agent in one chat is dropped; what was said stays in the log (A §9)."""
 
-    entity_id: UUID
-    category: str
-    scope: Scope
-    agent_id: str | None = None
-    confidence: float = 1.0
-    name: PersonalText = ""
+    agent_id: str
+    chat_id: str
 
     def tags(self) -> frozenset[str]:
-        return frozenset({name_tag(self.name), f"entity:{self.entity_id}"})
+        return frozenset({thread_tag(self.chat_id)})
 
     def key_scope(self) -> str:
         return "user"
-
-
-def turn_tag(turn_id: str) -> str:
-    return f"turn:{turn_id}"
 
 
 def thread_tag(thread_id: str) -> str:
@@ -84,8 +70,3 @@ def turn_scope(thread_id: str, turn_id: str) -> str:
 
 def _escaped(part: str) -> str:
     return part.replace("%", "%25").replace("/", "%2F")
-
-
-def name_tag(name: str) -> str:
-    """The name of a person, place or thing as a tag. Blind: whoever reads the log does not learn it."""
-    return blind_tag("name", normalize_name(name))

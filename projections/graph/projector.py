@@ -1,63 +1,84 @@
-"""Folds what is seen of entities into rows. Exactly once: rows and progress share a transaction."""
+"""Folds what is known of entities and facts into rows. Exactly once: rows and progress share a transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import Protocol
+from uuid import UUID
 
-from sqlalchemy import MetaData
+from sqlalchemy import MetaData, Table
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain.text import normalize_name
-from mnemolog.events.conversation import EntityObserved, TurnRecorded
 from mnemolog.events.envelope import Recorded
-from mnemolog.projections.graph.tables import NAME, entities, metadata
-from mnemolog.projections.rows import Key, Row, load, owner, upsert
+from mnemolog.projections.graph import entities as of_entities
+from mnemolog.projections.graph import relations as of_relations
+from mnemolog.projections.graph.tables import NAME, aliases, entities, metadata, periods, relations
+from mnemolog.projections.rows import Key, Row, load, owner, remove, upsert
 
 
 class GraphProjector:
     name = NAME
-    version = 2
+    version = 3
     variant = ""
     tables: MetaData = metadata
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
-        spoken = {
-            (*owner(event), event.payload.speaker_entity_id)
-            for event in batch
-            if isinstance(event.payload, TurnRecorded) and event.payload.speaker_entity_id
-        }
-        rows = await load(connection, entities, spoken)
-        changed: dict[Key, Row] = {}
-        for event in batch:
-            row = _after(rows, event)
-            if row:
-                key = (*owner(event), row["entity_id"])
-                rows[key] = changed[key] = row
-        await upsert(connection, entities, list(changed.values()))
+        known, rows = await _folded(connection, entities, of_entities, batch)
+        await _apply_names(connection, known, rows)
+        believed: dict[Key, Row] = {}
+
+        def believes(before: Row | None, after: Row, event: Recorded) -> None:
+            found = of_relations.beliefs(before, after, event)
+            believed.update({tuple(row[name] for name in _BELIEF): row for row in found})
+
+        await _folded(connection, relations, of_relations, batch, believes)
+        await upsert(connection, periods, list(believed.values()))
 
 
-def _after(rows: dict[Key, Row], event: Recorded) -> Row | None:
-    match event.payload:
-        case EntityObserved() as entity:
-            return _observed(event, entity)
-        case TurnRecorded(speaker_entity_id=entity_id) if entity_id:
-            row = rows[*owner(event), entity_id]
-            return {**row, "last_seen": max(row["last_seen"], event.occurred_at), "updated_at": event.recorded_at}
-        case _:
-            return None
+class _Fold(Protocol):
+    """What a module of pure functions says of one table: whose rows an event may change, and into what."""
+
+    def touched(self, event: Recorded) -> Set[UUID]: ...
+    def after(self, rows: Mapping[UUID, Row], event: Recorded) -> Mapping[UUID, Row]: ...
 
 
-def _observed(event: Recorded, entity: EntityObserved) -> Row:
-    tenant, user_id = owner(event)
+_BELIEF = tuple(column.name for column in periods.primary_key.columns)
+
+
+async def _folded(
+    connection: AsyncConnection,
+    table: Table,
+    fold: _Fold,
+    batch: Sequence[Recorded],
+    changed: Callable[[Row | None, Row, Recorded], None] = lambda before, after, event: None,
+) -> tuple[Mapping[Key, Row], Mapping[Key, Row]]:
+    """Write the rows of a table that events change; those that stood there before, and those that stand there now."""
+    keys = [{(*owner(event), id_) for id_ in fold.touched(event)} for event in batch]
+    known = await load(connection, table, set[Key]().union(*keys))
+    rows = dict(known)
+    for event, touched in zip(batch, keys, strict=True):
+        after = fold.after({key[2]: rows[key] for key in touched if key in rows}, event)
+        for id_, row in after.items():
+            key = (*owner(event), id_)
+            changed(rows.get(key), row, event)
+            rows[key] = row
+    await upsert(connection, table, [row for key, row in rows.items() if row is not known.get(key)], known)
+    return known, rows
+
+
+async def _apply_names(connection: AsyncConnection, before: Mapping[Key, Row], after: Mapping[Key, Row]) -> None:
+    had, has = _named(before), _named(after)
+    await upsert(connection, aliases, [row for key, row in has.items() if had.get(key) != row], had)
+    await remove(connection, aliases, had.keys() - has.keys())
+
+
+def _named(rows: Mapping[Key, Row]) -> dict[Key, Row]:
     return {
-        "tenant": tenant,
-        "user_id": user_id,
-        "entity_id": entity.entity_id,
-        "scope": entity.scope,
-        "agent_id": entity.agent_id,
-        "name": entity.name,
-        "name_normalized": normalize_name(entity.name),
-        "category": entity.category,
-        "confidence": entity.confidence,
-        "last_seen": event.occurred_at,
-        "created_at": event.recorded_at,
-        "updated_at": event.recorded_at,
+        (tenant, user_id, normal, entity_id): {
+            "tenant": tenant,
+            "user_id": user_id,
+            "alias_normalized": normal,
+            "entity_id": entity_id,
+            "alias": alias,
+        }
+        for (tenant, user_id, entity_id), row in rows.items()
+        for normal, alias in of_entities.names(row).items()
     }

@@ -1,23 +1,125 @@
-"""Reads entities."""
+"""Reads entities: all of them, by a name in any script, by id. What was merged reads as what it was merged into."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import Any
+from uuid import UUID
 
-from sqlalchemy import or_, select
+from psycopg.sql import SQL, Identifier
+from sqlalchemy import ARRAY, Column, ColumnElement, Select, any_, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain.scope import Scope
-from mnemolog.events.envelope import StreamId
-from mnemolog.projections.graph.tables import entities
-from mnemolog.projections.rows import fetch, stored
+from mnemolog.domain.entity import erased_entity, no_such_entity
+from mnemolog.domain.memory import VISIBLE
+from mnemolog.domain.text import normalize_name
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.graph.entities import names
+from mnemolog.projections.graph.tables import aliases, entities
+from mnemolog.projections.rows import Row, fetch, fetch_straight, stored
+from mnemolog.projections.straight import names as columns_of
+from mnemolog.projections.straight import schema_of
+from mnemolog.projections.visibility import owned, shared
 
 
-async def known(connection: AsyncConnection, stream: StreamId, agent_id: str) -> Sequence[dict[str, Any]]:
+async def known(connection: AsyncConnection, viewer: Viewer) -> Sequence[Row]:
     """The entities of a user that an agent may see, last seen first."""
-    statement = (
-        select(*stored(entities))
-        .where(entities.c.tenant == stream.tenant, entities.c.user_id == stream.owner)
-        .where(or_(entities.c.scope == Scope.GLOBAL, entities.c.agent_id == agent_id))
-        .order_by(entities.c.last_seen.desc(), entities.c.entity_id)
+    statement = visible(viewer).where(entities.c.status.in_(sorted(VISIBLE)), entities.c.name != "")
+    rows = await fetch(connection, entities, statement.order_by(*LAST_SEEN))
+    return [shown(row) for row in rows]
+
+
+async def find(connection: AsyncConnection, viewer: Viewer, name: str) -> Sequence[Row]:
+    """The entities that have this name or alias, in whatever case, accents and script; last seen first (A §4.1).
+
+    The alias leads to them, their own rows tell whether it is theirs: no forged alias shows an entity.
+    """
+    wanted, mine = normalize_name(name), (viewer.tenant, viewer.user_id)
+    values = (*mine, viewer.agent_id, *mine, wanted)
+    rows = await fetch_straight(connection, entities, _finding(schema_of(connection, entities)), values)
+    found = await survivors(connection, viewer, [row for row in rows if wanted in names(row)])
+    left = {row["entity_id"]: row for row in found.values() if row["status"] in VISIBLE}
+    return [shown(row) for row in sorted(left.values(), key=_last_seen_first)]
+
+
+@cache
+def _finding(schema: str) -> bytes:
+    """Straight through psycopg: each mention of somebody is looked up."""
+    statement = SQL(
+        "SELECT {} FROM {} WHERE tenant = %s AND user_id = %s AND (scope = 'global' OR agent_id = %s) AND entity_id IN"
+        " (SELECT entity_id FROM {} WHERE tenant = %s AND user_id = %s AND alias_normalized = %s)"
     )
-    return await fetch(connection, entities, statement)
+    places = (Identifier(schema, table.name) for table in (entities, aliases))
+    return statement.format(columns_of(stored(entities)), *places).as_bytes()
+
+
+async def one(connection: AsyncConnection, viewer: Viewer, entity_id: UUID) -> Row:
+    """One entity, hidden or not, or what it was merged into; NotFound when the agent may see none of this id."""
+    return shown(await survivor(connection, viewer, entity_id))
+
+
+async def survivor(connection: AsyncConnection, viewer: Viewer, entity_id: UUID) -> Row:
+    """The row behind an id. Erased when its name was destroyed."""
+    found = await survivors(connection, viewer, await by_ids(connection, viewer, {entity_id}))
+    if entity_id not in found:
+        raise no_such_entity(viewer.user_id, entity_id)
+    if not found[entity_id]["name"]:
+        raise erased_entity(entity_id)
+    return found[entity_id]
+
+
+async def by_ids(connection: AsyncConnection, viewer: Viewer, entity_ids: Collection[UUID]) -> Sequence[Row]:
+    """The rows of these ids that the agent may see, as they stand."""
+    if not entity_ids:
+        return []
+    return await fetch(connection, entities, visible(viewer).where(one_of(entities.c.entity_id, entity_ids)))
+
+
+async def survivors(connection: AsyncConnection, viewer: Viewer, rows: Sequence[Row]) -> Mapping[UUID, Row]:
+    """By the id of each row, what it was merged into, over any number of merges; itself where it was not."""
+    met = {row["entity_id"]: row for row in rows}
+    while further := {row["merged_into"] for row in met.values() if row["merged_into"]} - met.keys():
+        came = await by_ids(connection, viewer, further)
+        if not came:
+            break
+        met |= {row["entity_id"]: row for row in came}
+    return {row["entity_id"]: _end(met, row) for row in rows}
+
+
+async def kin(connection: AsyncConnection, viewer: Viewer, entity_ids: Collection[UUID]) -> frozenset[UUID]:
+    """These entities and all that were merged into them, over any number of merges."""
+    absorbed = (
+        select(entities.c.entity_id)
+        .where(owned(entities, viewer), one_of(entities.c.merged_into, entity_ids))
+        .cte("absorbed", recursive=True)
+    )
+    further = select(entities.c.entity_id).where(
+        owned(entities, viewer), entities.c.merged_into == absorbed.c.entity_id
+    )
+    ids = await connection.execute(select(absorbed.union(further).c.entity_id))
+    return frozenset(entity_ids) | frozenset(ids.scalars())
+
+
+def one_of(column: Column[Any], values: Collection[Any]) -> ColumnElement[bool]:
+    """That a column has one of these values: one parameter, however many they are."""
+    return column == any_(literal(sorted(values), ARRAY(column.type)))
+
+
+def shown(row: Row) -> Row:
+    return {name: value for name, value in row.items() if name != "tenant"}
+
+
+LAST_SEEN = (entities.c.last_seen.desc(), entities.c.entity_id)
+
+
+def _last_seen_first(row: Row) -> tuple[float, UUID]:
+    return -row["last_seen"].timestamp(), row["entity_id"]
+
+
+def visible(viewer: Viewer) -> Select[Any]:
+    return select(*stored(entities)).where(owned(entities, viewer), shared(entities, viewer))
+
+
+def _end(met: Mapping[UUID, Row], row: Row) -> Row:
+    while row["merged_into"] in met:
+        row = met[row["merged_into"]]
+    return row

@@ -1,6 +1,7 @@
-"""The tables of the graph projection (A §4.1)."""
+"""The tables of the graph projection (A §4.1, §4.2), and when each fact held and was known (X13)."""
 
-from sqlalchemy import Column, DateTime, Double, Index, MetaData, Table, Text, Uuid
+from sqlalchemy import BigInteger, Column, DateTime, Double, Index, MetaData, Table, Text, Uuid
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from mnemolog.projections.seal import mac_column
 
@@ -17,11 +18,90 @@ entities = Table(
     Column("agent_id", Text),
     Column("name", Text, nullable=False),
     Column("name_normalized", Text, nullable=False),
+    Column("aliases", ARRAY(Text), nullable=False),
     Column("category", Text, nullable=False),
+    Column("attributes", JSONB, nullable=False),
     Column("confidence", Double, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("merged_into", Uuid),
+    Column("purge_at", DateTime(timezone=True)),
+    Column("forgotten_at", DateTime(timezone=True)),
+    Column("forget_reason", Text, nullable=False),
+    Column("hidden", JSONB, nullable=False),
+    Column("source_turn_ids", ARRAY(Text), nullable=False),
     Column("last_seen", DateTime(timezone=True), nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
+    Column("seq", BigInteger, nullable=False),
     mac_column(),
-    Index("entities_name", "tenant", "user_id", "name_normalized"),
+)
+Index("entities_category", entities.c.tenant, entities.c.user_id, entities.c.scope, entities.c.category)
+Index(
+    "entities_merged",
+    entities.c.tenant,
+    entities.c.user_id,
+    entities.c.merged_into,
+    postgresql_where=entities.c.merged_into.is_not(None),
+)
+
+# What an entity is found by: its name and its aliases, normalised. Of one that was erased there is none.
+aliases = Table(
+    "aliases",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("user_id", Text, primary_key=True),
+    Column("alias_normalized", Text, primary_key=True),
+    Column("entity_id", Uuid, primary_key=True),
+    Column("alias", Text, nullable=False),
+    mac_column(),
+)
+
+relations = Table(
+    "relations",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("user_id", Text, primary_key=True),
+    Column("relation_id", Uuid, primary_key=True),
+    Column("scope", Text, nullable=False),
+    Column("agent_id", Text),
+    Column("subject_id", Uuid, nullable=False),
+    Column("predicate", Text, nullable=False),
+    Column("object_id", Uuid),
+    Column("value", JSONB),
+    Column("metadata", JSONB, nullable=False),
+    Column("confidence", Double, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("purge_at", DateTime(timezone=True)),
+    Column("memory_id", Uuid),
+    Column("source_turn_ids", ARRAY(Text), nullable=False),
+    Column("periods", JSONB, nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("updated_at", DateTime(timezone=True), nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    mac_column(),
+)
+Index("relations_subject", relations.c.tenant, relations.c.user_id, relations.c.subject_id, relations.c.predicate)
+Index(
+    "relations_object",
+    relations.c.tenant,
+    relations.c.user_id,
+    relations.c.object_id,
+    postgresql_where=relations.c.object_id.is_not(None),
+)
+
+# A row is one belief: that the relation held from `valid_from` until `valid_to`, as the log had it from event
+# `known_from_seq` until event `known_to_seq`. NULL is open. A row is written once, and closed once.
+periods = Table(
+    "periods",
+    metadata,
+    Column("tenant", Text, primary_key=True),
+    Column("user_id", Text, primary_key=True),
+    Column("relation_id", Uuid, primary_key=True),
+    Column("known_from_seq", BigInteger, primary_key=True),
+    Column("valid_from", DateTime(timezone=True), primary_key=True),
+    Column("valid_to", DateTime(timezone=True)),
+    Column("known_from", DateTime(timezone=True), nullable=False),
+    Column("known_to", DateTime(timezone=True)),
+    Column("known_to_seq", BigInteger),
+    mac_column(),
 )

@@ -1,0 +1,262 @@
+"""Make entities known; rename, alias, merge, forget and restore them (A07, A20, D13)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import singledispatch
+from typing import Annotated, Any, ClassVar
+from uuid import UUID
+
+from pydantic import Field, JsonValue
+
+from mnemolog.commands.decider import Decider
+from mnemolog.commands.graph import (
+    Graph,
+    GraphCommand,
+    applied,
+    cluster_reads,
+    entity_of,
+    entity_reads,
+    evolve,
+    resettled,
+)
+from mnemolog.commands.naming import Name, Seen, meant, name_of, name_reads, person_or
+from mnemolog.domain import memory
+from mnemolog.domain.entity import MAX_CATEGORY, THING, Entity, Traits, require_active, require_mergeable
+from mnemolog.domain.errors import TransitionRefused
+from mnemolog.domain.identity import identifier
+from mnemolog.domain.memory import Status
+from mnemolog.domain.relation import checked_json
+from mnemolog.domain.scope import Scope
+from mnemolog.events import graph as events
+from mnemolog.events.event import Event
+from mnemolog.events.fields import Flag, Id, Instant, Label, Unit, Uuid, checked_by
+from mnemolog.events.graph import entity_tag
+
+MAX_ALIASES = 50
+Category = Annotated[str, checked_by(lambda value, field: identifier(value, field, MAX_CATEGORY))]
+Aliases = Annotated[tuple[Name, ...], Field(max_length=MAX_ALIASES)]
+Attributes = Annotated[dict[str, JsonValue], checked_by(checked_json)]
+
+
+class ObserveEntity(GraphCommand):
+    """Whoever bears the name, made known if nobody does; with `another`, one more of that name.
+
+    Of somebody known, what is new is added: aliases and attributes, and a category where none was known.
+    """
+
+    drawn: ClassVar[frozenset[str]] = frozenset({"at", "entity_id", "seen"})
+
+    name: Name
+    category: Category = THING
+    aliases: Aliases = ()
+    attributes: Attributes = {}  # noqa: RUF012
+    confidence: Unit = 1.0
+    scope: Scope = Scope.GLOBAL
+    another: Flag = False
+    source_turn_ids: tuple[Id, ...] = ()
+    entity_id: Uuid
+    seen: tuple[Seen, ...] = ()
+
+
+class EntityCommand(GraphCommand):
+    """A request about one entity."""
+
+    entity_id: Uuid
+
+
+class UpdateEntity(EntityCommand):
+    """Fields that are None stay as they are; a name that is replaced stays as an alias."""
+
+    name: Name | None = None
+    category: Category | None = None
+    aliases: Aliases | None = None
+    attributes: Attributes | None = None
+    confidence: Unit | None = None
+
+
+class AddAlias(EntityCommand):
+    """A further name, maybe the answer to a `question` that was asked (A §10.2)."""
+
+    alias: Name
+    question: Label = ""
+
+
+class MergeEntities(EntityCommand):
+    """`entity_id` survives; the others stand for it from now on, and their names are its aliases."""
+
+    absorbed_ids: tuple[Uuid, ...]
+
+
+class ForgetEntity(EntityCommand):
+    """It is hidden with all that is told of it, and purged 30 days later unless it is restored."""
+
+    reason: Label = ""
+    at: Instant
+
+
+class RestoreEntity(EntityCommand):
+    """It is shown again."""
+
+
+@singledispatch
+def _decide(command: GraphCommand, state: Graph) -> Sequence[Event]:
+    raise TypeError(f"no decision for {type(command).__name__}")
+
+
+def decide(state: Graph, command: GraphCommand) -> Sequence[Event]:
+    """The events of a command; none when what it asks for already holds."""
+    return _decide(command, state)
+
+
+@_decide.register
+def _observe(command: ObserveEntity, state: Graph) -> Sequence[Event]:
+    found = None if command.another else known_as(state, command)
+    if found is not None:
+        return _added(command, found)
+    if command.entity_id in state.entities:
+        return []
+    name = name_of(command, command.name)
+    traits = Traits(name, person_or(command, command.name, command.category), command.confidence)
+    agent_id = command.agent_id if command.scope is Scope.AGENT else None
+    return [
+        events.EntityObserved(
+            **content(command.entity_id, replace(traits.also_called(*command.aliases), attributes=command.attributes)),
+            scope=command.scope,
+            agent_id=agent_id,
+            source_turn_ids=command.source_turn_ids,
+        )
+    ]
+
+
+def known_as(state: Graph, command: ObserveEntity) -> Entity | None:
+    """Who bears the name that is to be made known."""
+    category = command.category
+    return meant(state, command, command.name, command.scope, command.seen, path="name", category=category)
+
+
+def _added(command: ObserveEntity, found: Entity) -> Sequence[Event]:
+    was = found.traits
+    category = command.category if was.category == THING else was.category
+    attributes = {**was.attributes, **command.attributes}
+    return _updated(found, replace(was.also_called(*command.aliases), category=category, attributes=attributes))
+
+
+def _updated(found: Entity, traits: Traits) -> Sequence[Event]:
+    fields = ("name", "category", "confidence", "aliases", "attributes")
+    changed = tuple(sorted(name for name in fields if getattr(traits, name) != getattr(found.traits, name)))
+    return [events.EntityUpdated(**content(found.entity_id, traits), changed=changed)] if changed else []
+
+
+@_decide.register
+def _update(command: UpdateEntity, state: Graph) -> Sequence[Event]:
+    found = _active(state, command, "updated")
+    asked = command.model_dump(include={"name", "category", "aliases", "attributes", "confidence"}, exclude_none=True)
+    return _updated(found, replace(found.traits, **asked).also_called(found.traits.name))
+
+
+@_decide.register
+def _alias(command: AddAlias, state: Graph) -> Sequence[Event]:
+    found = _active(state, command, "named")
+    traits = found.traits.also_called(command.alias)
+    if traits == found.traits:
+        return []
+    fields = content(found.entity_id, traits)
+    return [events.EntityAliased(**fields, alias=command.alias, question=command.question)]
+
+
+@_decide.register
+def _merge(command: MergeEntities, state: Graph) -> Sequence[Event]:
+    survivor = entity_of(state, command.entity_id, command)
+    absorbed = [entity_of(state, id_, command, f"absorbed_ids[{i}]") for i, id_ in enumerate(command.absorbed_ids)]
+    if absorbed and all(state.root(one.entity_id) == survivor.entity_id != one.entity_id for one in absorbed):
+        return []
+    require_active(survivor, "merged")
+    require_mergeable(survivor, absorbed)
+    merged = events.EntitiesMerged(
+        **content(survivor.entity_id, _together(survivor, absorbed)), absorbed_ids=command.absorbed_ids
+    )
+    return [merged.model_copy(update={"validity": resettled(applied(state, merged), [survivor.entity_id])})]
+
+
+def _together(survivor: Entity, absorbed: Sequence[Entity]) -> Traits:
+    """The survivor's traits, with the names of all, and of what is known of the others what it lacks."""
+    traits = survivor.traits
+    for one in (each.traits for each in absorbed):
+        attributes = {**one.attributes, **traits.attributes}
+        category = one.category if traits.category == THING else traits.category
+        traits = replace(
+            traits.also_called(one.name, *one.aliases),
+            attributes=attributes,
+            category=category,
+            confidence=max(traits.confidence, one.confidence),
+        )
+    return traits
+
+
+@_decide.register
+def _forget(command: ForgetEntity, state: Graph) -> Sequence[Event]:
+    found = entity_of(state, command.entity_id, command)
+    if found.status is Status.SOFT_DELETED:
+        return []
+    require_active(found, "forgotten")
+    purge_at = command.at + memory.PURGE_AFTER
+    return [events.EntityForgotten(entity_id=command.entity_id, purge_at=purge_at, reason=command.reason)]
+
+
+@_decide.register
+def _restore(command: RestoreEntity, state: Graph) -> Sequence[Event]:
+    found = entity_of(state, command.entity_id, command)
+    if found.active:
+        return []
+    if found.merged_into:
+        message = f"entity {command.entity_id} stands for {found.merged_into}"
+        raise TransitionRefused(message, field="entity_id", fix="undo their merge")
+    return [events.EntityRestored(entity_id=command.entity_id)]
+
+
+def content(entity_id: UUID, traits: Traits) -> dict[str, Any]:
+    """The fields of an event that carries these traits."""
+    return {
+        "entity_id": entity_id,
+        "name": traits.name,
+        "category": traits.category,
+        "confidence": traits.confidence,
+        "aliases": traits.aliases,
+        "attributes": dict(traits.attributes),
+    }
+
+
+def _active(state: Graph, command: EntityCommand, what: str) -> Entity:
+    found = entity_of(state, command.entity_id, command)
+    require_active(found, what)
+    return found
+
+
+def _tags(state: Graph, command: GraphCommand) -> frozenset[str]:
+    match command:
+        case ObserveEntity():
+            return entity_reads(state, [command.entity_id]) | name_reads(command, command.name)
+        case MergeEntities():
+            return cluster_reads(state, (command.entity_id, *command.absorbed_ids))
+        case EntityCommand():
+            return entity_reads(state, [command.entity_id])
+    raise TypeError(f"no reads for {type(command).__name__}")
+
+
+def _subject(command: GraphCommand) -> str:
+    match command:
+        case ObserveEntity() if not command.another:
+            [tag] = name_reads(command, command.name)
+            return tag
+        case ObserveEntity() | EntityCommand():
+            return entity_tag(command.entity_id)
+    raise TypeError(f"no subject of {type(command).__name__}")
+
+
+ENTITIES: Decider[GraphCommand, Graph] = Decider(
+    initial=Graph(),
+    subject=_subject,
+    tags=_tags,
+    evolve=evolve,
+    decide=decide,
+)

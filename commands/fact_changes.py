@@ -1,0 +1,106 @@
+"""End, retire, forget and restore a fact (X13, A19)."""
+
+from collections.abc import Sequence
+from functools import singledispatch
+
+from mnemolog.commands.decider import Decider
+from mnemolog.commands.facts import Day, own_first
+from mnemolog.commands.graph import Graph, GraphCommand, evolve, facts_of, relation_of, relation_reads
+from mnemolog.domain import facts, memory
+from mnemolog.domain.memory import Status
+from mnemolog.domain.relation import require_shown
+from mnemolog.events import graph as events
+from mnemolog.events.event import Event
+from mnemolog.events.fields import Instant, Label, Uuid
+from mnemolog.events.graph import relation_tag
+
+
+class FactCommand(GraphCommand):
+    """A request about one fact."""
+
+    relation_id: Uuid
+
+
+class EndFact(FactCommand):
+    """It held until `until`; without that, until now (`at`)."""
+
+    until: Day | None = None
+    at: Instant
+
+
+class RetireFact(FactCommand):
+    """It never held."""
+
+
+class ForgetFact(FactCommand):
+    """It is hidden, and purged 30 days later unless it is restored."""
+
+    reason: Label = ""
+    at: Instant
+
+
+class RestoreFact(FactCommand):
+    """It is shown again."""
+
+
+@singledispatch
+def _decide(command: FactCommand, state: Graph) -> Sequence[Event]:
+    raise TypeError(f"no decision for {type(command).__name__}")
+
+
+def decide(state: Graph, command: FactCommand) -> Sequence[Event]:
+    """The events of a command; none when what it asks for already holds."""
+    return _decide(command, state)
+
+
+@_decide.register
+def _end(command: EndFact, state: Graph) -> Sequence[Event]:
+    found = relation_of(state, command.relation_id, command)
+    require_shown(found, "ended")
+    at = command.until or command.at
+    lasts = any(period.lasts_beyond(at) for period in found.validity.periods)
+    if command.until is None and found.validity.periods and not lasts:
+        return []
+    before = facts_of(state.slot(state.place(found)))
+    after = facts.ended(before, found.fact, at)
+    validity = own_first(command.relation_id, before, after)
+    if all(one.periods == state.relations[one.relation_id].validity.periods for one in validity):
+        return []
+    return [events.RelationEnded(relation_id=command.relation_id, validity=validity, valid_to=at)]
+
+
+@_decide.register
+def _retire(command: RetireFact, state: Graph) -> Sequence[Event]:
+    found = relation_of(state, command.relation_id, command)
+    require_shown(found, "retired")
+    if not found.validity.said:
+        return []
+    before = facts_of(state.slot(state.place(found)))
+    validity = own_first(command.relation_id, before, facts.retired(before, found.fact))
+    return [events.RelationRetired(relation_id=command.relation_id, validity=validity)]
+
+
+@_decide.register
+def _forget(command: ForgetFact, state: Graph) -> Sequence[Event]:
+    found = relation_of(state, command.relation_id, command)
+    if found.status is Status.SOFT_DELETED:
+        return []
+    purge_at = command.at + memory.PURGE_AFTER
+    return [events.RelationForgotten(relation_id=command.relation_id, purge_at=purge_at, reason=command.reason)]
+
+
+@_decide.register
+def _restore(command: RestoreFact, state: Graph) -> Sequence[Event]:
+    found = relation_of(state, command.relation_id, command)
+    if found.status is Status.ACTIVE:
+        return []
+    return [events.RelationRestored(relation_id=command.relation_id)]
+
+
+FACT_CHANGES: Decider[FactCommand, Graph] = Decider(
+    initial=Graph(),
+    subject=lambda command: relation_tag(command.relation_id),
+    tags=lambda state, command: relation_reads(state, command.relation_id),
+    evolve=evolve,
+    decide=decide,
+)

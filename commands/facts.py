@@ -1,0 +1,244 @@
+"""Tell a fact: whom it is about, what it points to, and what it changes of what was known (A08, X13)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated, Any, ClassVar
+from uuid import UUID
+
+from pydantic import Field, JsonValue
+
+from mnemolog.commands.decider import Decider, Placed
+from mnemolog.commands.graph import Graph, GraphCommand, Place, entity_reads, evolve, facts_of, slot_reads
+from mnemolog.commands.naming import Name, Seen, bearers, id_in, is_same_name, meant, name_of, name_reads, person_or
+from mnemolog.domain import corroboration, facts, identity
+from mnemolog.domain.entity import Entity
+from mnemolog.domain.errors import InvalidInput, MnemologError
+from mnemolog.domain.facts import Fact, Said, Validity
+from mnemolog.domain.memory import Status
+from mnemolog.domain.predicates import ObjectKind, Predicate, predicate_name
+from mnemolog.domain.relation import Relation, checked_json, value_key
+from mnemolog.domain.scope import Scope
+from mnemolog.domain.text import clean
+from mnemolog.events import graph as events
+from mnemolog.events.event import Event
+from mnemolog.events.fields import Flag, Id, Instant, Unit, Uuid, checked_by
+
+MAX_SOURCES = 100
+
+
+def _object(value: Any, field: str) -> Any:
+    if value is None:
+        raise InvalidInput("is empty", field=field, fix="send a name or a value")
+    return clean(value, field) if isinstance(value, str) else checked_json(value, field)
+
+
+Day = Annotated[datetime, checked_by(identity.day_or_instant)]
+Predicated = Annotated[str, checked_by(predicate_name)]
+FactObject = Annotated[JsonValue, checked_by(_object)]
+Sources = Annotated[tuple[Id, ...], Field(max_length=MAX_SOURCES)]
+
+
+class Remember(GraphCommand):
+    """`subject`, and an object that is an entity, are names or ids; `me` is the user himself.
+
+    `since`: when it became true; without it, when it was said (`at`). `literal`: whether the object is a value, where
+    the predicate leaves that open. `rule` is what is configured of the predicate, `seen` what tells apart who bear one
+    name; both were found for the request.
+    """
+
+    drawn: ClassVar[frozenset[str]] = frozenset({"at", "rule", "seen", "relation_id", "subject_id", "object_id"})
+
+    subject: Name
+    predicate: Predicated
+    object: FactObject
+    literal: Flag | None = None
+    since: Day | None = None
+    until: Day | None = None
+    scope: Scope = Scope.GLOBAL
+    confidence: Unit = 1.0
+    metadata: Annotated[dict[str, JsonValue], checked_by(checked_json)] = {}  # noqa: RUF012
+    source_turn_ids: Sources = ()
+    memory_id: Uuid | None = None
+    at: Instant
+    rule: Predicate
+    seen: tuple[Seen, ...] = ()
+    relation_id: Uuid
+    subject_id: Uuid
+    object_id: Uuid
+
+    @property
+    def owner(self) -> str | None:
+        return self.agent_id if self.scope is Scope.AGENT else None
+
+    @property
+    def said(self) -> Said:
+        return Said(self.since or self.at, self.until, stated=self.since is not None)
+
+    @property
+    def kind(self) -> ObjectKind | None:
+        """What the object is, as the caller or the configuration says; None where that is open."""
+        if self.literal is not None:
+            return ObjectKind.LITERAL if self.literal else ObjectKind.ENTITY
+        return self.rule.object if isinstance(self.object, str) else ObjectKind.LITERAL
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """What a fact points to: an entity, in the graph or new, or a value."""
+
+    entity_id: UUID | None = None
+    new: bool = False
+
+    def is_of(self, state: Graph, relation: Relation, value: Any) -> bool:
+        if relation.status is Status.PURGED:
+            return False  # Of an erased value nobody can tell whether this is the same.
+        if self.entity_id is None:
+            return relation.object_id is None and value_key(relation.value) == value_key(value)
+        return relation.object_id is not None and state.root(relation.object_id) == self.entity_id
+
+
+def decide(state: Graph, command: Remember) -> Sequence[Event]:
+    """The fact, and before it whom it names for the first time; none when these turns told it before."""
+    said = command.said
+    subject = _subject(state, command)
+    subject_id = subject.entity_id if subject else command.subject_id
+    found = _object_of(state, command, subject_id)
+    told = _told(state, command, said, (command.scope, command.owner, subject_id, command.predicate), found)
+    news = [] if subject else [_first_seen(command, subject_id, command.subject, command.rule.subject)]
+    if found.new and found.entity_id:
+        news.append(_first_seen(command, found.entity_id, str(command.object), command.rule.category))
+    return [*news, *told]
+
+
+def _subject(state: Graph, command: Remember) -> Entity | None:
+    rule = command.rule
+    return meant(state, command, command.subject, command.scope, command.seen, path="subject", category=rule.subject)
+
+
+def _object_of(state: Graph, command: Remember, subject_id: UUID) -> Object:
+    if command.kind is ObjectKind.LITERAL:
+        return Object()
+    if not isinstance(command.object, str):
+        raise InvalidInput("is no name", field="object", fix="name an entity, or say that it is literal")
+    name, rule = command.object, command.rule
+    if command.kind is None and not id_in(name) and not bearers(state, command, name, command.scope, rule.category):
+        return Object()
+    if is_same_name(command, name, command.subject):
+        return Object(subject_id)
+    found = meant(state, command, name, command.scope, command.seen, path="object", category=rule.category)
+    return Object(found.entity_id) if found else Object(command.object_id, new=True)
+
+
+def _first_seen(command: Remember, entity_id: UUID, name: str, category: str) -> Event:
+    return events.EntityObserved(
+        entity_id=entity_id,
+        category=person_or(command, name, category),
+        scope=command.scope,
+        agent_id=command.owner,
+        name=name_of(command, name),
+        source_turn_ids=command.source_turn_ids,
+    )
+
+
+def _told(state: Graph, command: Remember, said: Said, place: Place, found: Object) -> Sequence[Event]:
+    slot = state.slot(place)
+    same = [one for one in slot if found.is_of(state, one, command.object)]
+    known = next((one for one in same if one.status is Status.ACTIVE), next(iter(same), None))
+    if known is None:
+        return [_asserted(command, said, place, found, facts_of(slot))]
+    if _repeats(known, said, command):
+        return [] if _told_before(known, command) else [_observed(known, command)]
+    return [_asserted(command, said, place, found, facts_of(slot), known)]
+
+
+def _repeats(known: Relation, said: Said, command: Remember) -> bool:
+    """What a turn told is not told anew by it once it was retired."""
+    if not known.validity.said and _told_before(known, command):
+        return True
+    return known.status is Status.ACTIVE and facts.repeats(known.fact, said)
+
+
+def _told_before(known: Relation, command: Remember) -> bool:
+    """A turn that comes again is no observation: else retries would make anything certain."""
+    return bool(command.source_turn_ids) and known.sources.issuperset(command.source_turn_ids)
+
+
+def _observed(known: Relation, command: Remember) -> Event:
+    return events.RelationObserved(
+        relation_id=known.relation_id,
+        confidence=corroboration.confidence(known.confidence, command.confidence),
+        source_turn_ids=command.source_turn_ids,
+        memory_id=command.memory_id,
+    )
+
+
+def _asserted(
+    command: Remember, said: Said, place: Place, found: Object, slot: facts.Slot, known: Relation | None = None
+) -> Event:
+    scope, agent_id, subject_id, predicate = place
+    relation_id = known.relation_id if known else command.relation_id
+    held = known if known and known.status is Status.ACTIVE else None
+    fact = held.fact if held else Fact.new(relation_id, single=command.rule.single)
+    after = facts.asserted(slot, replace(fact, single=command.rule.single), said)
+    return events.RelationAsserted(
+        relation_id=relation_id,
+        validity=own_first(relation_id, slot, after),
+        scope=scope,
+        agent_id=agent_id,
+        subject_id=known.subject_id if known else subject_id,
+        predicate=predicate,
+        object_id=known.object_id if known else found.entity_id,
+        confidence=corroboration.confidence(held.confidence, command.confidence) if held else command.confidence,
+        valid_from=said.since,
+        valid_to=said.until,
+        single=command.rule.single,
+        source_turn_ids=command.source_turn_ids,
+        memory_id=command.memory_id,
+        value=None if found.entity_id else command.object,
+        metadata={**(held.metadata if held else {}), **command.metadata},
+    )
+
+
+def own_first(relation_id: UUID, before: facts.Slot, after: facts.Slot) -> tuple[Validity, ...]:
+    """What changed of when facts hold, that of the relation itself first, changed or not."""
+    own = next(one.validity for one in after if one.relation_id == relation_id)
+    return (own, *(one for one in facts.changes(before, after) if one.relation_id != relation_id))
+
+
+def _tags(state: Graph, command: Remember) -> frozenset[str]:
+    """Whom the names mean, and when that is known, all that is said there."""
+    names = name_reads(command, command.subject)
+    if isinstance(command.object, str) and command.kind is not ObjectKind.LITERAL:
+        names |= name_reads(command, command.object)
+    try:
+        subject = _subject(state, command)
+    except MnemologError:
+        return entity_reads(state) | names  # The decision says what is wrong.
+    if subject is None:
+        return entity_reads(state) | names
+    return slot_reads(state, (command.scope, command.owner, subject.entity_id, command.predicate)) | names
+
+
+def _written(command: Remember, placed: Sequence[Placed]) -> Sequence[Placed]:
+    """Where these turns told the fact."""
+    wanted = set(command.source_turn_ids)
+    return [one for one in placed if wanted & _sources(one[1].payload)][-1:]
+
+
+def _sources(payload: Event) -> set[str]:
+    match payload:
+        case events.RelationAsserted() | events.RelationObserved():
+            return set(payload.source_turn_ids)
+        case _:
+            return set()
+
+
+FACTS: Decider[Remember, Graph] = Decider(
+    initial=Graph(),
+    subject=lambda command: "",
+    tags=_tags,
+    evolve=evolve,
+    decide=decide,
+    written=_written,
+)

@@ -1,0 +1,252 @@
+"""The graph of a decision: entities and relations as their events left them, and every change of them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+from uuid import UUID
+
+from mnemolog.commands.decider import Command
+from mnemolog.commands.steps import Steps
+from mnemolog.domain import facts
+from mnemolog.domain.entity import Entity, Traits, erased_entity, no_such_entity
+from mnemolog.domain.facts import Slot, Validity
+from mnemolog.domain.memory import Status
+from mnemolog.domain.relation import Relation, erased_fact, no_such_fact
+from mnemolog.domain.scope import Scope, readable
+from mnemolog.events import graph as events
+from mnemolog.events.envelope import Happened
+from mnemolog.events.erasure import USER, UserErased
+from mnemolog.events.event import Event
+from mnemolog.events.graph import about_tag, entity_tag, relation_tag, slot_tag
+
+
+class GraphCommand(Command):
+    """A request about an entity or a relation."""
+
+    drawn: ClassVar[frozenset[str]] = frozenset({"at"})
+
+
+Node = Entity | Relation
+# Scope, agent, subject and predicate.
+Place = tuple[Scope, str | None, UUID, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """`named`: every entity that was read of, among them those that were merged. `relations` are in order of record."""
+
+    entities: Mapping[UUID, Entity] = field(default_factory=dict)
+    relations: Mapping[UUID, Relation] = field(default_factory=dict)
+    named: frozenset[UUID] = frozenset()
+    changes: Steps[Node] = field(default_factory=Steps)
+
+    def root(self, entity_id: UUID) -> UUID:
+        """Whom an entity stands for: itself, or whom it was merged into."""
+        found = self.entities.get(entity_id)
+        return self.root(found.merged_into) if found and found.merged_into else entity_id
+
+    def members(self, entity_id: UUID) -> tuple[UUID, ...]:
+        """An entity and all that were merged into it."""
+        root = self.root(entity_id)
+        return tuple(dict.fromkeys((root, *(id_ for id_ in self.entities if self.root(id_) == root))))
+
+    def place(self, relation: Relation) -> Place:
+        return (relation.scope, relation.agent_id, self.root(relation.subject_id), relation.predicate)
+
+    def slot(self, place: Place) -> list[Relation]:
+        """All that is said under one predicate of one subject, in one scope."""
+        return [one for one in self.relations.values() if self.place(one) == place]
+
+
+def evolve(state: Graph, event: Happened) -> Graph:
+    payload = event.payload
+    after = applied(state, payload)
+    undoes = payload.undoes if isinstance(payload, events.EntityReverted | events.RelationReverted) else None
+    befores = {tag: _node(state, tag) for tag in _subjects(state, payload)}
+    return replace(after, changes=state.changes.and_then(event, befores, undoes)) if befores else after
+
+
+def applied(state: Graph, payload: Event) -> Graph:
+    """The graph after an event, but for the record of its changes. What was not read before is not changed."""
+    match payload:
+        case events.EntityEvent():
+            named = state.named | {payload.entity_id, *_absorbed(payload)}
+            state = replace(state, named=named, entities={**state.entities, **_entities(state, payload)})
+        case events.RelationEvent():
+            state = replace(state, relations={**state.relations, **_relation(state, payload)})
+        case UserErased():
+            gone = {id_: one.erased() for id_, one in state.entities.items()}
+            return replace(state, entities=gone, relations={id_: one.erased() for id_, one in state.relations.items()})
+    return with_validity(state, validity_of(payload))
+
+
+def with_validity(state: Graph, changed: Iterable[Validity]) -> Graph:
+    known = state.relations
+    told = {one.relation_id: one for one in changed if one.relation_id in known}
+    return replace(state, relations={**known, **{id_: replace(known[id_], validity=one) for id_, one in told.items()}})
+
+
+def validity_of(payload: Event) -> tuple[Validity, ...]:
+    match payload:
+        case events.ValidityEvent() | events.EntitiesMerged() | events.EntityReverted():
+            return payload.validity
+        case _:
+            return ()
+
+
+def resettled(state: Graph, entity_ids: Iterable[UUID]) -> tuple[Validity, ...]:
+    """What changes of when facts of some entities hold, now that they were merged or parted."""
+    roots = {state.root(id_) for id_ in entity_ids}
+    own = [one for one in state.relations.values() if state.root(one.subject_id) in roots]
+    slots = [facts_of(state.slot(place)) for place in dict.fromkeys(map(state.place, own))]
+    return tuple(one for slot in slots for one in facts.changes(slot, facts.settled(slot)))
+
+
+def entity_of(state: Graph, entity_id: UUID, command: Command, path: str = "entity_id") -> Entity:
+    """An entity that the asking agent may see; for any other the answer is that there is none (A01)."""
+    found = state.entities.get(entity_id)
+    if found is None or not readable(found.scope, found.agent_id, command.agent_id):
+        raise no_such_entity(command.user_id, entity_id, path)
+    if found.status is Status.PURGED:
+        raise erased_entity(entity_id, path)
+    return found
+
+
+def relation_of(state: Graph, relation_id: UUID, command: Command, path: str = "relation_id") -> Relation:
+    """A relation that the asking agent may see; for any other the answer is that there is none (A01)."""
+    found = state.relations.get(relation_id)
+    if found is None or not readable(found.scope, found.agent_id, command.agent_id):
+        raise no_such_fact(command.user_id, relation_id, path)
+    if found.status is Status.PURGED:
+        raise erased_fact(relation_id, path)
+    return found
+
+
+def facts_of(relations: Iterable[Relation]) -> Slot:
+    return [one.fact for one in relations]
+
+
+def entity_reads(state: Graph, entity_ids: Iterable[UUID] = ()) -> frozenset[str]:
+    """What must be read to know some entities, whom they were merged into and who was merged into them."""
+    return frozenset({USER, *map(entity_tag, {*entity_ids, *state.named, *_merged_into(state)})})
+
+
+def slot_reads(state: Graph, place: Place) -> frozenset[str]:
+    """What must be read to know all that is said under one predicate of a subject."""
+    scope, agent_id, subject_id, predicate = place
+    slots = {slot_tag(scope, agent_id, member, predicate) for member in state.members(subject_id)}
+    return entity_reads(state, [subject_id]) | slots | set(map(relation_tag, state.relations))
+
+
+def relation_reads(state: Graph, relation_id: UUID) -> frozenset[str]:
+    """What must be read to know a relation and what else is said in its place."""
+    own = frozenset({USER, relation_tag(relation_id)})
+    found = state.relations.get(relation_id)
+    if found is None:
+        return own
+    return own | slot_reads(state, state.place(found)) | entity_reads(state, [found.subject_id])
+
+
+def cluster_reads(state: Graph, entity_ids: Iterable[UUID]) -> frozenset[str]:
+    """What must be read to know some entities and all that is said of them."""
+    found = entity_reads(state, entity_ids)
+    return found | set(map(about_tag, {*entity_ids, *state.named})) | set(map(relation_tag, state.relations))
+
+
+def _merged_into(state: Graph) -> set[UUID]:
+    return {one.merged_into for one in state.entities.values() if one.merged_into}
+
+
+def _node(state: Graph, tag: str) -> Node | None:
+    kind, _, id_ = tag.partition(":")
+    return state.entities.get(UUID(id_)) if kind == "entity" else state.relations.get(UUID(id_))
+
+
+def _subjects(state: Graph, payload: Event) -> tuple[str, ...]:
+    """What an event changes, its own subject first: also the relations of which it changes what is said."""
+    match payload:
+        case events.EntityEvent():
+            return tuple(map(entity_tag, (payload.entity_id, *_absorbed(payload))))
+        case events.RelationEvent():
+            said = {id_: one.validity.said for id_, one in state.relations.items()}
+            told = [one.relation_id for one in validity_of(payload) if said.get(one.relation_id, one.said) != one.said]
+            return tuple(map(relation_tag, dict.fromkeys((payload.relation_id, *told))))
+        case _:
+            return ()
+
+
+def _absorbed(payload: events.EntityEvent) -> tuple[UUID, ...]:
+    return payload.absorbed_ids if isinstance(payload, events.EntitiesMerged) else ()
+
+
+def _entities(state: Graph, payload: events.EntityEvent) -> dict[UUID, Entity]:
+    if isinstance(payload, events.EntityObserved):
+        new = Entity(payload.entity_id, payload.scope, payload.agent_id, _traits(payload))
+        return {payload.entity_id: new}
+    known = state.entities
+    absorbed = {id_: known[id_].absorbed(payload.entity_id) for id_ in _absorbed(payload) if id_ in known}
+    own = known.get(payload.entity_id)
+    return {**absorbed, **({payload.entity_id: _changed(own, payload)} if own else {})}
+
+
+def _changed(entity: Entity, payload: events.EntityEvent) -> Entity:
+    match payload:
+        case events.EntityReverted():
+            was = replace(entity, status=payload.status, merged_into=payload.merged_into, purge_at=payload.purge_at)
+            return replace(was, traits=_traits(payload))
+        case events.EntityContent():
+            return replace(entity, traits=_traits(payload))
+        case events.EntityForgotten():
+            return entity.forgotten(payload.purge_at)
+        case events.EntityRestored():
+            return entity.restored()
+        case events.EntityErased():
+            return entity.erased()
+        case _:
+            return entity
+
+
+def _traits(payload: events.EntityContent) -> Traits:
+    return Traits(payload.name, payload.category, payload.confidence, payload.aliases, payload.attributes)
+
+
+def _relation(state: Graph, payload: events.RelationEvent) -> dict[UUID, Relation]:
+    known = state.relations.get(payload.relation_id)
+    if isinstance(payload, events.RelationAsserted):
+        return {payload.relation_id: _asserted(known, payload)}
+    return {payload.relation_id: _affected(known, payload)} if known else {}
+
+
+def _asserted(known: Relation | None, payload: events.RelationAsserted) -> Relation:
+    return Relation(
+        payload.relation_id,
+        payload.scope,
+        payload.agent_id,
+        payload.subject_id,
+        payload.predicate,
+        payload.object_id,
+        payload.value,
+        payload.single,
+        payload.confidence,
+        Validity(payload.relation_id),
+        payload.metadata,
+        (known.sources if known else frozenset()) | set(payload.source_turn_ids),
+    )
+
+
+def _affected(relation: Relation, payload: events.RelationEvent) -> Relation:
+    match payload:
+        case events.RelationObserved():
+            sources = relation.sources | set(payload.source_turn_ids)
+            return replace(relation, confidence=payload.confidence, sources=sources)
+        case events.RelationForgotten():
+            return relation.forgotten(payload.purge_at)
+        case events.RelationRestored():
+            return relation.restored()
+        case events.RelationReverted():
+            was = replace(relation, status=payload.status, purge_at=payload.purge_at, metadata=payload.metadata)
+            return replace(was, confidence=payload.confidence)
+        case events.RelationErased():
+            return relation.erased()
+        case _:
+            return relation

@@ -1,0 +1,135 @@
+"""Whom a name means. Decided with what names him, so that two who name somebody new at once make one of him."""
+
+import unicodedata
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict
+
+from mnemolog.commands.decider import Command
+from mnemolog.commands.graph import Graph, entity_of
+from mnemolog.domain.disambiguation import Ask, Candidate, resolve
+from mnemolog.domain.entity import MAX_NAME, PERSON, THING, Entity, require_active
+from mnemolog.domain.errors import AmbiguousEntity, InvalidInput
+from mnemolog.domain.scope import Scope, readable
+from mnemolog.domain.text import clean, normalize_name
+from mnemolog.events.fields import Flag, Instant, Uuid, checked_by
+from mnemolog.events.graph import entity_tag, name_tag
+
+ME = "me"
+
+
+def _name(value: object, field: str) -> str:
+    name = clean(value, field)
+    if len(name) > MAX_NAME:
+        message = f"has {len(name):,} characters, at most {MAX_NAME} are accepted"
+        raise InvalidInput(message, field=field, fix="use a shorter name")
+    if all(unicodedata.category(character)[0] in "CZ" for character in name):
+        raise InvalidInput("has no visible character", field=field, fix="send a name")
+    return name
+
+
+Name = Annotated[str, checked_by(_name)]
+
+
+class Seen(BaseModel):
+    """What was found of an entity before a decision: whether the session speaks of it, and when it was last seen."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    entity_id: Uuid
+    active: Flag = False
+    last_seen: Instant | None = None
+
+
+def name_of(command: Command, name: str) -> str:
+    """The user himself is called by his id; `me` means him."""
+    return command.user_id if normalize_name(name) == ME else name
+
+
+def is_same_name(command: Command, one: str, other: str) -> bool:
+    return normalize_name(name_of(command, one)) == normalize_name(name_of(command, other))
+
+
+def person_or(command: Command, name: str, category: str) -> str:
+    """The user himself is a person, whatever the predicate is."""
+    return PERSON if is_same_name(command, name, ME) else category
+
+
+def id_in(name: str) -> UUID | None:
+    """The id that stands in the place of a name, if one does."""
+    try:
+        return UUID(name) if len(name) == len(str(UUID(int=0))) else None
+    except ValueError:
+        return None
+
+
+def name_reads(command: Command, name: str) -> set[str]:
+    """What must be read to know who is meant."""
+    entity_id = id_in(name)
+    return {entity_tag(entity_id) if entity_id else name_tag(name_of(command, name))}
+
+
+def bearers(state: Graph, command: Command, name: str, scope: Scope, category: str = THING) -> Sequence[Entity]:
+    """Who bears a name, of those that something of this scope may be told of. A category that is known tells apart."""
+    roots = dict.fromkeys(state.root(id_) for id_, one in state.entities.items() if one.called(name_of(command, name)))
+    found = [state.entities[root] for root in roots if root in state.entities]
+    shown = [one for one in found if one.active and _within(one, scope, command.agent_id)]
+    return [one for one in shown if THING in (category, one.traits.category) or one.traits.category == category]
+
+
+def meant(
+    state: Graph,
+    command: Command,
+    name: str,
+    scope: Scope,
+    seen: Sequence[Seen] = (),
+    *,
+    path: str,
+    category: str = THING,
+) -> Entity | None:
+    """Who is meant by a name or an id; None for a name that is new. AmbiguousEntity where only a question helps."""
+    entity_id = id_in(name)
+    if entity_id:
+        return _by_id(state, command, entity_id, scope, path)
+    found = bearers(state, command, name, scope, category)
+    if not found:
+        return None
+    told = {one.entity_id: one for one in seen}
+    candidates = [Candidate(one, told[one.entity_id].last_seen if one.entity_id in told else None) for one in found]
+    answer = resolve(candidates, {one.entity_id for one in seen if one.active})
+    if isinstance(answer, Ask):
+        raise AmbiguousEntity(path, answer.question, list(map(_shown, candidates)))
+    return state.entities[answer.entity_id]
+
+
+def _by_id(state: Graph, command: Command, entity_id: UUID, scope: Scope, path: str) -> Entity:
+    found = entity_of(state, state.root(entity_id), command, path)
+    require_active(found, "told of", path)
+    if not _within(found, scope, command.agent_id):
+        raise InvalidInput(
+            "the entity is one agent's own", field=path, fix="use scope 'agent', or name an entity of all agents"
+        )
+    return found
+
+
+def _within(entity: Entity, scope: Scope, agent_id: str) -> bool:
+    """What all agents may read tells of nobody whom one agent keeps to itself."""
+    return readable(entity.scope, entity.agent_id, agent_id if scope is Scope.AGENT else None)
+
+
+def _shown(candidate: Candidate) -> dict[str, object]:
+    entity, seen = candidate.entity, candidate.last_seen
+    return {
+        "entity_id": str(entity.entity_id),
+        "name": entity.traits.name,
+        "category": entity.traits.category,
+        "aliases": list(entity.traits.aliases),
+        "last_seen": _text(seen),
+    }
+
+
+def _text(at: datetime | None) -> str | None:
+    return at.isoformat() if at else None

@@ -1,0 +1,109 @@
+"""An entity: a person, place or thing that a user speaks of, and the changes that its status allows (A §4.1)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from mnemolog.domain.errors import Erased, InvalidInput, NotFound, TransitionRefused
+from mnemolog.domain.memory import MAX_MERGE, Status
+from mnemolog.domain.scope import Scope
+from mnemolog.domain.text import normalize_name
+
+PERSON = "Person"
+THING = "Thing"
+"""The category of what nothing more is known of."""
+MAX_NAME = 255  # A §4.1
+MAX_CATEGORY = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What an update may change. `confidence` lies in [0, 1]; `attributes` are JSON."""
+
+    name: str
+    category: str
+    confidence: float = 1.0
+    aliases: tuple[str, ...] = ()
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    def also_called(self, *names: str) -> "Traits":
+        """With further names, but for those that it bears already."""
+        known = {normalize_name(name) for name in (self.name, *self.aliases)}
+        added = {normalize_name(name): name for name in reversed(names) if name and normalize_name(name) not in known}
+        return replace(self, aliases=(*self.aliases, *reversed(added.values())))
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """An entity as its events left it."""
+
+    entity_id: UUID
+    scope: Scope
+    agent_id: str | None
+    traits: Traits
+    status: Status = Status.ACTIVE
+    merged_into: UUID | None = None
+    purge_at: datetime | None = None
+
+    @property
+    def active(self) -> bool:
+        return self.status is Status.ACTIVE
+
+    def called(self, name: str) -> bool:
+        """Whether it bears the name, in whatever spelling `normalize_name` takes for one."""
+        wanted = normalize_name(name)
+        return any(normalize_name(one) == wanted for one in (self.traits.name, *self.traits.aliases) if one)
+
+    def absorbed(self, survivor: UUID) -> "Entity":
+        return replace(self, status=Status.DORMANT, merged_into=survivor)
+
+    def forgotten(self, purge_at: datetime) -> "Entity":
+        return replace(self, status=Status.SOFT_DELETED, purge_at=purge_at)
+
+    def restored(self) -> "Entity":
+        return replace(self, status=Status.ACTIVE, purge_at=None)
+
+    def erased(self) -> "Entity":
+        """Without its names and attributes, for good. Its shape stays, so that a merge stays a merge (X07)."""
+        traits = Traits("", self.traits.category, self.traits.confidence)
+        return replace(self, traits=traits, status=Status.PURGED, purge_at=None)
+
+
+def require_active(entity: Entity, what: str, path: str = "entity_id") -> None:
+    if not entity.active:
+        fix = "undo its merge first" if entity.merged_into else "restore it first: `mnemolog entity restore`"
+        raise TransitionRefused(
+            f"entity {entity.entity_id} is {entity.status} and cannot be {what}", field=path, fix=fix
+        )
+
+
+def require_mergeable(survivor: Entity, absorbed: Sequence[Entity]) -> None:
+    """Refuse a merge of none, of too many, of itself, across scopes, or of what is not active."""
+    if not 1 <= len(absorbed) <= MAX_MERGE:
+        raise InvalidInput(
+            f"names {len(absorbed)} entities, 1 to {MAX_MERGE} are accepted", field="absorbed_ids", fix="name others"
+        )
+    seen = {survivor.entity_id}
+    for place, one in enumerate(absorbed):
+        path = f"absorbed_ids[{place}]"
+        if one.entity_id in seen:
+            raise InvalidInput(f"names entity {one.entity_id} twice", field=path, fix="name each once")
+        if (one.scope, one.agent_id) != (survivor.scope, survivor.agent_id):
+            raise InvalidInput(
+                "the entities are of different scopes", field=path, fix="merge entities of one scope and agent"
+            )
+        require_active(one, "merged", path)
+        seen.add(one.entity_id)
+
+
+def no_such_entity(user_id: str, entity_id: UUID, path: str = "entity_id") -> NotFound:
+    """The one answer for an entity that is not there and for one that the asker may not see (A01)."""
+    return NotFound(
+        f"user {user_id!r} has no entity {entity_id}", field=path, fix="look it up with `mnemolog entities`"
+    )
+
+
+def erased_entity(entity_id: UUID, path: str = "entity_id") -> Erased:
+    return Erased(f"entity {entity_id} was erased", field=path, fix="its name is gone for good; name it anew")

@@ -1,0 +1,91 @@
+"""Predicates: what is configured of each (X13, A09, A §6.4). Names are compared as slugs: ALLERGY is `allergy`."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from mnemolog.domain.entity import PERSON, THING
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.slug import slug
+
+MAX_PREDICATE = 64  # A §4.2
+
+
+class PredicateClass(StrEnum):
+    """Which of two conflicting facts is shown (A §4.2): of identity the global one, of an agent's domain its own."""
+
+    IDENTITY = "identity"
+    AGENT = "agent"
+
+
+class ObjectKind(StrEnum):
+    """What a predicate points to: an entity, or a literal value."""
+
+    ENTITY = "entity"
+    LITERAL = "literal"
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """What is configured of one predicate.
+
+    `single`: one value at a time. `critical`: never left out of a context. `object` None: an entity where the object
+    names a known one, else a literal. `subject` and `category` are the categories of the entities that it makes known.
+    """
+
+    name: str
+    single: bool = False
+    group: PredicateClass = PredicateClass.IDENTITY
+    critical: bool = False
+    object: ObjectKind | None = None
+    category: str = THING
+    subject: str = THING
+
+
+def _person(name: str, object: ObjectKind, category: str = THING, *, single: bool = True) -> Predicate:
+    return Predicate(name, single=single, object=object, category=category, subject=PERSON)
+
+
+BUILT_IN = (
+    *(_person(name, ObjectKind.ENTITY, "Location") for name in ("lives_in", "born_in")),
+    _person("works_at", ObjectKind.ENTITY, "Organization"),
+    *(_person(name, ObjectKind.ENTITY, PERSON) for name in ("married_to", "partner_of")),
+    *(_person(name, ObjectKind.ENTITY, PERSON, single=False) for name in ("knows", "friend_of", "parent_of")),
+    *(_person(name, ObjectKind.LITERAL) for name in ("birthday", "age", "job_title", "email")),
+    *(Predicate(name, critical=True, subject=PERSON) for name in ("allergy", "safety_boundary")),
+    *(Predicate(name, critical=True, subject=PERSON) for name in ("medication", "intolerance")),
+    *(Predicate(name, single=True, group=PredicateClass.AGENT) for name in ("diet_plan", "counseling_mode")),
+)
+
+
+def _by_name(predicates: Iterable[Predicate]) -> dict[str, Predicate]:
+    return {predicate_name(one.name): one for one in predicates}
+
+
+@dataclass(frozen=True, slots=True)
+class PredicatePolicy:
+    """The predicates that are configured, by name; any other is multi-valued and of the identity class."""
+
+    predicates: Mapping[str, Predicate] = field(default_factory=lambda: _by_name(BUILT_IN))
+
+    @classmethod
+    def of(cls, predicates: Iterable[Predicate]) -> "PredicatePolicy":
+        """These, and of the built-in ones those that are not among them."""
+        return cls(_by_name((*BUILT_IN, *predicates)))
+
+    def rule(self, name: str) -> Predicate:
+        """What holds for a predicate, by whatever spelling."""
+        known = predicate_name(name)
+        return self.predicates.get(known, Predicate(known))
+
+
+def predicate_name(text: str, path: str = "predicate") -> str:
+    """The name that a predicate is kept and compared by."""
+    name = slug(text, path)
+    if len(name) > MAX_PREDICATE:
+        message = f"has {len(name)} characters, at most {MAX_PREDICATE} are accepted"
+        raise InvalidInput(message, field=path, fix="use a shorter word, such as lives_in")
+    return name
+
+
+DEFAULT_PREDICATES = PredicatePolicy()

@@ -1,0 +1,30 @@
+"""Variants of a name: spellings so close that they may be one and the same, such as Makesh and Mukesh (D13)."""
+
+from mnemolog.domain.text import normalize_name
+
+# From so many letters on, so many slips: letters changed, left out, put in, or two that changed places.
+SLIPS = ((8, 2), (4, 1))
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two names that are not the same may be variants of one."""
+    first, second = normalize_name(one), normalize_name(other)
+    allowed = next((slips for letters, slips in SLIPS if min(len(first), len(second)) >= letters), 0)
+    if first == second or abs(len(first) - len(second)) > allowed:
+        return False
+    return distance(first, second) <= allowed
+
+
+def distance(one: str, other: str) -> int:
+    """Damerau and Levenshtein's distance, in which no letter is touched twice."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        previous, row, earlier = row, [i], before
+        for j, letter_there in enumerate(other, 1):
+            change = previous[j - 1] + (letter != letter_there)
+            row.append(min(change, previous[j] + 1, row[j - 1] + 1))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == letter_there:
+                row[j] = min(row[j], earlier[j - 2] + 1)
+        before = previous
+    return row[-1]

@@ -1,0 +1,251 @@
+"""What happens in the graph: entities are seen, named, merged and forgotten; relations are asserted, ended, retired.
+
+Each event carries all that its subject is afterwards (A §4.1, §4.2). When facts hold is in `validity`: for each
+relation of which something changed, all of its periods from this record on; none when it is retired (X13).
+"""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import JsonValue
+
+from mnemolog.domain.facts import Validity
+from mnemolog.domain.memory import Status
+from mnemolog.domain.scope import Scope
+from mnemolog.domain.text import normalize_name
+from mnemolog.events.conversation import turn_tag
+from mnemolog.events.event import Event, Personal, PersonalText, blind_tag
+
+# What version 1 of EntityObserved is found by.
+ENTITIES = "entities"
+
+Attributes = dict[str, JsonValue]
+
+
+class EntityEvent(Event):
+    """An event whose subject is one entity, sealed with that entity's key."""
+
+    entity_id: UUID
+
+    def tags(self) -> frozenset[str]:
+        return frozenset({entity_tag(self.entity_id)})
+
+    def key_scope(self) -> str:
+        return entity_tag(self.entity_id)
+
+
+class EntityContent(EntityEvent):
+    """Carries all that an entity is afterwards. It is found by its name and by each alias."""
+
+    category: str
+    confidence: float = 1.0
+    name: PersonalText = ""
+    aliases: Annotated[tuple[str, ...], Personal()] = ()
+    attributes: Annotated[Attributes, Personal()] = {}  # noqa: RUF012
+
+    def tags(self) -> frozenset[str]:
+        return super().tags() | {name_tag(name) for name in (self.name, *self.aliases) if name}
+
+
+class EntityObserved(EntityContent):
+    """A person, place or thing is seen for the first time (A §4.1). `category` is Person, Location, Goal, ...
+
+    Version 1 was found by the tag `entities`, which made each turn read all of a user's; version 2 by its name; version
+    3 is sealed with a key of its own, so that one entity can be erased.
+    """
+
+    version = 3
+
+    scope: Scope
+    agent_id: str | None = None
+    source_turn_ids: tuple[str, ...] = ()
+
+    def tags(self) -> frozenset[str]:
+        return super().tags() | {turn_tag(turn_id) for turn_id in self.source_turn_ids}
+
+
+class EntityUpdated(EntityContent):
+    """An entity reads differently from now on. `changed` names the fields that the caller set."""
+
+    changed: tuple[str, ...]
+
+
+class EntityAliased(EntityContent):
+    """An entity got a further name. `question`: what the alias answers, when it was asked who was meant (A §10.2)."""
+
+    alias: PersonalText = ""
+    question: PersonalText = ""
+
+
+class EntitiesMerged(EntityContent):
+    """`entity_id` survives with this content; the absorbed are hidden, and stand for it from now on (D13)."""
+
+    absorbed_ids: tuple[UUID, ...]
+    validity: tuple[Validity, ...] = ()
+
+    def tags(self) -> frozenset[str]:
+        return super().tags() | set(map(entity_tag, self.absorbed_ids)) | _relation_tags(self.validity)
+
+
+class EntityForgotten(EntityEvent):
+    """An entity is hidden, with what is told of it, and will be purged at `purge_at` unless it is restored (A19)."""
+
+    purge_at: datetime
+    reason: PersonalText = ""
+
+
+class EntityRestored(EntityEvent):
+    """A forgotten entity is active again."""
+
+
+class EntityReverted(EntityContent):
+    """Undo: one entity is as it was before the event `undoes`; `was` is its status until now (X03).
+
+    An undone merge leaves one of these for each of its entities.
+    """
+
+    undoes: UUID
+    was: Status
+    status: Status
+    merged_into: UUID | None = None
+    purge_at: datetime | None = None
+    validity: tuple[Validity, ...] = ()
+
+    def tags(self) -> frozenset[str]:
+        return super().tags() | _relation_tags(self.validity)
+
+
+class EntityErased(EntityEvent):
+    """The names and attributes of an entity are destroyed."""
+
+    def shreds(self) -> frozenset[str]:
+        return frozenset({entity_tag(self.entity_id)})
+
+
+class RelationEvent(Event):
+    """An event whose subject is one relation, sealed with that relation's key."""
+
+    relation_id: UUID
+
+    def tags(self) -> frozenset[str]:
+        return frozenset({relation_tag(self.relation_id)})
+
+    def key_scope(self) -> str:
+        return relation_tag(self.relation_id)
+
+
+class ValidityEvent(RelationEvent):
+    """Carries what changes of when facts hold: of its own relation, and of others under the same predicate."""
+
+    validity: tuple[Validity, ...]
+
+    def tags(self) -> frozenset[str]:
+        return super().tags() | _relation_tags(self.validity)
+
+
+class RelationAsserted(ValidityEvent):
+    """Something is said to hold, from `valid_from` on: an edge to `object_id`, or a `value` (A §4.2, X13).
+
+    `valid_from` and `valid_to` are as said; what follows from it is in `validity`. `single`: whether the predicate was
+    single-valued then. `source_turn_ids` are the turns that it was drawn from this time.
+    """
+
+    scope: Scope
+    agent_id: str | None = None
+    subject_id: UUID
+    predicate: str
+    object_id: UUID | None = None
+    confidence: float
+    valid_from: datetime
+    valid_to: datetime | None = None
+    single: bool
+    source_turn_ids: tuple[str, ...] = ()
+    memory_id: UUID | None = None
+    value: Annotated[JsonValue, Personal()] = None
+    metadata: Annotated[Attributes, Personal()] = {}  # noqa: RUF012
+
+    def tags(self) -> frozenset[str]:
+        ends = {about_tag(self.subject_id), *([about_tag(self.object_id)] if self.object_id else [])}
+        slot = slot_tag(self.scope, self.agent_id, self.subject_id, self.predicate)
+        return super().tags() | ends | {slot, *map(turn_tag, self.source_turn_ids)}
+
+
+class RelationObserved(RelationEvent):
+    """What is known was said again: `confidence` is what it is afterwards."""
+
+    confidence: float
+    source_turn_ids: tuple[str, ...] = ()
+    memory_id: UUID | None = None
+
+    def tags(self) -> frozenset[str]:
+        return super().tags() | {turn_tag(turn_id) for turn_id in self.source_turn_ids}
+
+
+class RelationEnded(ValidityEvent):
+    """A fact ended at `valid_to`, as is known from this record on."""
+
+    valid_to: datetime
+
+
+class RelationRetired(ValidityEvent):
+    """A fact never held, as is known from this record on; what it had ended goes on."""
+
+
+class RelationForgotten(RelationEvent):
+    """A relation is hidden and will be purged at `purge_at` unless it is restored (A19)."""
+
+    purge_at: datetime
+    reason: PersonalText = ""
+
+
+class RelationRestored(RelationEvent):
+    """A forgotten relation is shown again."""
+
+
+class RelationReverted(ValidityEvent):
+    """Undo: one relation is as it was before the event `undoes`; `was` is its status until now (X03).
+
+    One that began with that event has no periods from now on.
+    """
+
+    undoes: UUID
+    was: Status
+    status: Status
+    confidence: float
+    purge_at: datetime | None = None
+    metadata: Annotated[Attributes, Personal()] = {}  # noqa: RUF012
+
+
+class RelationErased(RelationEvent):
+    """The value and the metadata of a relation are destroyed; that there was one, and when it held, stays."""
+
+    def shreds(self) -> frozenset[str]:
+        return frozenset({relation_tag(self.relation_id)})
+
+
+def entity_tag(entity_id: UUID) -> str:
+    return f"entity:{entity_id}"
+
+
+def relation_tag(relation_id: UUID) -> str:
+    return f"relation:{relation_id}"
+
+
+def about_tag(entity_id: UUID) -> str:
+    """The relations that an entity is an end of."""
+    return f"about:{entity_id}"
+
+
+def slot_tag(scope: Scope, agent_id: str | None, subject_id: UUID, predicate: str) -> str:
+    """All that is said under one predicate of one subject, in one scope."""
+    return f"slot:{scope}:{agent_id or ''}:{subject_id}:{predicate}"
+
+
+def name_tag(name: str) -> str:
+    """The name of a person, place or thing as a tag. Blind: whoever reads the log does not learn it."""
+    return blind_tag("name", normalize_name(name))
+
+
+def _relation_tags(validity: tuple[Validity, ...]) -> set[str]:
+    return {relation_tag(one.relation_id) for one in validity}

@@ -1,0 +1,100 @@
+"""What events do to the rows of entities. Pure: the projector reads the rows before and writes them after."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from mnemolog.domain.memory import Status
+from mnemolog.domain.text import normalize_name
+from mnemolog.events import graph
+from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.envelope import Recorded
+from mnemolog.projections.graph import hiding
+from mnemolog.projections.rows import Row, owner
+
+Rows = Mapping[UUID, Row]
+
+
+def touched(event: Recorded) -> frozenset[UUID]:
+    """The entities whose rows an event may change."""
+    match event.payload:
+        case graph.EntitiesMerged(entity_id=entity_id, absorbed_ids=absorbed_ids):
+            return frozenset({entity_id, *absorbed_ids})
+        case graph.EntityEvent(entity_id=entity_id) | TurnRecorded(speaker_entity_id=UUID() as entity_id):
+            return frozenset({entity_id})
+        case _:
+            return frozenset()
+
+
+def after(rows: Rows, event: Recorded) -> dict[UUID, Row]:
+    """The rows that an event changes. An entity that is not there, as an event was skipped, is not changed."""
+    if isinstance(event.payload, graph.EntityObserved):
+        return {event.payload.entity_id: _observed(event, event.payload)}
+    return {entity_id: _changed(rows[entity_id], event) for entity_id in sorted(touched(event) & rows.keys())}
+
+
+def names(row: Row) -> dict[str, str]:
+    """What an entity is found by: each name and alias as it is written, under its normalised form."""
+    return {normal: name for name in (*row["aliases"], row["name"]) if (normal := normalize_name(name))}
+
+
+def _changed(row: Row, event: Recorded) -> Row:
+    changed = {**row, "updated_at": event.recorded_at, "seq": event.seq, **_changes(row, event)}
+    return {**changed, "hidden": hiding.after(row["hidden"], changed["status"] == Status.SOFT_DELETED, event)}
+
+
+def _changes(row: Row, event: Recorded) -> dict[str, Any]:
+    match event.payload:
+        case TurnRecorded():
+            return {"last_seen": max(row["last_seen"], event.occurred_at)}
+        case graph.EntitiesMerged(entity_id=survivor) if row["entity_id"] != survivor:
+            return {"status": Status.DORMANT, "merged_into": survivor}
+        case graph.EntityReverted() as reverted:
+            state = {"status": reverted.status, "merged_into": reverted.merged_into, "purge_at": reverted.purge_at}
+            return {**_content(reverted), **state, **_FORGOTTEN_NO_MORE}
+        case graph.EntityContent() as content:
+            return _content(content)
+        case graph.EntityForgotten(purge_at=purge_at, reason=reason):
+            hidden = {"status": Status.SOFT_DELETED, "purge_at": purge_at}
+            return {**hidden, "forgotten_at": event.recorded_at, "forget_reason": reason}
+        case graph.EntityRestored():
+            return {"status": Status.ACTIVE, "purge_at": None, **_FORGOTTEN_NO_MORE}
+        case _:
+            return {**_ERASED, "status": Status.PURGED, "purge_at": None}
+
+
+_FORGOTTEN_NO_MORE = {"forgotten_at": None, "forget_reason": ""}
+_ERASED = {"name": "", "name_normalized": "", "aliases": [], "attributes": {}, "forget_reason": ""}
+
+
+def _content(content: graph.EntityContent) -> dict[str, Any]:
+    return {
+        "name": content.name,
+        "name_normalized": normalize_name(content.name),
+        "aliases": list(content.aliases),
+        "category": content.category,
+        "attributes": content.attributes,
+        "confidence": content.confidence,
+    }
+
+
+def _observed(event: Recorded, entity: graph.EntityObserved) -> Row:
+    tenant, user_id = owner(event)
+    return {
+        "tenant": tenant,
+        "user_id": user_id,
+        "entity_id": entity.entity_id,
+        "scope": entity.scope,
+        "agent_id": entity.agent_id,
+        **_content(entity),
+        "status": Status.ACTIVE,
+        "merged_into": None,
+        "purge_at": None,
+        **_FORGOTTEN_NO_MORE,
+        "hidden": [],
+        "source_turn_ids": list(entity.source_turn_ids),
+        "last_seen": event.occurred_at,
+        "created_at": event.recorded_at,
+        "updated_at": event.recorded_at,
+        "seq": event.seq,
+    }

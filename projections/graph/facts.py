@@ -1,0 +1,190 @@
+"""Reads facts: what held at one time, as it was known at the same or at another (X13); one row a relation.
+
+Without replay: each row of `periods` tells from when until when it was believed. What is not bitemporal reads as it is
+now: names, confidence, and which entities were merged.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, and_, or_, select, true
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain import card
+from mnemolog.domain.memory import Status
+from mnemolog.domain.predicates import PredicatePolicy
+from mnemolog.domain.relation import value_key
+from mnemolog.domain.scope import Scope
+from mnemolog.domain.scope_merge import Told, overridden
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.graph import reader
+from mnemolog.projections.graph.hiding import hidden_at
+from mnemolog.projections.graph.reader import one_of
+from mnemolog.projections.graph.tables import periods, relations
+from mnemolog.projections.rows import Key, Row, fetch, load, stored
+from mnemolog.projections.visibility import owned, shared
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What held at `valid_at`, as the log had it at `known_at`: a time, a seq of the stream, or now when it is None."""
+
+    valid_at: datetime
+    known_at: datetime | int | None = None
+
+    def condition(self) -> ColumnElement[bool]:
+        column = periods.c
+        valid = and_(column.valid_from <= self.valid_at, _open_or_beyond(column.valid_to, self.valid_at))
+        if self.known_at is None:
+            return and_(valid, column.known_to_seq.is_(None))
+        by_seq = isinstance(self.known_at, int)
+        since, until = (column.known_from_seq, column.known_to_seq) if by_seq else (column.known_from, column.known_to)
+        return and_(valid, since <= self.known_at, _open_or_beyond(until, self.known_at))
+
+
+def _open_or_beyond(end: ColumnElement[Any], at: datetime | int) -> ColumnElement[bool]:
+    return or_(end.is_(None), end > at)
+
+
+async def facts(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    point: Point,
+    predicates: PredicatePolicy,
+    about: Collection[UUID] | None = None,
+) -> Sequence[Row]:
+    """The facts that an agent may see, in the order of A §6.4; with `about`, those of these entities, at either end.
+
+    What was told of an entity that was merged is told of its survivor. Under `overridden_by` stands the fact of the
+    other scope that wins, where there is one (A09).
+    """
+    meant = None if about is None else await reader.kin(connection, viewer, about)
+    found = await _at(connection, viewer, point, None if meant is None else _about(meant))
+    rivals = found if meant is None else await _slots_of(connection, viewer, point, found)
+    told = _once(rivals)
+    winners = overridden([_told(row) for row in told], predicates)
+    wanted = {row["relation_id"] for row in found}
+    shown = [_fact(row, predicates, winners.get(row["relation_id"])) for row in told if row["relation_id"] in wanted]
+    return sorted(shown, key=_priority)
+
+
+def entity_card(entity: Row, told: Iterable[Row]) -> str:
+    """The first facts of an entity in one line (D06), without those that are overridden."""
+    lines = (_line(entity, fact) for fact in told if fact["overridden_by"] is None)
+    return card.card(card.reference(entity["category"], entity["name"]), lines)
+
+
+def _about(entity_ids: Collection[UUID]) -> ColumnElement[bool]:
+    return or_(*(one_of(end, entity_ids) for end in (relations.c.subject_id, relations.c.object_id)))
+
+
+async def _slots_of(connection: AsyncConnection, viewer: Viewer, point: Point, found: Sequence[Row]) -> Sequence[Row]:
+    """All that is told under the same subjects and predicates: what may contradict these facts."""
+    if not found:
+        return []
+    subjects = await reader.kin(connection, viewer, {row["subject"]["entity_id"] for row in found})
+    predicates = {row["predicate"] for row in found}
+    same = one_of(relations.c.subject_id, subjects) & one_of(relations.c.predicate, predicates)
+    return await _at(connection, viewer, point, same)
+
+
+async def _at(
+    connection: AsyncConnection, viewer: Viewer, point: Point, narrowed: ColumnElement[bool] | None
+) -> Sequence[Row]:
+    """Relations with the period that holds, and the rows of their ends; the surest first, then the oldest."""
+    key = [relations.c[column.name] == periods.c[column.name] for column in relations.primary_key.columns]
+    statement = (
+        select(*stored(periods))
+        .join(relations, and_(*key))
+        .where(owned(periods, viewer), point.condition(), shared(relations, viewer))
+        .where(relations.c.status != Status.PURGED, true() if narrowed is None else narrowed)
+    )
+    held = {_key(row): row for row in await fetch(connection, periods, statement)}
+    rows = await load(connection, relations, held.keys())
+    ends = {row[end] for row in rows.values() for end in ("subject_id", "object_id") if row[end]}
+    known = await _ends(connection, viewer, ends, point)
+    found = [{**row, **_dates(held[key]), **_between(row, known)} for key, row in rows.items() if _stands(row, known)]
+    return sorted(found, key=lambda row: (-row["confidence"], row["created_at"], row["relation_id"]))
+
+
+async def _ends(
+    connection: AsyncConnection, viewer: Viewer, entity_ids: Collection[UUID], point: Point
+) -> Mapping[UUID, Row]:
+    """What these entities are now, by the id that they had; without those that are erased, or were hidden then."""
+    rows = {row["entity_id"]: row for row in await reader.by_ids(connection, viewer, entity_ids)}
+    roots = await reader.survivors(connection, viewer, list(rows.values()))
+    return {
+        id_: root
+        for id_, root in roots.items()
+        if root["name"] and not any(hidden_at(row["hidden"], point.known_at) for row in (root, rows[id_]))
+    }
+
+
+def _stands(relation: Row, ends: Mapping[UUID, Row]) -> bool:
+    """Whether both its ends are there to be shown."""
+    return relation["subject_id"] in ends and (relation["object_id"] is None or relation["object_id"] in ends)
+
+
+def _between(relation: Row, ends: Mapping[UUID, Row]) -> Row:
+    return {"subject": ends[relation["subject_id"]], "object": ends.get(relation["object_id"])}
+
+
+def _key(row: Row) -> Key:
+    return row["tenant"], row["user_id"], row["relation_id"]
+
+
+def _dates(period: Row) -> Row:
+    return {name: period[name] for name in ("valid_from", "valid_to", "known_from", "known_to")}
+
+
+def _once(rows: Iterable[Row]) -> Sequence[Row]:
+    """What a merge of entities made one fact is shown once, as its first."""
+    first: dict[Told, Row] = {}
+    for row in rows:
+        first.setdefault(replace(_told(row), relation_id=UUID(int=0)), row)
+    return list(first.values())
+
+
+def _told(row: Row) -> Told:
+    value = row["object"]["entity_id"] if row["object"] else value_key(row["value"])
+    return Told(row["relation_id"], Scope(row["scope"]), row["subject"]["entity_id"], row["predicate"], value)
+
+
+_SHOWN = ("user_id", "relation_id", "scope", "agent_id", "predicate", "value", "metadata", "confidence")
+_DATES = ("valid_from", "valid_to", "known_from", "known_to", "created_at", "updated_at")
+_SOURCES = ("memory_id", "source_turn_ids", "seq")
+
+
+def _fact(row: Row, predicates: PredicatePolicy, winner: UUID | None) -> Row:
+    subject, thing = row["subject"], row["object"]
+    return {
+        **{name: row[name] for name in (*_SHOWN, *_DATES, *_SOURCES)},
+        "subject_id": subject["entity_id"],
+        "subject": subject["name"],
+        "object_id": thing["entity_id"] if thing else None,
+        "object": thing["name"] if thing else None,
+        "critical": predicates.rule(row["predicate"]).critical,
+        "overridden_by": winner,
+    }
+
+
+def _priority(fact: Row) -> tuple[Any, ...]:
+    """An agent's own first, then what is critical, what is sure, what is new (A §6.4)."""
+    own, last = fact["scope"] == Scope.AGENT, fact["updated_at"].timestamp()
+    return not own, not fact["critical"], -fact["confidence"], -last, fact["relation_id"]
+
+
+def _line(entity: Row, fact: Row) -> str:
+    """As the entity tells it: `lives_in Berlin`; whole where the entity is what it is told of: `Ana knows Marta`."""
+    thing = fact["object"] if fact["object"] is not None else as_text(fact["value"])
+    told = f"{fact['predicate']} {thing}"
+    return told if fact["subject_id"] == entity["entity_id"] else f"{fact['subject']} {told}"
+
+
+def as_text(value: object) -> str:
+    """A literal value as people write it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

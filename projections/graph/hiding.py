@@ -1,0 +1,33 @@
+"""When an entity was hidden, as the log had it: what is told of it is hidden for as long (A19, X13)."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from mnemolog.events.envelope import Recorded
+
+Span = Mapping[str, Any]
+
+
+def after(spans: Sequence[Span], hidden: bool, event: Recorded) -> list[Span]:
+    """The spans once an entity is hidden, or is not, from an event on. None in place of an end is open."""
+    now = {"at": event.recorded_at.astimezone(UTC).isoformat(), "seq": event.seq}
+    is_open = bool(spans) and spans[-1]["until"] is None
+    if hidden and not is_open:
+        return [*spans, {"since": now, "until": None}]
+    if is_open and not hidden:
+        return [*spans[:-1], {**spans[-1], "until": now}]
+    return list(spans)
+
+
+def hidden_at(spans: Sequence[Span], known_at: datetime | int | None) -> bool:
+    """Whether the entity was hidden at a time, at a seq of the stream, or is now."""
+    return any(_reached(one["since"], known_at) and not _reached(one["until"], known_at) for one in spans)
+
+
+def _reached(mark: Span | None, known_at: datetime | int | None) -> bool:
+    if mark is None:
+        return False
+    if isinstance(known_at, int):
+        return bool(mark["seq"] <= known_at)
+    return known_at is None or datetime.fromisoformat(mark["at"]) <= known_at

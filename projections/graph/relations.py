@@ -1,0 +1,138 @@
+"""What events do to the rows of relations, and to when they held. Pure: the projector reads before, writes after.
+
+A relation's row holds in `periods` what is believed of it now, and since when. So a change of belief closes the rows
+of the table `periods` that it ends and opens those that are new, without reading any of them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from mnemolog.domain.facts import Validity
+from mnemolog.domain.memory import VISIBLE, Status
+from mnemolog.events import graph
+from mnemolog.events.envelope import Recorded
+from mnemolog.events.event import Event
+from mnemolog.projections.rows import Row, owner
+
+Rows = Mapping[UUID, Row]
+Span = Mapping[str, str | None]
+
+
+def touched(event: Recorded) -> frozenset[UUID]:
+    """The relations whose rows an event may change."""
+    own = {event.payload.relation_id} if isinstance(event.payload, graph.RelationEvent) else set()
+    return frozenset(own | {one.relation_id for one in _validity(event.payload)})
+
+
+def after(rows: Rows, event: Recorded) -> dict[UUID, Row]:
+    """The rows that an event changes. A relation that is not there, as an event was skipped, is not changed."""
+    found = dict(rows)
+    if isinstance(event.payload, graph.RelationEvent):
+        found |= _own(rows.get(event.payload.relation_id), event, event.payload)
+    told = {one.relation_id: _spans(one) for one in _validity(event.payload)}
+    return {id_: _believed(row, told[id_] if id_ in told else row["periods"], event) for id_, row in found.items()}
+
+
+def beliefs(before: Row | None, after: Row, event: Recorded) -> Sequence[Row]:
+    """The rows of `periods` that an event closes and opens as it turns one row of a relation into another."""
+    had, has = (_open(row) for row in (before, after))
+    closed = {"known_to": event.recorded_at, "known_to_seq": event.seq}
+    ended = [{**_belief(after, span), **closed} for span in had if span not in has]
+    return [*ended, *(_belief(after, span) for span in has if span not in had)]
+
+
+def _validity(payload: Event) -> tuple[Validity, ...]:
+    match payload:
+        case graph.ValidityEvent() | graph.EntitiesMerged() | graph.EntityReverted():
+            return payload.validity
+        case _:
+            return ()
+
+
+def _own(row: Row | None, event: Recorded, payload: graph.RelationEvent) -> dict[UUID, Row]:
+    if isinstance(payload, graph.RelationAsserted):
+        return {payload.relation_id: {**(row or _birth(event, payload)), **_content(payload)}}
+    return {payload.relation_id: {**row, **_changes(payload)}} if row else {}
+
+
+def _changes(payload: graph.RelationEvent) -> dict[str, Any]:
+    match payload:
+        case graph.RelationObserved(confidence=confidence):
+            return {"confidence": confidence}
+        case graph.RelationForgotten(purge_at=purge_at):
+            return {"status": Status.SOFT_DELETED, "purge_at": purge_at}
+        case graph.RelationRestored():
+            return {"status": Status.ACTIVE, "purge_at": None}
+        case graph.RelationReverted(status=status, purge_at=purge_at):
+            told = {"confidence": payload.confidence, "metadata": payload.metadata}
+            return {**told, "status": status, "purge_at": purge_at}
+        case graph.RelationErased():
+            return {"status": Status.PURGED, "purge_at": None, "value": None, "metadata": {}}
+        case _:
+            return {}
+
+
+def _content(payload: graph.RelationAsserted) -> dict[str, Any]:
+    told = {"predicate": payload.predicate, "value": payload.value, "metadata": payload.metadata}
+    return {**told, "confidence": payload.confidence, "status": Status.ACTIVE, "purge_at": None}
+
+
+def _birth(event: Recorded, payload: graph.RelationAsserted) -> Row:
+    """What a relation keeps for life, and no periods."""
+    tenant, user_id = owner(event)
+    return {
+        "tenant": tenant,
+        "user_id": user_id,
+        "relation_id": payload.relation_id,
+        "scope": payload.scope,
+        "agent_id": payload.agent_id,
+        "subject_id": payload.subject_id,
+        "object_id": payload.object_id,
+        "memory_id": payload.memory_id,
+        "source_turn_ids": list(payload.source_turn_ids),
+        "periods": [],
+        "created_at": event.recorded_at,
+    }
+
+
+def _believed(row: Row, spans: Iterable[Span], event: Recorded) -> Row:
+    """A row with these periods, each known since it was first believed; what is hidden is not believed."""
+    shown = row["status"] in VISIBLE
+    since = {_span(one): one for one in row["periods"] if (one["known_from"] is not None) == shown}
+    fresh = {"known_from": _utc(event.recorded_at) if shown else None, "known_from_seq": event.seq if shown else None}
+    periods = [since.get(_span(one), {**_dates(one), **fresh}) for one in spans]
+    return {**row, "periods": periods, "updated_at": event.recorded_at, "seq": event.seq}
+
+
+def _spans(validity: Validity) -> list[Span]:
+    return [
+        {"valid_from": _utc(one.valid_from), "valid_to": _utc(one.valid_to) if one.valid_to else None}
+        for one in validity.periods
+    ]
+
+
+def _dates(span: Span) -> Span:
+    return {name: span[name] for name in ("valid_from", "valid_to")}
+
+
+def _span(span: Span) -> tuple[str | None, str | None]:
+    return span["valid_from"], span["valid_to"]
+
+
+def _utc(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat()
+
+
+def _open(row: Row | None) -> list[Span]:
+    return [one for one in row["periods"] if one["known_from"] is not None] if row else []
+
+
+def _belief(relation: Row, span: Mapping[str, Any]) -> Row:
+    dates = {name: datetime.fromisoformat(at) if (at := span[name]) else None for name in _DATES}
+    key = {name: relation[name] for name in ("tenant", "user_id", "relation_id")}
+    return {**key, "known_from_seq": span["known_from_seq"], **dates, "known_to": None, "known_to_seq": None}
+
+
+_DATES = ("valid_from", "valid_to", "known_from")
