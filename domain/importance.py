@@ -1,8 +1,31 @@
 """Importance: one float in [0, 1], and the scale that each specification speaks (design §2)."""
 
+from enum import StrEnum
+
 from mnemolog.domain.errors import InvalidInput
 
 DEFAULT = 0.5
+PINNED = 1.0
+"""What is pinned is of the highest importance (D §pinned)."""
+
+
+class Scale(StrEnum):
+    """`unit` is 0 to 1 (A, C), `level3` D's 0 to 3, `level5` B's 1 to 5."""
+
+    UNIT = "unit"
+    LEVEL3 = "level3"
+    LEVEL5 = "level5"
+
+
+def of_scale(value: float, scale: Scale, field: str = "importance") -> float:
+    """What is said on a scale, as a float in [0, 1]. Nobody guesses the scale: it is named."""
+    match scale:
+        case Scale.LEVEL3:
+            return from_level(value, field)
+        case Scale.LEVEL5:
+            return from_five(value, field)
+        case _:
+            return checked(value, field)
 
 
 def checked(value: float, field: str = "importance") -> float:
@@ -20,17 +43,17 @@ def to_five(value: float) -> int:
 def from_five(level: float, field: str = "importance") -> float:
     """From the scale 1 to 5 of B: (n - 1) / 4."""
     if not 1 <= level <= 5:
-        raise InvalidInput(f"{level} is outside 1 to 5", field=field, fix="give a number from 1 to 5")
+        raise InvalidInput(f"{level!r:.60} is outside 1 to 5", field=field, fix="give a number from 1 to 5")
     return (level - 1) / 4
 
 
 def to_level(value: float) -> int:
-    """The levels 0 to 3 of D: n = 3 x importance, rounded."""
-    return round(3 * value)
+    """The level, 0 to 3, of D that is reached: n <= 3 x importance. So the default, 0.5, is D's standard, 1."""
+    return int(3 * value + 1e-9)
 
 
-def from_level(level: int, field: str = "importance") -> float:
+def from_level(level: float, field: str = "importance") -> float:
     """From the levels 0 to 3 of D: n / 3."""
-    if not 0 <= level <= 3:
-        raise InvalidInput(f"{level} is outside 0 to 3", field=field, fix="give a whole number from 0 to 3")
+    if level not in (0, 1, 2, 3):
+        raise InvalidInput(f"{level!r:.60} is no level", field=field, fix="give a whole number from 0 to 3")
     return level / 3

@@ -5,7 +5,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
+from mnemolog.domain import importance
 from mnemolog.domain.errors import Erased, InvalidInput, NotFound, TransitionRefused
+from mnemolog.domain.memory_key import NOTHING_SAID, Identity
 from mnemolog.domain.scope import Scope
 
 PURGE_AFTER = timedelta(days=30)  # B §7
@@ -31,18 +33,33 @@ class Status(StrEnum):
     PURGED = "purged"
 
 
+class Cause(StrEnum):
+    """Why a memory was hidden: somebody asked for it, its time was up, a scope was forgotten, its making was undone."""
+
+    ASKED = "asked"
+    TTL = "ttl"
+    SCOPE = "scope"
+    UNDONE = "undone"
+
+
 VISIBLE = frozenset({Status.ACTIVE, Status.DYING})
+SEMANTIC = frozenset({Kind.FACT, Kind.INSIGHT, Kind.PROCEDURE})
+"""What is known, as against what happened: linked to its neighbours when it is written (B §2)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What an update may change. `importance` and `confidence` lie in [0, 1]."""
+    """What an update may change. `importance` and `confidence` lie in [0, 1]; what is pinned is of importance 1."""
 
     text: str
     category: str
     importance: float
     confidence: float
     pinned: bool
+
+    def weighed(self) -> "Content":
+        """With the importance that a pin gives (D §pinned)."""
+        return replace(self, importance=importance.PINNED) if self.pinned else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +74,8 @@ class Memory:
     status: Status = Status.ACTIVE
     merged_into: UUID | None = None
     purge_at: datetime | None = None
+    cause: Cause | None = None
+    identity: Identity = NOTHING_SAID
 
     @property
     def visible(self) -> bool:
@@ -69,15 +88,27 @@ class Memory:
         """A merge hides what it absorbed and never destroys it, so that it can be undone (X03)."""
         return replace(self, status=Status.DORMANT, merged_into=survivor)
 
-    def soft_deleted(self, purge_at: datetime) -> "Memory":
-        return replace(self, status=Status.SOFT_DELETED, purge_at=purge_at)
+    def soft_deleted(self, purge_at: datetime, cause: Cause = Cause.ASKED) -> "Memory":
+        return replace(self, status=Status.SOFT_DELETED, purge_at=purge_at, cause=cause)
+
+    def turned(self, status: Status, cause: Cause | None) -> "Memory":
+        """Between active, dying and dormant (C03)."""
+        return replace(self, status=status, cause=None if status in VISIBLE else cause)
 
     def restored(self) -> "Memory":
-        return replace(self, status=Status.ACTIVE, purge_at=None, merged_into=None)
+        return replace(self, status=Status.ACTIVE, purge_at=None, merged_into=None, cause=None)
 
-    def erased(self) -> "Memory":
+    def erased(self, cause: Cause | None = None) -> "Memory":
         """Without its text, for good. Its shape stays, so that a merge stays a merge (X07)."""
-        return replace(self, content=replace(self.content, text=""), status=Status.PURGED, purge_at=None)
+        content = replace(self.content, text="")
+        gone = replace(self, content=content, identity=self.identity.erased(), cause=cause or self.cause)
+        return replace(gone, status=Status.PURGED, purge_at=None)
+
+    def holds(self, other: "Memory") -> bool:
+        """Whether this one bears the key of another of its scope and agent: only one visible memory may (D04)."""
+        place = (self.identity.key, self.scope, self.agent_id)
+        same = place == (other.identity.key, other.scope, other.agent_id)
+        return bool(self.identity.key) and self.visible and same and self.memory_id != other.memory_id
 
 
 def no_such_memory(user_id: str, memory_id: UUID, path: str = "memory_id") -> NotFound:
@@ -102,6 +133,14 @@ def require_visible(memory: Memory, change: str, field: str = "memory_id") -> No
     )
 
 
+def require_unpinned(memory: Memory, change: str, field: str = "memory_id") -> None:
+    """Refuse to let a pinned memory fade or go into another (D §pinned)."""
+    if memory.content.pinned:
+        raise TransitionRefused(
+            f"memory {memory.memory_id} is pinned and cannot be {change}", field=field, fix="unpin it first"
+        )
+
+
 def require_mergeable(survivor: Memory, absorbed: tuple[Memory, ...]) -> None:
     """Refuse a merge across owners, with itself, or of nothing."""
     ids = [memory.memory_id for memory in absorbed]
@@ -113,6 +152,7 @@ def require_mergeable(survivor: Memory, absorbed: tuple[Memory, ...]) -> None:
         )
     for index, memory in enumerate(absorbed):
         require_visible(memory, "merged", f"absorbed_ids[{index}]")
+        require_unpinned(memory, "merged away", f"absorbed_ids[{index}]")
         if (memory.scope, memory.agent_id) != (survivor.scope, survivor.agent_id):
             raise TransitionRefused(
                 f"memory {memory.memory_id} belongs to another scope or agent than {survivor.memory_id}",

@@ -1,16 +1,52 @@
 """What happens to a memory, and what each event leaves of it: `evolve` is the one fold of write and read side."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
-from typing import Self
+from enum import StrEnum
+from typing import Annotated, ClassVar, Self
 from uuid import UUID
 
-from mnemolog.domain.memory import Content, Kind, Memory, Status
+from pydantic import BaseModel, ConfigDict
+
+from mnemolog.domain.bands import Band
+from mnemolog.domain.memory import Cause, Content, Kind, Memory, Status
+from mnemolog.domain.memory_key import EntityType, FactType, Identity, MemoryType, Source
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.erasure import MemoryErased, UserErased
-from mnemolog.events.event import Event, PersonalText, memory_tag
+from mnemolog.events.event import Event, Personal, PersonalText, blind_tag, memory_tag
+
+RECALLS = "recalls"
+PersonalTexts = Annotated[tuple[str, ...], Personal()]
+
+
+class Match(BaseModel):
+    """How a statement met a memory that was known: its band, and the similarity that a model found, if one did."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    band: Band
+    similarity: float | None = None
+    model: str | None = None
+    candidate_id: UUID | None = None
+
+
+class Observation(StrEnum):
+    """What corroborates a memory: it is said again, or used again and again."""
+
+    REPEAT = "repeat"
+    USE = "use"
+
+
+class Recall(StrEnum):
+    """By what memories were found (C)."""
+
+    QUERY = "query"
+    RECALL = "recall"
+    RECALL_MEMORY = "recall_memory"
+    SEARCH_MEMORY = "search_memory"
 
 
 class MemoryEvent(Event):
@@ -54,7 +90,12 @@ class ContentEvent(MemoryEvent):
 
 
 class MemoryCreated(ContentEvent):
-    """A memory begins. `source_turn_ids` are the turns that it was drawn from (A10, X04)."""
+    """A memory begins. `source_turn_ids` are the turns that it was drawn from (A10, X04).
+
+    What it is about, and its key, are for life; `match` says what else it is like.
+    """
+
+    version: ClassVar[int] = 2
 
     kind: Kind
     scope: Scope
@@ -63,31 +104,110 @@ class MemoryCreated(ContentEvent):
     run_id: str | None = None
     source_turn_ids: tuple[str, ...] = ()
     entity_ids: tuple[UUID, ...] = ()
+    type: MemoryType | None = None
+    entity_type: EntityType | None = None
+    fact_type: FactType | None = None
+    source: Source = Source.API
+    match: Match | None = None
+    memory_key: PersonalText = ""
+    entity_refs: PersonalTexts = ()
+    entity_label: PersonalText = ""
+    topics: PersonalTexts = ()
 
     def tags(self) -> frozenset[str]:
-        return super().tags() | {turn_tag(turn_id) for turn_id in self.source_turn_ids}
+        key = {key_tag(self.scope, self.agent_id, self.memory_key)} if self.memory_key else set()
+        return super().tags() | _turn_tags(self.source_turn_ids) | key
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(
+            self.type,
+            self.entity_type,
+            self.fact_type,
+            self.source,
+            self.memory_key,
+            self.entity_refs,
+            self.entity_label,
+            self.topics,
+        )
 
 
 class MemoryUpdated(ContentEvent):
-    """A memory reads differently from now on. `changed` names the fields that the caller set."""
+    """A memory reads differently from now on. `changed` names the fields that were set; `match`, by which band."""
+
+    version: ClassVar[int] = 2
 
     changed: tuple[str, ...]
+    match: Match | None = None
+    source_turn_ids: tuple[str, ...] = ()
+
+    def tags(self) -> frozenset[str]:
+        return super().tags() | _turn_tags(self.source_turn_ids)
 
 
 class MemoriesMerged(ContentEvent):
     """`memory_id` survives with this content; the absorbed are hidden and point to it."""
 
+    version: ClassVar[int] = 2
+
     absorbed_ids: tuple[UUID, ...]
+    match: Match | None = None
+    source_turn_ids: tuple[str, ...] = ()
 
     def tags(self) -> frozenset[str]:
-        return frozenset(map(memory_tag, (self.memory_id, *self.absorbed_ids)))
+        return frozenset(map(memory_tag, (self.memory_id, *self.absorbed_ids))) | _turn_tags(self.source_turn_ids)
+
+
+class MemoryObserved(MemoryEvent):
+    """A memory is corroborated: `confidence` and `importance` are those afterwards (D13).
+
+    `text` is what was said, "" when those were its own words.
+    """
+
+    confidence: float
+    importance: float
+    cause: Observation
+    match: Match | None = None
+    source_turn_ids: tuple[str, ...] = ()
+    text: PersonalText = ""
+
+    def tags(self) -> frozenset[str]:
+        return super().tags() | _turn_tags(self.source_turn_ids)
 
 
 class MemorySoftDeleted(MemoryEvent):
     """A memory is hidden and will be purged at `purge_at` unless it is restored (B §7)."""
 
+    version: ClassVar[int] = 2
+
     purge_at: datetime
+    cause: Cause = Cause.ASKED
     reason: PersonalText = ""
+
+
+class MemoryStatusChanged(MemoryEvent):
+    """A memory goes from active to dying to dormant, or back (C03); `was` is its status until now."""
+
+    was: Status
+    status: Status
+    cause: Cause | None = None
+
+
+class MemoriesRecalled(Event):
+    """Memories were found, each so many times by its weight: for their last access and their reactivations (B §7, C).
+
+    It changes no memory and stands in no writer's way: it has a tag of its own.
+    """
+
+    memory_ids: tuple[UUID, ...]
+    weights: tuple[int, ...]
+    by: Recall
+
+    def tags(self) -> frozenset[str]:
+        return frozenset({RECALLS})
+
+    def key_scope(self) -> str:
+        return "user"
 
 
 class MemoryRestored(MemoryEvent):
@@ -100,11 +220,14 @@ class MemoryReverted(ContentEvent):
     An undone merge leaves one of these for each of its memories.
     """
 
+    version: ClassVar[int] = 2
+
     undoes: UUID
     was: Status
     status: Status
     merged_into: UUID | None = None
     purge_at: datetime | None = None
+    cause: Cause | None = None
 
 
 class MemoriesLinked(MemoryEvent):
@@ -130,6 +253,24 @@ class LinkReverted(MemoryEvent):
         return frozenset({memory_tag(self.memory_id), memory_tag(self.to_id)})
 
 
+def key_tag(scope: Scope, agent_id: str | None, key: str) -> str:
+    """By which writers of one key find each other (D04). It would show the key, so the log keeps it blind."""
+    return blind_tag("key", f"{scope}|{agent_id or ''}|{key}")
+
+
+def _turn_tags(turn_ids: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(turn_tag, turn_ids))
+
+
+def sources_of(event: Event) -> tuple[str, ...]:
+    """The turns that an event drew words of its memory from."""
+    match event:
+        case MemoryCreated() | MemoryUpdated() | MemoriesMerged() | MemoryObserved():
+            return event.source_turn_ids
+        case _:
+            return ()
+
+
 def touched(event: Event) -> tuple[UUID, ...]:
     """The memories whose state the event changes, its subject first."""
     match event:
@@ -148,7 +289,8 @@ def evolve(memories: Mapping[UUID, Memory], event: Event) -> dict[UUID, Memory]:
     if isinstance(event, UserErased):
         return {id_: memory.erased() for id_, memory in memories.items()}
     if isinstance(event, MemoryCreated):
-        return {event.memory_id: Memory(event.memory_id, event.kind, event.scope, event.agent_id, event.content)}
+        begun = Memory(event.memory_id, event.kind, event.scope, event.agent_id, event.content)
+        return {event.memory_id: replace(begun, identity=event.identity)}
     return {id_: _changed(memories[id_], event) for id_ in touched(event) if id_ in memories}
 
 
@@ -161,25 +303,27 @@ def _changed(memory: Memory, event: Event) -> Memory:
         case MemoriesMerged():
             return memory.absorbed(event.memory_id)
         case MemorySoftDeleted():
-            return memory.soft_deleted(event.purge_at)
+            return memory.soft_deleted(event.purge_at, event.cause)
+        case MemoryStatusChanged():
+            return memory.turned(event.status, event.cause)
+        case MemoryObserved():
+            return memory.rewritten(replace(memory.content, confidence=event.confidence, importance=event.importance))
         case MemoryRestored():
             return memory.restored()
         case MemoryReverted():
             return _reverted(memory, event)
         case MemoryErased():
-            return memory.erased()
+            return memory.erased(event.cause)
         case _:
             return memory
 
 
 def _reverted(memory: Memory, event: MemoryReverted) -> Memory:
-    return Memory(
-        memory.memory_id,
-        memory.kind,
-        memory.scope,
-        memory.agent_id,
-        event.content,
-        event.status,
-        event.merged_into,
-        event.purge_at,
+    return replace(
+        memory,
+        content=event.content,
+        status=event.status,
+        merged_into=event.merged_into,
+        purge_at=event.purge_at,
+        cause=event.cause,
     )

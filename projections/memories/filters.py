@@ -5,26 +5,20 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Strict
-from sqlalchemy import ColumnElement, or_, true
+from sqlalchemy import ColumnElement, FromClause, true
 
 from mnemolog.domain import identity
+from mnemolog.domain.category import PROCEDURAL
 from mnemolog.domain.importance import from_five
-from mnemolog.domain.memory import VISIBLE
-from mnemolog.domain.scope import Scope
+from mnemolog.domain.memory import VISIBLE, Kind
 from mnemolog.domain.turn import Role
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_TENANT, StreamId
 from mnemolog.events.fields import Flag, Id, checked_by
 from mnemolog.projections.memories.tables import memories
+from mnemolog.projections.visibility import owned, shared
 
-
-def _day_or_instant(value: object, field: str) -> datetime:
-    """A time with its offset, or a plain date, which is that day's start in UTC (the example of B §6)."""
-    if isinstance(value, str) and len(value) == len("2025-07-01"):
-        value = f"{value}T00:00:00Z"
-    return identity.aware(value, field)
-
-
-Moment = Annotated[datetime, checked_by(_day_or_instant)]
+Moment = Annotated[datetime, checked_by(identity.day_or_instant)]
 Level = Annotated[float, Strict()]
 
 
@@ -66,18 +60,17 @@ class Filters(BaseModel):
         return found
 
 
-def visible_to(stream: StreamId, agent_id: str, categories: frozenset[str] | None = None) -> list[ColumnElement[bool]]:
-    """What every read of memories is confined to: one tenant, one user, and what this agent may see of it (A §5, B §5).
+def visible_to(viewer: Viewer, table: FromClause = memories) -> list[ColumnElement[bool]]:
+    """What every read of memories is confined to: one user of a tenant, and what the agent may see (A §5, B §5)."""
+    within = true() if viewer.categories is None else table.c.category.in_(sorted(viewer.categories))
+    return [owned(table, viewer), shared(table, viewer), within]
 
-    `categories` is the agent's allowlist; None when it may see all.
-    """
-    column = memories.c
-    return [
-        column.tenant == stream.tenant,
-        column.user_id == stream.owner,
-        or_(column.scope == Scope.GLOBAL, column.agent_id == agent_id),
-        true() if categories is None else column.category.in_(sorted(categories)),
-    ]
+
+def unasked(categories: frozenset[str] = frozenset()) -> ColumnElement[bool]:
+    """Without procedures, which nobody gets who does not ask for their category (B §12)."""
+    if PROCEDURAL in categories:
+        return true()
+    return (memories.c.kind != Kind.PROCEDURE) & (memories.c.category != PROCEDURAL)
 
 
 def active() -> ColumnElement[bool]:

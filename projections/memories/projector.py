@@ -1,28 +1,32 @@
 """Folds memory events into rows. Exactly once: rows and progress share a transaction."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
+from uuid import UUID
 
 from sqlalchemy import MetaData, delete, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain.memory import Content, Kind, Memory, Status
-from mnemolog.domain.scope import Scope
+from mnemolog.domain.corroboration import USES
+from mnemolog.domain.memory import Memory, Status
 from mnemolog.domain.text import search_document
 from mnemolog.events import memory as events
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased
+from mnemolog.events.event import Event
+from mnemolog.projections.memories.stored import as_memory, of_memory
 from mnemolog.projections.memories.tables import NAME, links, memories, metadata
 from mnemolog.projections.rows import Key, Row, load, owner, remove, upsert
 
 
 class MemoriesProjector:
     name = NAME
-    version = 2
+    version = 3
     variant = ""
     tables: MetaData = metadata
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
-        keys = {(*owner(event), memory_id) for event in batch for memory_id in events.touched(event.payload)}
+        keys = {(*owner(event), memory_id) for event in batch for memory_id in _concerned(event)}
         known = await load(connection, memories, keys)
         rows = dict(known)
         changed: dict[Key, Row] = {}
@@ -53,7 +57,14 @@ async def _unlink(connection: AsyncConnection, gone: Collection[Key]) -> None:
             await connection.execute(delete(links).where(edges))
 
 
+def _concerned(event: Recorded) -> Sequence[UUID]:
+    payload = event.payload
+    return payload.memory_ids if isinstance(payload, events.MemoriesRecalled) else events.touched(payload)
+
+
 def _changed(rows: dict[Key, Row], event: Recorded) -> dict[Key, Row]:
+    if isinstance(event.payload, events.MemoriesRecalled):
+        return _recalled(rows, event, event.payload)
     known = {
         memory_id: as_memory(rows[*owner(event), memory_id])
         for memory_id in events.touched(event.payload)
@@ -66,33 +77,42 @@ def _changed(rows: dict[Key, Row], event: Recorded) -> dict[Key, Row]:
     }
 
 
+def _recalled(rows: dict[Key, Row], event: Recorded, recalled: events.MemoriesRecalled) -> dict[Key, Row]:
+    """What was found is in use. It reads as before, so it is no change: `updated_at` and `seq` stay."""
+    weights: Counter[Key] = Counter()
+    for memory_id, weight in zip(recalled.memory_ids, recalled.weights, strict=True):
+        weights[*owner(event), memory_id] += weight
+    return {
+        key: {
+            **rows[key],
+            "last_accessed": event.recorded_at,
+            "reactivation_count": rows[key]["reactivation_count"] + weight,
+            "recalls": rows[key]["recalls"] + weight,
+            "fresh": False,
+        }
+        for key, weight in weights.items()
+        if key in rows and rows[key]["status"] != Status.PURGED
+    }
+
+
 def _row(memory: Memory, event: Recorded, before: Row | None) -> Row:
     tenant, user_id = owner(event)
-    content = memory.content
+    text = memory.content.text
+    born = before or _birth(event)
     return {
-        **(before or _birth(event)),
+        **born,
         "tenant": tenant,
         "user_id": user_id,
-        "memory_id": memory.memory_id,
-        "kind": memory.kind,
-        "scope": memory.scope,
-        "agent_id": memory.agent_id,
-        "text": content.text,
-        "category": content.category,
-        "importance": content.importance,
-        "confidence": content.confidence,
-        "pinned": content.pinned,
-        "status": memory.status,
-        "merged_into": memory.merged_into,
-        "purge_at": memory.purge_at,
+        **of_memory(memory),
+        **_life(memory, event, born),
         "updated_at": event.recorded_at,
         "seq": event.seq,
-        "document": before["document"] if before and before["text"] == content.text else search_document(content.text),
+        "document": before["document"] if before and before["text"] == text else search_document(text),
     }
 
 
 def _birth(event: Recorded) -> Row:
-    """What a memory keeps for life."""
+    """What a memory keeps for life, and what its life begins with."""
     created = event.payload
     assert isinstance(created, events.MemoryCreated)
     return {
@@ -100,26 +120,44 @@ def _birth(event: Recorded) -> Row:
         "run_id": created.run_id,
         "actor_id": event.meta.actor,
         "thread_id": event.meta.thread_id,
-        "source_turn_ids": list(created.source_turn_ids),
+        "source_turn_ids": [],
         "entity_ids": list(created.entity_ids),
         "occurred_at": event.occurred_at,
         "created_at": event.recorded_at,
+        "observations": 0,
+        "last_accessed": event.recorded_at,
+        "reactivation_count": 0,
+        "recalls": 0,
+        "fresh": True,
+        "session_count": 0,
+        "forgotten_at": None,
     }
 
 
-def as_memory(row: Row) -> Memory:
-    """A row as the domain sees it."""
-    content = Content(row["text"], row["category"], row["importance"], row["confidence"], row["pinned"])
-    return Memory(
-        row["memory_id"],
-        Kind(row["kind"]),
-        Scope(row["scope"]),
-        row["agent_id"],
-        content,
-        Status(row["status"]),
-        row["merged_into"],
-        row["purge_at"],
-    )
+def _life(memory: Memory, event: Recorded, before: Row) -> Row:
+    """How often it was said, when it was last in use, since when it is hidden."""
+    payload, turns = event.payload, before["source_turn_ids"]
+    own = isinstance(payload, events.MemoryEvent) and payload.memory_id == memory.memory_id
+    drawn = [turn_id for turn_id in events.sources_of(payload) if own and turn_id not in turns]
+    used = isinstance(payload, events.MemoryObserved) and payload.cause is events.Observation.USE
+    return {
+        "source_turn_ids": [*turns, *drawn],
+        "observations": before["observations"] + (own and _is_observation(payload)),
+        "recalls": max(0, before["recalls"] - USES) if used else before["recalls"],
+        "last_accessed": event.recorded_at if memory.visible else before["last_accessed"],
+        "forgotten_at": None if memory.visible else before["forgotten_at"] or event.recorded_at,
+    }
+
+
+def _is_observation(payload: Event) -> bool:
+    """Whether an event tells that somebody said it."""
+    match payload:
+        case events.MemoryObserved():
+            return payload.cause is events.Observation.REPEAT
+        case events.MemoryUpdated():
+            return payload.match is not None
+        case _:
+            return isinstance(payload, events.MemoryCreated)
 
 
 def _edge(event: Recorded, link: events.MemoriesLinked | events.LinkReverted) -> Row | None:

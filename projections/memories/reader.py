@@ -7,25 +7,27 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, any_, func, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain.memory import erased_memory, no_such_memory
+from mnemolog.domain.memory import VISIBLE, Kind, erased_memory, no_such_memory
 from mnemolog.domain.text import search_terms
-from mnemolog.events.envelope import StreamId
-from mnemolog.projections.memories.filters import active, identified, visible_to
-from mnemolog.projections.memories.tables import CONFIGURATION, memories
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.memories.filters import active, identified, unasked, visible_to
+from mnemolog.projections.memories.tables import CONFIGURATION, links, memories
 from mnemolog.projections.rows import fetch, stored
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.tables import vectors
+from mnemolog.projections.visibility import owned
 
 Row = dict[str, Any]
 Conditions = Sequence[ColumnElement[bool]]
 
 K1, B = 1.5, 0.75
+FOUNDATION = 20  # D §pinned
 
-_INTERNAL = frozenset({"document", "tenant"})
+_INTERNAL = frozenset({"document", "tenant", "recalls"})
 
 
 async def by_vector(
-    connection: AsyncConnection, stream: StreamId, conditions: Conditions, model: str, vector: Vectors, limit: int
+    connection: AsyncConnection, viewer: Viewer, conditions: Conditions, model: str, vector: Vectors, limit: int
 ) -> dict[UUID, float]:
     """Cosine similarity in [-1, 1] of the nearest memories. Exact: the conditions come first, then the distance.
 
@@ -35,7 +37,7 @@ async def by_vector(
     wanted = func.array(select(memories.c.memory_id).where(*conditions).scalar_subquery())
     statement = (
         select(vectors.c.memory_id, (1 - distance).label("score"))
-        .where(vectors.c.tenant == stream.tenant, vectors.c.user_id == stream.owner, vectors.c.model == model)
+        .where(owned(vectors, viewer), vectors.c.model == model)
         .where(vectors.c.memory_id == any_(wanted))
         .order_by(distance, vectors.c.memory_id)
         .limit(limit)
@@ -54,7 +56,8 @@ async def by_text(connection: AsyncConnection, conditions: Conditions, query: st
     wanted = func.to_tsquery(CONFIGURATION, " | ".join(terms))
     lexemes = func.tsvector_to_array(func.to_tsvector(CONFIGURATION, " ".join(terms)))
     among = select(func.count().label("n"), func.avg(func.length(memories.c.search)).label("length")).where(*conditions)
-    collection = among.subquery()
+    # Counted once, also by a plan that was made for users with few memories.
+    collection = among.cte("collection").prefix_with("MATERIALIZED")
     word = func.unnest(memories.c.search).table_valued("lexeme", "positions", "weights").render_derived()
     matches = (
         select(
@@ -82,49 +85,76 @@ async def by_text(connection: AsyncConnection, conditions: Conditions, query: st
     return {row[0]: float(row[1]) for row in await connection.execute(statement)}
 
 
-async def by_ids(
-    connection: AsyncConnection,
-    stream: StreamId,
-    agent_id: str,
-    memory_ids: set[UUID],
-    categories: frozenset[str] | None = None,
-) -> dict[UUID, Row]:
+async def by_ids(connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID]) -> dict[UUID, Row]:
     """The rows of these ids that the agent may see, hidden ones included."""
-    statement = select(*stored(memories)).where(*visible_to(stream, agent_id, categories), identified(memory_ids))
+    statement = select(*stored(memories)).where(*visible_to(viewer), identified(memory_ids))
     return {row["memory_id"]: _shown(row) for row in await fetch(connection, memories, statement)}
 
 
-async def one(
-    connection: AsyncConnection,
-    stream: StreamId,
-    agent_id: str,
-    memory_id: UUID,
-    categories: frozenset[str] | None = None,
-) -> Row:
+async def one(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) -> Row:
     """One memory, hidden or not; NotFound when the user has none of this id the agent may see, Erased if it was."""
-    rows = await by_ids(connection, stream, agent_id, {memory_id}, categories)
+    rows = await by_ids(connection, viewer, {memory_id})
     if memory_id not in rows:
-        raise no_such_memory(stream.owner, memory_id)
+        raise no_such_memory(viewer.user_id, memory_id)
     if not rows[memory_id]["text"]:
         raise erased_memory(memory_id)
     return rows[memory_id]
 
 
-async def newest(
-    connection: AsyncConnection,
-    stream: StreamId,
-    agent_id: str,
-    limit: int,
-    categories: frozenset[str] | None = None,
-) -> Sequence[Row]:
+async def newest(connection: AsyncConnection, viewer: Viewer, limit: int) -> Sequence[Row]:
     """The active memories of a user that the agent may see, changed last first."""
     statement = (
         select(*stored(memories))
-        .where(*visible_to(stream, agent_id, categories), active())
+        .where(*visible_to(viewer), active(), unasked())
         .order_by(memories.c.seq.desc(), memories.c.memory_id)
         .limit(limit)
     )
     return [_shown(row) for row in await fetch(connection, memories, statement)]
+
+
+async def foundation(connection: AsyncConnection, viewer: Viewer, limit: int = FOUNDATION) -> Sequence[Row]:
+    """What is always there: the pinned memories, the most certain first (D §pinned)."""
+    column = memories.c
+    statement = (
+        select(*stored(memories))
+        .where(*visible_to(viewer), active(), unasked(), column.pinned)
+        .order_by(column.importance.desc(), column.confidence.desc(), column.created_at.desc(), column.memory_id)
+        .limit(limit)
+    )
+    return [_shown(row) for row in await fetch(connection, memories, statement)]
+
+
+async def linked(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) -> Sequence[Row]:
+    """The links of a memory, the strongest first, each with its far end; none whose far end may not be seen."""
+    await one(connection, viewer, memory_id)
+    out, into = links.c.from_id == memory_id, links.c.to_id == memory_id
+    statement = select(*stored(links)).where(owned(links, viewer), out | into)
+    edges = await fetch(connection, links, statement)
+    rows = await by_ids(connection, viewer, {_far(edge, memory_id) for edge in edges})
+    far = [(edge, rows.get(_far(edge, memory_id))) for edge in edges]
+    seen = [_link(edge, memory_id, row) for edge, row in far if row and _lives(row)]
+    return sorted(seen, key=lambda link: (-link["strength"], link["memory_id"]))
+
+
+def _far(edge: Row, memory_id: UUID) -> UUID:
+    far: UUID = edge["to_id"] if edge["from_id"] == memory_id else edge["from_id"]
+    return far
+
+
+def _link(edge: Row, memory_id: UUID, far: Row) -> Row:
+    return {
+        "memory_id": far["memory_id"],
+        "direction": "out" if edge["from_id"] == memory_id else "in",
+        "relation_type": edge["relation_type"],
+        "strength": edge["strength"],
+        "created_at": edge["created_at"],
+        "category": far["category"],
+        "text": far["text"],
+    }
+
+
+def _lives(row: Row) -> bool:
+    return row["status"] in VISIBLE and bool(row["text"]) and row["kind"] != Kind.PROCEDURE
 
 
 def _shown(row: Row) -> Row:

@@ -48,6 +48,22 @@ memories = Table(
     Column("thread_id", Text, nullable=False),
     Column("source_turn_ids", ARRAY(Text), nullable=False),
     Column("entity_ids", ARRAY(Uuid), nullable=False),
+    Column("type", Text),
+    Column("entity_type", Text),
+    Column("fact_type", Text),
+    Column("source", Text, nullable=False),
+    Column("memory_key", Text, nullable=False),
+    Column("entity_refs", ARRAY(Text), nullable=False),
+    Column("entity_label", Text, nullable=False),
+    Column("topics", ARRAY(Text), nullable=False),
+    Column("observations", BigInteger, nullable=False),
+    Column("last_accessed", DateTime(timezone=True), nullable=False),
+    Column("reactivation_count", BigInteger, nullable=False),
+    Column("recalls", BigInteger, nullable=False),
+    Column("fresh", Boolean, nullable=False),
+    Column("session_count", BigInteger, nullable=False),
+    Column("deleted_cause", Text),
+    Column("forgotten_at", DateTime(timezone=True)),
     Column("occurred_at", DateTime(timezone=True), nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
@@ -62,6 +78,15 @@ memories = Table(
     Index("memories_search", "search", postgresql_using="gin"),
     Index("memories_seq", "tenant", "user_id", "seq"),
 )
+column = memories.c
+Index("memories_key", column.tenant, column.user_id, column.memory_key, postgresql_where=column.memory_key != "")
+Index(
+    "memories_refs",
+    column.entity_refs,
+    postgresql_using="gin",
+    postgresql_where=func.cardinality(column.entity_refs) > 0,
+)
+Index("memories_purge", column.purge_at, postgresql_where=column.purge_at.is_not(None))
 
 links = Table(
     "links",

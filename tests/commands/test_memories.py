@@ -26,7 +26,7 @@ from mnemolog.domain.errors import (
     TransitionRefused,
     UndoConflict,
 )
-from mnemolog.domain.memory import MAX_MERGE, PURGE_AFTER, Kind, Status
+from mnemolog.domain.memory import MAX_MERGE, PURGE_AFTER, Cause, Kind, Status
 from mnemolog.domain.scope import Scope
 from mnemolog.events import memory as events
 from mnemolog.events.envelope import NewEvent
@@ -86,6 +86,7 @@ def reverted(payload: events.ContentEvent, undoes: NewEvent, was: Status, **fiel
     return events.MemoryReverted.of(payload.memory_id, payload.content, **after)
 
 
+HIDDEN_AGAIN = {"status": Status.SOFT_DELETED, "purge_at": START + PURGE_AFTER}
 PRIVATE = created(A, scope=Scope.AGENT, agent_id="coach")
 HIDDEN: dict[str, tuple[Event, ...]] = {
     "soft-deleted": (created(A), deleted(A)),
@@ -98,12 +99,8 @@ HIDDEN: dict[str, tuple[Event, ...]] = {
 
 def test_create_begins_a_memory_with_its_whole_content() -> None:
     given(MEMORIES).when(
-        create(category="preference", importance=0.75, confidence=0.9, pinned=True, kind="insight", run_id="run-1")
-    ).then(
-        created(
-            A, category="preference", importance=0.75, confidence=0.9, pinned=True, kind=Kind.INSIGHT, run_id="run-1"
-        )
-    )
+        create(category="preference", importance=0.75, confidence=0.9, kind="insight", run_id="run-1")
+    ).then(created(A, category="preference", importance=0.75, confidence=0.9, kind=Kind.INSIGHT, run_id="run-1"))
 
 
 @pytest.mark.spec("A01")
@@ -128,8 +125,8 @@ def test_create_under_an_id_that_holds_something_else_is_refused(other: dict[str
 
 def test_update_carries_the_whole_content_and_names_what_the_caller_set() -> None:
     given(MEMORIES, created(A)).when(update(text="Ana lives in Porto")).then(updated(A, "Ana lives in Porto"))
-    given(MEMORIES, created(A)).when(update(pinned=True, importance=0.25)).then(
-        updated(A, "Ana lives in Lisbon", pinned=True, importance=0.25, changed=("importance", "pinned"))
+    given(MEMORIES, created(A)).when(update(confidence=0.5, importance=0.25)).then(
+        updated(A, "Ana lives in Lisbon", confidence=0.5, importance=0.25, changed=("confidence", "importance"))
     )
 
 
@@ -152,8 +149,8 @@ def test_update_of_a_hidden_memory_is_refused(hidden: str) -> None:
 @pytest.mark.spec("X03")
 def test_merge_hides_the_absorbed_and_keeps_the_most_of_each() -> None:
     weak = created(A, importance=0.25, confidence=0.5)
-    strong = created(B, "Ana moved to Lisbon", importance=0.75, confidence=0.9, pinned=True, category="travel")
-    expected = created(A, importance=0.75, confidence=0.9, pinned=True)
+    strong = created(B, "Ana moved to Lisbon", importance=0.75, confidence=0.9, category="travel")
+    expected = created(A, importance=0.75, confidence=0.9)
 
     story = given(MEMORIES, weak, strong)
 
@@ -318,7 +315,7 @@ def test_undo_of_a_deletion_and_of_a_restoration() -> None:
 
     given(MEMORIES, created(A), deletion).when(undo(deletion)).then(reverted(created(A), deletion, Status.SOFT_DELETED))
     given(MEMORIES, created(A), deletion, restoration).when(undo(restoration)).then(
-        reverted(created(A), restoration, Status.ACTIVE, status=Status.SOFT_DELETED, purge_at=START + PURGE_AFTER)
+        reverted(created(A), restoration, Status.ACTIVE, **HIDDEN_AGAIN, cause=Cause.ASKED)
     )
 
 
@@ -387,7 +384,7 @@ def test_undo_of_a_creation_deletes_softly_and_undo_of_that_brings_it_back() -> 
     revert = new(gone)
     story = given(MEMORIES, birth, revert)
 
-    assert gone == reverted(created(A), birth, Status.ACTIVE, status=Status.SOFT_DELETED, purge_at=START + PURGE_AFTER)
+    assert gone == reverted(created(A), birth, Status.ACTIVE, **HIDDEN_AGAIN, cause=Cause.UNDONE)
     assert story.after(undo(revert)).state.known == given(MEMORIES, birth).state.known
 
 
@@ -420,6 +417,19 @@ def test_undo_without_an_event_takes_the_last_change_that_stands() -> None:
 
     assert story.after(last).state.known[A].content.text == "Porto"
     assert story.after(last).after(last).state.known[A].content == created(A).content
+
+
+def test_undo_without_an_event_goes_on_behind_what_was_done_again_and_undone_again() -> None:
+    first, second = new(updated(A, "Porto")), new(updated(A, "Faro"))
+    story = given(MEMORIES, created(A), first, second)
+    change = second
+    for _ in range(3):  # Undone, done again, undone again.
+        change = new(story.when(undo(change)).events()[0])
+        story = story.and_then(change)
+    last = UndoChange.model_validate({**ANA, "memory_id": A, "at": START})
+
+    assert story.state.known[A].content.text == "Porto"
+    assert story.after(last).state.known[A].content == created(A).content
 
 
 def test_undo_of_something_else_is_refused() -> None:

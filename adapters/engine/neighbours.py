@@ -1,0 +1,39 @@
+"""Neighbours of what is being written, found before the decision, which then holds without a model (design §3)."""
+
+import logging
+
+from mnemolog.adapters.engine.reads import Reads
+from mnemolog.commands.memories import CreateMemory, Near, Similar, UpdateMemory
+from mnemolog.domain.bands import Bands
+from mnemolog.domain.errors import ModelMissing, ServerFailed
+from mnemolog.domain.memory import SEMANTIC
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.vectors.embedder import Embedder
+
+_logger = logging.getLogger("mnemolog.neighbours")
+
+
+class Neighbours:
+    """`bands` are the policy's; None takes those of the model's calibration."""
+
+    def __init__(self, reads: Reads, embedder: Embedder, bands: Bands | None) -> None:
+        self._reads, self._embedder = reads, embedder
+        self._link_min, self._bands = embedder.calibration.link_min, bands or embedder.calibration.bands
+
+    async def beside(self, command: CreateMemory | UpdateMemory) -> CreateMemory | UpdateMemory:
+        """The command with what its text is like. Without a model it is written all the same, without links."""
+        if command.text is None or (isinstance(command, CreateMemory) and command.kept_as[0] not in SEMANTIC):
+            return command
+        try:
+            return command.model_copy(update={"similar": await self._similar(command, command.text)})
+        except (ModelMissing, ServerFailed) as error:
+            _logger.warning("a memory is written without its neighbours: %s", error.message)
+            return command
+
+    async def _similar(self, command: CreateMemory | UpdateMemory, text: str) -> Similar:
+        [vector] = await self._embedder.embed([text])
+        viewer = Viewer(command.tenant, command.user_id, command.agent_id)
+        scores = await self._reads.nearest(viewer, command.memory_id, vector)
+        least = min(self._link_min, self._bands.fallback_low)
+        near = tuple(Near(memory_id=id_, similarity=score) for id_, score in scores.items() if score >= least)
+        return Similar(model=self._embedder.model, bands=self._bands, link_min=self._link_min, near=near)

@@ -1,0 +1,100 @@
+"""One pass of retention: let fade what nobody uses, purge what was forgotten long ago, let grow what is used (B §7)."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement
+
+from mnemolog.adapters.engine.erasing import erase
+from mnemolog.commands.erasure import EraseMemory
+from mnemolog.commands.memories import ExpireMemory, MemoryCommand, ObserveUse
+from mnemolog.domain.errors import Conflict, NotFound
+from mnemolog.domain.memory import Cause
+from mnemolog.events.envelope import DEFAULT_AGENT
+from mnemolog.projections.memories import due
+from mnemolog.projections.memories.stored import as_memory
+from mnemolog.projections.rows import Row
+
+if TYPE_CHECKING:
+    from mnemolog.adapters.engine.engine import Engine
+
+ACTOR = "retention"
+
+
+@dataclass(slots=True)
+class Retained:
+    """What a pass did, or would do. `refused`: purges that something stands in the way of, and why."""
+
+    faded: list[UUID] = field(default_factory=list)
+    purged: list[UUID] = field(default_factory=list)
+    grown: list[UUID] = field(default_factory=list)
+    refused: dict[UUID, str] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        ids = {name: [str(id_) for id_ in getattr(self, name)] for name in ("faded", "purged", "grown")}
+        return {**ids, "refused": {str(id_): why for id_, why in self.refused.items()}}
+
+
+async def retain(
+    engine: "Engine", now: datetime, *, dry_run: bool = False, progressed: Callable[[int], None] = lambda count: None
+) -> Retained:
+    """Over all users. Each change is decided anew under its guard: what came into use meanwhile stays."""
+    retention, done = engine.policy.retention, Retained()
+    async for row in _rows(engine, due.used()):
+        if dry_run or await _grow(engine, row):
+            done.grown.append(row["memory_id"])
+        progressed(1)
+    async for row in _rows(engine, due.fading(retention, now)):
+        seen, last = as_memory(row).content, row["last_accessed"]
+        expire = ExpireMemory(**_who(row), retention=retention, seen=seen, last_accessed=last, at=now)
+        if dry_run or await _changed(engine, expire):
+            done.faded.append(row["memory_id"])
+        progressed(1)
+    async for row in _rows(engine, due.purgeable(now)):
+        if dry_run or await _purge(engine, row, done):
+            done.purged.append(row["memory_id"])
+        progressed(1)
+    return done
+
+
+async def _rows(engine: "Engine", condition: ColumnElement[bool]) -> AsyncIterator[Row]:
+    async with engine.projections.live.connect() as connection:
+        async for page in due.pages(connection, condition):
+            await connection.commit()  # No transaction stays open while what is due is done.
+            for row in page:
+                yield row
+
+
+async def _changed(engine: "Engine", command: MemoryCommand, key: str | None = None) -> bool:
+    try:
+        return not (await engine.writes.execute(command, key)).already
+    except NotFound:  # It was erased meanwhile.
+        return False
+
+
+async def _grow(engine: "Engine", row: Row) -> bool:
+    """Once for each state of its count, also when the projection has not seen the last time yet."""
+    return await _changed(engine, ObserveUse(**_who(row)), f"use:{row['memory_id']}:{row['reactivation_count']}")
+
+
+async def _purge(engine: "Engine", row: Row, done: Retained) -> bool:
+    """What somebody deleted takes the turns that it was drawn from along (ADR 15); those of what faded have their own
+    retention. What may live on elsewhere is not forced."""
+    cause = Cause(row["deleted_cause"] or Cause.ASKED)
+    command = EraseMemory(**_who(row), keep_turns=cause is not Cause.ASKED, cause=cause)
+    try:
+        await erase(engine, command)
+    except Conflict as refusal:
+        done.refused[row["memory_id"]] = refusal.message
+        return False
+    return True
+
+
+def _who(row: Row) -> dict[str, Any]:
+    """In the name of the job, as the agent that may see it, and told in the thread that it came from."""
+    agent_id = row["agent_id"] or DEFAULT_AGENT
+    names = ("tenant", "user_id", "memory_id", "thread_id")
+    return {**{name: row[name] for name in names}, "agent_id": agent_id, "actor": ACTOR}

@@ -1,0 +1,165 @@
+"""Update, merge, forget, restore, age and link memories that are there."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mnemolog.commands.memory_requests import (
+    ChangeStatus,
+    ExpireMemory,
+    LinkMemories,
+    MergeMemories,
+    ObserveUse,
+    RestoreMemory,
+    SoftDeleteMemory,
+    UpdateMemory,
+)
+from mnemolog.commands.memory_state import Memories
+from mnemolog.commands.memory_upsert import links
+from mnemolog.domain import corroboration, importance, memory, procedure
+from mnemolog.domain.errors import InvalidInput, TransitionRefused
+from mnemolog.domain.memory import Cause, Content, Kind, Memory, Status
+from mnemolog.events import memory as events
+from mnemolog.events.event import Event
+from mnemolog.events.memory import Observation
+
+
+def update(command: UpdateMemory, state: Memories) -> Sequence[Event]:
+    found = state.get(command.memory_id, command)
+    memory.require_visible(found, "updated")
+    asked = command.asked
+    if not asked:
+        raise InvalidInput(
+            "nothing to change is named", field="text", fix=f"give at least one of {', '.join(Content.__slots__)}"
+        )
+    content = replace(found.content, **asked)  # type: ignore[arg-type]
+    _require_fitting(command, found, content)
+    content = content.weighed()
+    if content == found.content:
+        return []
+    updated = events.MemoryUpdated.of(command.memory_id, content, changed=tuple(sorted(asked)))
+    new_words = content.text != found.content.text
+    return [updated, *(links(command, state, replace(found, content=content)) if new_words else ())]
+
+
+def _require_fitting(command: UpdateMemory, found: Memory, content: Content) -> None:
+    if content.pinned and command.importance is not None and content.importance != importance.PINNED:
+        raise InvalidInput("what is pinned is of importance 1", field="importance", fix="leave it out, or unpin")
+    if procedure.kind_and_category(found.kind, content.category) != (found.kind, content.category):
+        raise InvalidInput(
+            f"a {found.kind} cannot be of category {content.category!r}",
+            field="category",
+            fix="the category procedural is that of procedures, and of nothing else",
+        )
+    if found.kind is Kind.PROCEDURE and command.text is not None:
+        procedure.require_steps(command.text)
+
+
+def merge(command: MergeMemories, state: Memories) -> Sequence[Event]:
+    survivor = state.get(command.memory_id, command)
+    absorbed = tuple(state.get(id_, command, f"absorbed_ids[{i}]") for i, id_ in enumerate(command.absorbed_ids))
+    reads_so = command.text in (None, survivor.content.text)
+    if absorbed and reads_so and all(one.merged_into == survivor.memory_id for one in absorbed):
+        return []
+    memory.require_visible(survivor, "merged")
+    memory.require_mergeable(survivor, absorbed)
+    if survivor.kind is Kind.PROCEDURE and command.text is not None:
+        procedure.require_steps(command.text)
+    contents = [survivor.content, *(one.content for one in absorbed)]
+    merged = replace(
+        survivor.content,
+        text=command.text or survivor.content.text,
+        importance=max(content.importance for content in contents),
+        confidence=max(content.confidence for content in contents),
+    )
+    return [events.MemoriesMerged.of(command.memory_id, merged.weighed(), absorbed_ids=command.absorbed_ids)]
+
+
+def soft_delete(command: SoftDeleteMemory, state: Memories) -> Sequence[Event]:
+    """Also of a pinned one: somebody says so."""
+    found = state.get(command.memory_id, command)
+    if found.status is Status.SOFT_DELETED:
+        return []
+    memory.require_visible(found, "deleted")
+    purge_at = command.at + memory.PURGE_AFTER
+    return [
+        events.MemorySoftDeleted(
+            memory_id=command.memory_id, purge_at=purge_at, cause=command.cause, reason=command.reason
+        )
+    ]
+
+
+def expire(command: ExpireMemory, state: Memories) -> Sequence[Event]:
+    """Nothing when it changed since it was looked at, or is not to fade."""
+    found = state.get(command.memory_id, command)
+    due = command.retention.expired(found.kind, found.content, command.last_accessed, command.at)
+    if not (found.visible and due and found.content == command.seen):
+        return []
+    purge_at = command.at + memory.PURGE_AFTER
+    return [events.MemorySoftDeleted(memory_id=command.memory_id, purge_at=purge_at, cause=Cause.TTL)]
+
+
+def observe_use(command: ObserveUse, state: Memories) -> Sequence[Event]:
+    found = state.get(command.memory_id, command)
+    if not found.visible:
+        return []
+    grown = corroboration.corroborated(found.content)
+    return [
+        events.MemoryObserved(
+            memory_id=command.memory_id,
+            confidence=grown.confidence,
+            importance=grown.importance,
+            cause=Observation.USE,
+        )
+    ]
+
+
+def restore(command: RestoreMemory, state: Memories) -> Sequence[Event]:
+    found = state.get(command.memory_id, command)
+    if found.visible:
+        return []
+    _require_free(state, found)
+    return [events.MemoryRestored(memory_id=command.memory_id)]
+
+
+def change_status(command: ChangeStatus, state: Memories) -> Sequence[Event]:
+    found = state.get(command.memory_id, command)
+    if found.status is command.status and found.merged_into is None:
+        return []
+    if found.status is not Status.DORMANT or found.merged_into is not None:
+        memory.require_visible(found, f"made {command.status}")
+    if command.status is not Status.ACTIVE:
+        memory.require_unpinned(found, f"made {command.status}")
+    if not found.visible:
+        _require_free(state, found)
+    cause = None if command.status is Status.ACTIVE else command.cause
+    return [
+        events.MemoryStatusChanged(memory_id=command.memory_id, was=found.status, status=command.status, cause=cause)
+    ]
+
+
+def link(command: LinkMemories, state: Memories) -> Sequence[Event]:
+    if command.memory_id == command.to_id:
+        raise InvalidInput("a memory cannot be linked to itself", field="to_id", fix="name another memory")
+    for id_, path in ((command.memory_id, "memory_id"), (command.to_id, "to_id")):
+        memory.require_visible(state.get(id_, command, path), "linked", path)
+    if state.links.get((command.memory_id, command.to_id)) == (command.relation_type, command.strength):
+        return []
+    return [
+        events.MemoriesLinked(
+            memory_id=command.memory_id,
+            to_id=command.to_id,
+            relation_type=command.relation_type,
+            strength=command.strength,
+        )
+    ]
+
+
+def _require_free(state: Memories, found: Memory) -> None:
+    """Refuse to bring a memory back while another one has its key (D04)."""
+    holder = state.holder(found.identity.key, found.scope, found.agent_id)
+    if holder:
+        raise TransitionRefused(
+            f"memory {holder.memory_id} has its key by now",
+            field="memory_id",
+            fix="merge the two, or delete that one first",
+        )

@@ -1,0 +1,71 @@
+"""Undo a change of memories and links: compensate, so that all that it touched is as it was before it (X03)."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+from mnemolog.commands.memory_requests import UndoChange
+from mnemolog.commands.memory_state import Edge, Memories, ends, is_link
+from mnemolog.domain import memory
+from mnemolog.domain.errors import UndoConflict
+from mnemolog.domain.memory import Cause, Memory
+from mnemolog.events import memory as events
+from mnemolog.events.event import Event, memory_tag
+
+
+def undo(command: UndoChange, state: Memories) -> Sequence[Event]:
+    """Undone already: nothing."""
+    event_id = meant(command, state)
+    if event_id is None:
+        raise memory.no_such_memory(command.user_id, command.memory_id)
+    for memory_id in ends(state.changes.subjects(event_id)):
+        state.get(memory_id, command, "event_id")
+    if state.changes.undone(event_id):
+        return []
+    befores = state.changes.befores(event_id)
+    reverts = [reverted(state, event_id, subject, before, command.at) for subject, before in befores.items()]
+    require_free(state, reverts)
+    return reverts
+
+
+def meant(command: UndoChange, state: Memories) -> UUID | None:
+    return command.event_id or state.changes.last(memory_tag(command.memory_id))
+
+
+def reverted(state: Memories, event_id: UUID, subject: str, before: Memory | Edge | None, at: datetime) -> Event:
+    """What takes one subject of a change back to what it was before."""
+    if is_link(subject):
+        from_id, to_id = ends([subject])
+        relation_type, strength = before if isinstance(before, tuple) else (None, None)
+        return events.LinkReverted(
+            memory_id=from_id, to_id=to_id, undoes=event_id, relation_type=relation_type, strength=strength
+        )
+    [memory_id] = ends([subject])
+    now = state.known[memory_id]
+    # A memory that began with the change goes as any memory does: softly.
+    then = before if isinstance(before, Memory) else now.soft_deleted(at + memory.PURGE_AFTER, Cause.UNDONE)
+    return events.MemoryReverted.of(
+        memory_id,
+        then.content,
+        undoes=event_id,
+        was=now.status,
+        status=then.status,
+        merged_into=then.merged_into,
+        purge_at=then.purge_at,
+        cause=then.cause,
+    )
+
+
+def require_free(state: Memories, reverts: Sequence[Event]) -> None:
+    """UndoConflict when a memory would come back while another one has its key (D04)."""
+    after: Mapping[UUID, Memory] = state.known
+    for revert in reverts:
+        after = {**after, **events.evolve(after, revert)}
+    for back in (after[id_] for revert in reverts for id_ in events.touched(revert)):
+        holder = next((one for one in after.values() if back.visible and one.holds(back)), None)
+        if holder:
+            raise UndoConflict(
+                f"memory {back.memory_id} would come back, and {holder.memory_id} has its key by now",
+                field="event_id",
+                fix="merge the two, or delete that one first",
+            )

@@ -1,0 +1,187 @@
+"""Create a memory, or observe or update the one that is known already: by its key, or by what it says (D04, D13)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from mnemolog.commands.memory_requests import CreateMemory, Near, Writing
+from mnemolog.commands.memory_state import Memories
+from mnemolog.domain import bands, corroboration, procedure
+from mnemolog.domain.bands import Band, same_words
+from mnemolog.domain.errors import IdempotencyConflict, TransitionRefused
+from mnemolog.domain.memory import SEMANTIC, Content, Kind, Memory, Status
+from mnemolog.domain.scope import require_owner
+from mnemolog.events import memory as events
+from mnemolog.events.event import Event
+from mnemolog.events.memory import Match, Observation
+
+
+def create(command: CreateMemory, state: Memories) -> Sequence[Event]:
+    require_owner(command.scope, command.owner)
+    kind, _ = command.kept_as
+    if kind is Kind.PROCEDURE:
+        procedure.require_steps(command.text)
+        procedure.require_wanted(command.source, command.confidence)
+    if command.memory_id in state.known:
+        return _again(command, state)
+    if holder := state.holder(command.key, command.scope, command.owner):
+        return met(command, state, holder, Match(band=Band.KEY, candidate_id=holder.memory_id))
+    match = _match(command, state)
+    if match is None or match.candidate_id is None or match.band is Band.FALLBACK:
+        return [_created(command, match), *links(command, state, _begun(command))]
+    known = state.known[match.candidate_id]
+    if match.band is not Band.RECREATE:
+        return met(command, state, known, match)
+    kept = {key: one for key, one in state.known.items() if key != known.memory_id}
+    without = replace(state, known=kept)
+    return [_created(command, match), _absorbing(command, known, match), *links(command, without, _begun(command))]
+
+
+def met(command: CreateMemory, state: Memories, known: Memory, match: Match) -> Sequence[Event]:
+    """What is said of a known memory, recorded on it. A turn that it was drawn from already says nothing more."""
+    turns = command.source_turn_ids
+    if turns and state.sources.get(known.memory_id, frozenset()).issuperset(turns):
+        return []
+    if (known.kind is Kind.PROCEDURE) is not (command.kept_as[0] is Kind.PROCEDURE):
+        raise TransitionRefused(
+            f"memory {known.memory_id} has this key and is of kind {known.kind}", field="kind", fix="name another key"
+        )
+    same = same_words(known.content.text, command.text)
+    if same or match.band is Band.AUTO:
+        return [_observed(command, known, match, said="" if same else command.text)]
+    content = _newer(command, known.content)
+    changed = tuple(
+        name for name in sorted(Content.__slots__) if getattr(content, name) != getattr(known.content, name)
+    )
+    updated = events.MemoryUpdated.of(
+        known.memory_id, content, changed=changed, match=match, source_turn_ids=command.source_turn_ids
+    )
+    return [updated, *links(command, state, replace(known, content=content))]
+
+
+def links(command: Writing, state: Memories, memory: Memory) -> Iterable[events.MemoriesLinked]:
+    """Edges to the neighbours that were found for a semantic memory, where none leads there yet (B §2)."""
+    if command.similar is None or memory.kind not in SEMANTIC:
+        return
+    for near in command.similar.near:
+        other = state.known.get(near.memory_id)
+        if near.similarity < command.similar.link_min or other is None or not _beside(memory, other):
+            continue
+        if (memory.memory_id, other.memory_id) not in state.links:
+            strength = min(1.0, max(0.0, near.similarity))
+            yield events.MemoriesLinked(memory_id=memory.memory_id, to_id=other.memory_id, strength=strength)
+
+
+def _beside(memory: Memory, other: Memory) -> bool:
+    """Whether an edge may lead from one to the other: it lives, and whoever sees the one sees the other."""
+    same = (memory.scope, memory.agent_id) == (other.scope, other.agent_id)
+    return other.visible and same and other.memory_id != memory.memory_id
+
+
+def _again(command: CreateMemory, state: Memories) -> Sequence[Event]:
+    if state.known[command.memory_id].status is Status.PURGED:
+        return []  # Of erased words nobody can tell whether these are the same: they are not written again.
+    if state.created[command.memory_id].model_copy(update={"match": None}) != _created(command, None):
+        raise IdempotencyConflict(
+            f"memory {command.memory_id} was created before with other content",
+            field="memory_id",
+            fix="draw a new id, or update the memory",
+        )
+    return []
+
+
+def _created(command: CreateMemory, match: Match | None) -> events.MemoryCreated:
+    return events.MemoryCreated.of(
+        command.memory_id,
+        _content(command),
+        kind=command.kept_as[0],
+        scope=command.scope,
+        agent_id=command.owner,
+        role=command.role,
+        run_id=command.run_id,
+        source_turn_ids=command.source_turn_ids,
+        type=command.type,
+        entity_type=command.entity_type,
+        fact_type=command.fact_type,
+        source=command.source,
+        match=match,
+        memory_key=command.key,
+        entity_refs=command.entity_refs,
+        entity_label=command.entity_label,
+        topics=command.topics,
+    )
+
+
+def _content(command: CreateMemory) -> Content:
+    category = command.kept_as[1]
+    return Content(command.text, category, command.weight, command.confidence, command.pinned).weighed()
+
+
+def _begun(command: CreateMemory) -> Memory:
+    return Memory(command.memory_id, command.kept_as[0], command.scope, command.owner, _content(command))
+
+
+def _absorbing(command: CreateMemory, known: Memory, match: Match) -> events.MemoriesMerged:
+    content = _content(command)
+    merged = replace(content, importance=max(content.importance, known.content.importance))
+    return events.MemoriesMerged.of(
+        command.memory_id,
+        merged,
+        absorbed_ids=(known.memory_id,),
+        match=match,
+        source_turn_ids=command.source_turn_ids,
+    )
+
+
+def _observed(command: CreateMemory, known: Memory, match: Match, said: str) -> Event:
+    grown = corroboration.corroborated(known.content, command.confidence)
+    if command.importance is not None:
+        grown = replace(grown, importance=max(grown.importance, command.weight))
+    if command.pinned and not known.content.pinned:
+        pinned = replace(grown, pinned=True).weighed()
+        changed = ("confidence", "importance", "pinned")
+        return events.MemoryUpdated.of(
+            known.memory_id, pinned, changed=changed, match=match, source_turn_ids=command.source_turn_ids
+        )
+    return events.MemoryObserved(
+        memory_id=known.memory_id,
+        confidence=grown.confidence,
+        importance=grown.importance,
+        cause=Observation.REPEAT,
+        match=match,
+        source_turn_ids=command.source_turn_ids,
+        text=said,
+    )
+
+
+def _newer(command: CreateMemory, old: Content) -> Content:
+    """The new words with the confidence that they come with; a memory never gets less important by being renewed."""
+    return Content(
+        command.text,
+        command.kept_as[1] if "category" in command.model_fields_set else old.category,
+        max(old.importance, command.weight) if command.importance is not None else old.importance,
+        command.confidence,
+        old.pinned or command.pinned,
+    ).weighed()
+
+
+def _match(command: CreateMemory, state: Memories) -> Match | None:
+    """The best that the model found among what may be meant: of the same owner, kind and category, and visible."""
+    if command.similar is None or not command.merge_similar:
+        return None
+    found = [(one, band) for one in command.similar.near if (band := _band(command, state, one))]
+    if not found:
+        return None
+    near, band = min(found, key=lambda pair: (_STRENGTH.index(pair[1]), -pair[0].similarity))
+    return Match(band=band, similarity=near.similarity, model=command.similar.model, candidate_id=near.memory_id)
+
+
+_STRENGTH = (Band.AUTO, Band.UPDATE, Band.RECREATE, Band.FALLBACK)
+
+
+def _band(command: CreateMemory, state: Memories, near: Near) -> Band | None:
+    known, begun = state.known.get(near.memory_id), _begun(command)
+    if command.similar is None or known is None or not _beside(begun, known):
+        return None
+    if (known.kind, known.content.category) != (begun.kind, begun.content.category):
+        return None
+    return bands.judged(command.similar.bands, near.similarity, known, command.text, command.identity)

@@ -1,0 +1,103 @@
+"""The memory key and what it is made of: what a memory is about, for life (D §Memory Types, Metadata)."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.text import clean
+
+MAX_KEY_BYTES = 1024
+MAX_REFS = 50
+
+
+class MemoryType(StrEnum):
+    """Of D; its OPEN_LOOP is read by D and never written."""
+
+    PROFILE = "PROFILE"
+    PEOPLE = "PEOPLE"
+    PROJECT = "PROJECT"
+
+
+class EntityType(StrEnum):
+    PERSON = "person"
+    PLACE = "place"
+    ORG = "org"
+    PROJECT = "project"
+
+
+class FactType(StrEnum):
+    FACT = "fact"
+    PREFERENCE = "preference"
+    RELATIONSHIP = "relationship"
+    FRICTION = "friction"
+    HABIT = "habit"
+
+
+class Source(StrEnum):
+    """Where a memory comes from; the first three are D's."""
+
+    SHADOW_EXTRACTION = "shadow_extraction"
+    SEEDED_PROFILE = "seeded_profile"
+    CURATED_FOLD = "curated_fold"
+    API = "api"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a memory is about. `key` is "" when it has none; the first of `entity_refs` is the primary one."""
+
+    type: MemoryType | None = None
+    entity_type: EntityType | None = None
+    fact_type: FactType | None = None
+    source: Source = Source.API
+    key: str = ""
+    entity_refs: tuple[str, ...] = ()
+    entity_label: str = ""
+    topics: tuple[str, ...] = ()
+
+    def same_subject(self, other: "Identity") -> bool:
+        """Whether both are about one entity, and one kind of fact about it."""
+        return bool(self.entity_refs) and (self.entity_refs[:1], self.fact_type) == (
+            other.entity_refs[:1],
+            other.fact_type,
+        )
+
+    def erased(self) -> "Identity":
+        """Without what would tell of whom it was."""
+        return Identity(self.type, self.entity_type, self.fact_type, self.source)
+
+
+NOTHING_SAID = Identity()
+
+
+def memory_key(
+    kind: MemoryType | None, entity_type: EntityType | None, refs: Sequence[str], fact_type: FactType | None
+) -> str:
+    """`people|person|john_doe|relationship`, or "" while a part of it is not known (D §memoryKey).
+
+    The entity type is that of the primary ref unless it is said.
+    """
+    if kind is None or fact_type is None or not refs:
+        return ""
+    of_ref, _, slug = refs[0].partition(":")
+    return f"{kind.lower()}|{entity_type or of_ref}|{slug}|{fact_type}"
+
+
+def entity_ref(value: object, field: str) -> str:
+    """A ref such as `person:john_doe`, as it is; InvalidInput for anything else."""
+    if isinstance(value, str) and len(value) <= MAX_KEY_BYTES and _REF.fullmatch(value):
+        return value
+    raise InvalidInput(
+        "is no entity reference", field=field, fix="write person, place, org or project, a colon and a slug: person:ana"
+    )
+
+
+def named_key(value: object, field: str) -> str:
+    """A key that the caller names, or ""."""
+    return "" if value in (None, "") else clean(value, field, max_bytes=MAX_KEY_BYTES)
+
+
+# Not \w, which leaves out the marks that are letters of Devanagari or Thai.
+_REF = re.compile(rf"(?:{'|'.join(EntityType)}):[^\s|:]+")

@@ -1,0 +1,32 @@
+"""Retention: which memories fade by themselves, and when what was forgotten is purged (B §7, B07)."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.importance import checked
+from mnemolog.domain.memory import Content, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """A memory below `ttl_importance` (0.5 is B's 3) that nobody used for `ttl_days` is forgotten softly."""
+
+    ttl_days: int = 60
+    ttl_importance: float = 0.5
+
+    def __post_init__(self) -> None:
+        checked(self.ttl_importance, "retention.ttl_importance")
+        if self.ttl_days < 1:
+            raise InvalidInput(f"{self.ttl_days} is too short", field="retention.ttl_days", fix="give 1 day or more")
+
+    def unused_since(self, now: datetime) -> datetime:
+        """Who was used after this is kept."""
+        return now - timedelta(days=self.ttl_days)
+
+    def fades(self, kind: Kind, content: Content) -> bool:
+        """Whether a memory fades at all. Scenes fade by patrol cycles (C), and what is pinned never does (D)."""
+        return kind is not Kind.SCENE and not content.pinned and content.importance < self.ttl_importance
+
+    def expired(self, kind: Kind, content: Content, last_accessed: datetime, now: datetime) -> bool:
+        return self.fades(kind, content) and last_accessed < self.unused_since(now)

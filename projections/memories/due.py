@@ -1,0 +1,54 @@
+"""What time does to memories: which are due to fade, to be purged, to grow by their use. Over all users, for jobs."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.corroboration import USES
+from mnemolog.domain.memory import VISIBLE, Kind, Status
+from mnemolog.domain.retention import Retention
+from mnemolog.projections.memories.tables import memories
+from mnemolog.projections.rows import Row, fetch, stored
+
+PAGE = 200
+
+_KEY = (memories.c.tenant, memories.c.user_id, memories.c.memory_id)
+
+
+def fading(retention: Retention, now: datetime) -> ColumnElement[bool]:
+    """Visible, of little importance, not pinned, and long out of use (B §7)."""
+    column = memories.c
+    return (
+        column.status.in_(sorted(VISIBLE))
+        & (column.last_accessed < retention.unused_since(now))
+        & (column.importance < retention.ttl_importance)
+        & column.pinned.is_(False)
+        & (column.kind != Kind.SCENE)
+    )
+
+
+def purgeable(now: datetime) -> ColumnElement[bool]:
+    """Forgotten, and its time of grace is over."""
+    column = memories.c
+    return column.purge_at.is_not(None) & (column.purge_at <= now) & (column.status == Status.SOFT_DELETED)
+
+
+def used() -> ColumnElement[bool]:
+    """Recalled so often that it counts as an observation (D13)."""
+    return memories.c.status.in_(sorted(VISIBLE)) & (memories.c.recalls >= USES)
+
+
+async def pages(connection: AsyncConnection, due: ColumnElement[bool]) -> AsyncIterator[Sequence[Row]]:
+    """The rows in pages, by user; each row once, whatever becomes of those before it."""
+    last: tuple[object, ...] | None = None
+    while True:
+        beyond = [] if last is None else [tuple_(*_KEY) > last]
+        statement = select(*stored(memories)).where(due, *beyond).order_by(*_KEY).limit(PAGE)
+        rows = await fetch(connection, memories, statement)
+        if rows:
+            yield rows
+        if len(rows) < PAGE:
+            return
+        last = tuple(rows[-1][column.name] for column in _KEY)

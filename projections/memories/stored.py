@@ -1,0 +1,63 @@
+"""A memory as a row keeps it, and back."""
+
+from mnemolog.domain.memory import Cause, Content, Kind, Memory, Status
+from mnemolog.domain.memory_key import EntityType, FactType, Identity, MemoryType, Source
+from mnemolog.domain.scope import Scope
+from mnemolog.projections.rows import Row
+
+
+def of_memory(memory: Memory) -> Row:
+    """The columns that follow from the memory as the domain sees it."""
+    content, identity = memory.content, memory.identity
+    return {
+        "memory_id": memory.memory_id,
+        "kind": memory.kind,
+        "scope": memory.scope,
+        "agent_id": memory.agent_id,
+        "text": content.text,
+        "category": content.category,
+        "importance": content.importance,
+        "confidence": content.confidence,
+        "pinned": content.pinned,
+        "status": memory.status,
+        "merged_into": memory.merged_into,
+        "purge_at": memory.purge_at,
+        "deleted_cause": memory.cause,
+        "type": identity.type,
+        "entity_type": identity.entity_type,
+        "fact_type": identity.fact_type,
+        "source": identity.source,
+        "memory_key": identity.key,
+        "entity_refs": list(identity.entity_refs),
+        "entity_label": identity.entity_label,
+        "topics": list(identity.topics),
+    }
+
+
+def as_memory(row: Row) -> Memory:
+    """A row as the domain sees it."""
+    return Memory(
+        row["memory_id"],
+        Kind(row["kind"]),
+        Scope(row["scope"]),
+        row["agent_id"],
+        Content(row["text"], row["category"], row["importance"], row["confidence"], row["pinned"]),
+        Status(row["status"]),
+        row["merged_into"],
+        row["purge_at"],
+        Cause(row["deleted_cause"]) if row["deleted_cause"] else None,
+        _identity(row),
+    )
+
+
+def _identity(row: Row) -> Identity:
+    return Identity(
+        MemoryType(row["type"]) if row["type"] else None,
+        EntityType(row["entity_type"]) if row["entity_type"] else None,
+        FactType(row["fact_type"]) if row["fact_type"] else None,
+        Source(row["source"]),
+        row["memory_key"],
+        tuple(row["entity_refs"]),
+        row["entity_label"],
+        tuple(row["topics"]),
+    )

@@ -1,0 +1,189 @@
+"""One memory a key, whoever writes it and however many at once; what it is linked to; what is never shown unasked."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.http.app import create_app
+from mnemolog.domain.errors import InvalidInput, NotFound
+from mnemolog.domain.memory import Status
+from mnemolog.events.memory import MemoryCreated, MemoryObserved, MemoryUpdated
+from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.person import Person
+
+WRITERS = 200
+ABOUT = {"type": "PEOPLE", "fact_type": "habit", "entity_refs": ["person:ana_silva"], "entity_label": "Ana Silva"}
+KEY = "people|person|ana_silva|habit"
+STEPS = "1. Fetch the branch\n2. Build it\n3. Ship it"
+
+
+async def memories(ana: Person) -> list[dict[str, Any]]:
+    return [dict(row) for row in await ana.engine.reads.newest(ana.viewer, 1000, await ana.caught_up())]
+
+
+@pytest.mark.spec("D04", "D13")
+async def test_two_hundred_writers_of_one_key_leave_one_memory_and_all_observations(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+
+    ids = await asyncio.gather(*(ana.creates("Ana runs every day", **ABOUT) for _ in range(WRITERS)))
+
+    [memory] = await memories(ana)
+    assert set(ids) == {memory["memory_id"]}
+    assert (memory["memory_key"], memory["observations"], memory["status"]) == (KEY, WRITERS, Status.ACTIVE)
+    history = await engine.reads.history(ana.viewer, memory["memory_id"], 1000)
+    assert sorted(row["meta"]["type"] for row in history) == ["MemoryCreated", *["MemoryObserved"] * (WRITERS - 1)]
+    assert memory["importance"] == pytest.approx(0.95)
+    assert memory["confidence"] == 1.0
+
+
+@pytest.mark.spec("D04", "D13")
+async def test_two_hundred_writers_over_http_leave_one_memory_with_every_word_in_its_history(
+    engine: Engine, user: str
+) -> None:
+    transport = httpx.ASGITransport(app=create_app(engine))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+
+        async def store(number: int) -> dict[str, Any]:
+            body = {"user_id": user, "text": f"Ana ran {number} km", **ABOUT}
+            answer = await client.post("/memory", json=body, timeout=120)
+            assert answer.status_code == 201, answer.text
+            found: dict[str, Any] = answer.json()
+            return found
+
+        answers = await asyncio.gather(*map(store, range(WRITERS)))
+
+    ana = Person(engine, user)
+    [memory] = await memories(ana)
+    assert {answer["memory_id"] for answer in answers} == {str(memory["memory_id"])}
+    told = [event.payload for event in await engine.log.read(ana.stream)]
+    assert isinstance(told[0], MemoryCreated)
+    assert all(isinstance(one, MemoryUpdated) for one in told[1:])
+    said = {one.text for one in told if isinstance(one, MemoryCreated | MemoryUpdated)}
+    assert said == {f"Ana ran {number} km" for number in range(WRITERS)}
+
+
+@pytest.mark.spec("X14")
+async def test_the_same_idempotency_key_is_no_observation(engine: Engine, user: str) -> None:
+    fields = {"user_id": user, "text": "Ana runs every day", **ABOUT}
+    first, _ = await engine.writes.create(fields)
+    second, observed = await engine.writes.create(fields, "k")
+    again, receipt = await engine.writes.create(fields, "k")
+
+    assert first == second == again
+    assert (receipt.already, receipt.event_ids) == (True, observed.event_ids)
+    assert await engine.log.head(observed.stream) == 2
+
+
+async def test_a_turn_that_was_heard_before_answers_with_the_memory_that_it_left(engine: Engine, user: str) -> None:
+    fields = {"user_id": user, "text": "Ana runs every day", "source_turn_ids": ["t1"], **ABOUT}
+
+    (first, _), (second, receipt) = [await engine.writes.create(fields) for _ in range(2)]
+
+    assert first == second
+    assert receipt.already
+
+
+@pytest.mark.spec("D04")
+async def test_a_forgotten_memory_gives_its_key_to_the_next(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    first = await ana.creates("Ana runs every day", **ABOUT)
+    await ana.deletes(first)
+
+    second = await ana.creates("Ana swims", **ABOUT)
+
+    assert first != second
+    with pytest.raises(Exception, match="has its key by now"):
+        await ana.restores(first)
+
+
+async def test_what_says_the_same_is_merged_when_that_is_asked(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    first = await ana.creates("Ana pays 1200 euros rent for her flat in Lisbon")
+    await engine.settled(30)
+
+    second = await ana.creates("Ana pays 1350 euros rent for her flat in Lisbon", merge_similar=True)
+    third = await ana.creates("Ana pays 1350 euros rent for her flat in Lisbon")
+
+    assert first == second != third
+    events = [event.payload for event in await engine.log.read(ana.stream)]
+    update = next(one for one in events if isinstance(one, MemoryUpdated))
+    assert update.match is not None
+    assert (update.match.band, update.match.model, update.match.candidate_id) == ("update", "lexical-384", first)
+    assert not any(isinstance(one, MemoryObserved) for one in events)
+
+
+@pytest.mark.spec("B02")
+async def test_a_memory_is_linked_to_its_neighbours_when_it_is_written(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    flat = await ana.creates("Ana rents a flat with a view of the river in Lisbon")
+    await ana.creates("Ana works as a baker")
+    await engine.settled(30)
+
+    view = await ana.creates("The flat that Ana rents in Lisbon has a view of the river")
+
+    [link] = await engine.reads.links(ana.viewer, view, await ana.caught_up())
+    assert (link["memory_id"], link["direction"], link["relation_type"]) == (flat, "out", "related_to")
+    assert 0.4 <= link["strength"] <= 1
+    [back] = await engine.reads.links(ana.viewer, flat)
+    assert (back["memory_id"], back["direction"]) == (view, "in")
+    await assert_live_equals_rebuilt(engine, "memories", "history", "changes")
+
+
+@pytest.mark.spec("A01", "B02")
+async def test_a_link_is_shown_to_those_who_see_its_far_end(engine: Engine, user: str) -> None:
+    coach, cook = Person(engine, user, agent="coach"), Person(engine, user, agent="cook")
+    tea = await coach.creates("Ana drinks tea")
+    secret = await coach.creates("Ana drinks too much", scope="agent")
+    await coach.links(tea, secret)
+
+    assert [one["memory_id"] for one in await engine.reads.links(coach.viewer, tea, await coach.caught_up())] == [
+        secret
+    ]
+    assert list(await engine.reads.links(cook.viewer, tea)) == []
+    with pytest.raises(NotFound):
+        await engine.reads.links(cook.viewer, secret)
+
+
+@pytest.mark.spec("B02", "B07")
+async def test_a_link_to_what_was_forgotten_is_not_shown(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    tea, milk = await ana.creates("Ana drinks tea"), await ana.creates("She takes oat milk")
+    await ana.links(tea, milk)
+    await ana.deletes(milk)
+
+    assert list(await engine.reads.links(ana.viewer, tea, await ana.caught_up())) == []
+
+
+@pytest.mark.spec("B12")
+async def test_a_procedure_comes_only_to_who_asks_for_it(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    ship = await ana.creates(STEPS, kind="procedure")
+
+    assert await ana.finds("how to build and ship the branch") == []
+    assert await ana.finds("how to build and ship the branch", categories=["procedural"]) == [STEPS]
+    assert await memories(ana) == []
+    changes = await ana.changes()
+    assert (changes.header, list(changes.entries)) == ("", [])
+    assert (await ana.asks("ship", since_rev=0)).header == ""
+    assert (await engine.reads.memory(ana.viewer, ship))["category"] == "procedural"
+    with pytest.raises(InvalidInput):
+        await ana.creates("Ship it", kind="procedure")
+
+
+@pytest.mark.spec("X02")
+async def test_what_was_found_and_linked_reads_the_same_as_of_now(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    one = await ana.creates("Ana runs every day", **ABOUT)
+    two = await ana.creates("Ana runs in the park", topics=("sport",))
+    await ana.links(one, two)
+    await ana.creates("Ana runs every day", **ABOUT)
+    await engine.settled(30)
+    now = Moment(as_of=datetime.now(UTC))
+
+    assert await engine.reads.memory(ana.viewer, one, now) == await engine.reads.memory(ana.viewer, one)
+    assert await engine.reads.links(ana.viewer, one, now) == await engine.reads.links(ana.viewer, one)

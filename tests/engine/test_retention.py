@@ -1,0 +1,177 @@
+"""Retention, end to end: what nobody uses fades, what was forgotten long ago is purged, what is used grows (B §7)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from mnemolog.adapters.config import load
+from mnemolog.adapters.engine.engine import Engine, now, open_engine
+from mnemolog.adapters.engine.retention import retain
+from mnemolog.adapters.engine.schedules import Job, Schedules
+from mnemolog.domain.errors import Erased
+from mnemolog.domain.memory import Status
+from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.memory import MemoriesRecalled, MemoryObserved
+from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.person import Person
+
+TTL = timedelta(days=61)
+
+
+@pytest.fixture(scope="module")
+async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
+    """An engine of their own: a pass goes over all users. Recalls are written when a test says so."""
+    folder = tmp_path_factory.mktemp("retention")
+    settings = load(data_dir=folder, durable=False, embedder="lexical", http_port=0, recall_seconds=3600)
+    async with open_engine(settings) as opened:
+        yield opened
+
+
+async def row(ana: Person, memory_id: Any) -> dict[str, Any]:
+    return dict(await ana.engine.reads.memory(ana.viewer, memory_id, await ana.caught_up()))
+
+
+@pytest.mark.spec("B07")
+async def test_what_is_unimportant_and_unused_fades_is_told_once_and_can_be_restored(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    light = await ana.creates("Ana wore a red scarf", importance=0.25)
+    heavy = await ana.creates("Ana is allergic to nuts", importance=0.75)
+    pinned = await ana.creates("Ana speaks Croatian", pinned=True)
+    before = (await ana.changes()).rev
+
+    planned = await retain(engine, now() + TTL, dry_run=True)
+    assert (await row(ana, light))["status"] == Status.ACTIVE
+    done = await retain(engine, now() + TTL)
+
+    assert light in planned.faded == done.faded
+    assert not {heavy, pinned}.intersection(done.faded)
+    faded = await row(ana, light)
+    assert (faded["status"], faded["deleted_cause"]) == (Status.SOFT_DELETED, "ttl")
+    assert "Ana wore a red scarf" not in await ana.finds("red scarf")
+    told = await ana.changes(before)
+    assert [str(entry.change) for entry in told.entries] == ["soft_deleted"]
+    assert [one["event"] for one in await engine.reads.history(ana.viewer, light)] == ["TTL", "ADD"]
+    assert [one["actor"] for one in await engine.reads.history(ana.viewer, light)] == ["retention", "user"]
+    await ana.restores(light)
+    assert (await row(ana, light))["status"] == Status.ACTIVE
+    assert light not in (await retain(engine, now() + timedelta(days=59))).faded
+
+
+@pytest.mark.spec("B07", "X07")
+async def test_what_was_forgotten_is_purged_at_its_time_with_its_turns_and_never_before(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user)
+    await ana.says("I hid a key under the mat", turn_id="t1")
+    [memory_id] = await ana.memory_ids()
+    await ana.deletes(memory_id)
+    await ana.caught_up()
+    await engine.settled(30)
+
+    assert memory_id not in (await retain(engine, now() + timedelta(days=29))).purged
+    assert memory_id in (await retain(engine, now() + timedelta(days=31))).purged
+
+    with pytest.raises(Erased):
+        await row(ana, memory_id)
+    turns = [one.payload for one in await engine.log.read(ana.stream) if isinstance(one.payload, TurnRecorded)]
+    assert [turn.text for turn in turns] == [""]
+    assert memory_id not in (await retain(engine, now() + timedelta(days=31))).purged
+    await assert_live_equals_rebuilt(engine, "memories", "history", "changes")
+
+
+@pytest.mark.spec("B07")
+async def test_a_purge_of_what_faded_leaves_the_turns(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.says("I wore a blue scarf", turn_id="t1")
+    [memory_id] = await ana.memory_ids()
+    await ana.updates(memory_id, importance=0.25)
+    await engine.settled(30)
+    await retain(engine, now() + TTL)
+    await engine.settled(30)
+
+    done = await retain(engine, now() + TTL + timedelta(days=31))
+
+    assert memory_id in done.purged
+    turns = [one.payload for one in await engine.log.read(ana.stream) if isinstance(one.payload, TurnRecorded)]
+    assert [turn.text for turn in turns] == ["I wore a blue scarf"]
+
+
+@pytest.mark.spec("X07")
+async def test_a_purge_that_would_leave_its_text_elsewhere_is_refused_and_told(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    kept, gone = await ana.creates("Ana drinks tea"), await ana.creates("Ana drinks milk")
+    await ana.merges(kept, gone, text="Ana drinks tea with milk")
+    await ana.undoes(gone)
+    await ana.deletes(gone)
+    await engine.settled(30)
+
+    done = await retain(engine, now() + timedelta(days=31))
+
+    assert str(kept) in done.refused[gone]
+    assert gone not in done.purged
+
+
+@pytest.mark.spec("B07", "D13")
+async def test_what_is_found_again_and_again_stays_and_grows_without_being_a_change(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    memory_id = await ana.creates("Ana keeps bees", importance=0.25, confidence=0.5)
+    born = await row(ana, memory_id)
+    for _ in range(10):
+        assert await ana.finds("bees") == ["Ana keeps bees"]
+    await engine.reads.query(ana.question("bees"), await ana.caught_up())
+    await asyncio.sleep(0)
+
+    await flushed(engine)
+    found = await row(ana, memory_id)
+
+    assert (found["reactivation_count"], found["fresh"], born["fresh"]) == (11, False, True)
+    assert found["last_accessed"] > born["last_accessed"]
+    assert (found["seq"], found["updated_at"]) == (born["seq"], born["updated_at"])
+    recalls = [one for one in await engine.log.read(ana.stream) if isinstance(one.payload, MemoriesRecalled)]
+    assert len(recalls) == 1
+    await engine.settled(30)
+    done = await retain(engine, now())
+    await retain(engine, now())
+    assert memory_id in done.grown
+    grown = await row(ana, memory_id)
+    assert (grown["confidence"], grown["importance"]) == (pytest.approx(0.65), pytest.approx(0.3))
+    assert grown["observations"] == 1
+    uses = [one for one in await engine.log.read(ana.stream) if isinstance(one.payload, MemoryObserved)]
+    assert len(uses) == 1
+    await assert_live_equals_rebuilt(engine, "memories")
+
+
+async def flushed(engine: Engine) -> None:
+    """What the engine does every `recall_seconds`."""
+    await engine.recalls.flush()
+    await engine.settled(30)
+
+
+async def test_one_process_leads_the_jobs_and_another_takes_over(engine: Engine) -> None:
+    """The engine itself leads its jobs, so a second one waits until the first is gone."""
+    done: list[str] = []
+
+    async def fails() -> None:
+        done.append("failed")
+        raise ValueError("this keeps no other job from its time")
+
+    async def works() -> None:
+        done.append("worked")
+
+    async def run(dsn: str) -> None:
+        async with asyncio.timeout(1):
+            await Schedules(dsn, [Job("one", 3600, fails), Job("other", 3600, works)]).run()
+
+    async with await psycopg.AsyncConnection.connect(engine.endpoints.postgres_dsn, autocommit=True) as owner:
+        with pytest.raises(TimeoutError):
+            await run(engine.endpoints.postgres_dsn)
+        assert done == []
+        await owner.execute("CREATE DATABASE without_a_leader")
+    with pytest.raises(TimeoutError):
+        await run(make_conninfo(engine.endpoints.postgres_dsn, dbname="without_a_leader"))
+    assert done == ["failed", "worked"]
