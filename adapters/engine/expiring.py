@@ -1,0 +1,28 @@
+"""Note which proposals nobody decided in time (B §10). Deciding it twice changes nothing."""
+
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from mnemolog.domain.errors import NotFound
+from mnemolog.events.envelope import StreamId
+from mnemolog.projections.profile import reader
+
+if TYPE_CHECKING:
+    from mnemolog.adapters.engine.engine import Engine
+
+
+async def expire(engine: "Engine") -> list[UUID]:
+    """Over all users; what expired."""
+    expired: list[UUID] = []
+    async with engine.projections.live.connect() as connection:
+        async for page in reader.overdue(connection, engine.writes.now()):
+            await connection.commit()  # No transaction stays open while they are decided.
+            expired += [patch_id for stream, patch_id in page if await _expired(engine, stream, patch_id)]
+    return expired
+
+
+async def _expired(engine: "Engine", stream: StreamId, patch_id: UUID) -> bool:
+    try:
+        return not (await engine.writes.expire_patch(stream, patch_id)).already
+    except NotFound:  # It was erased meanwhile.
+        return False

@@ -1,0 +1,105 @@
+"""The writes of the profile, of todos and of seeds: a part of `Writes`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from mnemolog.commands.handler import Handler
+from mnemolog.commands.profile import (
+    PROFILE,
+    DecidePatch,
+    ExpirePatch,
+    ProposeProfile,
+    StateProfile,
+    patch_of,
+)
+from mnemolog.commands.seed import SEED, SeedUser, seed_of
+from mnemolog.commands.todos import TODOS, ChangeTodo, OpenTodo
+from mnemolog.domain import consent
+from mnemolog.domain.category import CategoryPolicy
+from mnemolog.domain.consent import Status
+from mnemolog.domain.profile import ProfilePolicy
+from mnemolog.events.envelope import Receipt, StreamId
+from mnemolog.events.fields import validated
+from mnemolog.events.log import EventLog
+from mnemolog.events.profile import TodoEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What became of a proposal: `status` is `proposed` while it waits, `granted` or `corroborated` once it applies."""
+
+    patch_id: UUID
+    status: Status
+    receipt: Receipt
+
+
+class ProfileWrites:
+    """What `Writes` does to the profile and to todos."""
+
+    _handler: Handler
+    _log: EventLog
+    _policy: CategoryPolicy
+    _profile: ProfilePolicy
+
+    async def propose(
+        self, fields: Mapping[str, Any], idempotency_key: str | None = None, *, consented: bool = False
+    ) -> Proposed:
+        """A change of the profile; it applies at once, at a later signal, or when it is granted (B §10).
+
+        `consented`: the person himself says so, here and now.
+        """
+        command = self.proposal(fields, consented=consented)
+        receipt = await self._handler.handle(PROFILE, command, idempotency_key=idempotency_key)
+        patch = patch_of(await self._handler.read(PROFILE, command), command)
+        if patch is None:  # What holds already was brought back by an undo.
+            return Proposed(command.patch_id, Status.GRANTED, receipt)
+        return Proposed(patch.proposed.patch_id, patch.status, receipt)
+
+    def proposal(self, fields: Mapping[str, Any], *, consented: bool = False) -> ProposeProfile:
+        """The command, if the policy knows the field and who asks may consent."""
+        drawn = {"patch_id": self._handler.new_id(), "at": self._handler.now(), "sensitive": True}
+        command = validated(StateProfile if consented else ProposeProfile, {**drawn, **fields})
+        sensitive = self._profile.is_sensitive(command.field)
+        if consented:
+            consent.require_word_of(self._handler.admitted(command).actor)
+        return command.model_copy(update={"sensitive": sensitive})
+
+    def require_category(self, category: str) -> None:
+        """InvalidInput for a category that there is not."""
+        self._policy.known(category)
+
+    async def decide_patch(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> Receipt:
+        """Grant or refuse a proposal."""
+        command = validated(DecidePatch, {"at": self._handler.now(), **fields})
+        return await self._handler.handle(PROFILE, command, idempotency_key=idempotency_key)
+
+    async def expire_patch(self, stream: StreamId, patch_id: UUID) -> Receipt:
+        """Note that nobody decided in time; nothing when somebody did."""
+        who = {"tenant": stream.tenant, "user_id": stream.owner, "actor": consent.CLOCK}
+        command = validated(ExpirePatch, {**who, "patch_id": patch_id, "at": self._handler.now()})
+        return await self._handler.handle(PROFILE, command)
+
+    async def open_todo(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
+        """A todo of the asking agent; its id is drawn. A retry with the same key gives the first id."""
+        command = validated(OpenTodo, {"todo_id": self._handler.new_id(), **fields})
+        receipt = await self._handler.handle(TODOS, command, idempotency_key=idempotency_key)
+        return await self._opened(receipt), receipt
+
+    async def change_todo(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> Receipt:
+        """What is named changes, the rest stays."""
+        command = validated(ChangeTodo, fields)
+        return await self._handler.handle(TODOS, command, idempotency_key=idempotency_key)
+
+    async def begin_seed(self, command: SeedUser) -> tuple[UUID, Receipt]:
+        """Note that a seed is given; what names all that comes of it, the same each time it is given."""
+        receipt = await self._handler.handle(SEED, command)
+        return seed_of(await self._handler.read(SEED, command), command), receipt
+
+    async def _opened(self, receipt: Receipt) -> UUID:
+        """The todo that was opened when the idempotency key was first used."""
+        first = await self._log.find(receipt.stream, receipt.event_ids[0])
+        assert first
+        assert isinstance(first.payload, TodoEvent)
+        return first.payload.todo_id

@@ -1,0 +1,219 @@
+"""Propose a change of the profile, grant or refuse it, let it expire, undo what was applied (B §10).
+
+A sensitive field changes by a grant only. A benign one changes when two signals of different turns say the same, or
+one of high confidence does.
+"""
+
+from collections.abc import Sequence
+from functools import singledispatch
+from uuid import UUID
+
+from mnemolog.commands.decider import Decider
+from mnemolog.commands.profile_requests import (
+    SIGNAL,
+    DecidePatch,
+    ExpirePatch,
+    PatchCommand,
+    ProfileCommand,
+    ProposeProfile,
+    StateProfile,
+    UndoProfile,
+    Value,
+)
+from mnemolog.commands.profile_state import Patch, Profile, Setting, evolve
+from mnemolog.domain import consent, profile
+from mnemolog.domain.consent import Status
+from mnemolog.domain.errors import NotFound
+from mnemolog.domain.profile import place_of
+from mnemolog.events.conversation import turn_tag
+from mnemolog.events.erasure import USER
+from mnemolog.events.event import Event
+from mnemolog.events.profile import ProfileDecided, ProfileProposed, ProfileSet, field_tag
+
+__all__ = [
+    "PROFILE",
+    "SIGNAL",
+    "DecidePatch",
+    "ExpirePatch",
+    "ProfileCommand",
+    "ProposeProfile",
+    "StateProfile",
+    "UndoProfile",
+    "Value",
+    "patch_of",
+    "reverted",
+]
+
+
+@singledispatch
+def _decide(command: ProfileCommand, state: Profile) -> Sequence[Event]:
+    raise TypeError(f"no decision for {type(command).__name__}")
+
+
+@_decide.register
+def _propose(command: ProposeProfile, state: Profile) -> Sequence[Event]:
+    if isinstance(command, StateProfile):
+        consent.require_word_of(command.actor)
+    if command.turn_id and command.turn_id not in state.turns:
+        raise _no_such_turn(command, command.turn_id)
+    if command.patch_id in state.patches or _held(command, state) or _counted(command, state):
+        return []
+    waiting = _waiting(command, state)
+    late = waiting is not None and consent.due(waiting.expires_at, command.at)
+    before = None if late else waiting
+    met = _met(command, before)
+    decision = _verdict(command, met)
+    if met == before and decision is None:
+        return []
+    expired = [_decided(waiting, Status.EXPIRED, consent.CLOCK)] if waiting and late else []
+    signalled = [met] if met != before else []
+    return [*expired, *signalled, *_applied(state, met, decision, command.actor)]
+
+
+def _held(command: ProposeProfile, state: Profile) -> bool:
+    values = state.holds(command.field).values
+    return profile.after(values, command.field, command.value) == values
+
+
+def _counted(command: ProposeProfile, state: Profile) -> bool:
+    """Whether the turn's signal was part of a proposal that is decided, or is too old: it does not open another."""
+    closed = (one.proposed for one in state.patches.values() if not one.open(command.at))
+    said = any(command.turn_id in one.source_turn_ids for one in closed if _says(one, command))
+    return said and not isinstance(command, StateProfile)
+
+
+def _waiting(command: ProposeProfile, state: Profile) -> ProfileProposed | None:
+    """The proposal of the same that nobody decided yet."""
+    waiting = (one.proposed for one in state.patches.values() if one.status is Status.PROPOSED)
+    return next((one for one in waiting if _says(one, command)), None)
+
+
+def _says(patch: ProfileProposed, command: ProposeProfile) -> bool:
+    return patch.field == command.field and profile.same(patch.value, command.value)
+
+
+def _met(command: ProposeProfile, before: ProfileProposed | None) -> ProfileProposed:
+    """The proposal with the command's signal."""
+    turns = dict.fromkeys(
+        (*(before.source_turn_ids if before else ()), *([command.turn_id] if command.turn_id else []))
+    )
+    return ProfileProposed(
+        field=command.field,
+        patch_id=before.patch_id if before else command.patch_id,
+        sensitive=command.sensitive or profile.always_sensitive(command.field) or bool(before and before.sensitive),
+        signals=max(1, len(turns)),
+        confidence=max(command.confidence, before.confidence if before else 0.0),
+        expires_at=before.expires_at if before else command.at + consent.QUEUED_FOR,
+        source=before.source if before else command.source,
+        proposed_by=tuple(dict.fromkeys((*(before.proposed_by if before else ()), command.actor))),
+        source_turn_ids=tuple(turns),
+        value=before.value if before else command.value,
+    )
+
+
+def _verdict(command: ProposeProfile, met: ProfileProposed) -> Status | None:
+    if isinstance(command, StateProfile):
+        return Status.GRANTED
+    return Status.CORROBORATED if not met.sensitive and consent.corroborated(met.signals, met.confidence) else None
+
+
+@_decide.register
+def _on_patch(command: DecidePatch, state: Profile) -> Sequence[Event]:
+    patch = _get(state, command)
+    if patch.status is command.decision:
+        return []
+    consent.require_open(command.patch_id, patch.status, patch.proposed.expires_at, command.at)
+    if command.decision is Status.GRANTED:
+        consent.require_other(command.actor, patch.proposed.proposed_by)
+    return _applied(state, patch.proposed, command.decision, command.actor)
+
+
+@_decide.register
+def _expire(command: ExpirePatch, state: Profile) -> Sequence[Event]:
+    patch = _get(state, command)
+    if patch.status is not Status.PROPOSED or not consent.due(patch.proposed.expires_at, command.at):
+        return []
+    return [_decided(patch.proposed, Status.EXPIRED, command.actor)]
+
+
+@_decide.register
+def _undo(command: UndoProfile, state: Profile) -> Sequence[Event]:
+    """A value that comes back this way was granted once; who had proposed it does not bring it back alone."""
+    if state.changes.undone(command.event_id):
+        return []
+    [(subject, before)] = state.changes.befores(command.event_id).items()
+    patch = state.patches.get(before.patch_id) if before and before.patch_id else None
+    if patch and patch.proposed.sensitive:
+        consent.require_other(command.actor, patch.proposed.proposed_by)
+    return [reverted(state, command.event_id, subject, before)]
+
+
+def reverted(state: Profile, event_id: UUID, subject: str, before: Setting | None) -> ProfileSet:
+    """What makes a place of the profile hold again what it held before the event."""
+    return _holding(subject.partition(":")[2], before or Setting(), undoes=event_id)
+
+
+def patch_of(state: Profile, command: ProposeProfile) -> Patch | None:
+    """The proposal that a command made, or met: the newest that says the same."""
+    said = [one for one in state.patches.values() if _says(one.proposed, command)]
+    return state.patches.get(command.patch_id) or (said[-1] if said else None)
+
+
+def _applied(state: Profile, patch: ProfileProposed, decision: Status | None, by: str) -> list[Event]:
+    if decision is None:
+        return []
+    decided = _decided(patch, decision, by)
+    held = state.holds(patch.field)
+    values = profile.after(held.values, patch.field, patch.value)
+    if decision not in consent.APPLIED or values == held.values:
+        return [decided]
+    turns = (*(held.source_turn_ids if profile.adds(patch.field) else ()), *patch.source_turn_ids)
+    setting = Setting(values, patch.patch_id, patch.source, tuple(dict.fromkeys(turns)))
+    return [decided, _holding(place_of(patch.field), setting)]
+
+
+def _decided(patch: ProfileProposed, decision: Status, by: str) -> ProfileDecided:
+    return ProfileDecided(field=patch.field, patch_id=patch.patch_id, decision=decision, by=by)
+
+
+def _holding(place: str, setting: Setting, undoes: UUID | None = None) -> ProfileSet:
+    return ProfileSet(
+        field=place,
+        patch_id=setting.patch_id,
+        source=setting.source,
+        source_turn_ids=setting.source_turn_ids,
+        undoes=undoes,
+        values=setting.values,
+    )
+
+
+def _get(state: Profile, command: PatchCommand) -> Patch:
+    if command.patch_id not in state.patches:
+        raise consent.no_such_patch(command.user_id, command.patch_id)
+    return state.patches[command.patch_id]
+
+
+def _no_such_turn(command: ProposeProfile, turn_id: str) -> NotFound:
+    return NotFound(
+        f"user {command.user_id!r} has no turn {turn_id!r}",
+        field="turn_id",
+        fix="record the turn first, or leave it out",
+    )
+
+
+def _tags(state: Profile, command: ProfileCommand) -> frozenset[str]:
+    found = {USER, command.subject()}
+    if isinstance(command, ProposeProfile) and command.turn_id:
+        found.add(turn_tag(command.turn_id))
+    if isinstance(command, PatchCommand) and command.patch_id in state.patches:
+        found.add(field_tag(state.patches[command.patch_id].proposed.field))
+    return frozenset(found)
+
+
+PROFILE: Decider[ProfileCommand, Profile] = Decider(
+    initial=Profile(),
+    subject=lambda command: command.subject(),
+    tags=_tags,
+    evolve=evolve,
+    decide=lambda state, command: _decide(command, state),
+)

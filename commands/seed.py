@@ -1,0 +1,121 @@
+"""Give a user an initial profile: what a seed may hold, and that each is given once (D §What Persists Where, D14)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Annotated, Any, ClassVar
+from uuid import UUID
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic_core import to_json
+
+from mnemolog.commands.decider import Command, Decider
+from mnemolog.commands.profile import Value
+from mnemolog.domain.errors import IdempotencyConflict
+from mnemolog.domain.profile import SEEDED
+from mnemolog.events.envelope import Happened
+from mnemolog.events.erasure import USER, UserErased
+from mnemolog.events.event import Event
+from mnemolog.events.fields import Flag, Id, Uuid
+from mnemolog.events.profile import UserSeeded, seed_tag
+
+Held = Annotated[tuple[Value, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+
+
+class Seed(BaseModel):
+    """A seed as it comes. `consent`: the person agreed to the sensitive fields; without it they are queued.
+
+    A memory takes the fields of `create`, a fact those of `remember`; a field of the profile one value or several.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seed_id: Id | None = None
+    consent: Flag = False
+    profile: dict[str, Held] = {}
+    memories: tuple[dict[str, Any], ...] = ()
+    facts: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def values(self) -> Sequence[tuple[str, str]]:
+        """Each value of the profile with its field."""
+        return [(name, value) for name, held in self.profile.items() for value in held]
+
+    @property
+    def digest(self) -> str:
+        """The same for the same content: SHA-256 in hex."""
+        held = self.model_dump(mode="json", exclude={"seed_id"})
+        return sha256(to_json(_ordered(held))).hexdigest()
+
+    @property
+    def name(self) -> str:
+        return self.seed_id or self.digest
+
+
+def _ordered(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _ordered(value[key]) for key in sorted(value)}
+    return [_ordered(one) for one in value] if isinstance(value, list) else value
+
+
+class SeedUser(Command):
+    """That a seed is given. `seed` is drawn, and names all that comes of it."""
+
+    drawn: ClassVar[frozenset[str]] = frozenset({"seed"})
+
+    seed: Uuid
+    content: Seed
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """The seeds that a user was given, by name."""
+
+    given: Mapping[str, UserSeeded] = field(default_factory=dict)
+
+
+def evolve(state: Seeds, event: Happened) -> Seeds:
+    match event.payload:
+        case UserSeeded() as seeded:
+            return replace(state, given={**state.given, seeded.seed_id: seeded})
+        case UserErased():
+            return Seeds()
+        case _:
+            return state
+
+
+def decide(state: Seeds, command: SeedUser) -> Sequence[Event]:
+    """Nothing for a seed that was given before."""
+    content = command.content
+    earlier = state.given.get(content.name)
+    if earlier is None:
+        return [
+            UserSeeded(
+                seed=command.seed,
+                source=SEEDED,
+                fields=tuple(sorted(content.profile)),
+                memories=len(content.memories),
+                facts=len(content.facts),
+                seed_id=content.name,
+                digest=content.digest,
+            )
+        ]
+    if earlier.digest != content.digest:
+        raise IdempotencyConflict(
+            "a seed of this name was given before with other content", field="seed_id", fix="give this one another name"
+        )
+    return []
+
+
+def seed_of(state: Seeds, command: SeedUser) -> UUID:
+    """What names all that comes of a seed, once it was given."""
+    return state.given[command.content.name].seed
+
+
+SEED: Decider[SeedUser, Seeds] = Decider(
+    initial=Seeds(),
+    subject=lambda command: seed_tag(command.content.name),
+    tags=lambda state, command: frozenset({USER, seed_tag(command.content.name)}),
+    evolve=evolve,
+    decide=decide,
+)

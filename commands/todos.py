@@ -1,0 +1,160 @@
+"""Open a todo, change it, undo that: what a user owes one agent, as only that agent sees it (D11)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import singledispatch
+from typing import ClassVar
+from uuid import UUID
+
+from mnemolog.commands.decider import Command, Decider
+from mnemolog.commands.steps import Steps
+from mnemolog.domain.errors import IdempotencyConflict, InvalidInput
+from mnemolog.domain.todo import Kind, Status, Todo, erased_todo, no_such_todo
+from mnemolog.events.envelope import Happened
+from mnemolog.events.erasure import USER, UserErased
+from mnemolog.events.event import Event
+from mnemolog.events.fields import Id, Instant, Text, Uuid
+from mnemolog.events.profile import TodoChanged, TodoErased, TodoOpened, todo_tag
+
+
+class TodoCommand(Command):
+    """A request about one todo of the asking agent."""
+
+    todo_id: Uuid
+
+
+class OpenTodo(TodoCommand):
+    drawn: ClassVar[frozenset[str]] = frozenset({"todo_id"})
+
+    kind: Kind
+    text: Text
+    due: Instant | None = None
+    source_turn_ids: tuple[Id, ...] = ()
+
+
+class ChangeTodo(TodoCommand):
+    """Fields that are None stay as they are."""
+
+    status: Status | None = None
+    kind: Kind | None = None
+    text: Text | None = None
+    due: Instant | None = None
+
+
+class UndoTodo(TodoCommand):
+    """The change `event_id`; without it, the last one that stands."""
+
+    event_id: Uuid | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Todos:
+    """The todos of a decision as they are, and every change of them."""
+
+    known: Mapping[UUID, Todo] = field(default_factory=dict)
+    opened: Mapping[UUID, Todo] = field(default_factory=dict)
+    changes: Steps[Todo] = field(default_factory=Steps)
+
+
+def evolve(state: Todos, event: Happened) -> Todos:
+    payload = event.payload
+    match payload:
+        case TodoOpened():
+            state = replace(state, opened={**state.opened, payload.todo_id: payload.todo})
+            return _now(state, event, payload.todo)
+        case TodoChanged(todo_id=todo_id) if todo_id in state.known:
+            return _now(state, event, changed(state.known[todo_id], payload), payload.undoes)
+        case TodoErased(todo_id=todo_id) if todo_id in state.known:
+            return replace(state, known={**state.known, todo_id: replace(state.known[todo_id], text="")})
+        case UserErased():
+            return replace(state, known={id_: replace(todo, text="") for id_, todo in state.known.items()})
+        case _:
+            return state
+
+
+def changed(todo: Todo, change: TodoChanged) -> Todo:
+    return replace(todo, kind=change.kind, text=change.text, status=change.status, due=change.due)
+
+
+def _now(state: Todos, event: Happened, todo: Todo, undoes: UUID | None = None) -> Todos:
+    changes = state.changes.and_then(event, {todo_tag(todo.todo_id): state.known.get(todo.todo_id)}, undoes)
+    return replace(state, known={**state.known, todo.todo_id: todo}, changes=changes)
+
+
+@singledispatch
+def _decide(command: TodoCommand, state: Todos) -> Sequence[Event]:
+    raise TypeError(f"no decision for {type(command).__name__}")
+
+
+@_decide.register
+def _open(command: OpenTodo, state: Todos) -> Sequence[Event]:
+    opened = TodoOpened(
+        todo_id=command.todo_id,
+        kind=command.kind,
+        agent_id=command.agent_id,
+        due=command.due,
+        source_turn_ids=command.source_turn_ids,
+        text=command.text,
+    )
+    if command.todo_id not in state.known:
+        return [opened]
+    if state.known[command.todo_id].text and state.opened[command.todo_id] != opened.todo:
+        raise IdempotencyConflict(
+            f"todo {command.todo_id} was opened before with other content", field="todo_id", fix="draw a new id"
+        )
+    return []
+
+
+@_decide.register
+def _change(command: ChangeTodo, state: Todos) -> Sequence[Event]:
+    found = _get(state, command)
+    asked = command.model_dump(include={"status", "kind", "text", "due"}, exclude_none=True)
+    if not asked:
+        raise InvalidInput(
+            "nothing to change is named", field="status", fix="give at least one of status, kind, text, due"
+        )
+    then = replace(found, **asked)
+    return [] if then == found else [_changing(then)]
+
+
+@_decide.register
+def _undo(command: UndoTodo, state: Todos) -> Sequence[Event]:
+    """What was opened by the change is dropped."""
+    _get(state, command)
+    event_id = command.event_id or state.changes.last(todo_tag(command.todo_id))
+    if event_id is None:
+        raise no_such_todo(command.user_id, command.todo_id)
+    if state.changes.undone(event_id):
+        return []
+    befores = state.changes.befores(event_id)
+    return [reverted(state, event_id, subject, before) for subject, before in befores.items()]
+
+
+def reverted(state: Todos, event_id: UUID, subject: str, before: Todo | None) -> TodoChanged:
+    """What makes a todo read again as before the event; one that began with it is dropped."""
+    now = state.known[UUID(subject.partition(":")[2])]
+    return _changing(before or replace(now, status=Status.DROPPED), undoes=event_id)
+
+
+def _changing(todo: Todo, undoes: UUID | None = None) -> TodoChanged:
+    return TodoChanged(
+        todo_id=todo.todo_id, kind=todo.kind, status=todo.status, due=todo.due, undoes=undoes, text=todo.text
+    )
+
+
+def _get(state: Todos, command: TodoCommand) -> Todo:
+    found = state.known.get(command.todo_id)
+    if found is None or found.agent_id != command.agent_id:
+        raise no_such_todo(command.user_id, command.todo_id)
+    if not found.text:
+        raise erased_todo(command.todo_id)
+    return found
+
+
+TODOS: Decider[TodoCommand, Todos] = Decider(
+    initial=Todos(),
+    subject=lambda command: todo_tag(command.todo_id),
+    tags=lambda state, command: frozenset({USER, todo_tag(command.todo_id)}),
+    evolve=evolve,
+    decide=lambda state, command: _decide(command, state),
+)

@@ -1,0 +1,83 @@
+"""The profile: what a user has said of himself, field by field, and which fields need his consent (B §10)."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.text import normalize_name
+
+CATEGORY = "profile"
+SENSITIVE = frozenset({"preferred_name", "pronouns", "city", "language"})
+BENIGN = frozenset({"tone", "goals_add"})
+SEEDED = "seeded_profile"  # D §Metadata: what came with the initial profile.
+ADDING = "_add"
+# A field is a part of a tag and of a key's scope: nothing that could end it there.
+_NAME = re.compile(r"[a-z0-9_]{1,64}")
+
+# What a field holds: one value, or several where values are added; none when nothing is set.
+Values = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilePolicy:
+    """The fields that there are. The sensitive ones of B §10 stay so, whatever else is configured."""
+
+    sensitive: frozenset[str] = SENSITIVE
+    benign: frozenset[str] = BENIGN
+
+    def __post_init__(self) -> None:
+        for kind, names in (("sensitive", self.sensitive), ("benign", self.benign)):
+            if wrong := sorted(name for name in names if not _NAME.fullmatch(name)):
+                raise InvalidInput(
+                    f"{wrong[0]!r:.80} is no name of a field",
+                    field=f"profile.{kind}",
+                    fix="use 1 to 64 of the characters a-z 0-9 _",
+                )
+
+    def is_sensitive(self, field: str, path: str = "field") -> bool:
+        """Whether a field needs consent; InvalidInput for one that is not configured."""
+        if always_sensitive(field) or place_of(field) in map(place_of, self.sensitive):
+            return True
+        if field not in self.benign:
+            known = ", ".join(sorted(SENSITIVE | self.sensitive | self.benign))
+            raise InvalidInput(
+                f"there is no profile field {field!r:.80}",
+                field=path,
+                fix=f"use one of {known}, or add it to the policy",
+            )
+        return False
+
+
+DEFAULT_PROFILE = ProfilePolicy()
+
+
+def always_sensitive(field: str) -> bool:
+    """Whether B §10 names the field, or the place that it adds to."""
+    return place_of(field) in SENSITIVE
+
+
+def place_of(field: str) -> str:
+    """Where a value goes: `goals_add` adds to `goals`, every other field is set as it is called."""
+    return field.removesuffix(ADDING) or field
+
+
+def adds(field: str) -> bool:
+    return place_of(field) != field
+
+
+def after(held: Values, field: str, value: str) -> Values:
+    """What the place of a field holds once a value is applied to it."""
+    if not adds(field):
+        return (value,)
+    return held if has(held, value) else (*held, value)
+
+
+def has(held: Iterable[str], value: str) -> bool:
+    """Whether a value stands among others, however it is written."""
+    return any(same(one, value) for one in held)
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two values say the same, however they are written."""
+    return one == other or (normalize_name(one) != "" and normalize_name(one) == normalize_name(other))

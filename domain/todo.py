@@ -1,0 +1,45 @@
+"""A todo: what a user owes one agent, does as a habit, left open or rubs against (D §What Persists Where)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from mnemolog.domain.errors import Erased, NotFound
+
+
+class Kind(StrEnum):
+    COMMITMENT = "commitment"
+    HABIT = "habit"
+    THREAD = "thread"
+    FRICTION = "friction"
+
+
+class Status(StrEnum):
+    OPEN = "open"
+    DONE = "done"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class Todo:
+    """A todo as its events left it. It is of one agent, and no other sees it. Without text it was erased."""
+
+    todo_id: UUID
+    agent_id: str
+    kind: Kind
+    text: str
+    status: Status = Status.OPEN
+    due: datetime | None = None
+    source_turn_ids: tuple[str, ...] = ()
+
+
+def no_such_todo(user_id: str, todo_id: UUID) -> NotFound:
+    """The one answer for a todo that is not there and for one of another agent."""
+    return NotFound(
+        f"user {user_id!r} has no todo {todo_id}", field="todo_id", fix="look it up with `mnemolog todos list`"
+    )
+
+
+def erased_todo(todo_id: UUID) -> Erased:
+    return Erased(f"todo {todo_id} was erased", field="todo_id", fix="its text is gone for good; add it anew")

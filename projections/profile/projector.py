@@ -1,0 +1,193 @@
+"""Folds profile, consent, todos and seeds into rows. Exactly once: rows and progress share a transaction."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from sqlalchemy import MetaData, Table, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.consent import Status
+from mnemolog.domain.profile import place_of
+from mnemolog.domain.todo import Status as TodoStatus
+from mnemolog.events.envelope import Recorded
+from mnemolog.events.erasure import UserErased
+from mnemolog.events.profile import (
+    FieldEvent,
+    ProfileDecided,
+    ProfileErased,
+    ProfileProposed,
+    ProfileSet,
+    TodoChanged,
+    TodoErased,
+    TodoEvent,
+    TodoOpened,
+    UserSeeded,
+)
+from mnemolog.events.registry import REGISTRY
+from mnemolog.projections.profile.tables import NAME, consent, metadata, profile_fields, seeds, todos
+from mnemolog.projections.rows import Key, Row, fetch, load, owner, stored, upsert
+
+
+class ProfileProjector:
+    name = NAME
+    version = 1
+    variant = ""
+    tables: MetaData = metadata
+
+    def takes(self, event_type: str) -> bool:
+        return REGISTRY.is_one_of(event_type, FieldEvent | TodoEvent | UserSeeded | UserErased)
+
+    async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
+        rows = await _rows(connection, batch)
+        changed: dict[Table, dict[Key, Row]] = {table: {} for table in rows}
+        for event in batch:
+            for table, key, row in _after(rows, event):
+                rows[table][key] = changed[table][key] = row
+        for table, found in changed.items():
+            await upsert(connection, table, list(found.values()))
+
+
+Rows = Mapping[Table, dict[Key, Row]]
+Change = tuple[Table, Key, Row]
+
+
+async def _rows(connection: AsyncConnection, batch: Sequence[Recorded]) -> Rows:
+    """The rows that the batch changes, as they stand."""
+    patches = {
+        (*owner(event), event.payload.patch_id)
+        for event in batch
+        if isinstance(event.payload, ProfileProposed | ProfileDecided)
+    }
+    places = {(*owner(one), place_of(one.payload.field)) for one in batch if isinstance(one.payload, ProfileErased)}
+    todo_ids = {(*owner(event), event.payload.todo_id) for event in batch if isinstance(event.payload, TodoEvent)}
+    known = await load(connection, consent, patches)
+    return {
+        consent: {**known, **await _proposed_for(connection, places)},
+        profile_fields: await load(connection, profile_fields, places),
+        todos: await load(connection, todos, todo_ids),
+        seeds: {},
+    }
+
+
+async def _proposed_for(connection: AsyncConnection, places: Collection[Key]) -> dict[Key, Row]:
+    """Every proposal that was ever made for these places."""
+    if not places:
+        return {}
+    names = [(*whose, name) for *whose, place in places for name in (place, f"{place}_add")]
+    column = consent.c
+    wanted = select(*stored(consent)).where(tuple_(column.tenant, column.user_id, column.field).in_(sorted(names)))
+    found = await fetch(connection, consent, wanted)
+    return {(row["tenant"], row["user_id"], row["patch_id"]): row for row in found}
+
+
+def _after(rows: Rows, event: Recorded) -> Sequence[Change]:
+    whose, payload = owner(event), event.payload
+    match payload:
+        case ProfileProposed(patch_id=patch_id):
+            before = rows[consent].get((*whose, patch_id))
+            return [(consent, (*whose, patch_id), _proposed(event, payload, before))]
+        case ProfileDecided(patch_id=patch_id):
+            before = rows[consent][*whose, patch_id]
+            return [(consent, (*whose, patch_id), _decided(event, payload, before))]
+        case ProfileSet(field=field):
+            return [(profile_fields, (*whose, place_of(field)), _set(event, payload))]
+        case ProfileErased(field=field):
+            return _erased(rows, event, place_of(field))
+        case TodoOpened(todo_id=todo_id):
+            return [(todos, (*whose, todo_id), _opened(event, payload))]
+        case TodoChanged(todo_id=todo_id):
+            return [(todos, (*whose, todo_id), _changed(event, payload, rows[todos][*whose, todo_id]))]
+        case TodoErased(todo_id=todo_id):
+            return [(todos, (*whose, todo_id), {**rows[todos][*whose, todo_id], "text": "", "seq": event.seq})]
+        case UserSeeded(seed=seed):
+            return [(seeds, (*whose, seed), _seeded(event, payload))]
+        case _:
+            return []
+
+
+def _whose(event: Recorded) -> Row:
+    tenant, user_id = owner(event)
+    return {"tenant": tenant, "user_id": user_id, "seq": event.seq}
+
+
+def _proposed(event: Recorded, patch: ProfileProposed, before: Row | None) -> Row:
+    return {
+        **_whose(event),
+        "patch_id": patch.patch_id,
+        "field": patch.field,
+        "value": patch.value,
+        "sensitive": patch.sensitive,
+        "signals": patch.signals,
+        "confidence": patch.confidence,
+        "source": patch.source,
+        "source_turn_ids": list(patch.source_turn_ids),
+        "proposed_by": list(patch.proposed_by),
+        "status": Status.PROPOSED,
+        "decided_by": None,
+        "decided_at": None,
+        "proposed_at": before["proposed_at"] if before else event.recorded_at,
+        "expires_at": patch.expires_at,
+    }
+
+
+def _decided(event: Recorded, decided: ProfileDecided, before: Row) -> Row:
+    verdict = {"status": decided.decision, "decided_by": decided.by, "decided_at": event.recorded_at}
+    return {**before, **verdict, "seq": event.seq}
+
+
+def _set(event: Recorded, change: ProfileSet) -> Row:
+    return {
+        **_whose(event),
+        "field": place_of(change.field),
+        "held": list(change.values),
+        "patch_id": change.patch_id,
+        "source": change.source,
+        "source_turn_ids": list(change.source_turn_ids),
+        "actor_id": event.meta.actor,
+        "updated_at": event.recorded_at,
+    }
+
+
+def _erased(rows: Rows, event: Recorded, place: str) -> Sequence[Change]:
+    """The shape stays: that something was set and proposed, by whom and when."""
+    whose = owner(event)
+    key = (*whose, place)
+    held = [(profile_fields, key, {**rows[profile_fields][key], "held": []})] if key in rows[profile_fields] else []
+    blank = [
+        (consent, one, {**row, "value": ""})
+        for one, row in rows[consent].items()
+        if one[:2] == whose and place_of(row["field"]) == place
+    ]
+    return [*held, *blank]
+
+
+def _opened(event: Recorded, opened: TodoOpened) -> Row:
+    return {
+        **_whose(event),
+        "todo_id": opened.todo_id,
+        "agent_id": opened.agent_id,
+        "kind": opened.kind,
+        "text": opened.text,
+        "status": TodoStatus.OPEN,
+        "due": opened.due,
+        "source_turn_ids": list(opened.source_turn_ids),
+        "created_at": event.recorded_at,
+        "updated_at": event.recorded_at,
+    }
+
+
+def _changed(event: Recorded, change: TodoChanged, before: Row) -> Row:
+    now = {"kind": change.kind, "text": change.text, "status": change.status, "due": change.due}
+    return {**before, **now, "updated_at": event.recorded_at, "seq": event.seq}
+
+
+def _seeded(event: Recorded, seeded: UserSeeded) -> Row:
+    return {
+        **_whose(event),
+        "seed": seeded.seed,
+        "source": seeded.source,
+        "fields": list(seeded.fields),
+        "memories": seeded.memories,
+        "facts": seeded.facts,
+        "actor_id": event.meta.actor,
+        "seeded_at": event.recorded_at,
+    }

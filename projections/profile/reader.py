@@ -1,0 +1,89 @@
+"""Reads the profile and what waits for consent, of the category `profile`; and each agent's own todos."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import select, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.consent import Status
+from mnemolog.domain.errors import CategoryNotAllowed
+from mnemolog.domain.profile import CATEGORY
+from mnemolog.domain.todo import Kind
+from mnemolog.domain.todo import Status as TodoStatus
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import StreamId
+from mnemolog.projections.profile.tables import consent, profile_fields, todos
+from mnemolog.projections.rows import Row, fetch, stored
+from mnemolog.projections.visibility import owned
+
+PAGE = 500
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+_INTERNAL = frozenset({"tenant", "user_id"})
+
+
+async def fields(connection: AsyncConnection, viewer: Viewer) -> Sequence[dict[str, Any]]:
+    """What is set, by field: `value` is a text, or a list of texts where values are added."""
+    _require_profile(viewer)
+    statement = select(*stored(profile_fields)).where(owned(profile_fields, viewer)).order_by(profile_fields.c.field)
+    return [_field(row) for row in await fetch(connection, profile_fields, statement) if row["held"]]
+
+
+async def patches(
+    connection: AsyncConnection, viewer: Viewer, status: Status | None = None, limit: int = 100
+) -> Sequence[dict[str, Any]]:
+    """What was proposed, newest first; what was erased since shows no value."""
+    _require_profile(viewer)
+    statement = select(*stored(consent)).where(owned(consent, viewer)).order_by(consent.c.seq.desc()).limit(limit)
+    if status is not None:
+        statement = statement.where(consent.c.status == status)
+    return [_shown(row) for row in await fetch(connection, consent, statement)]
+
+
+async def own_todos(
+    connection: AsyncConnection, viewer: Viewer, status: TodoStatus | None = None, kind: Kind | None = None
+) -> Sequence[dict[str, Any]]:
+    """The viewing agent's todos: what is due first, then the oldest."""
+    column = todos.c
+    statement = select(*stored(todos)).where(owned(todos, viewer), column.agent_id == viewer.agent_id)
+    statement = statement.where(column.text != "").order_by(
+        column.due.asc().nulls_last(), column.created_at, column.todo_id
+    )
+    for one, wanted in ((column.status, status), (column.kind, kind)):
+        statement = statement if wanted is None else statement.where(one == wanted)
+    return [_shown(row) for row in await fetch(connection, todos, statement)]
+
+
+async def overdue(connection: AsyncConnection, now: datetime) -> AsyncIterator[Sequence[tuple[StreamId, UUID]]]:
+    """Proposals of any user that nobody decided in time, page by page. For the schedule, which shows them to nobody."""
+    column, last = consent.c, (_EARLIEST, UUID(int=0))
+    while True:
+        waiting = (column.status == Status.PROPOSED) & (column.expires_at <= now)
+        place = tuple_(column.expires_at, column.patch_id)
+        statement = select(*stored(consent)).where(waiting, place > last).order_by(place).limit(PAGE)
+        rows = await fetch(connection, consent, statement)
+        if not rows:
+            return
+        last = (rows[-1]["expires_at"], rows[-1]["patch_id"])
+        yield [(StreamId.of_user(row["user_id"], row["tenant"]), row["patch_id"]) for row in rows]
+
+
+def _require_profile(viewer: Viewer) -> None:
+    if viewer.categories is not None and CATEGORY not in viewer.categories:
+        raise CategoryNotAllowed(
+            f"agent {viewer.agent_id!r} may not read category {CATEGORY!r}",
+            field="agent_id",
+            fix="extend its allowlist",
+        )
+
+
+def _field(row: Row) -> dict[str, Any]:
+    held = row["held"]
+    shown = {name: value for name, value in _shown(row).items() if name != "held"}
+    return {**shown, "value": held[0] if len(held) == 1 else held}
+
+
+def _shown(row: Row) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in _INTERNAL}

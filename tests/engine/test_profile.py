@@ -1,0 +1,297 @@
+"""The profile end to end: consent first, todos of one agent, seeds once; and what a rebuild and a proof say."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.engine.expiring import expire
+from mnemolog.adapters.engine.profile_writes import Proposed
+from mnemolog.adapters.engine.seeding import seed
+from mnemolog.adapters.erasure.prove import prove
+from mnemolog.adapters.erasure.target import Subject
+from mnemolog.commands.erasure import EraseKnown, EraseUser
+from mnemolog.domain import todo
+from mnemolog.domain.consent import QUEUED_FOR, Status
+from mnemolog.domain.errors import (
+    CategoryNotAllowed,
+    ConsentRequired,
+    Erased,
+    IdempotencyConflict,
+    InvalidInput,
+    NotFound,
+    TransitionRefused,
+    UndoConflict,
+)
+from mnemolog.events.envelope import batch_tag
+from mnemolog.projections.profile import reader
+from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.person import Person
+
+pytestmark = pytest.mark.spec("B10")
+
+
+@pytest.fixture
+def ana(engine: Engine, user: str) -> Person:
+    """The user himself, through an agent that speaks for nobody else."""
+    return Person(engine, user)
+
+
+def coach(ana: Person) -> Person:
+    return Person(ana.engine, ana.user, ana.tenant, "coach")
+
+
+def who(person: Person) -> dict[str, Any]:
+    return {
+        "tenant": person.tenant,
+        "user_id": person.user,
+        "agent_id": person.agent,
+        "thread_id": person.thread,
+    }
+
+
+async def proposes(person: Person, field: str, value: str, *, consented: bool = False, **fields: Any) -> Proposed:
+    asked = {**who(person), "field": field, "value": value, **fields}
+    return await person.engine.writes.propose(asked, consented=consented)
+
+
+async def profile(person: Person) -> dict[str, Any]:
+    rows = await person.engine.reads.profile(person.viewer, await person.caught_up())
+    return {row["field"]: row["value"] for row in rows}
+
+
+async def consent(person: Person) -> list[tuple[str, str, str]]:
+    rows = await person.engine.reads.consent(person.viewer, moment=await person.caught_up())
+    return [(row["field"], row["value"], row["status"]) for row in rows]
+
+
+async def decides(person: Person, patch_id: UUID, decision: Status) -> None:
+    await person.engine.writes.decide_patch({**who(person), "patch_id": patch_id, "decision": decision})
+
+
+async def test_a_sensitive_field_waits_until_the_user_grants_it(ana: Person) -> None:
+    queued = await proposes(coach(ana), "city", "Lisbon", confidence=1.0)
+    assert (queued.status, await profile(ana)) == (Status.PROPOSED, {})
+
+    with pytest.raises(ConsentRequired):
+        await decides(coach(ana), queued.patch_id, Status.GRANTED)
+    await decides(ana, queued.patch_id, Status.GRANTED)
+
+    assert await profile(ana) == {"city": "Lisbon"}
+    assert await consent(ana) == [("city", "Lisbon", "granted")]
+    await assert_live_equals_rebuilt(ana.engine, "profile", "history")
+
+
+async def test_a_benign_field_applies_at_the_second_turn_that_says_so(ana: Person) -> None:
+    for turn in ("t1", "t2"):
+        await ana.says("keep it short", turn_id=turn)
+    assert (await proposes(coach(ana), "tone", "brief", turn_id="t1")).status is Status.PROPOSED
+    assert (await proposes(coach(ana), "tone", "Brief", turn_id="t1")).status is Status.PROPOSED
+    assert await profile(ana) == {}
+
+    assert (await proposes(coach(ana), "tone", "Brief", turn_id="t2")).status is Status.CORROBORATED
+    assert await profile(ana) == {"tone": "brief"}
+
+
+async def test_goals_are_added_to_one_another(ana: Person) -> None:
+    for goal in ("run a marathon", "learn Dutch", "Learn dutch"):
+        await proposes(ana, "goals_add", goal, confidence=0.9)
+    assert await profile(ana) == {"goals": ["run a marathon", "learn Dutch"]}
+
+
+async def test_a_turn_that_was_never_said_is_no_signal(ana: Person) -> None:
+    with pytest.raises(NotFound) as caught:
+        await proposes(ana, "tone", "brief", turn_id="made up")
+    assert caught.value.field == "turn_id"
+
+
+async def test_what_nobody_decided_expires(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    queued = await proposes(coach(ana), "city", "Lisbon")
+    handler = ana.engine.writes._handler
+    later = handler.now() + QUEUED_FOR + timedelta(seconds=1)
+
+    assert (await ana.engine.writes.expire_patch(ana.stream, queued.patch_id)).already, "it has time left"
+    monkeypatch.setattr(handler, "now", lambda: later)
+    with pytest.raises(TransitionRefused, match="expired"):
+        await decides(ana, queued.patch_id, Status.GRANTED)
+    other = Person(ana.engine, ana.user, "acme", "coach")
+    beside = await proposes(other, "language", "pt")
+    await consent(ana)
+    await consent(other)
+
+    monkeypatch.setattr(handler, "now", lambda: later + QUEUED_FOR)
+    monkeypatch.setattr(reader, "PAGE", 1)
+    assert {queued.patch_id, beside.patch_id} <= set(await expire(ana.engine))
+    assert not {queued.patch_id, beside.patch_id} & set(await expire(ana.engine))
+
+    assert await consent(ana) == [("city", "Lisbon", "expired")]
+    assert await profile(ana) == {}
+
+
+@pytest.mark.spec("X03")
+async def test_an_undo_gives_back_what_was_set_before(ana: Person) -> None:
+    first = await proposes(ana, "city", "Lisbon", consented=True)
+    second = await proposes(ana, "city", "Porto", consented=True)
+    undo = ana.engine.writes.undo_event
+
+    with pytest.raises(UndoConflict):
+        await undo(ana.stream, first.receipt.event_ids[-1])
+    undone = await undo(ana.stream, second.receipt.event_ids[-1])
+    assert await profile(ana) == {"city": "Lisbon"}
+    await undo(ana.stream, undone.event_ids[0])
+    assert await profile(ana) == {"city": "Porto"}
+    await assert_live_equals_rebuilt(ana.engine, "profile", "history")
+
+
+async def test_an_agent_without_the_category_reads_no_profile(ana: Person) -> None:
+    planner = Person(ana.engine, ana.user, agent="planner")
+    for read in (ana.engine.reads.profile, ana.engine.reads.consent):
+        with pytest.raises(CategoryNotAllowed):
+            await read(planner.viewer)
+
+
+async def opens(person: Person, text: str, **fields: Any) -> UUID:
+    asked = {**who(person), "kind": "commitment", "text": text, **fields}
+    todo_id, _ = await person.engine.writes.open_todo(asked)
+    return todo_id
+
+
+async def todos(person: Person) -> list[tuple[str, str]]:
+    rows = await person.engine.reads.todos(person.viewer, moment=await person.caught_up())
+    return [(row["text"], row["status"]) for row in rows]
+
+
+@pytest.mark.spec("D11")
+async def test_a_todo_is_of_one_agent(ana: Person) -> None:
+    mine = coach(ana)
+    walk = await opens(mine, "walk tomorrow", due="2026-01-04T00:00:00Z")
+    await opens(mine, "read", kind="habit")
+
+    assert await todos(mine) == [("walk tomorrow", "open"), ("read", "open")]
+    assert await todos(ana) == []
+    with pytest.raises(NotFound):
+        await ana.engine.writes.change_todo({**who(ana), "todo_id": walk, "status": "done"})
+
+
+@pytest.mark.spec("D11", "X03")
+async def test_a_todo_is_done_and_undone(ana: Person) -> None:
+    mine = coach(ana)
+    walk = await opens(mine, "walk tomorrow")
+    done = await ana.engine.writes.change_todo({**who(mine), "todo_id": walk, "status": todo.Status.DONE})
+    assert await todos(mine) == [("walk tomorrow", "done")]
+
+    await ana.engine.writes.undo_event(ana.stream, done.event_ids[0], agent_id=mine.agent)
+    assert await todos(mine) == [("walk tomorrow", "open")]
+    await assert_live_equals_rebuilt(ana.engine, "profile", "history")
+
+
+BRIEF = [("tone", "brief", "corroborated")]
+SEED = {
+    "seed_id": "onboarding",
+    "profile": {"city": "Lisbon", "tone": "brief", "goals_add": ["run", "read"]},
+    "memories": [{"text": "Ana is lactose intolerant", "category": "preferences"}, {"text": "Ana drinks tea"}],
+    "facts": [{"subject": "me", "predicate": "lives_in", "object": "Lisbon", "since": "2026-01-10"}],
+}
+
+
+@pytest.mark.spec("D14")
+async def test_a_seed_is_given_once_and_asks_before_it_sets_what_is_sensitive(ana: Person) -> None:
+    given = await seed(ana.engine.writes, who(ana), SEED)
+    again = await seed(ana.engine.writes, who(ana), SEED)
+
+    assert (given.queued, again.queued) == (("city",), ("city",))
+    assert (again.seed, again.memory_ids, again.receipt.already) == (given.seed, given.memory_ids, True)
+    assert await profile(ana) == {"tone": "brief", "goals": ["run", "read"]}
+    rows = await ana.engine.reads.newest(ana.viewer, 10, await ana.caught_up())
+    assert {(row["text"], row["source"]) for row in rows} == {
+        ("Ana is lactose intolerant", "seeded_profile"),
+        ("Ana drinks tea", "seeded_profile"),
+    }
+    [fact] = await ana.engine.reads.facts(ana.viewer, moment=await ana.caught_up())
+    assert fact["predicate"].lower() == "lives_in"
+    of_it = await ana.engine.log.read(ana.stream, tags=[batch_tag(given.seed)])
+    assert len(of_it) == given.receipt.last_seq
+    await assert_live_equals_rebuilt(ana.engine, "profile")
+
+
+@pytest.mark.spec("D14")
+async def test_a_seed_with_consent_sets_what_is_sensitive_too(ana: Person) -> None:
+    given = await seed(ana.engine.writes, who(ana), {**SEED, "consent": True})
+    assert (given.queued, (await profile(ana))["city"]) == ((), "Lisbon")
+
+
+@pytest.mark.spec("D14")
+async def test_another_seed_of_the_same_name_is_a_conflict(ana: Person) -> None:
+    await seed(ana.engine.writes, who(ana), SEED)
+    with pytest.raises(IdempotencyConflict):
+        await seed(ana.engine.writes, who(ana), {**SEED, "profile": {}})
+
+
+@pytest.mark.spec("D14")
+@pytest.mark.parametrize(
+    ("fault", "error", "field"),
+    [
+        ({"profile": {"shoe_size": "44"}}, InvalidInput, "profile.shoe_size"),
+        ({"profile": {"tone": ["brief", ""]}}, InvalidInput, "profile.tone[1]"),
+        ({"memories": [{"text": "tea"}, {"text": ""}]}, InvalidInput, "memories[1].text"),
+        ({"memories": [{"text": "tea", "user_id": "bob"}]}, InvalidInput, "memories[0].user_id"),
+        ({"memories": [{"text": "tea", "category": "nonsense"}]}, InvalidInput, "memories[0].category"),
+        ({"facts": [{"subject": "me", "predicate": "lives_in"}]}, InvalidInput, "facts[0].object"),
+        ({"colour": "red"}, InvalidInput, "colour"),
+    ],
+)
+async def test_a_seed_with_a_fault_writes_nothing(ana: Person, fault: Any, error: Any, field: str) -> None:
+    with pytest.raises(error) as caught:
+        await seed(ana.engine.writes, who(ana), {"profile": {"tone": "brief"}, **fault})
+    assert caught.value.field == field
+    assert await ana.engine.log.head(ana.stream) == 0
+
+
+@pytest.mark.spec("D14")
+async def test_an_agent_cannot_consent_by_a_seed(ana: Person) -> None:
+    with pytest.raises(ConsentRequired):
+        await seed(ana.engine.writes, who(coach(ana)), {**SEED, "consent": True})
+    assert await ana.engine.log.head(ana.stream) == 0
+
+
+@pytest.mark.spec("X07", "X16")
+async def test_an_erased_user_leaves_no_profile_and_the_proof_says_so(ana: Person) -> None:
+    await seed(ana.engine.writes, who(ana), {**SEED, "consent": True})
+    await proposes(coach(ana), "pronouns", "she/her")
+    await opens(coach(ana), "walk along the Tejo")
+    await ana.caught_up()
+
+    await erase(ana.engine, EraseUser(user_id=ana.user))
+    proof = await prove(ana.engine, Subject(ana.stream), "Tejo")
+
+    assert proof.holds, [place for place in proof.places if place.readable]
+    assert {"mnemolog_profile_v1.todos", "mnemolog_profile_v1.profile_fields"} <= {
+        place.name.removeprefix("postgres ") for place in proof.places
+    }
+    assert (await profile(ana), await todos(coach(ana)), await consent(ana)) == ({}, [], [])
+    await seed(ana.engine.writes, who(ana), SEED)
+    assert await profile(ana) == {"tone": "brief", "goals": ["run", "read"]}
+    await assert_live_equals_rebuilt(ana.engine, "profile", "history")
+
+
+@pytest.mark.spec("X07", "X16")
+async def test_a_place_and_a_todo_can_be_erased_alone(ana: Person) -> None:
+    await proposes(ana, "tone", "brief", confidence=1.0)
+    await proposes(coach(ana), "city", "Lisbon")
+    walk = await opens(coach(ana), "walk along the Tejo")
+    for kind, name, agent in (("profile", "city", "default"), ("todo", str(walk), "coach")):
+        asked = {"user_id": ana.user, "agent_id": agent, "kind": kind, "name": name}
+        await erase(ana.engine, EraseKnown.model_validate(asked))
+        proof = await prove(ana.engine, Subject(ana.stream, known=f"{kind}:{name}"))
+        assert proof.holds, [place for place in proof.places if place.readable]
+
+    assert (await profile(ana), await consent(ana)) == ({"tone": "brief"}, [("city", "", "proposed"), *BRIEF])
+    assert await todos(coach(ana)) == []
+    with pytest.raises(Erased):
+        await ana.engine.writes.change_todo({**who(coach(ana)), "todo_id": walk, "status": "done"})
+    await proposes(ana, "city", "Porto", consented=True)
+    assert (await prove(ana.engine, Subject(ana.stream, known="profile:city"))).holds
+    await assert_live_equals_rebuilt(ana.engine, "profile", "history")
