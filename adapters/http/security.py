@@ -1,0 +1,68 @@
+"""Who calls: every request but for /health names an API key, as soon as there is one (design §7)."""
+
+from ipaddress import ip_address
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mnemolog.adapters.http.errors import error_answer, status_of
+from mnemolog.adapters.postgres.api_keys import LONGEST, ApiKeys, unauthenticated
+from mnemolog.adapters.unreachable import UNREACHABLE
+from mnemolog.domain.errors import NotPermitted, ServerFailed, Unauthenticated
+from mnemolog.domain.principal import Principal
+
+OPEN = "/health"
+CHALLENGE = {"WWW-Authenticate": "Bearer"}
+
+
+class Authenticated:
+    """Puts the principal of each request into its state: None without any key, for callers on this machine only."""
+
+    def __init__(self, app: ASGIApp, keys: ApiKeys) -> None:
+        self._app, self._keys = app, keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        state = scope.setdefault("state", {})
+        try:
+            state["principal"] = await self._principal(scope)
+        except Unauthenticated as refused:
+            if scope["path"] != OPEN:
+                await error_answer(refused, 401, CHALLENGE)(scope, receive, send)
+                return
+            state["principal"] = NOBODY
+        except NotPermitted as refused:
+            await error_answer(refused, status_of(refused))(scope, receive, send)
+            return
+        except UNREACHABLE:
+            await error_answer(ServerFailed(fix="try again"), 503, {"Retry-After": "1"})(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    async def _principal(self, scope: Scope) -> Principal | None:
+        scheme, _, text = Headers(scope=scope).get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer":
+            return await self._keys.principal(text.strip()[: LONGEST + 1])
+        if await self._keys.any():
+            raise unauthenticated()
+        if not is_loopback((scope.get("client") or ("",))[0]):
+            raise NotPermitted(
+                "without API keys only this machine is answered",
+                field="Authorization",
+                fix="make one: `mnemolog api-keys create`",
+            )
+        return None
+
+
+# Who may ask for the health, and sees nothing of any user in it.
+NOBODY = Principal("", "", frozenset(), frozenset(), frozenset())
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is this machine's own."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host in ("localhost", "")

@@ -1,0 +1,43 @@
+"""The second wall between tenants: readers connect as a role that sees the rows of one tenant (design §7).
+
+The first is the condition of every query. Where the login may not become that role, such as on a Postgres where the
+migrations could not make it, the first stands alone.
+"""
+
+from collections.abc import Collection
+
+from sqlalchemy import func, select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.adapters.postgres.pool import Pool
+from mnemolog.adapters.postgres.queries import query
+
+READER = "mnemolog_reader"
+TENANT = "mnemolog.tenant"
+
+
+async def may_read_as_reader(pool: Pool) -> bool:
+    """Whether the login may become the role of the readers."""
+    async with pool.connection() as connection:
+        return bool(await (await connection.execute(query("reads_as_reader"))).fetchall())
+
+
+async def confine_to(connection: AsyncConnection, tenant: str) -> None:
+    """Show this tenant's rows on a connection, and no other's. Nothing is sent where it shows them already."""
+    sync_connection = connection.sync_connection
+    assert sync_connection is not None, "the connection is open"
+    if sync_connection.info.get(TENANT) != tenant:
+        await connection.execute(select(func.set_config(TENANT, tenant, False)))
+        sync_connection.info[TENANT] = tenant
+
+
+async def confine(connection: AsyncConnection, schema: str, tables: Collection[str]) -> None:
+    """Let readers see these tables, a tenant at a time; those that they see so stay as they are."""
+    await connection.execute(_CONFINE, {"schema": schema, "tables": list(tables)})
+
+
+_CONFINE = text("""
+SELECT mnemolog.confine(CAST(place.oid AS regclass))
+FROM pg_class AS place JOIN pg_namespace AS space ON space.oid = place.relnamespace
+WHERE space.nspname = :schema AND place.relname = ANY(:tables) AND NOT place.relrowsecurity
+""")

@@ -1,0 +1,83 @@
+"""A principal: who calls, and what the caller may reach and do (design §7). Scope is derived from it, never taken."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from mnemolog.domain.errors import InvalidInput, NotFound, NotPermitted
+from mnemolog.domain.viewer import Viewer
+
+ALL = "*"
+
+
+class Role(StrEnum):
+    """What a principal may do. `admin` may do all of it, and see how the engine is."""
+
+    READ = "read"
+    WRITE = "write"
+    ERASE = "erase"
+    CONSENT = "consent"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """`agents` and `users` are ids, or "*" for every one of the tenant."""
+
+    name: str
+    tenant: str
+    agents: frozenset[str]
+    users: frozenset[str]
+    roles: frozenset[Role]
+
+    def __post_init__(self) -> None:
+        if "/" in self.name:
+            raise InvalidInput("a name holds no /", field="name", fix="events name an agent behind it: leave / out")
+
+    def may(self, role: Role) -> bool:
+        return role in self.roles or Role.ADMIN in self.roles
+
+    def require(self, role: Role) -> None:
+        """NotPermitted unless the principal has this role."""
+        if not self.may(role):
+            raise NotPermitted(
+                f"principal {self.name!r} may not {_DOES[role]}",
+                field="Authorization",
+                fix=f"use an API key with the role {role}",
+            )
+
+    def require_user(self, tenant: str, user_id: str) -> None:
+        """NotFound for a user outside: it cannot be told whether there is one."""
+        if tenant != self.tenant or not _within(self.users, user_id):
+            raise NotFound(f"there is no user {user_id!r}", field="user_id", fix="name a user of this API key")
+
+    def require_agent(self, agent_id: str) -> None:
+        """NotPermitted for an agent that the principal does not speak for."""
+        if not _within(self.agents, agent_id):
+            raise NotPermitted(
+                f"principal {self.name!r} does not speak for agent {agent_id!r}",
+                field="agent_id",
+                fix=f"name one of {', '.join(sorted(self.agents))}",
+            )
+
+    def require_viewer(self, viewer: Viewer) -> None:
+        """Refuse a read that is not this principal's."""
+        self.require(Role.READ)
+        self.require_user(viewer.tenant, viewer.user_id)
+        self.require_agent(viewer.agent_id)
+
+    def actor(self, agent_id: str) -> str:
+        """Who did it, as events and histories keep it."""
+        return f"{self.name}/{agent_id}"
+
+
+def _within(ids: frozenset[str], id_: str) -> bool:
+    return ALL in ids or id_ in ids
+
+
+_DOES = {
+    Role.READ: "read",
+    Role.WRITE: "write",
+    Role.ERASE: "erase",
+    Role.CONSENT: "consent for a user",
+    Role.ADMIN: "look after the engine",
+}

@@ -1,0 +1,16 @@
+"""What every read is confined to: the rows of one tenant and user, and of those what an agent may see (A §4.2)."""
+
+from sqlalchemy import ColumnElement, FromClause, or_
+
+from mnemolog.domain.scope import Scope
+from mnemolog.domain.viewer import Viewer
+
+
+def owned(table: FromClause, viewer: Viewer) -> ColumnElement[bool]:
+    """That a row is of the viewer's tenant and user."""
+    return (table.c.tenant == viewer.tenant) & (table.c.user_id == viewer.user_id)
+
+
+def shared(table: FromClause, viewer: Viewer) -> ColumnElement[bool]:
+    """That a row with a scope is global, or the viewing agent's own."""
+    return or_(table.c.scope == Scope.GLOBAL, table.c.agent_id == viewer.agent_id)

@@ -1,0 +1,144 @@
+"""What a key reaches: its tenant, its users, its agents and its roles, whatever a request says."""
+
+from typing import Any
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.domain.principal import Role
+from mnemolog.events.envelope import StreamId
+from tests.adapters.principals.keys import calling, principal
+
+
+async def written(engine: Engine, user: str, **fields: Any) -> str:
+    memory_id, _ = await engine.writes.create({"user_id": user, "text": "Ana likes tea", **fields})
+    await engine.settled()
+    return str(memory_id)
+
+
+async def test_a_user_outside_the_key_reads_as_one_who_is_not_there(guarded: Engine, user: str) -> None:
+    id_ = await written(guarded, user)
+    async with calling(guarded, principal(users=["somebody"])) as client:
+        for who in (user, "nobody-at-all"):
+            body = {"user_id": who, "text": "x"}
+            answers = [
+                await client.get("/memory", params={"user_id": who}),
+                await client.get(f"/memory/{id_}", params={"user_id": who}),
+                await client.get(f"/memory/{id_}/history", params={"user_id": who}),
+                await client.get("/session", params={"user_id": who}),
+                await client.get("/entities", params={"user_id": who}),
+                await client.get("/changes", params={"user_id": who}),
+                await client.post("/memory/query", json={"query": "tea", "filters": {"user_id": who}}),
+                await client.post("/memory", json=body),
+                await client.patch(f"/memory/{id_}", json=body),
+                await client.post(f"/memory/{id_}/undo", json={"user_id": who}),
+                await client.post("/turns", json={**body, "message_id": "1", "occurred_at": "2026-01-03T01:02:10Z"}),
+            ]
+            assert {answer.status_code for answer in answers} == {404}, [one.text for one in answers]
+            assert all(who in answer.json()["error"]["message"] for answer in answers)
+    assert await guarded.log.head(StreamId.of_user(user)) == 1
+    assert await guarded.log.head(StreamId.of_user("nobody-at-all")) == 0
+
+
+async def test_an_agent_outside_the_key_is_refused(guarded: Engine, user: str) -> None:
+    await written(guarded, user, agent_id="planner", scope="agent")
+    async with calling(guarded, principal(agents=["stylist"])) as client:
+        for agent in ({}, {"agent_id": "planner"}):
+            refused = await client.get("/memory", params={"user_id": user, **agent})
+            assert (refused.status_code, refused.json()["error"]["field"]) == (403, "agent_id")
+            body = {"user_id": user, "text": "x", **agent}
+            assert (await client.post("/memory", json=body)).status_code == 403
+        own = await client.get("/memory", params={"user_id": user, "agent_id": "stylist"})
+        assert (own.status_code, own.json()) == (200, {"memories": []})
+
+
+async def test_the_tenant_is_that_of_the_key(guarded: Engine, user: str) -> None:
+    id_ = await written(guarded, user)
+    async with calling(guarded, principal(tenant="acme")) as client:
+        assert (await client.get("/memory", params={"user_id": user})).json() == {"memories": []}
+        assert (await client.get(f"/memory/{id_}", params={"user_id": user})).status_code == 404
+        made = (await client.post("/memory", json={"user_id": user, "text": "Ana likes coffee"})).json()
+        assert made["stream"] == f"acme/user:{user}"
+        foreign = await client.get("/memory", params={"user_id": user, "after": f"default/user:{user}@1"})
+        assert foreign.status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("roles", "statuses"),
+    [
+        ([Role.READ], (200, 403, 403)),
+        ([Role.WRITE], (403, 201, 403)),
+        ([Role.ERASE], (403, 403, 200)),
+        ([Role.ADMIN], (200, 201, 200)),
+    ],
+)
+async def test_a_key_does_what_its_roles_say(
+    guarded: Engine, user: str, roles: list[Role], statuses: tuple[int, ...]
+) -> None:
+    id_ = await written(guarded, user)
+    async with calling(guarded, principal(roles=roles)) as client:
+        read = await client.get("/memory", params={"user_id": user})
+        wrote = await client.post("/memory", json={"user_id": user, "text": "x"})
+        erased = await client.delete(f"/memory/{id_}", params={"user_id": user, "hard": True})
+    assert (read.status_code, wrote.status_code, erased.status_code) == statuses
+
+
+async def test_nobody_erases_a_user_that_his_key_does_not_reach(guarded: Engine, user: str) -> None:
+    await written(guarded, user)
+    await guarded.writes.erase_user(_erasing(user))
+    async with calling(guarded, principal(users=["somebody"], roles=[Role.ERASE])) as client:
+        refused = await client.delete(f"/users/{user}")
+    assert refused.status_code == 404, "also when there is nothing left to erase"
+    assert "event_ids" not in refused.text
+
+
+def _erasing(user: str) -> Any:
+    from mnemolog.commands.erasure import EraseUser
+
+    return EraseUser(user_id=user)
+
+
+async def test_history_names_the_principal_and_its_agent(guarded: Engine, user: str) -> None:
+    async with calling(guarded, principal("backend")) as client:
+        body = {"user_id": user, "text": "Ana likes tea", "agent_id": "planner", "category": "goals"}
+        made = (await client.post("/memory", json=body)).json()
+        asked = {"user_id": user, "agent_id": "planner", "after": made["token"]}
+        [*_, entry] = (await client.get(f"/memory/{made['memory_id']}/history", params=asked)).json()["history"]
+    assert entry["actor"] == "backend/planner"
+
+
+async def test_without_a_key_an_agent_that_is_named_is_the_actor(engine: Engine, user: str) -> None:
+    async with calling(engine, None) as client:
+        for agent, actor in (("default", "user"), ("planner", "agent:planner")):
+            body = {"user_id": user, "text": "Ana likes tea", "agent_id": agent, "category": "goals"}
+            made = (await client.post("/memory", json=body)).json()
+            asked = {"user_id": user, "agent_id": agent, "after": made["token"]}
+            [*_, entry] = (await client.get(f"/memory/{made['memory_id']}/history", params=asked)).json()["history"]
+            assert entry["actor"] == actor
+
+
+async def test_two_principals_and_two_agents_may_count_their_requests_alike(guarded: Engine, user: str) -> None:
+    made = set()
+    async with calling(guarded, principal("one")) as one, calling(guarded, principal("two")) as two:
+        for client, agent in ((one, "a"), (one, "b"), (two, "a")):
+            for _ in range(2):
+                body = {"user_id": user, "text": f"from {agent}", "agent_id": agent}
+                answer = await client.post("/memory", json=body, headers={"Idempotency-Key": "1"})
+                assert answer.status_code == 201, answer.text
+                made.add(answer.json()["memory_id"])
+    assert len(made) == 3
+
+
+async def test_the_health_names_no_user_to_who_may_not_look_after_the_engine(
+    guarded: Engine, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def stopped() -> dict[str, dict[str, str]]:
+        return {"memories": {f"default/user:{user}": "seq 1: ValueError: x"}}
+
+    monkeypatch.setattr(guarded.projections, "stopped", stopped)
+    async with calling(guarded, principal()) as app, calling(guarded, principal(roles=[Role.ADMIN])) as admin:
+        assert (await app.get("/health")).json() | {"stopped": None} == (await admin.get("/health")).json() | {
+            "stopped": None
+        }
+        assert user not in (await app.get("/health")).text
+        assert user in (await admin.get("/health")).text

@@ -1,0 +1,165 @@
+"""Isolation: no read gives anything of another tenant, user or agent, whatever ids a request names (invariant 5)."""
+
+import inspect
+import re
+from collections.abc import Collection, Sequence
+
+import httpx
+import pytest
+from fastapi.routing import APIRoute
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.reads import Reads
+from mnemolog.adapters.http.app import ROUTERS
+from mnemolog.domain.errors import NotFound, NotPermitted
+from mnemolog.domain.principal import ALL, Role
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import StreamId
+from mnemolog.projections.query import MemoryQuery
+from tests.adapters.principals.keys import calling, principal
+from tests.engine.universe import AGENTS, SCOPES, TENANTS, USERS, Place, Universe, bodies
+
+EVERY_ROLE = [Role.READ, Role.WRITE, Role.ERASE, Role.CONSENT]
+ROUTES = [
+    (method, route.path)
+    for router in ROUTERS
+    for route in router.routes
+    if isinstance(route, APIRoute)
+    for method in sorted(route.methods or ())
+]
+# Routes that read by a body; every other one that takes a body changes something.
+READ_BY_BODY = {"POST /memory/query", "POST /memory/context"}
+READING = [(method, path) for method, path in ROUTES if method == "GET" or f"{method} {path}" in READ_BY_BODY]
+CHANGING = [one for one in ROUTES if one not in READING]
+# What needs no user, and what only an admin may have, who may have all.
+OF_NO_USER, OF_ADMINS = {"/health"}, {"/users/{user_id:path}/export"}
+
+Target = tuple[str, str, str, str]
+ids = st.tuples(*map(st.sampled_from, (TENANTS, USERS, AGENTS, SCOPES)))
+
+
+def some(values: Sequence[str]) -> st.SearchStrategy[Collection[str]]:
+    return st.sampled_from([(ALL,), *((one,) for one in values)])
+
+
+@pytest.fixture(scope="module")
+async def universe(guarded: Engine) -> Universe:
+    return await Universe(guarded).begin()
+
+
+async def asked(
+    client: httpx.AsyncClient,
+    universe: Universe,
+    route: tuple[str, str],
+    target: Target,
+    user: str,
+    agent: str,
+) -> httpx.Response:
+    """The answer to a request that names the target's ids, as this user and this agent."""
+    method, template = route
+    held = {**universe.ids[target], "user_id": user}
+    path = re.sub(r"\{(\w+)(:path)?\}", lambda found: held[found[1]].replace("/", "%2F"), template)
+    if method in ("GET", "DELETE"):
+        return await client.request(method, path, params=_parameters(template, user, agent))
+    return await client.request(method, path, json=bodies(held, user, agent)[f"{method} {template}"])
+
+
+def _parameters(template: str, user: str, agent: str) -> dict[str, str]:
+    if template in OF_NO_USER | OF_ADMINS:
+        return {}
+    return {"agent_id": agent} if template.startswith("/users/") else {"user_id": user, "agent_id": agent}
+
+
+@pytest.mark.spec("A01", "A11", "C01")
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(ids, st.sampled_from(TENANTS), some(USERS), some(AGENTS), st.sampled_from(USERS), st.sampled_from(AGENTS))
+async def test_a_key_reads_what_is_its_own_and_nothing_else_whatever_is_asked(
+    guarded: Engine,
+    universe: Universe,
+    target: Target,
+    tenant: str,
+    users: Collection[str],
+    agents: Collection[str],
+    user: str,
+    agent: str,
+) -> None:
+    who = principal(tenant=tenant, users=users, agents=agents, roles=EVERY_ROLE)
+    reached = (ALL in users or user in users) and (ALL in agents or agent in agents)
+    readable = universe.readable(tenant, user, agent) if reached else set()
+    async with calling(guarded, who) as client:
+        for route in READING:
+            answer = await asked(client, universe, route, target, user, agent)
+            assert answer.status_code < 500, (route, answer.text)
+            assert universe.told(answer.text) <= readable, (route, answer.text)
+            hidden = not reached or ("id}" in route[1] and not _owner(target).seen_by(tenant, user, agent))
+            if hidden and route[1] not in OF_NO_USER:
+                assert answer.status_code in (403, 404), (route, answer.text)
+
+
+def _owner(target: Target) -> Place:
+    tenant, user, agent, scope = target
+    return Place(tenant, user, agent if scope == "agent" else None)
+
+
+@pytest.mark.parametrize("route", READING, ids=" ".join)
+async def test_who_owns_something_reads_it_by_every_route(
+    guarded: Engine, universe: Universe, route: tuple[str, str]
+) -> None:
+    """So that the property above is not kept by requests that are wrong."""
+    target = ("acme", "a", "x", "agent")
+    async with calling(guarded, principal(tenant="acme", roles=[Role.ADMIN])) as client:
+        answer = await asked(client, universe, route, target, "a", "x")
+        assert answer.status_code == 200, answer.text
+        if route[1] not in OF_NO_USER:
+            told = universe.told(answer.text)
+            assert told or '"event":"ADD"' in answer.text or '"type":"MemoryCreated"' in answer.text, answer.text
+            assert route[1] in OF_ADMINS or told <= universe.readable("acme", "a", "x")
+
+
+@pytest.mark.parametrize("route", CHANGING, ids=" ".join)
+async def test_who_is_not_reached_is_not_changed_by_any_route(
+    guarded: Engine, universe: Universe, route: tuple[str, str]
+) -> None:
+    target, stream = ("acme", "a", "x", "global"), StreamId.of_user("a", "acme")
+    before = await guarded.log.head(stream)
+    for users, agents in ((["a:b"], [ALL]), ([ALL], ["b:x"])):
+        who = principal(tenant="acme", users=users, agents=agents, roles=EVERY_ROLE)
+        async with calling(guarded, who) as client:
+            answer = await asked(client, universe, route, target, "a", "x")
+            assert answer.status_code in (403, 404), answer.text
+            assert not universe.told(answer.text)
+    assert await guarded.log.head(stream) == before
+
+
+def reads_by_viewer() -> list[str]:
+    """The reads of an engine, whatever interface comes to ask them."""
+    public = [name for name, _ in inspect.getmembers(Reads, inspect.iscoroutinefunction) if not name.startswith("_")]
+    return [name for name in public if "viewer" in inspect.signature(getattr(Reads, name)).parameters]
+
+
+@pytest.mark.parametrize("name", [*reads_by_viewer(), "query"])
+async def test_every_read_refuses_a_viewer_that_its_principal_does_not_reach(guarded: Engine, name: str) -> None:
+    """A read that nobody has thought of here is refused too: all go through one gate, before they touch anything."""
+    strangers = [
+        principal(tenant="acme.b"),
+        principal(tenant="acme", users=["a:b"]),
+        principal(tenant="acme", agents=["b:x"]),
+        principal(tenant="acme", roles=[Role.WRITE]),
+    ]
+    for who in strangers:
+        read = getattr(guarded.reads.by(who), name)
+        with pytest.raises((NotFound, NotPermitted)) as refused:
+            await read(*_arguments(name))
+        assert refused.value.field in ("user_id", "agent_id", "Authorization")
+
+
+def _arguments(name: str) -> list[object]:
+    if name == "query":
+        return [
+            MemoryQuery.model_validate({"tenant": "acme", "agent": "x", "query": "tea", "filters": {"user_id": "a"}})
+        ]
+    parameters = list(inspect.signature(getattr(Reads, name)).parameters.values())[1:]
+    required = [one for one in parameters if one.default is inspect.Parameter.empty]
+    return [Viewer("acme", "a", "x") if one.name == "viewer" else None for one in required]
