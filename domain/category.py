@@ -1,9 +1,11 @@
-"""Categories and the allowlist of each agent (B §5, B05)."""
+"""Categories, the allowlist of each agent, and how a category enters the context (B §5, B05)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
 
-from mnemolog.domain.errors import CategoryNotAllowed
+from mnemolog.domain.errors import CategoryNotAllowed, InvalidInput
 
 PROCEDURAL = "procedural"
 
@@ -40,32 +42,68 @@ DEFAULT_ALLOWLISTS: Mapping[str, frozenset[str]] = {
 }
 
 
+class Context(StrEnum):
+    """`all`: every active memory of the category. `rag`: those that answer the question, at most `rag_length`."""
+
+    ALL = "all"
+    RAG = "rag"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextMode:
+    """How a category enters the context; `rag_length` counts memories."""
+
+    context: Context = Context.RAG
+    rag_length: int = 30
+
+
+# The example of B §5. It says nothing of the others: they answer questions, as `event` does.
+DEFAULT_MODES: Mapping[str, ContextMode] = {
+    "profile": ContextMode(Context.ALL),
+    "event": ContextMode(Context.RAG, 30),
+    "activity": ContextMode(Context.RAG, 50),
+}
+
+Unlisted = Literal["all", "none"]
+
+
 @dataclass(frozen=True, slots=True)
 class CategoryPolicy:
-    """Which categories exist and which of them each agent may read. An agent without an allowlist reads all."""
+    """Which categories exist, how each enters the context, and which of them each agent may read.
+
+    `unlisted` is what an agent without an allowlist reads.
+    """
 
     categories: frozenset[str] = SYSTEM_CATEGORIES
     allowlists: Mapping[str, frozenset[str]] = field(default_factory=lambda: DEFAULT_ALLOWLISTS)
+    modes: Mapping[str, ContextMode] = field(default_factory=lambda: DEFAULT_MODES)
+    unlisted: Unlisted = "all"
 
     def known(self, category: str, path: str = "category") -> str:
         if category not in self.categories:
-            raise CategoryNotAllowed(
+            raise InvalidInput(
                 f"there is no category {category!r}",
                 field=path,
-                fix=f"use one of {', '.join(sorted(self.categories))}, or add it to the settings",
+                fix=f"use one of {', '.join(sorted(self.categories))}, or add it to the policy file",
             )
         return category
 
+    def mode(self, category: str) -> ContextMode:
+        return self.modes.get(category, ContextMode())
+
     def readable(self, agent_id: str) -> frozenset[str] | None:
         """The categories that an agent may see anything of; None when it may see all."""
-        return self.allowlists.get(agent_id)
+        return self.allowlists.get(agent_id, None if self.unlisted == "all" else frozenset())
 
     def allowed(self, agent_id: str, requested: Sequence[str], path: str = "categories") -> frozenset[str]:
         """The categories that a read by this agent covers; CategoryNotAllowed when it asks for more.
 
         Without a request it is the agent's whole allowlist, but procedures, which are asked for by name only (B §12).
         """
-        allowlist = self.allowlists.get(agent_id, self.categories)
+        readable = self.readable(agent_id)
+        allowlist = self.categories if readable is None else readable
+        if not allowlist:
+            raise _unlisted(agent_id)
         for index, category in enumerate(requested):
             field = path if path != "categories" else f"categories[{index}]"
             self.known(category, field)
@@ -73,7 +111,7 @@ class CategoryPolicy:
                 raise CategoryNotAllowed(
                     f"agent {agent_id!r} may not read category {category!r}",
                     field=field,
-                    fix=f"ask for some of {', '.join(sorted(allowlist))}, or extend its allowlist in the settings",
+                    fix=f"ask for some of {', '.join(sorted(allowlist))}, or extend its allowlist in the policy file",
                 )
         return frozenset(requested) or allowlist - {PROCEDURAL}
 
@@ -81,3 +119,11 @@ class CategoryPolicy:
 def label(category: str) -> str:
     """The category as the delta header shows it: `recent_activity` is `Recent activity` (B §1)."""
     return category.replace("_", " ").capitalize()
+
+
+def _unlisted(agent_id: str) -> CategoryNotAllowed:
+    return CategoryNotAllowed(
+        f"agent {agent_id!r} may read no category",
+        field="agent",
+        fix="correct its name, or give it an allowlist in the policy file",
+    )

@@ -1,4 +1,4 @@
-"""Where turns come from: a file of JSON Lines, or a LoCoMo file. A turn is the bytes of its message, and its place."""
+"""Where turns come from: JSON Lines, a LoCoMo file, a chat log. A turn is the bytes of its message, and its place."""
 
 import hashlib
 import json
@@ -6,11 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+from uuid import UUID, uuid5
 
-from mnemolog.adapters.ingest import locomo
+from mnemolog.adapters.ingest import chat, locomo
 from mnemolog.domain.errors import InvalidInput
 
-Format = Literal["auto", "jsonl", "locomo"]
+Format = Literal["auto", "jsonl", "locomo", "chat"]
+# Of imports, by the bytes of their files.
+NAMESPACE = UUID("2c0d5a52-7c1e-5b64-8f0a-5a3f1f1f6a11")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +28,25 @@ def read(path: Path, given: Format = "auto", defaults: Mapping[str, Any] | None 
     """The turns of a file, in order. Fields that a line leaves out are taken from `defaults` (such as `user_id`)."""
     if not path.is_file():
         raise InvalidInput(f"there is no file {path}", field="path", fix="correct the path")
+    common = {"correlation_id": str(import_id(path)), **(defaults or {})}
     if given == "locomo" or (given == "auto" and path.suffix == ".json"):
-        return [SourceTurn(f"{turn['user_id']} {turn['message_id']}", _body(turn)) for turn in locomo.turns(path)]
-    return list(_lines(path, defaults or {}))
+        found = ((f"{turn['user_id']} {turn['message_id']}", turn) for turn in locomo.turns(path))
+    elif given == "chat" or (given == "auto" and path.suffix == ".txt"):
+        found = ((place, {**turn, "user_id": _user(common)}) for place, turn in chat.turns(path))
+    else:
+        return list(_lines(path, common))
+    return [SourceTurn(place, _body({"correlation_id": common["correlation_id"], **turn})) for place, turn in found]
+
+
+def import_id(path: Path) -> UUID:
+    """What all turns of a file are found by, to roll them back: the same for the same file."""
+    return uuid5(NAMESPACE, hashlib.sha256(path.read_bytes()).hexdigest())
+
+
+def _user(common: Mapping[str, Any]) -> Any:
+    if "user_id" not in common:
+        raise InvalidInput("a chat log does not say whose it is", field="user_id", fix="say it with --user")
+    return common["user_id"]
 
 
 def _lines(path: Path, defaults: Mapping[str, Any]) -> Iterator[SourceTurn]:

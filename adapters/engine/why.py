@@ -1,0 +1,242 @@
+"""Why something is known: its events, what it was merged from, and the turns behind it (X04)."""
+
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Table, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain import profile
+from mnemolog.domain.errors import NotFound
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.conversation import TurnRecorded, turn_tag
+from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.events.log import EventLog
+from mnemolog.events.memory import MemoryCreated
+from mnemolog.projections.graph.tables import entities, relations
+from mnemolog.projections.memories.filters import visible_to
+from mnemolog.projections.memories.tables import memories
+from mnemolog.projections.profile.tables import todos
+from mnemolog.projections.rows import fetch, stored
+from mnemolog.projections.visibility import owned, shared
+
+MEMORY, PROFILE = "memory", "profile"
+Fields = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One event: who did what, when, and under which policy. `about`: others of its kind that it touched as well."""
+
+    seq: int
+    event_id: UUID
+    type: str
+    occurred_at: Any
+    recorded_at: Any
+    actor: str
+    agent_id: str
+    thread_id: str
+    run_id: str | None
+    policy_version: str
+    match: Fields | None
+    undoes: UUID | None
+    about: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTurn:
+    """What was said; "" once it was erased."""
+
+    turn_id: str
+    thread_id: str
+    role: str
+    speaker: str
+    text: str
+    occurred_at: Any
+    seq: int
+    erased: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """`merged_from` over any number of merges that stand. `unseen_turns`: so many more that the viewer may not see."""
+
+    id: str
+    kind: str
+    events: Sequence[Cause]
+    turns: Sequence[SourceTurn]
+    merged_from: Sequence[str]
+    merged_into: str | None
+    unseen_turns: int
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Inquiry:
+    """One question why, asked by one viewer about one stream up to a seq."""
+
+    def __init__(self, connection: AsyncConnection, viewer: Viewer, log: EventLog, until: int | None) -> None:
+        self._connection, self._viewer, self._log, self._until = connection, viewer, log, until
+        self._stream = StreamId.of_user(viewer.user_id, viewer.tenant)
+
+    async def answer(self, id_: str) -> Why:
+        """NotFound when the viewer may see nothing of this id."""
+        kind = await self._kind(id_)
+        events = await self._events([f"{kind}:{_place(kind, id_)}"])
+        if not events:
+            raise self._unknown(id_)
+        behind, merged = list(events), list[str]()
+        absorbed = await self._absorbed(kind, _place(kind, id_), events)
+        while absorbed:
+            merged += sorted(absorbed)
+            further = await self._events(f"{kind}:{one}" for one in absorbed)
+            behind += further
+            found = [await self._absorbed(kind, one, further) for one in sorted(absorbed)]
+            absorbed = frozenset().union(*found) - {*merged, id_}
+        turn_ids = sorted({turn_id for event in behind for turn_id in _sources(event)})
+        turns = await self._turns(turn_ids)
+        into = await self._into(kind, id_)
+        causes = [await self._cause(kind, _place(kind, id_), event) for event in events]
+        return Why(id_, kind, causes, turns, merged, into, len(turn_ids) - len(turns))
+
+    async def _events(self, tags: Iterable[str]) -> Sequence[Recorded]:
+        wanted = list(tags)
+        return await self._log.read(self._stream, tags=wanted, until=self._until) if wanted else []
+
+    async def _kind(self, id_: str) -> str:
+        for kind in _READERS:
+            if await self._visible(kind, {id_}):
+                return kind
+        raise self._unknown(id_)
+
+    def _unknown(self, id_: str) -> NotFound:
+        return NotFound(
+            f"user {self._viewer.user_id!r} has nothing of the id {id_!r:.80}",
+            field="id",
+            fix="name a memory, an entity, a fact, a todo or a profile field",
+        )
+
+    async def _visible(self, kind: str, ids: Collection[str]) -> frozenset[str]:
+        return await _READERS[kind](self._connection, self._viewer, ids) if ids else frozenset()
+
+    async def _absorbed(self, kind: str, id_: str, events: Sequence[Recorded]) -> frozenset[str]:
+        """What was merged into it, as far as that stands and may be seen."""
+        undone = _undone(events)
+        ids = {
+            str(one)
+            for event in events
+            if event.event_id not in undone and id_ == str(getattr(event.payload, f"{kind}_id", None))
+            for one in getattr(event.payload, "absorbed_ids", ())
+        }
+        return await self._visible(kind, ids)
+
+    async def _into(self, kind: str, id_: str) -> str | None:
+        table = {MEMORY: memories, "entity": entities}.get(kind)
+        if table is None:
+            return None
+        wanted = select(table.c.merged_into).where(owned(table, self._viewer), table.c[f"{kind}_id"] == UUID(id_))
+        into = (await self._connection.execute(wanted)).scalar_one_or_none()
+        return str(into) if into and await self._visible(kind, {str(into)}) else None
+
+    async def _cause(self, kind: str, id_: str, event: Recorded) -> Cause:
+        others = {tag.partition(":")[2] for tag in event.payload.tags() if tag.startswith(f"{kind}:")} - {id_}
+        match, meta = getattr(event.payload, "match", None), event.meta
+        return Cause(
+            event.seq,
+            event.event_id,
+            event.payload.type_name(),
+            event.occurred_at,
+            event.recorded_at,
+            meta.actor,
+            meta.agent_id,
+            meta.thread_id,
+            meta.run_id,
+            meta.policy_version,
+            match.model_dump(mode="json", exclude_none=True) if match else None,
+            getattr(event.payload, "undoes", None),
+            sorted(await self._visible(kind, others)),
+        )
+
+    async def _turns(self, turn_ids: Sequence[str]) -> Sequence[SourceTurn]:
+        """Those of the turns whose own memory, the first that was drawn from it, the viewer may see."""
+        events = await self._events(map(turn_tag, turn_ids))
+        own: dict[str, str] = {}
+        for event in events:
+            if isinstance(event.payload, MemoryCreated):
+                for turn_id in event.payload.source_turn_ids:
+                    own.setdefault(turn_id, str(event.payload.memory_id))
+        seen = await self._visible(MEMORY, set(own.values()))
+        said = [(event, event.payload) for event in events if isinstance(event.payload, TurnRecorded)]
+        return [_turn(event, turn) for event, turn in said if own.get(turn.turn_id) in seen]
+
+
+def _turn(event: Recorded, turn: TurnRecorded) -> SourceTurn:
+    return SourceTurn(
+        turn.turn_id,
+        turn.thread_id,
+        turn.role,
+        turn.speaker,
+        turn.text,
+        event.occurred_at,
+        event.seq,
+        event.erased,
+    )
+
+
+def _sources(event: Recorded) -> Sequence[str]:
+    return getattr(event.payload, "source_turn_ids", ())
+
+
+def _undone(events: Sequence[Recorded]) -> frozenset[UUID]:
+    """What was taken back, and its taking back was not."""
+    undone: set[UUID] = set()
+    for event in reversed(events):
+        undoes = getattr(event.payload, "undoes", None)
+        if undoes and event.event_id not in undone:
+            undone.add(undoes)
+    return frozenset(undone)
+
+
+def _place(kind: str, id_: str) -> str:
+    return profile.place_of(id_) if kind == PROFILE else id_
+
+
+def _uuids(ids: Collection[str]) -> list[UUID]:
+    found = []
+    for one in ids:
+        try:
+            found.append(UUID(one))
+        except ValueError:
+            continue
+    return found
+
+
+Reader = Callable[[AsyncConnection, Viewer, Collection[str]], Coroutine[Any, Any, frozenset[str]]]
+
+
+def _among(table: Table, name: str, seen: Callable[[Viewer], Sequence[ColumnElement[bool]]]) -> Reader:
+    """Which of some ids stand in a table and may be seen."""
+
+    async def read(connection: AsyncConnection, viewer: Viewer, ids: Collection[str]) -> frozenset[str]:
+        wanted = select(*stored(table)).where(*seen(viewer), table.c[name].in_(_uuids(ids)))
+        return frozenset(str(row[name]) for row in await fetch(connection, table, wanted))
+
+    return read
+
+
+async def _fields(connection: AsyncConnection, viewer: Viewer, ids: Collection[str]) -> frozenset[str]:
+    """A field of the profile is what its name says, set or only proposed, for whoever may see the profile."""
+    readable = viewer.categories is None or profile.CATEGORY in viewer.categories
+    return frozenset(ids) - frozenset(map(str, _uuids(ids))) if readable else frozenset()
+
+
+_READERS: Mapping[str, Reader] = {
+    MEMORY: _among(memories, "memory_id", visible_to),
+    "entity": _among(entities, "entity_id", lambda viewer: [owned(entities, viewer), shared(entities, viewer)]),
+    "relation": _among(relations, "relation_id", lambda viewer: [owned(relations, viewer), shared(relations, viewer)]),
+    "todo": _among(todos, "todo_id", lambda viewer: [owned(todos, viewer), todos.c.agent_id == viewer.agent_id]),
+    PROFILE: _fields,
+}

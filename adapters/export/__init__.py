@@ -1,0 +1,1 @@
+"""Export and import: a user's whole stream as JSON Lines, and what other systems export (X17)."""

@@ -1,0 +1,45 @@
+"""Export: all that the log holds of a user, line by line, with memory bounded by a batch (X17)."""
+
+from collections.abc import AsyncIterator
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.export.form import EventLine, Head, written
+from mnemolog.domain.errors import Conflict, NotFound
+from mnemolog.domain.principal import Role
+from mnemolog.events.envelope import StreamId
+
+
+async def head_of(engine: Engine, stream: StreamId) -> Head:
+    """What the first line says; NotFound when nothing is known of the user.
+
+    It holds what every agent knows, so that a principal needs the role admin.
+    """
+    require_admin(engine, stream)
+    head = await engine.log.head(stream)
+    if not head:
+        raise NotFound(f"there is no user {stream.owner!r}", field="user_id", fix="name a user with memories")
+    policies = dict(await engine.policies.of_stream(stream))
+    return Head(user_id=stream.owner, events=head, head=head, policies=policies)
+
+
+def require_admin(engine: Engine, stream: StreamId) -> None:
+    """NotPermitted, or NotFound for a user outside, unless the engine's principal may take a user in or out."""
+    if engine.principal:
+        engine.principal.require(Role.ADMIN)
+        engine.principal.require_user(stream.tenant, stream.owner)
+
+
+async def lines(engine: Engine, stream: StreamId, head: Head) -> AsyncIterator[tuple[int, bytes]]:
+    """The lines in pieces, each with how many events it holds; a reader sees the stream as it was at `head`.
+
+    Conflict, at the end, when something was erased meanwhile: what was read before may hold its text.
+    """
+    yield 0, written(head)
+    async for batch in engine.log.scan(stream, until=head.head):
+        events = await engine.log.decode(batch)
+        yield len(events), b"".join(written(EventLine.of(event)) for event in events)
+    later = await engine.log.read(stream, after=head.head)
+    if any(event.payload.shreds() for event in later):
+        raise Conflict(
+            f"something of {stream.owner!r} was erased meanwhile", field="user_id", fix="delete it, and export again"
+        )

@@ -1,0 +1,107 @@
+"""The form of an exported user: a header, then an event a line, its text opened (X17).
+
+    {"format": "mnemolog-user", "version": 1, "user_id": "ana", "events": 42, "head": 42, "policies": {...}}
+    {"seq": 1, "event_id": "...", "type": "TurnRecorded", "version": 1, "meta": {...}, "data": {...}, ...}
+
+An erased event keeps its shape: its personal fields stand at their defaults, and `erased` says so.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from mnemolog.domain.errors import InvalidInput, MnemologError
+from mnemolog.events.envelope import Meta, NewEvent, Recorded
+from mnemolog.events.event import Event
+from mnemolog.events.fields import Id, Instant, Uuid, invalid_input
+from mnemolog.events.registry import REGISTRY
+
+FORMAT: Literal["mnemolog-user"] = "mnemolog-user"
+VERSION: Literal[1] = 1
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Head(_Line):
+    """The first line. `policies` are the texts of those that the events name, by version."""
+
+    format: Literal["mnemolog-user"] = FORMAT
+    version: Literal[1] = VERSION
+    user_id: Id
+    events: Annotated[int, Field(ge=1)]
+    head: Annotated[int, Field(ge=1)]
+    policies: dict[str, str] = {}
+
+
+class EventLine(_Line):
+    """One event, in the version that its type has where it was exported."""
+
+    seq: Annotated[int, Field(ge=1)]
+    event_id: Uuid
+    type: str
+    version: Annotated[int, Field(ge=1)]
+    meta: dict[str, str]
+    occurred_at: Instant
+    recorded_at: Instant
+    erased: bool = False
+    data: dict[str, Any]
+
+    @classmethod
+    def of(cls, event: Recorded) -> "EventLine":
+        return cls(
+            seq=event.seq,
+            event_id=event.event_id,
+            type=event.payload.type_name(),
+            version=event.payload.version,
+            meta=event.meta.as_dict(),
+            occurred_at=event.occurred_at,
+            recorded_at=event.recorded_at,
+            erased=event.erased,
+            data=event.payload.model_dump(mode="json"),
+        )
+
+    def event(self) -> NewEvent:
+        """The event as its type reads today; InvalidInput, or UnknownEvent from a newer engine."""
+        return NewEvent(self.event_id, self._payload(), self._meta(), self.occurred_at, self.recorded_at)
+
+    def _payload(self) -> Event:
+        type_ = REGISTRY.resolve(self.type, self.version)
+        try:
+            return type_.model_validate(REGISTRY.upcast(self.type, self.version, self.data))
+        except ValidationError as error:
+            raise _without_value(error, "data") from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidInput(f"is no {self.type}", field="data", fix="export the user again") from error
+
+    def _meta(self) -> Meta:
+        try:
+            return Meta.from_dict(self.meta)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput("names what this engine does not know", field="meta", fix="use a newer one") from error
+
+
+def parsed(line: bytes, number: int, model: type[Head] | type[EventLine]) -> Any:
+    """A line as what it should be; errors name the line, and never a value: it may be personal."""
+    try:
+        return model.model_validate_json(line)
+    except ValidationError as error:
+        raise at_line(number, _without_value(error)) from error
+
+
+def at_line(number: int, error: MnemologError) -> MnemologError:
+    """The same error, found in this line."""
+    field = f"line {number} {error.field}".strip()
+    return type(error)(error.message, field=field, fix=error.fix)
+
+
+def _without_value(error: ValidationError, below: str = "") -> InvalidInput:
+    told = invalid_input(error)
+    message = told.message if error.errors()[0]["type"] == "refused" else error.errors()[0]["msg"].lower()
+    field = ".".join(part for part in (below, told.field) if part)
+    return InvalidInput(message, field=field, fix=told.fix)
+
+
+def written(line: Head | EventLine) -> bytes:
+    return line.model_dump_json().encode() + b"\n"

@@ -1,0 +1,116 @@
+"""Import of an exported user: checked whole, then written in one transaction with its own times (X17)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from uuid import UUID
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.export.exporting import require_admin
+from mnemolog.adapters.export.form import EventLine, Head, at_line, parsed
+from mnemolog.adapters.postgres.writing import has_events
+from mnemolog.domain.errors import InvalidInput, MnemologError
+from mnemolog.domain.policy import version_of
+from mnemolog.events.envelope import NewEvent, Receipt, StreamId
+
+BATCH = 500
+# Clocks differ; but a stream's record time never falls, so that a time in the future would hold all later ones.
+LENIENCE = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A file every line of which can be written: its head, and its last event."""
+
+    path: Path
+    head: Head
+    last_id: UUID
+
+    def batches(self) -> Iterator[Sequence[NewEvent]]:
+        events = _events(self.path, self.head)
+        while batch := list(islice(events, BATCH)):
+            yield batch
+
+
+def checked(path: Path, now: datetime, progressed: Callable[[int], None] = lambda count: None) -> Checked:
+    """Read the whole file once; InvalidInput names the first line that is wrong. Nothing is written."""
+    head = head_of(path)
+    last: NewEvent | None = None
+    for event in _events(path, head):
+        assert event.recorded_at
+        if last and last.recorded_at and event.recorded_at < last.recorded_at:
+            raise InvalidInput(
+                f"{event.event_id} was recorded before the event above it",
+                field="recorded_at",
+                fix="export the user again",
+            )
+        last = event
+        progressed(1)
+    assert last
+    assert last.recorded_at
+    if last.recorded_at > now + LENIENCE:
+        raise InvalidInput(
+            f"{last.event_id} was recorded in the future", field="recorded_at", fix="set the clock of this machine"
+        )
+    return Checked(path, head, last.event_id)
+
+
+async def imported(
+    engine: Engine, file: Checked, user_id: str, progressed: Callable[[int], None] = lambda count: None
+) -> Receipt:
+    """Write it to a user of whom nothing is known: all or nothing. The same file again changes nothing.
+
+    Conflict when the user has a memory of another origin.
+    """
+    stream = StreamId.of_user(user_id, engine.settings.tenant)
+    require_admin(engine, stream)
+    if await engine.log.head(stream):
+        last = await engine.log.read(stream, after=file.head.head - 1, until=file.head.head)
+        if [event.event_id for event in last] != [file.last_id]:
+            raise has_events(stream)
+        return Receipt(stream, (file.last_id,), 1, file.head.head, already=True)
+    for version, text in file.head.policies.items():
+        if version_of(text) == version:
+            await engine.policies.keep(text, engine.writes.now())
+    return await engine.log.append_whole(stream, _counted(file.batches(), progressed))
+
+
+def head_of(path: Path) -> Head:
+    """The first line of a file; InvalidInput when it is no exported user."""
+    if not path.is_file():
+        raise InvalidInput(f"there is no file {path}", field="path", fix="correct the path")
+    with path.open("rb") as file:
+        head: Head = parsed(file.readline(), 1, Head)
+    if head.events != head.head:
+        raise InvalidInput("differs from `head`", field="line 1 events", fix="export the user again")
+    return head
+
+
+def _events(path: Path, head: Head) -> Iterator[NewEvent]:
+    with path.open("rb") as file:
+        file.readline()
+        number = 1
+        for number, text in enumerate(file, start=2):
+            line: EventLine = parsed(text, number, EventLine)
+            if line.seq != number - 1:
+                raise InvalidInput(f"{line.seq} is not the next", field=f"line {number} seq", fix="export it again")
+            yield _event(line, number)
+    if number - 1 != head.events:
+        raise InvalidInput(
+            f"the file holds {number - 1:,} events of {head.events:,}", field="path", fix="it was cut: export it again"
+        )
+
+
+def _event(line: EventLine, number: int) -> NewEvent:
+    try:
+        return line.event()
+    except MnemologError as error:
+        raise at_line(number, error) from error
+
+
+def _counted(batches: Iterator[Sequence[NewEvent]], progressed: Callable[[int], None]) -> Iterator[Sequence[NewEvent]]:
+    for batch in batches:
+        yield batch
+        progressed(len(batch))

@@ -1,0 +1,146 @@
+"""Memories that mem0 exported: `get_all()` as JSON, each a memory of the user that it names, under one import id."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid5
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.export.form import FORMAT
+from mnemolog.commands.memories import CreateMemory
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.scope import Scope
+from mnemolog.events.fields import Id, Instant, Text, invalid_input, validated
+
+ACTOR = "mem0"
+# Of mem0's ids and of imported files.
+NAMESPACE = UUID("6b1f0f6e-1b0c-5a35-9c53-0d7f2d1b8f30")
+KEPT = frozenset({"category"})
+UNKNOWN = datetime.min.replace(tzinfo=UTC)
+
+
+class Exported(BaseModel):
+    """One memory of mem0, as far as it is kept; what else it has is left out and told."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+
+    id: Id
+    memory: Text
+    user_id: Id
+    agent_id: Id | None = None
+    run_id: Id | None = None
+    created_at: Instant | None = None
+    metadata: dict[str, Any] | None = None
+    categories: list[str] | None = None
+
+    @property
+    def wishes(self) -> Sequence[str]:
+        """The categories that it names, the most certain first."""
+        named = (self.metadata or {}).get("category")
+        return [*([named] if isinstance(named, str) else []), *(self.categories or ())]
+
+
+@dataclass(slots=True)
+class Report:
+    """What became of the memories. `left_out`: the names of metadata that have no place here."""
+
+    import_id: UUID
+    memories: int
+    recorded: int = 0
+    already: int = 0
+    left_out: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "import_id": str(self.import_id),
+            "memories": self.memories,
+            "recorded": self.recorded,
+            "already": self.already,
+            "left_out": self.left_out,
+        }
+
+
+def is_export(path: Path) -> bool:
+    """Whether a file looks like one of mem0: a JSON document, not a line of our own form."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return FORMAT.encode() not in file.readline()
+
+
+def import_id(path: Path) -> UUID:
+    """The same for the same file, so that an import that was broken off goes on under its id."""
+    return uuid5(NAMESPACE, sha256(path.read_bytes()).hexdigest())
+
+
+def read(path: Path, user_id: str | None = None) -> Sequence[Exported]:
+    """The memories of a file, the oldest first; InvalidInput names the first that is wrong. Nothing is written."""
+    if not path.is_file():
+        raise InvalidInput(f"there is no file {path}", field="path", fix="correct the path")
+    found = [_checked(one, f"results[{index}]", user_id) for index, one in enumerate(_results(path))]
+    return sorted(found, key=lambda one: one.created_at or UNKNOWN)
+
+
+async def take_in(
+    engine: Engine, memories: Sequence[Exported], id_: UUID, progressed: Callable[[int], None] = lambda count: None
+) -> Report:
+    """Write what is not there yet. Run again after a crash: what is in the log is counted as `already`."""
+    report = Report(id_, len(memories), left_out=sorted({name for one in memories for name in _left_out(one)}))
+    for one in memories:
+        receipt = await engine.writes.execute(_command(engine, one, id_), occurred_at=one.created_at)
+        report.already += receipt.already
+        report.recorded += not receipt.already
+        progressed(1)
+    return report
+
+
+def _results(path: Path) -> Sequence[Any]:
+    try:
+        document = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise InvalidInput("is neither an exported user nor JSON of mem0", field="path", fix="give one") from error
+    found = document.get("results", document.get("memories")) if isinstance(document, dict) else document
+    if not isinstance(found, list):
+        raise InvalidInput("holds no list `results`", field="path", fix="save what mem0's get_all() returns")
+    return found
+
+
+def _checked(one: object, place: str, user_id: str | None) -> Exported:
+    fields = {**one, **({"user_id": user_id} if user_id else {})} if isinstance(one, Mapping) else one
+    try:
+        return Exported.model_validate(fields)
+    except ValidationError as error:
+        told = invalid_input(error)
+        missing = told.field == "user_id"
+        fix = "say whose it is with --user" if missing else told.fix
+        raise InvalidInput(
+            error.errors()[0]["msg"].lower(), field=f"{place}.{told.field}".rstrip("."), fix=fix
+        ) from error
+
+
+def _command(engine: Engine, one: Exported, id_: UUID) -> CreateMemory:
+    """A memory of one agent stays that agent's. A category that is not known here is `note`."""
+    known = engine.policy.categories.categories
+    agent: dict[str, Any] = {"agent_id": one.agent_id, "scope": Scope.AGENT} if one.agent_id else {}
+    fields = {
+        "tenant": engine.settings.tenant,
+        "user_id": one.user_id,
+        "memory_id": uuid5(NAMESPACE, f"{one.user_id}\n{one.id}"),
+        "text": one.memory,
+        "category": next((name for name in one.wishes if name in known), "note"),
+        "run_id": one.run_id,
+        "actor": ACTOR,
+        "correlation_id": id_,
+        **agent,
+    }
+    return validated(CreateMemory, fields)
+
+
+def _left_out(one: Exported) -> Sequence[str]:
+    return [name for name in (one.metadata or {}) if name not in KEPT]

@@ -1,0 +1,260 @@
+"""The policy file: YAML, checked whole at start; each fault names its line, its path and what to do (B §5)."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, ValidationError, ValidationInfo
+from pydantic import model_validator as whole
+from pydantic_core import PydanticCustomError
+
+from mnemolog.adapters.yaml_tree import tree
+from mnemolog.domain.bands import Bands
+from mnemolog.domain.category import (
+    DEFAULT_ALLOWLISTS,
+    DEFAULT_MODES,
+    SYSTEM_CATEGORIES,
+    CategoryPolicy,
+    Context,
+    ContextMode,
+    Unlisted,
+)
+from mnemolog.domain.entity import THING
+from mnemolog.domain.errors import InvalidInput, PolicyFault, PolicyRefused
+from mnemolog.domain.policy import Policy
+from mnemolog.domain.predicates import ObjectKind, Predicate, PredicateClass, PredicatePolicy, predicate_name
+from mnemolog.domain.profile import BENIGN, SENSITIVE, ProfilePolicy
+from mnemolog.domain.retention import Retention
+from mnemolog.events.fields import REFUSED, Flag, Id, Unit, fault_of
+
+MAX_RAG_LENGTH = 1000
+
+
+def load(file: Path | None, unlisted: Unlisted = "all") -> Policy:
+    """The policy of a file, or the built-in one; PolicyRefused names every fault of the file."""
+    if file is None:
+        return Policy(CategoryPolicy(unlisted=unlisted))
+    path = file.expanduser()
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = "is not UTF-8" if isinstance(error, ValueError) else f"cannot be read: {error.strerror}"
+        raise PolicyRefused([PolicyFault(path.name, 0, "", reason, "correct the setting policy_file")]) from error
+    return read(text, path.name, unlisted)
+
+
+def read(text: str, name: str = "policy.yaml", unlisted: Unlisted = "all") -> Policy:
+    """The policy of a file's text; `name` is what faults call it."""
+    found = tree(text, name)
+    try:
+        file = PolicyFile.model_validate(found.data, context=_declared_in(found.data))
+    except ValidationError as error:
+        faults = [*found.faults, *(found.fault(one["loc"], *fault_of(one)) for one in error.errors())]
+        raise PolicyRefused(sorted(faults, key=lambda fault: fault.line)) from error
+    if found.faults:
+        raise PolicyRefused(found.faults)
+    return file.policy(unlisted)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The names that a file gives, rightly or not: so that what is wrong with one is told once, where it stands."""
+
+    categories: Counter[str]
+    predicates: Counter[str]
+
+
+def _declared(info: ValidationInfo) -> Declared:
+    assert isinstance(info.context, Declared)
+    return info.context
+
+
+def _one_category(name: str, info: ValidationInfo) -> str:
+    return _once(name, _declared(info).categories)
+
+
+def _one_predicate(name: str, info: ValidationInfo) -> str:
+    return _once(predicate_name(name), _declared(info).predicates)
+
+
+def _once(name: str, declared: Counter[str]) -> str:
+    if declared[name] > 1:
+        raise _refused(f"{name!r} is there twice", "remove one of the two")
+    return name
+
+
+def _built_in(name: str) -> str:
+    if name not in SYSTEM_CATEGORIES:
+        raise _refused(f"{name!r} is no built-in category", "declare it under categories.custom")
+    return name
+
+
+def _own(name: str) -> str:
+    if name in SYSTEM_CATEGORIES:
+        raise _refused(f"{name!r} is a built-in category", "name it under categories.system")
+    return name
+
+
+def _known(name: str, info: ValidationInfo) -> str:
+    known = SYSTEM_CATEGORIES | _declared(info).categories.keys()
+    if name not in known:
+        raise _refused(f"there is no category {name!r}", f"use one of {', '.join(sorted(known))}, or declare it")
+    return name
+
+
+def _only_with_rag(length: int, info: ValidationInfo) -> int:
+    if info.data.get("context") is Context.ALL:
+        raise _refused("belongs to context: rag", "leave it out, or write context: rag")
+    return length
+
+
+def _ruled(rule: Callable[[str], object]) -> AfterValidator:
+    """A text that a rule of the domain refuses with InvalidInput."""
+
+    def check(value: str) -> str:
+        _told(lambda: rule(value))
+        return value
+
+    return AfterValidator(check)
+
+
+def _told(rule: Callable[[], object]) -> None:
+    try:
+        rule()
+    except InvalidInput as error:
+        raise _refused(error.message, error.fix) from error
+
+
+def _refused(message: str, fix: str) -> PydanticCustomError:
+    return PydanticCustomError(REFUSED, "{message}", {"message": message, "fix": fix})
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Category(_Part):
+    """A category, and how it enters the context."""
+
+    name: Annotated[Id, AfterValidator(_one_category)]
+    context: Context = Context.RAG
+    rag_length: Annotated[int, Strict(), Field(ge=1, le=MAX_RAG_LENGTH), AfterValidator(_only_with_rag)] = (
+        ContextMode().rag_length
+    )
+
+    @property
+    def mode(self) -> ContextMode:
+        return ContextMode(self.context, self.rag_length)
+
+
+class SystemCategory(Category):
+    """A built-in category, named in order to say how it enters the context."""
+
+    name: Annotated[Id, AfterValidator(_built_in), AfterValidator(_one_category)]
+
+
+class CustomCategory(Category):
+    """A category of one's own."""
+
+    name: Annotated[Id, AfterValidator(_own), AfterValidator(_one_category)]
+
+
+class Categories(_Part):
+    """Built-in categories exist whether they are named or not."""
+
+    system: tuple[SystemCategory, ...] = ()
+    custom: tuple[CustomCategory, ...] = ()
+
+
+class PredicateEntry(_Part):
+    """What is configured of one predicate (A §4.2)."""
+
+    name: Annotated[str, Strict(), _ruled(predicate_name), AfterValidator(_one_predicate)]
+    single: Flag = False
+    group: PredicateClass = Field(PredicateClass.IDENTITY, alias="class")
+    critical: Flag = False
+    object: ObjectKind | None = None
+    category: Id = THING
+
+
+class BandsEntry(_Part):
+    """Where the merge bands begin; without it, where the embedding model's calibration says."""
+
+    auto: float
+    check_low: float
+    fallback_low: float
+
+    @whole(mode="after")
+    def _rising(self) -> Self:
+        _told(lambda: Bands(**self.model_dump()))
+        return self
+
+
+class RetentionEntry(_Part):
+    """When memories that nobody uses fade (B §7)."""
+
+    ttl_days: Annotated[int, Strict(), Field(ge=1)] = Retention().ttl_days
+    ttl_importance: Unit = Retention().ttl_importance
+
+
+ProfileField = Annotated[str, Strict(), _ruled(lambda name: ProfilePolicy(benign=frozenset({name})))]
+
+
+class ProfileEntry(_Part):
+    """Fields that need consent, beside those of B §10 which always do; and fields that do not."""
+
+    sensitive: tuple[ProfileField, ...] = ()
+    benign: tuple[ProfileField, ...] = tuple(sorted(BENIGN))
+
+    @property
+    def policy(self) -> ProfilePolicy:
+        return ProfilePolicy(SENSITIVE | set(self.sensitive), frozenset(self.benign))
+
+
+class PolicyFile(_Part):
+    """What a policy file may say. What it leaves out is as it is built in."""
+
+    categories: Categories = Categories()
+    allowlists: dict[Id, tuple[Annotated[str, Strict(), AfterValidator(_known)], ...]] | None = None
+    predicates: tuple[PredicateEntry, ...] = ()
+    bands: BandsEntry | None = None
+    retention: RetentionEntry = RetentionEntry()
+    profile: ProfileEntry = ProfileEntry()
+
+    def policy(self, unlisted: Unlisted) -> Policy:
+        named = {one.name: one.mode for one in (*self.categories.system, *self.categories.custom)}
+        return Policy(
+            CategoryPolicy(SYSTEM_CATEGORIES | named.keys(), self._readable, {**DEFAULT_MODES, **named}, unlisted),
+            PredicatePolicy.of([Predicate(**one.model_dump()) for one in self.predicates]),
+            Bands(**self.bands.model_dump()) if self.bands else None,
+            Retention(**self.retention.model_dump()),
+            self.profile.policy,
+        )
+
+    @property
+    def _readable(self) -> Mapping[str, frozenset[str]]:
+        if self.allowlists is None:
+            return DEFAULT_ALLOWLISTS
+        return {agent: frozenset(names) for agent, names in self.allowlists.items()}
+
+
+def _declared_in(data: Mapping[str, Any]) -> Declared:
+    categories = data.get("categories")
+    sections = categories if isinstance(categories, dict) else {}
+    named = [name for section in ("system", "custom") for name in _names(sections.get(section))]
+    return Declared(Counter(named), Counter(map(_spelt, _names(data.get("predicates")))))
+
+
+def _names(entries: object) -> Iterator[str]:
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str):
+            yield entry["name"]
+
+
+def _spelt(name: str) -> str:
+    try:
+        return predicate_name(name)
+    except InvalidInput:
+        return name

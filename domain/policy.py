@@ -1,0 +1,87 @@
+"""The policy: all that a person decided in advance about memory, and the version that each event names (X04)."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+from mnemolog.domain.bands import Bands
+from mnemolog.domain.category import SYSTEM_CATEGORIES, CategoryPolicy
+from mnemolog.domain.predicates import Predicate, PredicatePolicy
+from mnemolog.domain.profile import ProfilePolicy
+from mnemolog.domain.retention import Retention
+
+VERSION_LENGTH = 16
+
+
+@dataclass(frozen=True)
+class Policy:
+    """`bands` None: as the embedding model's calibration has them.
+
+    Two policies that decide alike have the same version, however their files are written.
+    """
+
+    categories: CategoryPolicy = field(default_factory=CategoryPolicy)
+    predicates: PredicatePolicy = field(default_factory=PredicatePolicy)
+    bands: Bands | None = None
+    retention: Retention = field(default_factory=Retention)
+    profile: ProfilePolicy = field(default_factory=ProfilePolicy)
+
+    @cached_property
+    def text(self) -> str:
+        """Everything that it says, as one line of JSON in a fixed order: what its version is a hash of."""
+        return json.dumps(self.as_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+    @cached_property
+    def version(self) -> str:
+        return version_of(self.text)
+
+    def as_dict(self) -> dict[str, Any]:
+        """In the form of the policy file, with `unlisted_agents`, which is a setting."""
+        bands = {"bands": asdict(self.bands)} if self.bands else {}
+        predicates = (_predicate(name, rule) for name, rule in sorted(self.predicates.predicates.items()))
+        return {
+            **_categories(self.categories),
+            "predicates": list(predicates),
+            **bands,
+            "retention": asdict(self.retention),
+            "profile": {"sensitive": sorted(self.profile.sensitive), "benign": sorted(self.profile.benign)},
+            "unlisted_agents": self.categories.unlisted,
+        }
+
+
+def version_of(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:VERSION_LENGTH]
+
+
+def _categories(policy: CategoryPolicy) -> dict[str, Any]:
+    return {
+        "categories": {
+            "system": _modes(policy, policy.categories & SYSTEM_CATEGORIES),
+            "custom": _modes(policy, policy.categories - SYSTEM_CATEGORIES),
+        },
+        "allowlists": {agent: sorted(names) for agent, names in sorted(policy.allowlists.items())},
+    }
+
+
+def _modes(policy: CategoryPolicy, names: Iterable[str]) -> list[dict[str, Any]]:
+    return [_mode(policy, name) for name in sorted(names)]
+
+
+def _mode(policy: CategoryPolicy, name: str) -> dict[str, Any]:
+    mode = policy.mode(name)
+    length = {"rag_length": mode.rag_length} if mode.context == "rag" else {}
+    return {"name": name, "context": mode.context.value, **length}
+
+
+def _predicate(name: str, rule: Predicate) -> dict[str, Any]:
+    return {
+        "name": name,
+        "single": rule.single,
+        "class": rule.group.value,
+        "critical": rule.critical,
+        "object": rule.object.value if rule.object else None,
+        "category": rule.category,
+    }

@@ -1,0 +1,98 @@
+"""The context of an agent: foundation memories, then each category in its own mode (B §5, D §pinned)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, Strict
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain import ranking
+from mnemolog.domain.category import CategoryPolicy, Context, ContextMode
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.fields import Text
+from mnemolog.projections.memories import reader as memories
+from mnemolog.projections.memories.filters import active, visible_to
+from mnemolog.projections.memories.reader import Row
+from mnemolog.projections.memories.tables import memories as table
+from mnemolog.projections.query import Question, hybrid
+from mnemolog.projections.vectors.embedder import Embedder
+
+
+class ContextRequest(BaseModel):
+    """What the agent is about to answer. Without `categories`, all that it may read but procedures."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    query: Text
+    categories: tuple[str, ...] = ()
+    budget_tokens: Annotated[int, Strict(), Field(ge=1)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A category that has something to say, and what: by importance where it is taken whole, else best first."""
+
+    category: str
+    mode: ContextMode
+    memories: Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentContext:
+    """`foundation` are pinned memories, which stand in their sections too; `memories` tells each once, in order."""
+
+    foundation: Sequence[Row]
+    sections: Sequence[Section]
+    memories: Sequence[Row]
+
+    @property
+    def bullets(self) -> list[str]:
+        return [_bullet(row) for row in self.memories]
+
+
+async def gather(
+    connection: AsyncConnection, viewer: Viewer, request: ContextRequest, policy: CategoryPolicy, embedder: Embedder
+) -> AgentContext:
+    """CategoryNotAllowed when it asks for what the agent's allowlist leaves out."""
+    viewer = viewer.within(policy.allowed(viewer.agent_id, request.categories))
+    [vector] = await embedder.embed([request.query])
+    question = Question(request.query, embedder.model, vector)
+    foundation = await memories.foundation(connection, viewer)
+    sections = [
+        Section(category, policy.mode(category), await _section(connection, viewer, category, policy, question))
+        for category in await _categories(connection, viewer)
+    ]
+    told = {row["memory_id"]: row for rows in (foundation, *(one.memories for one in sections)) for row in rows}
+    within = ranking.within_budget(told.values(), request.budget_tokens, _bullet)
+    return AgentContext(foundation, [one for one in sections if one.memories], within)
+
+
+async def _section(
+    connection: AsyncConnection, viewer: Viewer, category: str, policy: CategoryPolicy, question: Question
+) -> Sequence[Row]:
+    viewer, mode = viewer.within(frozenset({category})), policy.mode(category)
+    if mode.context is Context.ALL:
+        return await _whole(connection, viewer)
+    return [dict(hit.row) for hit in await hybrid(connection, viewer, question, mode.rag_length)]
+
+
+async def _categories(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:
+    """Those that hold anything, so that the others cost no search."""
+    held = select(table.c.category).where(*visible_to(viewer), active()).distinct().order_by(table.c.category)
+    return list((await connection.execute(held)).scalars())
+
+
+async def _whole(connection: AsyncConnection, viewer: Viewer) -> Sequence[Row]:
+    """Pinned ones first, then by importance, then the newest."""
+    order = (table.c.pinned.desc(), table.c.importance.desc(), table.c.created_at.desc(), table.c.memory_id)
+    wanted = select(table.c.memory_id).where(*visible_to(viewer), active()).order_by(*order)
+    ids: list[UUID] = list((await connection.execute(wanted)).scalars())
+    rows = await memories.by_ids(connection, viewer, set(ids))
+    return [rows[id_] for id_ in ids if id_ in rows and rows[id_]["text"]]
+
+
+def _bullet(row: Row) -> str:
+    return ranking.bullet(row["category"], row["text"])
