@@ -5,116 +5,52 @@ turn, in the memories that were merged into it, and in those that it was merged 
 last the caller must say so, since more than was asked for is lost then.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
-from mnemolog.commands.decider import Command, Decider
+from mnemolog.commands.decider import Decider
+from mnemolog.commands.erasure_requests import Erase, EraseKnown, EraseMemory, EraseThread, EraseUser
+from mnemolog.commands.erasure_state import SAID, Known, Written, evolve
 from mnemolog.domain.errors import NotFound, TransitionRefused
-from mnemolog.domain.memory import Memory, Status, no_such_memory
+from mnemolog.domain.memory import Cause, Status, no_such_memory
 from mnemolog.domain.scope import readable
-from mnemolog.events import memory as events
-from mnemolog.events.conversation import TurnRecorded, thread_tag, turn_tag
-from mnemolog.events.envelope import Happened
+from mnemolog.events.conversation import turn_tag
 from mnemolog.events.erasure import USER, MemoryErased, SourceTurn, ThreadErased, UserErased
 from mnemolog.events.event import Event, memory_tag
-from mnemolog.events.fields import Flag, Id, Uuid
+from mnemolog.events.graph import EntityErased, RelationErased, about_tag
+from mnemolog.events.profile import ProfileErased, TodoErased
 
+__all__ = [
+    "ERASURE",
+    "USER_ERASURE",
+    "Erase",
+    "EraseKnown",
+    "EraseMemory",
+    "EraseThread",
+    "EraseUser",
+    "Reach",
+    "Written",
+    "gone_with",
+    "reach",
+    "with_absorbed",
+    "with_told",
+]
 
-class Erase(Command):
-    """With `with_survivors`, memories that absorbed a text that goes are erased as well."""
-
-    with_survivors: Flag = False
-
-    def subject(self) -> str:
-        raise NotImplementedError
-
-
-class EraseMemory(Erase):
-    """Its text, and that of the turns that it was drawn from unless `keep_turns`."""
-
-    memory_id: Uuid
-    keep_turns: Flag = False
-
-    def subject(self) -> str:
-        return memory_tag(self.memory_id)
-
-
-class EraseThread(Erase):
-    """Every turn of `thread_id`, and every memory that was drawn from one."""
-
-    thread_id: Id
-
-    def subject(self) -> str:
-        return thread_tag(self.thread_id)
-
-
-class EraseUser(Command):
-    """Everything of a user."""
-
-
-@dataclass(frozen=True, slots=True)
-class Merge:
-    """Who absorbed whom. `rewritten`: the survivor got a text of its own then, which may hold that of the absorbed."""
-
-    survivor: UUID
-    absorbed: tuple[UUID, ...]
-    rewritten: bool
-
-    @property
-    def members(self) -> tuple[UUID, ...]:
-        return (self.survivor, *self.absorbed)
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What was written of the memories and turns that a decision reads. `turns`: those whose text still stands."""
-
-    memories: Mapping[UUID, Memory] = field(default_factory=dict)
-    sources: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict)
-    merges: tuple[Merge, ...] = ()
-    turns: Mapping[str, str] = field(default_factory=dict)
-    threads: frozenset[str] = frozenset()
-
-
-def evolve(state: Written, event: Happened) -> Written:
-    payload = event.payload
-    match payload:
-        case TurnRecorded():
-            return _heard(state, payload)
-        case ThreadErased():
-            left = {id_: thread for id_, thread in state.turns.items() if thread != payload.thread_id}
-            return replace(state, turns=left)
-        case events.MemoryCreated():
-            state = replace(state, sources={**state.sources, payload.memory_id: payload.source_turn_ids})
-        case events.MemoriesMerged():
-            state = replace(state, merges=(*state.merges, _merge(state, payload)))
-        case MemoryErased():
-            gone = {turn.turn_id for turn in payload.turns}
-            state = replace(state, turns={id_: one for id_, one in state.turns.items() if id_ not in gone})
-        case UserErased():
-            state = replace(state, turns={})
-    return replace(state, memories={**state.memories, **events.evolve(state.memories, payload)})
-
-
-def _heard(state: Written, turn: TurnRecorded) -> Written:
-    """A turn without text is one that was erased."""
-    standing = {turn.turn_id: turn.thread_id} if turn.text else {}
-    return replace(state, turns={**state.turns, **standing}, threads=state.threads | {turn.thread_id})
-
-
-def _merge(state: Written, merged: events.MemoriesMerged) -> Merge:
-    before = state.memories.get(merged.memory_id)
-    return Merge(merged.memory_id, merged.absorbed_ids, before is None or before.content.text != merged.text)
+ENTITY = "entity:"
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What an erasure takes: memories, the one that was asked for first, and turns. `survivors` stand in its way."""
+    """What an erasure takes: memories, the one that was asked for first, turns, and what was drawn from nothing else.
+
+    `known` are the tags of entities, relations, places of the profile and todos. `survivors` stand in its way.
+    """
 
     memories: tuple[UUID, ...]
     turns: tuple[str, ...]
     survivors: tuple[UUID, ...] = ()
+    known: tuple[str, ...] = ()
 
 
 def reach(state: Written, command: Erase) -> Reach:
@@ -122,7 +58,7 @@ def reach(state: Written, command: Erase) -> Reach:
     found = _reach(state, command, ())
     while command.with_survivors and found.survivors:
         found = _reach(state, command, (*found.memories, *found.survivors))
-    return found
+    return replace(found, known=_known_going(state, command, found))
 
 
 def _tags(state: Written, command: Erase) -> frozenset[str]:
@@ -130,11 +66,17 @@ def _tags(state: Written, command: Erase) -> frozenset[str]:
     found = reach(state, command)
     going = {*found.memories, *found.survivors}
     partners = {id_ for merge in state.merges if not going.isdisjoint(merge.members) for id_ in merge.members}
-    return frozenset({command.subject(), USER, *map(memory_tag, going | partners), *map(turn_tag, found.turns)})
+    tags = {command.subject(), USER, *map(memory_tag, going | partners), *map(turn_tag, found.turns)}
+    gone = gone_with(found.turns, found.memories)
+    drawn = [tag for tag, one in state.known.items() if not one.sources.isdisjoint(gone)]
+    for tag in {*drawn, *found.known}:
+        tags |= {tag, *state.known[tag].sources} - {SAID}
+        tags |= {about_tag(UUID(tag.removeprefix(ENTITY)))} if tag.startswith(ENTITY) else set()
+    return frozenset(tags)
 
 
 def decide(state: Written, command: Erase) -> Sequence[Event]:
-    """The erasure of each memory, and of the thread; none when nothing is left of it."""
+    """The erasure of each memory, of what was drawn with it, and of the thread; none when nothing is left of it."""
     _require_there(state, command)
     found = reach(state, command)
     if found.survivors:
@@ -145,9 +87,69 @@ def decide(state: Written, command: Erase) -> Sequence[Event]:
         )
     thread = command.thread_id if isinstance(command, EraseThread) else None
     left = {id_: state.turns[id_] for id_ in found.turns if id_ in state.turns}
-    erased: list[Event] = list(_erased(state, found.memories, {id_: at for id_, at in left.items() if at != thread}))
+    cause = command.cause if isinstance(command, EraseMemory) else None
+    places = {id_: at for id_, at in left.items() if at != thread}
+    erased: list[Event] = list(_erased(state, found.memories, places, cause))
     ended = [ThreadErased(thread_id=thread)] if thread is not None and (left or erased) else []
-    return [*erased, *ended]
+    known = [event for tag in found.known for event in _known_erased(state.known[tag], tag, found)]
+    return [*erased, *known, *ended]
+
+
+def gone_with(turns: Iterable[str], memories: Iterable[UUID]) -> set[str]:
+    """The tags of what goes, which other things may have been drawn from."""
+    return {*map(turn_tag, turns), *map(memory_tag, memories)}
+
+
+def _known_going(state: Written, command: Erase, found: Reach) -> tuple[str, ...]:
+    """What is named, and what was drawn from nothing that stays."""
+    named = [command.subject()] if isinstance(command, EraseKnown) else []
+    lost = [tag for tag, one in state.known.items() if _drawn_from(state, one, found)]
+    return tuple(tag for tag in with_told(state, [*named, *lost]) if not state.known[tag].erased)
+
+
+def with_told(state: Written, tags: Iterable[str]) -> Iterable[str]:
+    """These, and with each entity what it was merged from and what is told of it."""
+    gone = dict.fromkeys(tag for tag in tags if tag in state.known)
+    queue = [tag for tag in gone if tag.startswith(ENTITY)]
+    for entity in queue:  # It grows on the way.
+        told = [tag for tag, one in state.known.items() if entity in one.about and not tag.startswith(ENTITY)]
+        absorbed = [tag for tag in state.known[entity].about if tag in state.known and tag not in gone]
+        gone |= dict.fromkeys([*told, *absorbed])
+        queue += absorbed
+    return gone
+
+
+def _drawn_from(state: Written, known: Known, found: Reach) -> bool:
+    """Whether some of its sources go, and none of them stays; a place of the profile may hold words of each of them."""
+    going = gone_with(found.turns, found.memories)
+    standing = {
+        SAID,
+        *map(turn_tag, state.turns),
+        *(memory_tag(id_) for id_ in state.memories if not _purged(state, id_)),
+    }
+    stays = known.sources & standing - going
+    return bool(known.sources & going) and (not stays or known.place)
+
+
+def _known_erased(known: Known, tag: str, found: Reach) -> Sequence[Event]:
+    kind, _, name = tag.partition(":")
+    match kind:
+        case "entity":
+            return [EntityErased(entity_id=UUID(name))]
+        case "relation":
+            return [RelationErased(relation_id=UUID(name))]
+        case "profile":
+            return [ProfileErased(field=name), *_held_still(known, found)]
+        case _:
+            return [TodoErased(todo_id=UUID(name))]
+
+
+def _held_still(known: Known, found: Reach) -> Sequence[Event]:
+    """What a place holds, written again, unless it is what was named or was drawn from what goes."""
+    held = known.holds
+    if held is None or not held.values or not found.turns or not set(held.source_turn_ids).isdisjoint(found.turns):
+        return []
+    return [held.model_copy(update={"undoes": None})]
 
 
 def _reach(state: Written, command: Erase, more: tuple[UUID, ...]) -> Reach:
@@ -188,13 +190,15 @@ def _survivors(state: Written, going: Sequence[UUID]) -> tuple[UUID, ...]:
     return tuple(id_ for id_ in dict.fromkeys(found) if id_ not in lost and not _purged(state, id_))
 
 
-def _erased(state: Written, going: Sequence[UUID], turns: dict[str, str]) -> Iterable[MemoryErased]:
+def _erased(
+    state: Written, going: Sequence[UUID], turns: dict[str, str], cause: Cause | None
+) -> Iterable[MemoryErased]:
     """One event a memory, with those of its turns that no other one takes. What is erased already needs none."""
     for id_ in going:
         own = [turn_id for turn_id in state.sources.get(id_, ()) if turn_id in turns]
         if own or not _purged(state, id_):
             places = tuple(SourceTurn(thread_id=turns.pop(turn_id), turn_id=turn_id) for turn_id in own)
-            yield MemoryErased(memory_id=id_, turns=places)
+            yield MemoryErased(memory_id=id_, turns=places, cause=cause)
 
 
 def _purged(state: Written, memory_id: UUID) -> bool:
@@ -210,8 +214,14 @@ def _require_there(state: Written, command: Erase) -> None:
         case EraseThread(thread_id=thread_id) if thread_id not in state.threads:
             what = f"user {command.user_id!r} has no thread {thread_id!r}"
             raise NotFound(what, field="thread_id", fix="name the thread of a turn")
+        case EraseKnown():
+            known = state.known.get(command.subject())
+            if known is None or not readable(known.scope, known.agent_id, command.agent_id):
+                what = f"user {command.user_id!r} has no {command.kind} {command.name!r}"
+                raise NotFound(what, field="name", fix=f"look it up: `mnemolog {LISTED[command.kind]}`")
 
 
+LISTED = {"entity": "entities", "relation": "facts", "profile": "profile show", "todo": "todos list"}
 ERASURE: Decider[Erase, Written] = Decider(
     initial=Written(),
     subject=lambda command: command.subject(),

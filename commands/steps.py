@@ -83,11 +83,15 @@ def no_such_change(event_id: UUID) -> NotFound:
 
 
 def _standing(steps: Sequence[Step[T]]) -> list[Step[T]]:
-    """What is left of some changes when those that were undone among them, and their undoing, are left out."""
-    standing: list[Step[T]] = []
+    """What is left of some changes when those that were undone among them, and their undoing, are left out.
+
+    What an undone undo brought back stands again, by that undo.
+    """
+    standing: list[tuple[UUID, Step[T]]] = []
+    taken: dict[UUID, UUID] = {}
     for one in steps:
-        if standing and one.undoes == standing[-1].event_id:
-            standing.pop()
+        if standing and one.undoes in (standing[-1][0], standing[-1][1].event_id):
+            taken[one.event_id] = standing.pop()[0]
         else:
-            standing.append(one)
-    return standing
+            standing.append((taken.get(one.undoes, one.event_id) if one.undoes else one.event_id, one))
+    return [one for _, one in standing]

@@ -1,0 +1,29 @@
+"""The events that a rollback names: of a change, a run, an undertaking or a stretch of a thread."""
+
+from collections.abc import Sequence
+
+from mnemolog.commands.rollback import NAMED, Rollback
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.events.envelope import Recorded, batch_tag, run_tag
+from mnemolog.events.log import EventLog
+
+
+async def named_by(log: EventLog, command: Rollback) -> Sequence[Recorded]:
+    """Oldest first; InvalidInput unless exactly one thing is named."""
+    if [getattr(command, name) for name in NAMED].count(None) != len(NAMED) - 1:
+        raise InvalidInput("one thing at a time is rolled back", field="of_run", fix=f"give one of {', '.join(NAMED)}")
+    stream = command.stream()
+    if command.of_event:
+        found = await log.find(stream, command.of_event)
+        return [found] if found else []
+    if command.of_run:
+        return await log.read(stream, tags=[run_tag(command.of_run)])
+    if command.of_undertaking:
+        return await log.read(stream, tags=[batch_tag(command.of_undertaking)])
+    return [event for event in await log.read(stream) if _within(event, command)]
+
+
+def _within(event: Recorded, command: Rollback) -> bool:
+    since, until = command.since, command.until
+    in_time = (since is None or since <= event.recorded_at) and (until is None or event.recorded_at < until)
+    return event.meta.thread_id == command.of_thread and in_time

@@ -1,0 +1,57 @@
+"""The writes of whole undertakings: roll back, forget many things at once, forget a session."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mnemolog.adapters.engine.named import named_by
+from mnemolog.commands.decider import Command, Decider
+from mnemolog.commands.entities import ENTITIES, ForgetEntity
+from mnemolog.commands.fact_changes import FACT_CHANGES, ForgetFact
+from mnemolog.commands.handler import Handler
+from mnemolog.commands.memories import MEMORIES, SoftDeleteMemory
+from mnemolog.commands.rollback import Plan, Rollback
+from mnemolog.commands.rollback import touched as touched_by
+from mnemolog.commands.sessions import SESSIONS, ForgetSession
+from mnemolog.commands.worlds import ROLLBACKS
+from mnemolog.events.envelope import Receipt
+from mnemolog.events.log import EventLog, Outcome
+
+Hiding = SoftDeleteMemory | ForgetFact | ForgetEntity
+HIDING: Mapping[type[Command], Decider[Any, Any]] = {
+    SoftDeleteMemory: MEMORIES,
+    ForgetFact: FACT_CHANGES,
+    ForgetEntity: ENTITIES,
+}
+
+
+class UndertakingWrites:
+    """The part of `Writes` that does many things as one."""
+
+    _handler: Handler
+    _log: EventLog
+
+    async def rollback(self, command: Rollback, idempotency_key: str | None = None) -> Receipt:
+        """Undo one change, or all of a run, an undertaking or a stretch of a thread, in one append (X03, X15)."""
+        meant = await self._meant(command)
+        return await self._handler.handle(ROLLBACKS.decider, meant, idempotency_key=idempotency_key)
+
+    async def rollback_plan(self, command: Rollback) -> Plan:
+        """What a rollback would undo now, and what stands in its way."""
+        meant = await self._meant(command)
+        return ROLLBACKS.plan(await self._handler.read(ROLLBACKS.decider, meant), meant)
+
+    async def _meant(self, command: Rollback) -> Rollback:
+        """With the events of what it names. What an event touched never changes, so nothing can come between."""
+        events = await named_by(self._log, self._handler.admitted(command))
+        drawn = {"event_ids": tuple(event.event_id for event in events), "touched": touched_by(events)}
+        return command.model_copy(update={**drawn, "correlation_id": self._handler.new_id()})
+
+    async def forget_all(self, commands: Sequence[Hiding]) -> Sequence[Outcome]:
+        """Hide things of one user and of one kind, each with its own outcome, in one append."""
+        first, timed = commands[0], [(command, self._handler.now()) for command in commands]
+        decider: Decider[Any, Any] = HIDING[type(first)]
+        return await self._handler.handle_all(decider, first.stream(), timed)
+
+    async def forget_session(self, command: ForgetSession, idempotency_key: str | None = None) -> Receipt:
+        """Drop an agent's working memory of a chat (A §9)."""
+        return await self._handler.handle(SESSIONS, command, idempotency_key=idempotency_key)

@@ -1,0 +1,186 @@
+"""Take back one change, or a whole undertaking: a run, an import, a consolidation, a stretch of a thread (X03, X15).
+
+Each of its changes is undone as by itself, the newest first, all in one append. What was changed again later by
+somebody else is a conflict; it is named, and nothing is undone unless the caller says to leave conflicts as they are.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from uuid import UUID, uuid5
+
+from mnemolog.commands.decider import Command, Decider, Placed
+from mnemolog.commands.steps import Steps
+from mnemolog.domain.errors import MnemologError, NotFound, UndoConflict
+from mnemolog.events.envelope import Happened, NewEvent
+from mnemolog.events.erasure import USER
+from mnemolog.events.event import Event
+from mnemolog.events.fields import Flag, Id, Instant, Uuid
+
+WHO = ("tenant", "user_id", "agent_id", "thread_id", "actor", "at")
+# What may be rolled back, by the name of its field, and how a refusal calls it.
+NAMED = {
+    "of_event": "event_id",
+    "of_run": "of_run",
+    "of_undertaking": "of_undertaking",
+    "of_thread": "of_thread",
+}
+
+
+class Changing(Protocol):
+    """A state that knows every change of its subjects."""
+
+    @property
+    def changes(self) -> Steps[Any]: ...
+
+
+S = TypeVar("S", bound=Changing)
+
+
+@dataclass(frozen=True, slots=True)
+class World(Generic[S]):
+    """Some kinds of subjects that can be undone. `undo(who, event_id, subjects)` is the command that undoes one event.
+
+    `who` holds whose it is, who asks and when (`at`), by the names of the fields of a command.
+    """
+
+    decider: Decider[Any, S]
+    undo: Callable[[Mapping[str, Any], UUID, Sequence[str]], Command]
+
+
+class Rollback(Command):
+    """`event_ids`, oldest first, and the tags of what they touched are drawn from the log for what is named here."""
+
+    drawn: ClassVar[frozenset[str]] = frozenset({"event_ids", "touched", "at", "correlation_id"})
+
+    of_event: Uuid | None = None
+    of_run: Id | None = None
+    of_undertaking: Uuid | None = None
+    of_thread: Id | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    skip_conflicts: Flag = False
+    event_ids: tuple[Uuid, ...] = ()
+    touched: tuple[str, ...] = ()
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """An event that cannot be undone, and why."""
+
+    event_id: UUID
+    error: MnemologError
+
+    def as_dict(self) -> dict[str, str]:
+        return {"event_id": str(self.event_id), **self.error.as_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a rollback would do: which events it undoes, newest first, by which events; and what stands in its way."""
+
+    undone: tuple[UUID, ...] = ()
+    events: tuple[Event, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "undone": [str(event_id) for event_id in self.undone],
+            "conflicts": [conflict.as_dict() for conflict in self.conflicts],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """The state of each world."""
+
+    worlds: Mapping[str, Changing] = field(default_factory=dict)
+
+
+class Rollbacks:
+    """Decides rollbacks; `plan` shows what would be done."""
+
+    def __init__(self, worlds: Mapping[str, World[Any]]) -> None:
+        self._worlds = worlds
+        self.decider: Decider[Rollback, Everything] = Decider(
+            initial=Everything({name: world.decider.initial for name, world in worlds.items()}),
+            subject=lambda command: USER,
+            tags=self._tags,
+            evolve=self._evolve,
+            decide=self._decide,
+            written=_written,
+        )
+
+    def plan(self, state: Everything, command: Rollback) -> Plan:
+        """Undo the newest first; each undo is seen by the next."""
+        plan = Plan()
+        for event_id in reversed(command.event_ids):
+            name = self._of(state, event_id)
+            if name is None or state.worlds[name].changes.undone(event_id):
+                continue
+            try:
+                held, world = state.worlds[name], self._worlds[name]
+                reverts = world.decider.decide(held, _undo(held, world, command, event_id))
+            except MnemologError as error:
+                plan = replace(plan, conflicts=(*plan.conflicts, Conflict(event_id, error)))
+                continue
+            plan = replace(plan, undone=(*plan.undone, event_id), events=(*plan.events, *reverts))
+            for place, revert in enumerate(reverts):
+                happened = NewEvent(uuid5(event_id, str(place)), revert, command.meta(), command.at)
+                state = self._evolve(state, happened)
+        return plan
+
+    def _tags(self, state: Everything, command: Rollback) -> frozenset[str]:
+        """What the changes touched, and all that undoing each of them depends on."""
+        tags = {USER, *command.touched}
+        for event_id in command.event_ids:
+            if name := self._of(state, event_id):
+                world, held = self._worlds[name], state.worlds[name]
+                tags |= world.decider.tags(held, _undo(held, world, command, event_id))
+        return frozenset(tags)
+
+    def _evolve(self, state: Everything, event: Happened) -> Everything:
+        return Everything({name: self._worlds[name].decider.evolve(one, event) for name, one in state.worlds.items()})
+
+    def _decide(self, state: Everything, command: Rollback) -> Sequence[Event]:
+        plan = self.plan(state, command)
+        if plan.conflicts and command.of_event:
+            raise plan.conflicts[0].error
+        if plan.conflicts and not command.skip_conflicts:
+            raise _conflict(plan.conflicts)
+        if not any(self._of(state, event_id) for event_id in command.event_ids):
+            raise NotFound(
+                "nothing was changed there that could be undone",
+                field=next((field for name, field in NAMED.items() if getattr(command, name) is not None), "of_run"),
+                fix="name a change, a run, an import or a thread with changes, as history shows them",
+            )
+        return plan.events
+
+    def _of(self, state: Everything, event_id: UUID) -> str | None:
+        """The world that an event changed; None when it changed nothing that can be undone, such as a turn."""
+        return next((name for name, one in state.worlds.items() if one.changes.subjects(event_id)), None)
+
+
+def _undo(state: S, world: World[S], command: Rollback, event_id: UUID) -> Command:
+    who = {name: getattr(command, name) for name in WHO}
+    return world.undo(who, event_id, state.changes.subjects(event_id))
+
+
+def _conflict(conflicts: Sequence[Conflict]) -> UndoConflict:
+    more = f"; and {len(conflicts) - 1} more" if len(conflicts) > 1 else ""
+    return UndoConflict(
+        f"{conflicts[0].event_id} cannot be undone: {conflicts[0].error.message}{more}",
+        field="event_id",
+        fix="look at a dry run; undo what came later, or leave conflicts as they are with skip_conflicts",
+    )
+
+
+def _written(command: Rollback, placed: Sequence[Placed]) -> Sequence[Placed]:
+    """What undid these events before."""
+    return [one for one in placed if getattr(one[1].payload, "undoes", None) in command.event_ids]
+
+
+def touched(events: Iterable[Happened]) -> tuple[str, ...]:
+    """The tags of what some events changed."""
+    return tuple(sorted({tag for event in events for tag in event.payload.tags()}))

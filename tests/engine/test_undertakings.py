@@ -1,0 +1,123 @@
+"""Undertakings on a real engine: a run is rolled back whole; a scope is forgotten, and a rollback brings it back."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.forgetting import Forgetting, Reach, extent, forget
+from mnemolog.adapters.engine.moment import Moment
+from mnemolog.commands.rollback import Rollback
+from mnemolog.domain.errors import InvalidInput, NotFound, UndoConflict
+from mnemolog.events.envelope import Position
+from mnemolog.events.fields import validated
+from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.person import Person
+
+
+async def shown(person: Person) -> set[str]:
+    """The texts of the memories that the person's agent sees."""
+    head = await person.engine.log.head(person.stream)
+    rows = await person.engine.reads.newest(person.viewer, 100, Moment(after=Position(person.stream, head)))
+    return {row["text"] for row in rows}
+
+
+def rolled_back(person: Person, **named: Any) -> Rollback:
+    who = {"tenant": person.tenant, "user_id": person.user, "agent_id": person.agent}
+    return validated(Rollback, {**who, **named, "at": person.engine.writes.now()})
+
+
+@pytest.mark.spec("X15")
+async def test_a_run_is_rolled_back_whole_and_what_was_before_it_stands(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    kept = await ana.creates("Ana drinks tea")
+    await ana.updates(kept, text="Ana drinks coffee", run_id="r1")
+    await ana.creates("Ana likes rain", run_id="r1")
+    await ana.creates("Ana has a cat", run_id="r2")
+
+    plan = await engine.writes.rollback_plan(rolled_back(ana, of_run="r1"))
+    assert (len(plan.undone), plan.conflicts) == (2, ())
+    assert "Ana likes rain" in await shown(ana), "a plan changes nothing"
+    receipt = await engine.writes.rollback(rolled_back(ana, of_run="r1"))
+
+    assert await shown(ana) == {"Ana drinks tea", "Ana has a cat"}
+    assert len(receipt.event_ids) == 2
+    assert (await engine.writes.rollback(rolled_back(ana, of_run="r1"))).already
+    await assert_live_equals_rebuilt(engine)
+
+
+@pytest.mark.spec("X15")
+async def test_a_later_change_is_named_and_the_rest_goes_when_it_is_left(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    both = await ana.creates("Ana drinks tea", run_id="r1")
+    await ana.creates("Ana likes rain", run_id="r1")
+    await ana.updates(both, text="Ana drinks coffee")
+
+    with pytest.raises(UndoConflict, match="changed later by MemoryUpdated"):
+        await engine.writes.rollback(rolled_back(ana, of_run="r1"))
+    await engine.writes.rollback(rolled_back(ana, of_run="r1", skip_conflicts=True))
+
+    assert await shown(ana) == {"Ana drinks coffee"}
+
+
+@pytest.mark.spec("X15")
+async def test_what_names_nothing_or_two_things_is_refused(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.creates("Ana drinks tea")
+
+    with pytest.raises(NotFound):
+        await engine.writes.rollback(rolled_back(ana, of_run="never"))
+    with pytest.raises(InvalidInput):
+        await engine.writes.rollback(rolled_back(ana, of_run="r1", of_thread="main"))
+
+
+@pytest.mark.spec("A19", "X15")
+async def test_an_agents_own_is_forgotten_without_the_rest_and_a_rollback_brings_it_back(
+    engine: Engine, user: str
+) -> None:
+    coach = Person(engine, user, agent="coach")
+    await coach.creates("Ana runs")
+    await coach.creates("Ana hides a cake", scope="agent")
+    await Person(engine, user, agent="cook").creates("Ana bakes", scope="agent")
+    asked = Forgetting(coach.viewer, Reach.AGENT, reason="asked to")
+
+    assert len((await extent(engine, asked)).memories) == 1
+    done = await forget(engine, asked)
+
+    assert await shown(coach) == {"Ana runs"}
+    assert "Ana bakes" in await shown(Person(engine, user, agent="cook"))
+    await engine.writes.rollback(rolled_back(coach, of_undertaking=done.undertaking))
+    assert await shown(coach) == {"Ana runs", "Ana hides a cake"}
+    await assert_live_equals_rebuilt(engine)
+
+
+@pytest.mark.spec("A19")
+async def test_a_session_is_forgotten_and_what_was_said_stays(engine: Engine, user: str) -> None:
+    ana = Person(engine, user, thread=f"chat-{uuid4().hex[:6]}")
+    await ana.says("I moved to Lisbon")
+    await engine.settled()
+    await engine.reads.session(ana.viewer, ana.thread)
+
+    done = await forget(engine, Forgetting(ana.viewer, Reach.SESSION, chat_id=ana.thread))
+    assert done.receipt
+    after = Moment(after=Position(ana.stream, done.receipt.last_seq))
+
+    with pytest.raises(NotFound):
+        await engine.reads.session(ana.viewer, ana.thread, after)
+    assert len(await shown(ana)) == 1
+    await forget(engine, Forgetting(ana.viewer, Reach.SESSION, chat_id=ana.thread, with_episodes=True))
+    assert await shown(ana) == set()
+
+
+@pytest.mark.spec("A19", "X16")
+async def test_a_scope_that_is_erased_can_be_read_nowhere(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.says("My secret is marzipan")
+    await ana.creates("Ana hides marzipan")
+
+    await forget(engine, Forgetting(ana.viewer, Reach.GLOBAL, hard=True))
+
+    events = await engine.log.read(ana.stream)
+    assert not [event for event in events if "marzipan" in str(event.payload)]
+    assert await shown(ana) == set()
