@@ -7,13 +7,14 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from mnemolog.commands.heard import MAX_DRAWN, DrawnFact, DrawnMemory
 from mnemolog.commands.turns import MAX_ATTACHMENTS, ShownAttachment
 from mnemolog.domain.errors import MnemologError, UnreadableTurn
 from mnemolog.domain.identity import MAX_IDENTIFIER
 from mnemolog.domain.text import MAX_TEXT_BYTES
 from mnemolog.domain.turn import Role
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Receipt, StreamId
-from mnemolog.events.fields import Id, Instant, Label, Text, validated
+from mnemolog.events.fields import Id, Instant, Label, Text, Uuid, validated
 
 REPLY_TO = "Mnemolog-Reply-To"
 # On a dead letter: why it was refused, how long it was when its end had to give way, and what came with it.
@@ -54,8 +55,17 @@ class TurnMessage(BaseModel):
     text: Annotated[Text, _said("The words; at most 262,144 bytes of UTF-8, no NUL.", TEXT)]
     occurred_at: Annotated[Instant, _said("When it was said: ISO 8601 with an offset.")]
     run_id: Annotated[Id | None, _said("What turns are grouped by: a session, an episode.")] = None
+    correlation_id: Annotated[
+        Uuid | None, _said("Shared by all turns of one undertaking, such as an import: they are rolled back by it.")
+    ] = None
     attachments: Annotated[
         tuple[ShownAttachment, ...], Field(max_length=MAX_ATTACHMENTS), _said("What was shown with it.")
+    ] = ()
+    memories: Annotated[
+        tuple[DrawnMemory, ...], Field(max_length=MAX_DRAWN), _said("What you drew from it that is worth keeping.")
+    ] = ()
+    facts: Annotated[
+        tuple[DrawnFact, ...], Field(max_length=MAX_DRAWN), _said("What you drew from it that holds of somebody.")
     ] = ()
 
 

@@ -3,12 +3,11 @@
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import unquote
-from uuid import UUID
 
 import psycopg
 from nats.aio.client import Client
@@ -30,15 +29,16 @@ from mnemolog.adapters.nats.turn_message import (
     read_turn,
 )
 from mnemolog.adapters.nats.wire import MESSAGE_ID
-from mnemolog.commands.turns import RecordTurn
+from mnemolog.commands.heard import HearTurn
 from mnemolog.domain.errors import AppendTimeout, ConcurrencyConflict, MnemologError, Overloaded, UnreadableTurn
 from mnemolog.events.envelope import Receipt, StreamId
-from mnemolog.events.fields import validated
 from mnemolog.events.log import Outcome
 
 _logger = logging.getLogger("mnemolog.turns")
 
-Commands = Sequence[tuple[RecordTurn, datetime]]
+Commands = Sequence[tuple[HearTurn, datetime]]
+# What a turn is as a command, and what records many of one stream.
+Hear = Callable[[Mapping[str, Any]], HearTurn]
 Record = Callable[[StreamId, Commands], Awaitable[Sequence[Outcome]]]
 # Worth another delivery: a store that does not answer, or writers that were always first.
 TRANSIENT = (psycopg.OperationalError, PoolTimeout, NatsError, OSError, ConcurrencyConflict, AppendTimeout, Overloaded)
@@ -51,7 +51,7 @@ class Arrival:
     """A message, the command that it turned into or the error that it met."""
 
     message: Msg
-    command: RecordTurn | None = None
+    command: HearTurn | None = None
     outcome: Receipt | MnemologError | None = None
 
     @property
@@ -63,8 +63,8 @@ class Arrival:
 class TurnIntake:
     """Turns batches of messages into commands, once each, and answers producers that asked for a receipt."""
 
-    def __init__(self, record: Record, new_id: Callable[[], UUID], client: Client, jetstream: JetStreamContext) -> None:
-        self._record_all, self._new_id, self._client, self._jetstream = record, new_id, client, jetstream
+    def __init__(self, hear: Hear, record: Record, client: Client, jetstream: JetStreamContext) -> None:
+        self._hear, self._record_all, self._client, self._jetstream = hear, record, client, jetstream
 
     async def take(self, messages: Sequence[Msg]) -> None:
         """Record, answer, acknowledge: in this order, so that nothing acknowledged can be lost.
@@ -86,7 +86,7 @@ class TurnIntake:
         arrival = Arrival(message)
         try:
             turn = read_turn(message.data)
-            arrival.command = command_of(turn, unquote(arrival.token), self._new_id)
+            arrival.command = self._hear(fields_of(turn, unquote(arrival.token)))
         except MnemologError as error:
             arrival.outcome = error
         return arrival
@@ -142,16 +142,7 @@ class TurnIntake:
         await self._jetstream.publish(dead_letter_subject(arrival.token), data, headers=headers)
 
 
-def command_of(turn: TurnMessage, tenant: str, new_id: Callable[[], UUID]) -> RecordTurn:
-    fields: dict[str, Any] = turn.model_dump(exclude={"message_id"})
-    return validated(
-        RecordTurn,
-        {
-            **fields,
-            "turn_id": turn.message_id,
-            "tenant": tenant,
-            "actor": turn.role,
-            "memory_id": new_id(),
-            "entity_id": new_id(),
-        },
-    )
+def fields_of(turn: TurnMessage, tenant: str) -> Mapping[str, Any]:
+    """A message in the fields of the command."""
+    fields: dict[str, Any] = turn.model_dump(exclude={"message_id"}, exclude_unset=True)
+    return {**fields, "turn_id": turn.message_id, "tenant": tenant, "actor": turn.role}

@@ -1,0 +1,150 @@
+"""A turn with what its producer drew from it: memories and facts, decided with the turn and written in one append."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from uuid import uuid5
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from mnemolog.commands.decider import Decider, Placed
+from mnemolog.commands.facts import FACTS, Day, Remember
+from mnemolog.commands.graph import Graph
+from mnemolog.commands.memories import MEMORIES, CreateMemory, Memories
+from mnemolog.commands.memory_requests import EntityRefs, Key, Topics
+from mnemolog.commands.naming import Name
+from mnemolog.commands.turns import TURNS, Conversation, RecordTurn
+from mnemolog.domain.memory import Kind
+from mnemolog.domain.memory_key import EntityType, FactType, MemoryType
+from mnemolog.domain.scope import Scope
+from mnemolog.events.conversation import TurnRecorded, turn_tag
+from mnemolog.events.envelope import Happened, NewEvent
+from mnemolog.events.event import Event
+from mnemolog.events.fields import Flag, Id, Label, Text, Unit
+from mnemolog.events.graph import EntityObserved
+
+MAX_DRAWN = 20
+
+
+class DrawnMemory(BaseModel):
+    """A memory that a producer drew from its turn, in the fields of `CreateMemory`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: Text
+    kind: Kind = Kind.FACT
+    category: Id = "note"
+    importance: Unit | None = None
+    confidence: Unit = 1.0
+    pinned: Flag = False
+    scope: Scope = Scope.GLOBAL
+    type: MemoryType | None = None
+    entity_type: EntityType | None = None
+    fact_type: FactType | None = None
+    memory_key: Key = ""
+    entity_refs: EntityRefs = ()
+    entity_label: Label = ""
+    topics: Topics = ()
+
+
+class DrawnFact(BaseModel):
+    """A fact that a producer drew from its turn, in the fields of `Remember`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    subject: Name
+    predicate: Id
+    object: JsonValue
+    literal: Flag | None = None
+    since: Day | None = None
+    until: Day | None = None
+    scope: Scope = Scope.GLOBAL
+    confidence: Unit = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a turn with its memories and facts depends on."""
+
+    conversation: Conversation = field(default_factory=Conversation)
+    memories: Memories = field(default_factory=Memories)
+    graph: Graph = field(default_factory=Graph)
+
+
+class HearTurn(RecordTurn):
+    """Once a turn is recorded, sending it again changes nothing, whatever is drawn from it then."""
+
+    memories: tuple[CreateMemory, ...] = ()
+    facts: tuple[Remember, ...] = ()
+
+
+def evolve(state: Heard, event: Happened) -> Heard:
+    return Heard(
+        TURNS.evolve(state.conversation, event),
+        MEMORIES.evolve(state.memories, event),
+        FACTS.evolve(state.graph, event),
+    )
+
+
+def decide(state: Heard, turn: HearTurn) -> Sequence[Event]:
+    """Each memory and each fact is decided on what those before it leave: one that is said twice is kept once."""
+    events = list(TURNS.decide(state.conversation, turn))
+    if not events:
+        return []
+    state = _after(state, turn, events)
+    for memory in turn.memories:
+        state = _took(state, turn, events, MEMORIES.decide(state.memories, memory))
+    for fact in turn.facts:
+        state = _took(state, turn, events, FACTS.decide(state.graph, fact))
+    return events
+
+
+def _took(state: Heard, turn: HearTurn, events: list[Event], decided: Sequence[Event]) -> Heard:
+    events += decided
+    return _after(state, turn, decided)
+
+
+def _after(state: Heard, turn: HearTurn, events: Sequence[Event]) -> Heard:
+    for event in events:
+        # Nothing here is undone, so that any ids do.
+        happened = NewEvent(uuid5(turn.memory_id, event.type_name()), event, turn.meta(), turn.occurred_at)
+        state = evolve(state, happened)
+    return state
+
+
+def _tags(state: Heard, turn: HearTurn) -> frozenset[str]:
+    own = TURNS.tags(state.conversation, turn)
+    if turn.turn_id in state.conversation.recorded:
+        return own
+    memories = (MEMORIES.tags(state.memories, memory) for memory in turn.memories)
+    return own.union(*memories, *(FACTS.tags(state.graph, fact) for fact in turn.facts))
+
+
+def _written(turn: HearTurn, placed: Sequence[Placed]) -> Sequence[Placed]:
+    """A turn, whom it showed first, if anybody, and all that was drawn from it in the same append."""
+    by_place = dict(placed)
+    said = [place for place, event in placed if _is(event, turn)]
+    if not said:
+        return []
+    first = said[0] - isinstance(_payload(by_place, said[0] - 1), EntityObserved)
+    last = said[0]
+    while last + 1 in by_place and turn_tag(turn.turn_id) in by_place[last + 1].payload.tags():
+        last += 1
+    return [one for one in placed if first <= one[0] <= last]
+
+
+def _is(event: Happened, turn: HearTurn) -> bool:
+    return isinstance(event.payload, TurnRecorded) and event.payload.turn_id == turn.turn_id
+
+
+def _payload(by_place: Mapping[int, Happened], place: int) -> Event | None:
+    return by_place[place].payload if place in by_place else None
+
+
+HEARD: Decider[HearTurn, Heard] = Decider(
+    initial=Heard(),
+    subject=lambda turn: turn_tag(turn.turn_id),
+    tags=_tags,
+    evolve=evolve,
+    decide=decide,
+    written=_written,
+)
