@@ -7,12 +7,15 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
-from mnemolog.domain.category import DEFAULT_ALLOWLISTS, SYSTEM_CATEGORIES, CategoryPolicy
+from mnemolog.adapters import policy
+from mnemolog.domain.category import Unlisted
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.policy import Policy
 from mnemolog.events.fields import Tenant, invalid_input
 from mnemolog.projections.strategy import OnPoison, Strategy
 
 CONFIG_FILE = "MNEMOLOG_CONFIG"
+MOVED = frozenset({"custom_categories", "allowlists"})
 
 
 class Settings(BaseSettings):
@@ -38,6 +41,9 @@ class Settings(BaseSettings):
     master_key: Annotated[
         str | None, Field(description="32 bytes in base64; without it, <data_dir>/master.key is made.", repr=False)
     ] = None
+    api_key: Annotated[
+        str | None, Field(description="In whose name CLI and Python call; without it, the operator's.", repr=False)
+    ] = None
     durable: Annotated[bool, Field(description="Whether embedded Postgres syncs to disk; false is for tests.")] = True
     nats_sync: Annotated[Literal["default", "always"], Field(description="When embedded JetStream syncs to disk.")] = (
         "default"
@@ -61,6 +67,9 @@ class Settings(BaseSettings):
     read_deadline: Annotated[
         float, Field(gt=0, description="Seconds that a read waits for the write that it is told to see.")
     ] = 5.0
+    recall_seconds: Annotated[
+        float, Field(ge=0, description="How often it is written which memories were found; 0 is never.")
+    ] = 60.0
     append_deadline: Annotated[
         float, Field(gt=0, description="Seconds that a write waits for the log before it is refused.")
     ] = 30.0
@@ -80,10 +89,10 @@ class Settings(BaseSettings):
     projection_retries: Annotated[
         int, Field(ge=0, le=10, description="How often the retry strategies try such an event again.")
     ] = 3
-    custom_categories: Annotated[list[str], Field(description="Categories beside the built-in ones.")] = []
-    allowlists: Annotated[
-        dict[str, list[str]], Field(description="Which categories an agent may read; all when it is not listed.")
-    ] = {agent: sorted(categories) for agent, categories in DEFAULT_ALLOWLISTS.items()}
+    policy_file: Annotated[
+        Path | None, Field(description="Categories, allowlists and thresholds, in YAML; without it, built-in ones.")
+    ] = None
+    unlisted_agents: Annotated[Unlisted, Field(description="What an agent without an allowlist may read.")] = "all"
 
     @classmethod
     def settings_customise_sources(
@@ -109,9 +118,9 @@ class Settings(BaseSettings):
         return Strategy(self.projection_strategies.get(projection, self.projection_strategy), self.projection_retries)
 
     @property
-    def category_policy(self) -> CategoryPolicy:
-        allowlists = {agent: frozenset(names) for agent, names in self.allowlists.items()}
-        return CategoryPolicy(SYSTEM_CATEGORIES | set(self.custom_categories), allowlists)
+    def policy(self) -> Policy:
+        """What the policy file says now; PolicyRefused when it cannot be accepted."""
+        return policy.load(self.policy_file, self.unlisted_agents)
 
 
 def config_file() -> Path:
@@ -128,6 +137,9 @@ def load(**given: Any) -> Settings:
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
-        raise invalid_input(error) from error
+        wrong = invalid_input(error)
+        if wrong.field in MOVED:
+            wrong = InvalidInput("is said in the policy file", field=wrong.field, fix="write it there: `policy_file`")
+        raise wrong from error
     except ValueError as error:
         raise InvalidInput(f"cannot be read: {error}", field=str(config_file()), fix="correct the file") from error

@@ -7,7 +7,7 @@ from psycopg_pool import PoolTimeout
 from redis.exceptions import RedisError
 
 # What a server refuses, such as a table that is not there, is none of them.
-UNREACHABLE: tuple[type[Exception], ...] = (
+UNREACHABLE = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
     sqlalchemy.exc.OperationalError,

@@ -2,13 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
+from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, Happened, Meta, StreamId
 from mnemolog.events.event import Event
 from mnemolog.events.fields import Id, Tenant, Uuid
+
+USER = "user"
+
+
+def _whose_word(fields: dict[str, Any]) -> str:
+    """The actor of a command that names none: the user, until an agent is named."""
+    return USER if fields["agent_id"] == DEFAULT_AGENT else f"agent:{fields['agent_id']}"
 
 
 class Command(BaseModel):
@@ -18,12 +26,14 @@ class Command(BaseModel):
 
     # Ids that were drawn for the request rather than named by it: a retry draws others and is still the same request.
     drawn: ClassVar[frozenset[str]] = frozenset()
+    # What a principal must be allowed to do, to ask it.
+    needs: ClassVar[Role] = Role.WRITE
 
     tenant: Tenant = DEFAULT_TENANT
     user_id: Id
     agent_id: Id = DEFAULT_AGENT
     thread_id: Id = DEFAULT_THREAD
-    actor: Id = "user"
+    actor: Id = Field(default_factory=_whose_word)
     run_id: Id | None = None
     correlation_id: Uuid | None = None
 
@@ -40,8 +50,12 @@ class Command(BaseModel):
         )
 
     def fingerprint(self) -> bytes:
-        """The same bytes for the same request. Two kinds of command may have the same fields, so the kind counts."""
-        return f"{type(self).__name__} {self.model_dump_json(exclude=set(self.drawn), exclude_defaults=True)}".encode()
+        """The same bytes for the same request. Two kinds of command may have the same fields, so the kind counts.
+
+        Who asks does not: a principal's idempotency keys are its own.
+        """
+        left_out = {*self.drawn, "actor"}
+        return f"{type(self).__name__} {self.model_dump_json(exclude=left_out, exclude_defaults=True)}".encode()
 
 
 # Where an event stands, in its stream or among those of one append, and the event.

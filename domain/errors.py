@@ -3,13 +3,18 @@
     MnemologError
      ├─ InvalidInput            a field of a request is wrong
      │   ├─ CategoryNotAllowed
+     │   ├─ PolicyRefused
      │   └─ UnreadableTurn
+     ├─ Unauthenticated         who asks is not known
+     ├─ NotPermitted            who asks may not do this
      ├─ NotFound
      │   └─ Erased              it was there, and its text is destroyed
      ├─ Conflict
      │   ├─ ConcurrencyConflict
      │   ├─ IdempotencyConflict
      │   ├─ TransitionRefused
+     │   ├─ ConsentRequired
+     │   ├─ AmbiguousEntity      several bear this name
      │   └─ UndoConflict
      ├─ LogError
      │   ├─ UnknownEvent
@@ -32,8 +37,9 @@ The docstring of a class is its default message. `code` is stable and is what HT
 """
 
 import re
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 
 class MnemologError(Exception):
@@ -55,7 +61,7 @@ class MnemologError(Exception):
         what_to_do = f" ({self.fix})" if self.fix else ""
         return f"{where}{self.message}{what_to_do}"
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, Any]:
         """The error for programs: `code`, `message`, `field`, `fix`."""
         return {"code": self.code, "message": self.message, "field": self.field, "fix": self.fix}
 
@@ -68,8 +74,48 @@ class CategoryNotAllowed(InvalidInput):
     """The agent may not read this category (B §5)."""
 
 
+@dataclass(frozen=True, slots=True)
+class PolicyFault:
+    """Something in a policy file that cannot be accepted; `line` is 0 where the file itself is at fault."""
+
+    file: str
+    line: int
+    path: str
+    message: str
+    fix: str
+
+    @property
+    def place(self) -> str:
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{where} {self.path}".strip()
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message} ({self.fix})"
+
+
+class PolicyRefused(InvalidInput):
+    """The policy file cannot be accepted."""
+
+    def __init__(self, faults: Sequence[PolicyFault]) -> None:
+        first = faults[0]
+        if len(faults) == 1:
+            super().__init__(first.message, field=first.place, fix=first.fix)
+        else:
+            told = "".join(f"\n  {fault}" for fault in faults)
+            super().__init__(f"has {len(faults)} faults:{told}", field=first.file, fix="correct them all")
+        self.faults = tuple(faults)
+
+
 class UnreadableTurn(InvalidInput):
     """The turn cannot be read."""
+
+
+class Unauthenticated(MnemologError):
+    """Who asks is not known."""
+
+
+class NotPermitted(MnemologError):
+    """Who asks may not do this."""
 
 
 class NotFound(MnemologError):
@@ -101,6 +147,22 @@ class IdempotencyConflict(Conflict):
 
 class TransitionRefused(Conflict):
     """The memory's status does not allow this change."""
+
+
+class ConsentRequired(Conflict):
+    """The person himself, or somebody for him, must agree to this."""
+
+
+class AmbiguousEntity(Conflict):
+    """Several bear this name, and nothing tells who is meant."""
+
+    def __init__(self, field: str, question: str, candidates: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__(field=field, fix="name one by its id, or by an alias that only one bears")
+        self.question, self.candidates = question, candidates
+
+    def as_dict(self) -> dict[str, Any]:
+        """With `question`, to be put to the user, and the `candidates`; what they say is personal, so no log has it."""
+        return {**super().as_dict(), "question": self.question, "candidates": list(self.candidates)}
 
 
 class UndoConflict(Conflict):

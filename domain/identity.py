@@ -59,6 +59,13 @@ def aware(value: object, field: str) -> datetime:
         raise InvalidInput(message, field=field, fix="send a date within them") from None
 
 
+def day_or_instant(value: object, field: str) -> datetime:
+    """A time with its offset, or a plain date, which is that day's start in UTC (the example of B §6)."""
+    if isinstance(value, str) and len(value) == len("2025-07-01"):
+        value = f"{value}T00:00:00Z"
+    return aware(value, field)
+
+
 def subject_token(tenant: str) -> str:
     """The tenant id as one token of a NATS subject: other tenant, other token; at most 120 characters.
 

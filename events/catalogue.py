@@ -2,7 +2,8 @@
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from types import SimpleNamespace
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
@@ -61,8 +62,8 @@ def _described(event_type: type[Event]) -> EventType:
 
 def _with_names_for_values(model: type[Any]) -> Any:
     """An instance whose every field reads as its own name, so that what is made of fields shows of which."""
-    fields = {name: _placeholder(name, field.annotation) for name, field in model.model_fields.items()}
-    return model.model_construct(**fields)
+    named = {name: _placeholder(name, field.annotation) for name, field in model.model_fields.items()}
+    return model.model_construct(**named)
 
 
 def _placeholder(name: str, annotation: Any) -> Any:
@@ -70,4 +71,6 @@ def _placeholder(name: str, annotation: Any) -> Any:
         return (_placeholder(name, get_args(annotation)[0]),)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return _with_names_for_values(annotation)
+    if isinstance(annotation, type) and is_dataclass(annotation):
+        return SimpleNamespace(**{field.name: f"<{field.name}>" for field in fields(annotation)})
     return f"<{name}>"

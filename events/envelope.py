@@ -12,6 +12,7 @@ from mnemolog.events.event import Event
 DEFAULT_TENANT = "default"
 DEFAULT_AGENT = "default"
 DEFAULT_THREAD = "main"
+DEFAULT_POLICY = "1"
 MAX_DIGITS = 18
 
 
@@ -55,7 +56,7 @@ class Meta:
     thread_id: str = DEFAULT_THREAD
     causation_id: UUID | None = None
     correlation_id: UUID | None = None
-    policy_version: str = "1"
+    policy_version: str = DEFAULT_POLICY
     run_id: str | None = None
 
     def tags(self) -> frozenset[str]:
@@ -75,12 +76,13 @@ class Meta:
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """An event that is about to be appended."""
+    """An event that is about to be appended; `recorded_at` when another log had recorded it before (X17)."""
 
     event_id: UUID
     payload: Event
     meta: Meta
     occurred_at: datetime
+    recorded_at: datetime | None = None
 
     @property
     def tags(self) -> frozenset[str]:
@@ -148,6 +150,8 @@ class Happened(Protocol):
     def event_id(self) -> UUID: ...
     @property
     def payload(self) -> Event: ...
+    @property
+    def meta(self) -> Meta: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,15 @@
 The shape stays: ids, counts, who merged with whom. What was sealed reads as its default from then on.
 """
 
+from typing import ClassVar
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict
 
-from mnemolog.events.conversation import ENTITIES, thread_scope, thread_tag, turn_scope, turn_tag
+from mnemolog.domain.memory import Cause
+from mnemolog.events.conversation import thread_scope, thread_tag, turn_scope, turn_tag
 from mnemolog.events.event import Event, memory_tag
+from mnemolog.events.graph import ENTITIES
 
 USER = "user"
 
@@ -23,10 +26,16 @@ class SourceTurn(BaseModel):
 
 
 class MemoryErased(Event):
-    """The text of a memory is destroyed, and that of the turns that it was drawn from."""
+    """The text of a memory is destroyed, and that of the turns that it was drawn from.
+
+    `cause`: why it was hidden before, when it was purged at its time; None when somebody erased it.
+    """
+
+    version: ClassVar[int] = 2
 
     memory_id: UUID
     turns: tuple[SourceTurn, ...] = ()
+    cause: Cause | None = None
 
     def tags(self) -> frozenset[str]:
         return frozenset({memory_tag(self.memory_id), *(turn_tag(turn.turn_id) for turn in self.turns)})

@@ -69,13 +69,18 @@ def validated(model: type[Model], fields: Mapping[str, Any]) -> Model:
 
 def invalid_input(error: ValidationError) -> InvalidInput:
     """Pydantic's first complaint as the product's own error."""
-    first = error.errors()[0]
-    path = _path(first["loc"])
-    if first["type"] == REFUSED:
-        return InvalidInput(first["ctx"]["message"], field=path, fix=first["ctx"]["fix"])
-    if first["type"] == "extra_forbidden":
-        return InvalidInput("is not known here", field=path, fix="leave it out, or correct its name")
-    return InvalidInput(f"{first['msg'].lower()}, not {first['input']!r:.80}", field=path, fix=_fix(first["type"]))
+    path, message, fix = fault_of(error.errors()[0])
+    return InvalidInput(message, field=path, fix=fix)
+
+
+def fault_of(complaint: Mapping[str, Any]) -> tuple[str, str, str]:
+    """One of pydantic's complaints in our words: the path, what is wrong, and what to do."""
+    path = _path(complaint["loc"])
+    if complaint["type"] == REFUSED:
+        return path, complaint["ctx"]["message"], complaint["ctx"]["fix"]
+    if complaint["type"] == "extra_forbidden":
+        return path, "is not known here", "leave it out, or correct its name"
+    return path, f"{complaint['msg'].lower()}, not {complaint['input']!r:.80}", _fix(complaint["type"])
 
 
 def _path(loc: tuple[int | str, ...]) -> str:

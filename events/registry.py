@@ -5,7 +5,7 @@ from types import UnionType
 from typing import Any
 
 from mnemolog.domain.errors import UnknownEvent
-from mnemolog.events import conversation, erasure, memory
+from mnemolog.events import conversation, erasure, graph, memory, profile
 from mnemolog.events.event import Event
 
 Fields = dict[str, Any]
@@ -60,18 +60,55 @@ def _require_defaults(event_type: type[Event]) -> None:
 REGISTRY = Registry(
     types=(
         conversation.TurnRecorded,
-        conversation.EntityObserved,
+        conversation.SessionForgotten,
+        graph.EntityObserved,
+        graph.EntityUpdated,
+        graph.EntityAliased,
+        graph.EntitiesMerged,
+        graph.EntityForgotten,
+        graph.EntityRestored,
+        graph.EntityReverted,
+        graph.EntityErased,
+        graph.RelationAsserted,
+        graph.RelationObserved,
+        graph.RelationEnded,
+        graph.RelationRetired,
+        graph.RelationForgotten,
+        graph.RelationRestored,
+        graph.RelationReverted,
+        graph.RelationErased,
         memory.MemoryCreated,
         memory.MemoryUpdated,
         memory.MemoriesMerged,
+        memory.MemoryObserved,
         memory.MemorySoftDeleted,
+        memory.MemoryStatusChanged,
         memory.MemoryRestored,
         memory.MemoryReverted,
         memory.MemoriesLinked,
         memory.LinkReverted,
+        memory.MemoriesRecalled,
+        profile.ProfileProposed,
+        profile.ProfileDecided,
+        profile.ProfileSet,
+        profile.ProfileErased,
+        profile.TodoOpened,
+        profile.TodoChanged,
+        profile.TodoErased,
+        profile.UserSeeded,
         erasure.MemoryErased,
         erasure.ThreadErased,
         erasure.UserErased,
     ),
-    upcasters={("EntityObserved", 1): dict},  # Other tags, the same fields.
+    upcasters={
+        ("EntityObserved", 1): dict,  # Other tags, the same fields.
+        ("EntityObserved", 2): dict,  # Another key, and fields that have defaults.
+        # Fields were added, with defaults.
+        ("MemoryCreated", 1): dict,
+        ("MemoryUpdated", 1): dict,
+        ("MemoriesMerged", 1): dict,
+        ("MemorySoftDeleted", 1): dict,
+        ("MemoryReverted", 1): dict,
+        ("MemoryErased", 1): dict,
+    },
 )

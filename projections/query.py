@@ -2,25 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, Strict
+from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import delta, ranking
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.memory import VISIBLE
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, StreamId
 from mnemolog.events.fields import Id, Tenant, Text
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.memories import reader as memories
-from mnemolog.projections.memories.filters import Filters, active, visible_to
-from mnemolog.projections.memories.tables import memories as table
-from mnemolog.projections.vectors.embedder import Embedder
+from mnemolog.projections.memories.filters import Filters, active, identified, unasked, visible_to
+from mnemolog.projections.vectors.embedder import Embedder, Vectors
 
-HEADER_CHANGES = 20  # Enough for three bullets after changes of one memory are told as one.
-CANDIDATES = 50  # D: the top 50 by cosine, and as many by full text.
+CANDIDATES = 50  # D: the top 50 by cosine, and as many by full text; more when more are asked for.
 
 
 class MemoryQuery(BaseModel):
@@ -39,6 +40,10 @@ class MemoryQuery(BaseModel):
     threshold: Annotated[float, Strict(), Field(ge=-1, le=1)] | None = None
     thread_id: Id = DEFAULT_THREAD
     since_rev: Annotated[int, Strict(), Field(ge=0)] | None = None
+
+    @property
+    def viewer(self) -> Viewer:
+        return Viewer(self.tenant, self.filters.user_id, self.agent)
 
     @property
     def stream(self) -> StreamId:
@@ -71,15 +76,23 @@ class Answer:
     hits: Sequence[Hit]
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is looked for: its words, and its vector in a model's space."""
+
+    text: str
+    model: str
+    vector: Vectors = field(repr=False)
+
+
 async def answer(
-    connection: AsyncConnection, request: MemoryQuery, policy: CategoryPolicy, embedder: Embedder
+    connection: AsyncConnection, viewer: Viewer, request: MemoryQuery, policy: CategoryPolicy, embedder: Embedder
 ) -> Answer:
     """Search one user's memories as one agent. CategoryNotAllowed when it asks for what its allowlist leaves out."""
-    categories = _categories(request, policy)
-    hits = await _search(connection, request, categories, embedder)
+    hits = await _search(connection, viewer.within(_categories(request, policy)), request, embedder)
     kept = ranking.within_budget(hits, request.budget_tokens, lambda hit: hit.bullet)
-    rev = await changes.revision(connection, request.stream, request.thread_id)
-    return Answer(await _header(connection, request, rev, policy.readable(request.agent)), rev, kept)
+    rev = await changes.revision(connection, viewer, request.thread_id)
+    return Answer(await _header(connection, viewer, request, rev), rev, kept)
 
 
 def _categories(request: MemoryQuery, policy: CategoryPolicy) -> frozenset[str]:
@@ -90,34 +103,43 @@ def _categories(request: MemoryQuery, policy: CategoryPolicy) -> frozenset[str]:
     return named & policy.allowed(request.agent, request.categories or [request.filters.category])
 
 
-async def _header(connection: AsyncConnection, request: MemoryQuery, rev: int, readable: frozenset[str] | None) -> str:
+async def _header(connection: AsyncConnection, viewer: Viewer, request: MemoryQuery, rev: int) -> str:
     if request.since_rev is None or request.since_rev >= rev:
         return ""
-    since = request.since_rev
-    entries = await changes.between(
-        connection, request.stream, request.thread_id, request.agent, since, rev, HEADER_CHANGES, readable
-    )
-    return delta.header(since, entries)
+    entries = await changes.last_of_each(connection, viewer, request.thread_id, request.since_rev, rev)
+    return delta.header(request.since_rev, entries)
 
 
 async def _search(
-    connection: AsyncConnection, request: MemoryQuery, categories: frozenset[str], embedder: Embedder
+    connection: AsyncConnection, viewer: Viewer, request: MemoryQuery, embedder: Embedder
 ) -> Sequence[Hit]:
-    conditions = [
-        *visible_to(request.stream, request.agent),
-        active(),
-        table.c.category.in_(sorted(categories)),
-        *request.filters.conditions(),
-    ]
     [vector] = await embedder.embed([request.query])
-    near = await memories.by_vector(connection, request.stream, conditions, embedder.model, vector, CANDIDATES)
-    worded = await memories.by_text(connection, conditions, request.query, CANDIDATES)
-    if request.threshold is not None:
-        near = {id_: score for id_, score in near.items() if score >= request.threshold}
+    question = Question(request.query, embedder.model, vector)
+    return await hybrid(connection, viewer, question, request.top_k, request.filters.conditions(), request.threshold)
+
+
+async def hybrid(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    question: Question,
+    limit: int,
+    narrowed: Sequence[ColumnElement[bool]] = (),
+    threshold: float | None = None,
+) -> Sequence[Hit]:
+    """The memories that answer, best first: by meaning and by words, fused; `threshold` is a cosine similarity."""
+    conditions = [*visible_to(viewer), active(), unasked(viewer.categories or frozenset()), *narrowed]
+    candidates = max(CANDIDATES, limit)
+    nearest = partial(memories.by_vector, connection, viewer, model=question.model, vector=question.vector)
+    near = await nearest(conditions=conditions, limit=candidates)
+    worded = await memories.by_text(connection, conditions, question.text, candidates)
+    if threshold is not None:
+        if far := worded.keys() - near.keys():  # By words only, but perhaps as similar as the threshold asks.
+            near |= await nearest(conditions=[*conditions, identified(far)], limit=len(far))
+        near = {id_: score for id_, score in near.items() if score >= threshold}
         worded = {id_: score for id_, score in worded.items() if id_ in near}
     fused = ranking.fuse(near, worded)
-    best = sorted(fused, key=lambda id_: (-fused[id_], id_))[: request.top_k]
-    rows = await memories.by_ids(connection, request.stream, request.agent, set(best))
+    best = sorted(fused, key=lambda id_: (-fused[id_], id_))[:limit]
+    rows = await memories.by_ids(connection, viewer, set(best))
     return [_hit(rows[id_], fused[id_], near.get(id_), worded.get(id_)) for id_ in best if _still_visible(rows, id_)]
 
 

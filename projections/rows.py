@@ -32,9 +32,7 @@ async def load(connection: AsyncConnection, table: Table, keys: Collection[Key])
     if not keys:
         return {}
     wanted = keyed(list(table.primary_key.columns), keys)
-    found = await fetch_all(connection, _loading(table, schema_of(connection, table)), [wanted])
-    shown = [column.name for column in stored(table)]
-    rows = _genuine(connection, table, [dict(zip(shown, one, strict=True)) for one in found])
+    rows = await fetch_straight(connection, table, _loading(table, schema_of(connection, table)), [wanted])
     key = itemgetter(*(column.name for column in table.primary_key.columns))
     return {key(row): row for row in rows}
 
@@ -64,6 +62,15 @@ async def fetch(connection: AsyncConnection, table: Table, statement: Select[Any
     What a projector reads is checked as well: else it would seal anew what somebody else had changed.
     """
     return _genuine(connection, table, [dict(row) for row in (await connection.execute(statement)).mappings()])
+
+
+async def fetch_straight(
+    connection: AsyncConnection, table: Table, statement: bytes, values: Sequence[Any]
+) -> list[Row]:
+    """As `fetch`, of a statement that gives the `stored` columns in their order, `%s` for each value."""
+    shown = [column.name for column in stored(table)]
+    found = await fetch_all(connection, statement, values)
+    return _genuine(connection, table, [dict(zip(shown, one, strict=True)) for one in found])
 
 
 def _genuine(connection: AsyncConnection, table: Table, rows: list[Row]) -> list[Row]:

@@ -19,6 +19,14 @@ async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engi
         yield opened
 
 
+@pytest.fixture(scope="session")
+async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
+    """An engine for tests that make API keys: after the first, it answers nobody who has none."""
+    settings = load(data_dir=tmp_path_factory.mktemp("guarded"), durable=False, embedder="lexical", http_port=0)
+    async with open_engine(settings) as opened:
+        yield opened
+
+
 @pytest.fixture
 def user() -> str:
     """A user id that no other test uses."""

@@ -12,17 +12,28 @@ from sqlalchemy.exc import DBAPIError
 
 import mnemolog
 from mnemolog.adapters.cli import (
+    api_keys,
     catalogue,
+    context,
     dead_letters,
+    entity,
     erasing,
+    exporting,
+    graph_writing,
     keys,
     operating,
     output,
     panels,
+    policy,
     producing,
+    profile,
     projecting,
     reading,
+    retention,
+    todos,
+    undertakings,
     verifying,
+    why,
     writing,
 )
 from mnemolog.adapters.unreachable import UNREACHABLE
@@ -36,7 +47,29 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (catalogue, dead_letters, erasing, keys, operating, producing, projecting, reading, verifying, writing):
+for module in (
+    api_keys,
+    catalogue,
+    dead_letters,
+    entity,
+    erasing,
+    keys,
+    operating,
+    policy,
+    producing,
+    profile,
+    todos,
+    projecting,
+    reading,
+    context,
+    exporting,
+    why,
+    retention,
+    verifying,
+    writing,
+    graph_writing,
+    undertakings,
+):
     module.register(app)
 
 

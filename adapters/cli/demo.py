@@ -13,14 +13,16 @@ from mnemolog.adapters.cli.ingesting import ingest_file
 from mnemolog.adapters.cli.session import with_engine
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.reads import Moment
+from mnemolog.adapters.engine.moment import Moment
 from mnemolog.commands.memories import MergeMemories
 from mnemolog.domain.errors import EngineError
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.projections.query import Answer, MemoryQuery
 
 USER = "ana"
 STREAM = StreamId.of_user(USER)
+VIEWER = Viewer(STREAM.tenant, USER, "default")
 NOTES = ("Ana is lactose intolerant", "Ana cannot eat milk or cheese")
 
 
@@ -90,7 +92,7 @@ async def _merge(story: Story) -> None:
     rev = (await story.ask("milk")).rev
     undone = await story.engine.writes.undo_event(STREAM, merged.event_ids[0])
     await _show_changes(story, "after the undo", rev, undone)
-    output.history(await story.engine.reads.history(STREAM, "default", second))
+    output.history(await story.engine.reads.history(VIEWER, second))
     await _earlier(story, before, merged.last_seq)
 
 
@@ -107,7 +109,7 @@ async def _merged(story: Story, first: UUID, second: UUID) -> Receipt:
 
 
 async def _show_changes(story: Story, label: str, rev: int, written: Receipt) -> None:
-    found = await story.engine.reads.changes(STREAM, "default", "main", rev, _after(written))
+    found = await story.engine.reads.changes(VIEWER, "main", rev, _after(written))
     output.console.print(f"[dim]{label}[/]")
     output.header(found.header)
     story.told[label] = found.header
@@ -138,7 +140,7 @@ async def _rebuild(story: Story) -> None:
 
 
 async def _seen(story: Story, receipt: Receipt) -> None:
-    await story.engine.reads.changes(STREAM, "default", "main", 0, _after(receipt))
+    await story.engine.reads.changes(VIEWER, "main", 0, _after(receipt))
 
 
 def _after(receipt: Receipt) -> Moment:

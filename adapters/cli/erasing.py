@@ -15,7 +15,7 @@ from mnemolog.adapters.engine.erasing import Erasure, Extent
 from mnemolog.adapters.erasure.proof import Place, Proof
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import Subject
-from mnemolog.commands.erasure import Erase, EraseMemory, EraseThread, EraseUser
+from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory, EraseThread, EraseUser
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import identifier, parse_uuid
 from mnemolog.events.envelope import StreamId
@@ -25,6 +25,10 @@ LISTED = 10
 
 Memory = Annotated[str | None, typer.Option("--memory", "-m", help="A memory, by its id.")]
 Thread = Annotated[str | None, typer.Option("--thread", "-t", help="A whole conversation.")]
+
+Known = Annotated[
+    str | None, typer.Option("--known", metavar="KIND:ID", help="entity:ID, relation:ID, profile:FIELD or todo:ID.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -37,6 +41,7 @@ def erase(
     user: User,
     memory: Memory = None,
     thread: Thread = None,
+    known: Known = None,
     whole_user: Annotated[bool, typer.Option("--everything", help="Everything of the user.")] = False,
     keep_turns: Annotated[bool, typer.Option("--keep-turns", help="Leave the turns that it was drawn from.")] = False,
     with_survivors: Annotated[
@@ -51,7 +56,7 @@ def erase(
     settings = settings_of(context.obj)
     who = {"tenant": settings.tenant, "user_id": user, "agent_id": agent}
     options = {"keep_turns": keep_turns, "with_survivors": with_survivors}
-    command = _command(who, memory, thread, options, whole_user=whole_user)
+    command = _command(who, memory, thread, known, options, whole_user=whole_user)
     found = with_engine(settings, lambda engine: erasing.extent(engine, command)) if dry_run or not yes else None
     if found and (dry_run or not json):
         _show_extent(found, json=json)
@@ -64,16 +69,27 @@ def erase(
 
 
 def _command(
-    who: dict[str, str], memory: str | None, thread: str | None, options: dict[str, bool], *, whole_user: bool
+    who: dict[str, str],
+    memory: str | None,
+    thread: str | None,
+    known: str | None,
+    options: dict[str, bool],
+    *,
+    whole_user: bool,
 ) -> Erase | EraseUser:
-    if [memory is not None, thread is not None, whole_user].count(True) != 1:
+    if [memory is not None, thread is not None, known is not None, whole_user].count(True) != 1:
         raise InvalidInput(
-            "one thing at a time is erased", field="memory", fix="give one of --memory, --thread and --everything"
+            "one thing at a time is erased",
+            field="memory",
+            fix="give one of --memory, --thread, --known and --everything",
         )
     if memory is not None:
         return validated(EraseMemory, {**who, **options, "memory_id": memory})
     if thread is not None:
         return validated(EraseThread, {**who, "with_survivors": options["with_survivors"], "thread_id": thread})
+    if known is not None:
+        kind, _, name = known.partition(":")
+        return validated(EraseKnown, {**who, "kind": kind, "name": name})
     return validated(EraseUser, who)
 
 
@@ -82,16 +98,17 @@ def prove_erased(
     user: User,
     memory: Memory = None,
     thread: Thread = None,
+    known: Known = None,
     text: Annotated[str | None, typer.Option("--text", help="Words of it, to be looked for everywhere.")] = None,
     json: Json = False,
 ) -> None:
     """Look through every place where an erased text could have been. Exit code 1 when it can be read in one.
 
-    Without --memory and --thread, everything of the user that was written before he was erased.
+    Without --memory, --thread and --known, everything of the user that was written before he was erased.
     """
     settings = settings_of(context.obj)
     stream = StreamId.of_user(identifier(user, "user"), settings.tenant)
-    subject = Subject(stream, parse_uuid(memory, "memory") if memory is not None else None, thread)
+    subject = Subject(stream, parse_uuid(memory, "memory") if memory is not None else None, thread, known)
     proof = with_engine(settings, lambda engine: _proven(engine, subject, text))
     if json:
         output.as_json(proof.as_dict())

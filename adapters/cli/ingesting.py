@@ -4,6 +4,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from mnemolog.adapters.cli import output
 from mnemolog.adapters.cli.progress import bar
@@ -24,6 +25,7 @@ class Ingested:
     already: int
     set_aside: list[SetAside]
     seconds: float
+    import_id: UUID
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -32,7 +34,9 @@ class Ingested:
         rate = self.turns / self.seconds if self.seconds else 0.0
         recorded, turns = output.count(self.recorded, "turn"), output.count(self.turns, "turn")
         output.done(f"{recorded} recorded, {self.already:,} {'was' if self.already == 1 else 'were'} there already")
-        output.console.print(f"  [dim]{turns} in {self.seconds:.1f} s, {rate:,.0f} a second[/]")
+        output.console.print(
+            f"  [dim]{turns} in {self.seconds:.1f} s, {rate:,.0f} a second; import {self.import_id}[/]"
+        )
         for fault in self.set_aside[:SHOWN_FAULTS]:
             error = fault.error
             output.line("✗ " + fault.place, f"{error['field']} {error['message']} → {error['fix']}")
@@ -51,4 +55,5 @@ async def ingest_file(engine: Engine, path: Path, layout: Format, user: str | No
     with output.errors.status("projections catch up"):
         await engine.settled()
     seconds = time.monotonic() - began
-    return Ingested(report.turns, report.recorded, report.already, report.set_aside, seconds)
+    id_ = source.import_id(path)
+    return Ingested(report.turns, report.recorded, report.already, report.set_aside, seconds, id_)

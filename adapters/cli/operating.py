@@ -43,7 +43,7 @@ def up(
 
     async def run(engine: Engine) -> None:
         async with serve(engine, settings.http_host, settings.http_port) as url:
-            _announce(engine, url, json=json)
+            _announce(engine, url, keyless=not await engine.api_keys.any(), json=json)
             await asyncio.Event().wait()
 
     try:
@@ -53,12 +53,14 @@ def up(
             output.done("stopped")
 
 
-def _announce(engine: Engine, url: str, *, json: bool) -> None:
+def _announce(engine: Engine, url: str, *, keyless: bool, json: bool) -> None:
     if json:
         output.as_json({"http_url": url, "pid": engine.endpoints.pid, "data_dir": str(engine.settings.directory)})
         return
     output.done(f"Mnemolog runs on [bold]{engine.settings.directory}[/]")
     output.console.print(f"  HTTP     {url}  [dim](documentation: {url}/docs)[/]")
+    if keyless:
+        output.console.print("           [dim]no API keys: it answers whoever is on this machine, and nobody else[/]")
     output.console.print("  NATS     subject mnemolog.turns.<tenant>  [dim](address and token: engine.json)[/]")
     output.console.print("  [dim]Ctrl-C stops it[/]")
 
@@ -70,9 +72,9 @@ def demo(json: Json = False) -> None:
 
 def ingest(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="JSON Lines of turns, or a LoCoMo file.")],
+    path: Annotated[Path, typer.Argument(help="JSON Lines of turns, a LoCoMo file or a chat log.")],
     user: Annotated[str | None, typer.Option("--user", "-u", help="For lines that name no user_id.")] = None,
-    layout: Annotated[Format, typer.Option("--format", help="auto, jsonl or locomo.")] = "auto",
+    layout: Annotated[Format, typer.Option("--format", help="auto, jsonl, locomo or chat.")] = "auto",
     json: Json = False,
 ) -> None:
     """Take conversations in, through JetStream. May be interrupted and run again: nothing is taken in twice."""
@@ -136,6 +138,6 @@ def _shown(settings: Settings, name: str) -> object:
     value = settings.model_dump(mode="json")[name]
     if value is None:
         return None
-    if name == "master_key":
+    if name in ("master_key", "api_key"):
         return "set"
     return without_secrets(value) if name.endswith("_url") else value

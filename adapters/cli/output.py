@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from mnemolog.domain.errors import MnemologError
+from mnemolog.domain.errors import AmbiguousEntity, MnemologError
 from mnemolog.events.envelope import Receipt
 
 console = Console()
@@ -31,6 +31,10 @@ def failed(error: MnemologError, *, json_wanted: bool) -> None:
         return
     where = f"[bold]{escape(error.field)}[/] " if error.field else ""
     errors.print(f"[red]✗[/] {where}{escape(error.message)}")
+    if isinstance(error, AmbiguousEntity):
+        errors.print(f"  {escape(error.question)}")
+        for one in error.candidates:
+            errors.print(f"  [cyan]{one['entity_id']}[/] {escape(str(one['name']))}")
     if error.fix:
         errors.print(f"  [dim]→[/] {escape(error.fix)}")
 
@@ -55,6 +59,19 @@ def memories(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> None:
     for row in rows:
         score = [f"{row['score']:.2f}"] if scored else []
         table.add_row(*score, row["category"], Text(row["text"]), Text(str(row["memory_id"]), style="dim"))
+    console.print(table)
+
+
+def links(rows: Sequence[Mapping[str, Any]]) -> None:
+    """The links of a memory as a table, the strongest first."""
+    if not rows:
+        console.print("[dim]no links[/]")
+        return
+    table = _table("", "strength", "", "type", "text", "id")
+    for row in rows:
+        sign = {"out": "→", "in": "←"}[row["direction"]]
+        id_ = Text(str(row["memory_id"]), style="dim")
+        table.add_row(f"{row['strength']:.2f}", sign, row["relation_type"], Text(row["text"]), id_)
     console.print(table)
 
 

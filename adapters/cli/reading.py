@@ -1,4 +1,4 @@
-"""Commands that read: query, list, changes, history, as-of, session, entities."""
+"""Commands that read: query, list, changes, history, as-of, session."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -11,12 +11,12 @@ from mnemolog.adapters.cli import filters, output, panels
 from mnemolog.adapters.cli.options import Agent, Json, MemoryId, Thread, User
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.reads import Moment
+from mnemolog.adapters.engine.moment import Moment
 from mnemolog.domain.identity import aware, identifier, parse_uuid
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.fields import validated
 from mnemolog.projections.query import Answer, Hit, MemoryQuery
-from mnemolog.projections.working.projector import Place
 
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="At most so many.")]
 After = Annotated[str | None, typer.Option(help="A receipt's token: wait until that write is seen.")]
@@ -28,10 +28,10 @@ def register(app: typer.Typer) -> None:
         ("query", query),
         ("list", list_memories),
         ("changes", changes),
+        ("links", links),
         ("history", history),
         ("as-of", as_of),
         ("session", session),
-        ("entities", entities),
     ):
         app.command(name, rich_help_panel=panels.READ)(command)
 
@@ -71,7 +71,7 @@ def query(
 
     async def ask(engine: Engine) -> Answer:
         request = validated(MemoryQuery, {**fields, "tenant": engine.settings.tenant})
-        return await engine.reads.query(request, await _moment(engine, user, after, deadline))
+        return await engine.reads.query(request, await moment_of(engine, user, after, deadline))
 
     _show_answer(with_engine(settings_of(context.obj), ask), full=full, json=json, since=since)
 
@@ -88,8 +88,8 @@ def list_memories(
     """The memories that changed last."""
 
     async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
-        moment = await _moment(engine, user, after, deadline)
-        return await engine.reads.newest(_stream(engine, user), agent, limit, moment)
+        moment = await moment_of(engine, user, after, deadline)
+        return await engine.reads.newest(viewer_of(engine, user, agent), limit, moment)
 
     rows = with_engine(settings_of(context.obj), read)
     output.as_json(rows) if json else output.memories(rows)
@@ -108,8 +108,8 @@ def changes(
     """What changed in a thread: the delta header of an agent."""
 
     async def read(engine: Engine) -> tuple[str, int, list[dict[str, Any]]]:
-        moment = await _moment(engine, user, after, deadline)
-        found = await engine.reads.changes(_stream(engine, user), agent, thread, since, moment)
+        moment = await moment_of(engine, user, after, deadline)
+        found = await engine.reads.changes(viewer_of(engine, user, agent), thread, since, moment)
         return found.header, found.rev, [asdict(entry) for entry in found.entries]
 
     header, rev, entries = with_engine(settings_of(context.obj), read)
@@ -120,9 +120,29 @@ def changes(
     output.console.print(f"[dim]revision {rev}[/]")
 
 
-def history(
+def links(
     context: typer.Context,
     memory_id: MemoryId,
+    user: User,
+    after: After = None,
+    deadline: Deadline = None,
+    agent: Agent = "default",
+    json: Json = False,
+) -> None:
+    """What a memory is linked to, the strongest link first."""
+    id_ = parse_uuid(memory_id, "memory_id")
+
+    async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
+        moment = await moment_of(engine, user, after, deadline)
+        return await engine.reads.links(viewer_of(engine, user, agent), id_, moment)
+
+    rows = with_engine(settings_of(context.obj), read)
+    output.as_json(rows) if json else output.links(rows)
+
+
+def history(
+    context: typer.Context,
+    what: Annotated[str, typer.Argument(metavar="ID", help="The id of a memory, an entity or a fact.")],
     user: User,
     limit: Limit = 100,
     after: After = None,
@@ -130,12 +150,12 @@ def history(
     agent: Agent = "default",
     json: Json = False,
 ) -> None:
-    """Everything that happened to a memory."""
-    id_ = parse_uuid(memory_id, "memory_id")
+    """Everything that happened to a memory, an entity or a fact."""
+    id_ = parse_uuid(what, "id")
 
     async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
-        moment = await _moment(engine, user, after, deadline)
-        return await engine.reads.history(_stream(engine, user), agent, id_, limit, moment)
+        moment = await moment_of(engine, user, after, deadline)
+        return await engine.reads.history(viewer_of(engine, user, agent), id_, limit, moment)
 
     rows = with_engine(settings_of(context.obj), read)
     output.as_json(rows) if json else output.history(rows)
@@ -153,11 +173,11 @@ def as_of(
     json: Json = False,
 ) -> None:
     """A user's memory as it was at an earlier moment, replayed from the log."""
-    at = Moment(as_of=_point(moment))
+    at = Moment(as_of=point_of(moment, "moment"))
 
     async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
         if question is None:
-            return await engine.reads.newest(_stream(engine, user), agent, limit, at)
+            return await engine.reads.newest(viewer_of(engine, user, agent), limit, at)
         fields = {"agent": agent, "query": question, "top_k": limit, "filters": {"user_id": user}}
         request = validated(MemoryQuery, {**fields, "tenant": engine.settings.tenant})
         return [_whole(hit) for hit in (await engine.reads.query(request, at)).hits]
@@ -178,8 +198,8 @@ def session(
     """The working memory of a conversation."""
 
     async def read(engine: Engine) -> dict[str, Any]:
-        place = Place(engine.settings.tenant, identifier(user, "user_id"), agent, thread)
-        return (await engine.reads.session(place, await _moment(engine, user, after, deadline))).as_dict()
+        moment = await moment_of(engine, user, after, deadline)
+        return (await engine.reads.session(viewer_of(engine, user, agent), thread, moment)).as_dict()
 
     found = with_engine(settings_of(context.obj), read)
     if json:
@@ -188,28 +208,6 @@ def session(
     output.console.print(f"[bold]{found['msg_count']}[/] messages, the last at {found['updated_at']}")
     for turn in found["turns"]:
         output.line(turn["role"], turn["text"])
-
-
-def entities(
-    context: typer.Context,
-    user: User,
-    after: After = None,
-    deadline: Deadline = None,
-    agent: Agent = "default",
-    json: Json = False,
-) -> None:
-    """Whom and what a user speaks of."""
-
-    async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
-        moment = await _moment(engine, user, after, deadline)
-        return await engine.reads.entities(_stream(engine, user), agent, moment)
-
-    rows = with_engine(settings_of(context.obj), read)
-    if json:
-        output.as_json(rows)
-        return
-    for row in rows:
-        output.line(row["category"], f"{row['name']}, last seen {output.when(row['last_seen'])}")
 
 
 def _show_answer(answer: Answer, *, full: bool, json: bool, since: int | None) -> None:
@@ -229,11 +227,15 @@ def _whole(hit: Hit) -> dict[str, Any]:
     return {**hit.row, "score": hit.score, "similarity": hit.similarity, "text_rank": hit.text_rank}
 
 
+def viewer_of(engine: Engine, user: str, agent: str) -> Viewer:
+    return Viewer(engine.settings.tenant, identifier(user, "user_id"), identifier(agent, "agent_id"))
+
+
 def _stream(engine: Engine, user: str) -> StreamId:
     return StreamId.of_user(identifier(user, "user_id"), engine.settings.tenant)
 
 
-async def _moment(engine: Engine, user: str, token: str | None, deadline: float | None) -> Moment:
+async def moment_of(engine: Engine, user: str, token: str | None, deadline: float | None) -> Moment:
     """A command sees what the commands before it wrote, also when its engine has only just started."""
     if token is not None:
         return Moment(after=Position.of_token(token), deadline=deadline)
@@ -241,7 +243,7 @@ async def _moment(engine: Engine, user: str, token: str | None, deadline: float 
     return Moment(after=Position(stream, await engine.log.head(stream)), deadline=deadline)
 
 
-def _point(moment: str) -> datetime | int:
+def point_of(moment: str, field: str) -> datetime | int:
     """`@17` and `17` are a seq of the stream; all else is a time with its offset."""
     digits = moment.removeprefix("@")
-    return int(digits) if digits.isdecimal() else aware(moment, "moment")
+    return int(digits) if digits.isdecimal() else aware(moment, field)

@@ -24,7 +24,7 @@ def settings_of(data_dir: str | None, **given: object) -> Settings:
 
 async def _used(settings: Settings, use: Callable[[Engine], Awaitable[T]], attach: bool, passive: bool) -> T:
     async with open_engine(settings, attach=attach, passive=passive) as engine:
-        return await use(engine)
+        return await use(await engine.authenticated() if attach and not passive else engine)
 
 
 async def _cancelled_by_signals(work: Awaitable[T]) -> T:

@@ -10,6 +10,7 @@ from mnemolog.adapters.cli.options import Agent, IdempotencyKey, Json, MemoryId,
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.commands.memories import (
+    ChangeStatus,
     LinkMemories,
     MemoryCommand,
     MergeMemories,
@@ -18,10 +19,13 @@ from mnemolog.commands.memories import (
     UpdateMemory,
 )
 from mnemolog.domain.identity import identifier, parse_uuid
+from mnemolog.domain.memory import Status
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.fields import validated
 
 Text = Annotated[str, typer.Argument(help="What to remember.")]
+Importance = Annotated[float | None, typer.Option(help="0 to 1, or on the scale that is named.")]
+ImportanceScale = Annotated[str, typer.Option(help="unit: 0 to 1; level3: 0 to 3; level5: 1 to 5.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -31,6 +35,7 @@ def register(app: typer.Typer) -> None:
         ("update", update),
         ("merge", merge),
         ("link", link),
+        ("archive", archive),
         ("delete", delete),
         ("restore", restore),
         ("undo", undo),
@@ -63,21 +68,52 @@ def create(
     context: typer.Context,
     text: Text,
     user: User,
-    category: Annotated[str, typer.Option(help="Such as profile, preferences or tasks.")] = "note",
+    category: Annotated[
+        str | None, typer.Option(help="Such as profile, preferences or tasks; note unless said.")
+    ] = None,
     kind: Annotated[str, typer.Option(help="fact, episode, insight, procedure, scene or summary.")] = "fact",
-    importance: Annotated[float, typer.Option(help="0 to 1.")] = 0.5,
+    importance: Importance = None,
+    importance_scale: ImportanceScale = "unit",
+    confidence: Annotated[float, typer.Option(help="0 to 1.")] = 1.0,
     pinned: Annotated[bool, typer.Option("--pinned", help="Never let it fade.")] = False,
     scope: Annotated[str, typer.Option(help="global, or agent: for this agent's eyes only.")] = "global",
+    type_: Annotated[str | None, typer.Option("--type", help="PROFILE, PEOPLE or PROJECT.")] = None,
+    fact_type: Annotated[str | None, typer.Option(help="fact, preference, relationship, friction or habit.")] = None,
+    ref: Annotated[
+        list[str] | None, typer.Option(help="Whom it is about, as person:ana_silva; the first makes the key.")
+    ] = None,
+    label: Annotated[str, typer.Option(help="The name of whom it is about, as it is shown.")] = "",
+    topic: Annotated[list[str] | None, typer.Option(help="A topic; may be repeated.")] = None,
+    memory_key: Annotated[
+        str, typer.Option(help="A key of yours: the memory that has it is updated or observed instead.")
+    ] = "",
+    merge_similar: Annotated[
+        bool, typer.Option("--merge-similar", help="Where one says the same, update or observe that instead.")
+    ] = False,
     agent: Agent = "default",
     thread: Thread = "main",
     key: IdempotencyKey = None,
     json: Json = False,
 ) -> None:
-    """Write one memory as it is."""
-    fields = {"text": text, "category": category, "kind": kind, "importance": importance, "pinned": pinned}
+    """Write one memory as it is; where its memory key is known, on the memory that has it."""
+    given = {"category": category, "importance": importance, "type": type_, "fact_type": fact_type}
+    fields = {
+        **{name: value for name, value in given.items() if value is not None},
+        "text": text,
+        "kind": kind,
+        "importance_scale": importance_scale,
+        "confidence": confidence,
+        "pinned": pinned,
+        "scope": scope,
+        "entity_refs": tuple(ref or ()),
+        "entity_label": label,
+        "topics": tuple(topic or ()),
+        "memory_key": memory_key,
+        "merge_similar": merge_similar,
+    }
 
     async def write(engine: Engine) -> tuple[object, Receipt]:
-        return await engine.writes.create({**_who(engine, user, agent, thread), **fields, "scope": scope}, key)
+        return await engine.writes.create({**_who(engine, user, agent, thread), **fields}, key)
 
     _written(context, write, "created", json)
 
@@ -88,15 +124,30 @@ def update(
     user: User,
     text: Annotated[str | None, typer.Option(help="Its new text.")] = None,
     category: Annotated[str | None, typer.Option(help="Its new category.")] = None,
-    importance: Annotated[float | None, typer.Option(help="0 to 1.")] = None,
+    importance: Importance = None,
+    importance_scale: ImportanceScale = "unit",
     pinned: Annotated[bool | None, typer.Option("--pinned/--unpinned", help="Whether it may fade.")] = None,
     agent: Agent = "default",
     thread: Thread = "main",
     json: Json = False,
 ) -> None:
     """Change a memory."""
-    fields = {"memory_id": memory_id, "text": text, "category": category, "importance": importance, "pinned": pinned}
+    asked = {"text": text, "category": category, "importance": importance, "pinned": pinned}
+    fields = {"memory_id": memory_id, "importance_scale": importance_scale, **asked}
     _execute(context, UpdateMemory, fields, "updated", user, agent, thread, json)
+
+
+def archive(
+    context: typer.Context,
+    memory_id: MemoryId,
+    user: User,
+    agent: Agent = "default",
+    thread: Thread = "main",
+    json: Json = False,
+) -> None:
+    """Keep a memory out of sight, dormant, until `restore` or `undo` brings it back."""
+    fields = {"memory_id": memory_id, "status": Status.DORMANT}
+    _execute(context, ChangeStatus, fields, "archived; `restore` brings it back", user, agent, thread, json)
 
 
 def merge(

@@ -25,7 +25,7 @@ async def replayed(
 
     No model is asked: embeddings come from the cache. The tables end with the transaction, and nobody else sees them.
     """
-    until = await _seq(log, stream, point)
+    until = await seq_of(log, stream, point)
     names = {projector.name: TEMPORARY for projector in projectors}
     async with engine.execution_options(schema_translate_map=names).connect() as connection:
         for projector in projectors:
@@ -41,7 +41,7 @@ async def session_at(log: EventLog, place: Place, point: datetime | int) -> Sess
     """The session of a place as it stood at `point`; None when there was none or it had ended."""
     session: Session | None = None
     last = datetime.min.replace(tzinfo=UTC)
-    async for events in _decoded(log, place.stream, await _seq(log, place.stream, point)):
+    async for events in _decoded(log, place.stream, await seq_of(log, place.stream, point)):
         after = fold({place: session} if session else {}, events)
         if place in after:
             session = kept[0] if (kept := after[place]) else None
@@ -50,7 +50,8 @@ async def session_at(log: EventLog, place: Place, point: datetime | int) -> Sess
     return None if session is None or session.expired(now) else session
 
 
-async def _seq(log: EventLog, stream: StreamId, point: datetime | int) -> int:
+async def seq_of(log: EventLog, stream: StreamId, point: datetime | int) -> int:
+    """The last event of a stream at a moment."""
     return await log.seq_at(stream, identity.aware(point, "as_of")) if isinstance(point, datetime) else point
 
 

@@ -67,10 +67,12 @@ def embedder_of(stack: AsyncExitStack, name: Literal["minilm", "lexical"], *, pr
 
 
 async def sqlalchemy_engine(
-    stack: AsyncExitStack, postgres_dsn: str, seal: RowSeal, *, projecting: bool = False
+    stack: AsyncExitStack, postgres_dsn: str, seal: RowSeal, *, projecting: bool = False, role: str | None = None
 ) -> AsyncEngine:
     """For `projecting` a power cut may take the last commits, rows and progress alike: the log gives them again."""
     options = "-c timezone=UTC -c synchronous_commit=off" if projecting else "-c timezone=UTC"
+    if role:
+        options += f" -c role={role}"
     engine = create_async_engine(
         sqlalchemy_url(postgres_dsn),
         pool_size=POOL,

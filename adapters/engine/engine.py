@@ -4,9 +4,11 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from copy import copy
 from dataclasses import fields
 from datetime import UTC, datetime
 from functools import partial
+from typing import Self
 from uuid import UUID
 
 from nats.aio.client import Client
@@ -22,10 +24,15 @@ from mnemolog.adapters.engine.connections import (
     redis_client,
     sqlalchemy_engine,
 )
+from mnemolog.adapters.engine.expiring import expire
 from mnemolog.adapters.engine.filling import FillProcesses, Place
+from mnemolog.adapters.engine.neighbours import Neighbours
 from mnemolog.adapters.engine.projections import Projections
-from mnemolog.adapters.engine.reaching import UNREACHABLE
 from mnemolog.adapters.engine.reads import Reads
+from mnemolog.adapters.engine.recalls import Recalls
+from mnemolog.adapters.engine.retention import retain
+from mnemolog.adapters.engine.schedules import HOUR, Job, Schedules
+from mnemolog.adapters.engine.sightings import Sightings
 from mnemolog.adapters.engine.starting import require_kept, started_or_running
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.engine.workers import Workers
@@ -36,11 +43,15 @@ from mnemolog.adapters.nats.relay import Relay
 from mnemolog.adapters.nats.streams import StreamLimits, Streams
 from mnemolog.adapters.nats.subjects import PARTITIONS
 from mnemolog.adapters.nats.turns import TurnIntake
+from mnemolog.adapters.postgres.api_keys import ApiKeys
+from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
 from mnemolog.adapters.postgres.leases import Leases
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.outbox import Outbox
+from mnemolog.adapters.postgres.policies import Policies
 from mnemolog.adapters.postgres.pool import Pool
 from mnemolog.adapters.postgres.roots import Roots, open_roots
+from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.adapters.verify.anchor_file import AnchorFile
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
 from mnemolog.adapters.verify.anchoring import Anchoring
@@ -48,6 +59,8 @@ from mnemolog.adapters.verify.verification import Verifier
 from mnemolog.commands.handler import Handler
 from mnemolog.domain.errors import ServerFailed
 from mnemolog.domain.identity import uuid7
+from mnemolog.domain.policy import Policy
+from mnemolog.domain.principal import Principal, Role
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import StoredEvent
 from mnemolog.projections.seal import RowSeal
@@ -83,11 +96,37 @@ class Engine:
         nats: Client,
         verifier: Verifier,
         anchoring: Anchoring,
+        policy: Policy,
+        policies: Policies,
+        api_keys: ApiKeys,
+        recalls: Recalls,
     ) -> None:
         self.settings, self.endpoints, self.servers = settings, endpoints, servers
         self.log, self.outbox, self.projections = log, outbox, projections
         self.reads, self.writes, self.nats = reads, writes, nats
         self.verifier, self.anchoring = verifier, anchoring
+        self.policy, self.policies = policy, policies
+        self.api_keys, self.recalls = api_keys, recalls
+        self.principal: Principal | None = None
+
+    def by(self, principal: Principal | None) -> Self:
+        """The same engine, which reads and writes in this principal's name, in its tenant and no further."""
+        if principal is None:
+            return self
+        bound = copy(self)
+        bound.principal, bound.settings = principal, self.settings.model_copy(update={"tenant": principal.tenant})
+        bound.reads, bound.writes = self.reads.by(principal), self.writes.by(principal)
+        return bound
+
+    async def authenticated(self) -> Self:
+        """The same engine in the name of the setting `api_key`; the operator's without one."""
+        key = self.settings.api_key
+        return self if key is None else self.by(await self.api_keys.principal(key))
+
+    def require_operator(self) -> None:
+        """NotPermitted for a principal that may not look after the engine."""
+        if self.principal:
+            self.principal.require(Role.ADMIN)
 
     @property
     def attached(self) -> bool:
@@ -110,13 +149,20 @@ async def open_engine(settings: Settings, *, attach: bool = False, passive: bool
     With `attach`, an engine that runs there already is used; without, DataDirectoryInUse is raised then. A `passive`
     one has its servers and nothing that runs: it starts on a database that is older than its anchors, too.
     """
+    policy = settings.policy  # A policy that cannot be accepted is told before anything starts.
     async with AsyncExitStack() as stack:
         servers, endpoints = await started_or_running(stack, settings, attach=attach)
-        yield await _wire(stack, settings, endpoints, servers, passive=passive)
+        yield await _wire(stack, settings, policy, endpoints, servers, passive=passive)
 
 
 async def _wire(
-    stack: AsyncExitStack, settings: Settings, endpoints: Endpoints, servers: EmbeddedServers | None, *, passive: bool
+    stack: AsyncExitStack,
+    settings: Settings,
+    policy: Policy,
+    endpoints: Endpoints,
+    servers: EmbeddedServers | None,
+    *,
+    passive: bool,
 ) -> Engine:
     pool, untried = await postgres_pools(stack, endpoints.postgres_dsn, migrating=servers is not None)
     nats = await nats_client(stack, endpoints.nats_url)
@@ -135,6 +181,8 @@ async def _wire(
     seal = RowSeal(roots.derived("rows"))
     engine = await sqlalchemy_engine(stack, endpoints.postgres_dsn, seal)
     writing = await sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, projecting=True)
+    role = READER if await may_read_as_reader(pool) else None
+    reading = await sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, role=role)
     redis = await redis_client(stack, endpoints.redis_url)
     place = Place(endpoints.postgres_dsn, endpoints.redis_url, master_key, settings.embedder)
     projections = Projections(engine, redis, log, embedder, settings.strategy, writing, FillProcesses(place))
@@ -142,16 +190,26 @@ async def _wire(
         projections.require(name)
     reads = Reads(
         projections.live,
+        projections.seen_on(reading),
         log,
         projections.running,
         projections.projectors,
         projections.working,
         embedder,
-        settings.category_policy,
+        policy.categories,
+        policy.predicates,
         settings.read_deadline,
     )
-    handler = Handler(log, now, new_id)
-    writes = Writes(handler, log, settings.category_policy)
+    policies = Policies(pool)
+    await policies.keep(policy.text, now())
+    handler = Handler(log, now, new_id, policy.version)
+    neighbours = Neighbours(reads, embedder, policy.bands)
+    writes = Writes(
+        handler, log, policy.categories, policy.profile, neighbours, policy.predicates, Sightings(reads, log)
+    )
+    recalls = Recalls(writes.record_recalls, settings.recall_seconds)
+    reads.recalled = recalls.note
+    stack.push_async_callback(recalls.flush)
     if servers and passive:
         await projections.create()
     elif servers:
@@ -161,14 +219,25 @@ async def _wire(
         await projections.create()
         workers = Workers(projections.groups, projections.deliver, projections.paused)
         followers.append(partial(_delivered, workers))  # At once: by way of the relay it would take some milliseconds.
-        turns = subscribers.Turns(TurnIntake(writes.record_turns, new_id, nats, jetstream))
+        turns = subscribers.Turns(TurnIntake(writes.turn, writes.record_turns, nats, jetstream))
         projecting = _projecting(endpoints.postgres_dsn, nats, wire_key, workers)
-        await run(stack, [relay.run, anchoring.run, streams.keep, turns.run, *projecting, partial(_warm, embedder)])
+        steps = [relay.run, anchoring.run, streams.keep, turns.run, recalls.run, *projecting]
+        await run(stack, [*steps, partial(_warm, embedder)])
         await _subscribe(stack, endpoints.nats_url, turns)
     if servers is None:
         await require_kept(projections, settings)
     verifier = Verifier(pool, roots, engine, log, projections.running, jetstream, anchors)
-    return Engine(settings, endpoints, servers, log, outbox, projections, reads, writes, nats, verifier, anchoring)
+    api_keys = ApiKeys(engine, roots.derived("api keys"), now, os.urandom)
+    parts = log, outbox, projections, reads, writes, nats, verifier, anchoring, policy, policies, api_keys, recalls
+    opened = Engine(settings, endpoints, servers, *parts)
+    if servers and not passive:
+        await run(stack, [Schedules(endpoints.postgres_dsn, _jobs(opened)).run])
+    return opened
+
+
+def _jobs(engine: Engine) -> Sequence[Job]:
+    retention = Job("retention", HOUR, lambda: retain(engine, engine.writes.now()))
+    return [retention, Job("consent", HOUR, partial(expire, engine))]
 
 
 def _anchoring(

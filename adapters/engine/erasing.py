@@ -6,14 +6,13 @@ Each step can be repeated: whoever was interrupted erases again.
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 from sqlalchemy import delete
 
-from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.leftovers import forget_in_leftovers
 from mnemolog.adapters.erasure.messages import Named, purge_turns
 from mnemolog.adapters.postgres.store import PostgresStore
@@ -27,19 +26,27 @@ from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.events.memory import MemoryCreated
 from mnemolog.projections.vectors.tables import embeddings
 
+if TYPE_CHECKING:
+    from mnemolog.adapters.engine.engine import Engine
+
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What an erasure takes. `survivors` are memories that must be erased as well, since its text may live on there."""
+    """What an erasure takes. `survivors` are memories that must be erased as well, since its text may live on there.
+
+    `known` are the tags of entities, relations, places of the profile and todos.
+    """
 
     memories: tuple[UUID, ...]
     turns: tuple[str, ...]
     survivors: tuple[UUID, ...] = ()
+    known: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "memories": [str(id_) for id_ in self.memories],
             "turns": list(self.turns),
+            "known": list(self.known),
             "survivors": [str(id_) for id_ in self.survivors],
         }
 
@@ -67,15 +74,15 @@ class Erasure:
         }
 
 
-async def extent(engine: Engine, command: Erase | EraseUser) -> Extent:
+async def extent(engine: "Engine", command: Erase | EraseUser) -> Extent:
     """What the command would take: nothing is changed."""
     if isinstance(command, EraseUser):
         return await _everything(engine, command.stream())
     reach = await engine.writes.reach(command)
-    return Extent(reach.memories, reach.turns, reach.survivors)
+    return Extent(reach.memories, reach.turns, reach.survivors, reach.known)
 
 
-async def erase(engine: Engine, command: Erase | EraseUser, idempotency_key: str | None = None) -> Erasure:
+async def erase(engine: "Engine", command: Erase | EraseUser, idempotency_key: str | None = None) -> Erasure:
     """Returns once no projection shows the text any more, a stopped or paused one neither.
 
     Erasing what is erased changes nothing.
@@ -94,7 +101,7 @@ async def erase(engine: Engine, command: Erase | EraseUser, idempotency_key: str
     return Erasure(receipt, before, messages, held_up)
 
 
-async def _forgotten(engine: Engine, at: Position) -> Mapping[str, MnemologError]:
+async def _forgotten(engine: "Engine", at: Position) -> Mapping[str, MnemologError]:
     """Wait for the projections, and take the text out of those that cannot come to the erasure; which, and why."""
     held_up = dict(await engine.reads.held_up(at))
     if not held_up:
@@ -125,7 +132,7 @@ def _named(command: Erase | EraseUser, found: Extent) -> tuple[Named, Named]:
             return waiting, waiting
 
 
-async def _everything(engine: Engine, stream: StreamId) -> Extent:
+async def _everything(engine: "Engine", stream: StreamId) -> Extent:
     memories: dict[UUID, None] = {}
     turns: dict[str, None] = {}
     async for batch in engine.log.scan(stream):
@@ -138,7 +145,7 @@ async def _everything(engine: Engine, stream: StreamId) -> Extent:
     return Extent(tuple(memories), tuple(turns))
 
 
-async def _sweep(engine: Engine, stream: StreamId, memories: Sequence[UUID]) -> None:
+async def _sweep(engine: "Engine", stream: StreamId, memories: Sequence[UUID]) -> None:
     """What no projector reaches: leftovers in Postgres and Redis, and the file to which Redis appends."""
     stores = [store for store in engine.projections.stores.values() if isinstance(store, PostgresStore)]
     await forget_in_leftovers(engine.projections.live, {store.schema for store in stores}, stream)
@@ -152,7 +159,7 @@ async def _sweep(engine: Engine, stream: StreamId, memories: Sequence[UUID]) -> 
         await redis.aclose()
 
 
-async def _forget_embeddings(engine: Engine, stream: StreamId, memories: Sequence[UUID]) -> None:
+async def _forget_embeddings(engine: "Engine", stream: StreamId, memories: Sequence[UUID]) -> None:
     """Once more: a rebuild that had read the text already may have kept its embedding after the projector's sweep."""
     kept = embeddings.c
     gone = delete(embeddings).where(kept.tenant == stream.tenant, kept.user_id == stream.owner)

@@ -26,6 +26,7 @@ from mnemolog.projections.filling import fill
 from mnemolog.projections.graph.projector import GraphProjector
 from mnemolog.projections.history.projector import HistoryProjector
 from mnemolog.projections.memories.projector import MemoriesProjector
+from mnemolog.projections.profile.projector import ProfileProjector
 from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store
 from mnemolog.projections.rebuild import Rebuildable, Rebuilt, Target, rebuild_all
 from mnemolog.projections.rule import Delivery
@@ -56,6 +57,7 @@ class Projections:
             GraphProjector(),
             ChangesProjector(),
             HistoryProjector(),
+            ProfileProjector(),
             VectorsProjector(embedder),
         )
         self._postgres = {
@@ -71,8 +73,7 @@ class Projections:
             self.working.name: RebuildableWorking(redis, self.working),
         }
         self._together = Together(log, self._sessions)
-        schemas = {name: store.schema for name, store in self._postgres.items()}
-        self.live = engine.execution_options(schema_translate_map=schemas)
+        self.live = self.seen_on(engine)
 
     @property
     def groups(self) -> Sequence[Sequence[Projection]]:
@@ -80,6 +81,11 @@ class Projections:
         alone = {VECTORS, self.working.name}
         together = [one for name, one in self.running.items() if name not in alone]
         return [together, *([self.running[name]] for name in sorted(alone))]
+
+    def seen_on(self, engine: AsyncEngine) -> AsyncEngine:
+        """The live tables of every Postgres projection, on the connections of this engine."""
+        schemas = {name: store.schema for name, store in self._postgres.items()}
+        return engine.execution_options(schema_translate_map=schemas)
 
     async def deliver(self, projections: Sequence[Projection], events: Sequence[Delivery]) -> None:
         """Apply a delivery to the projections of a group."""

@@ -2,65 +2,53 @@
 
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from mnemolog.adapters.engine.as_of import replayed, session_at
+from mnemolog.adapters.engine.as_of import replayed, seq_of, session_at
+from mnemolog.adapters.engine.graph_reads import GRAPH, GraphReads
+from mnemolog.adapters.engine.moment import NOW, Moment
 from mnemolog.adapters.engine.waiting import Waits
+from mnemolog.adapters.engine.why import Inquiry, Why
+from mnemolog.adapters.postgres.confinement import confine_to
 from mnemolog.adapters.redis.working import WorkingStore
-from mnemolog.domain import delta
+from mnemolog.domain import consent, delta, todo
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound, TamperedRow
+from mnemolog.domain.identity import identifier
+from mnemolog.domain.predicates import PredicatePolicy
+from mnemolog.domain.principal import Principal
+from mnemolog.domain.scope import Scope
 from mnemolog.domain.session import Session
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.log import EventLog
-from mnemolog.projections import query
+from mnemolog.projections import context, extent, query
 from mnemolog.projections.changes import reader as changes
-from mnemolog.projections.graph import reader as graph
+from mnemolog.projections.context import AgentContext
 from mnemolog.projections.history import reader as history
+from mnemolog.projections.memories import neighbours
 from mnemolog.projections.memories import reader as memories
+from mnemolog.projections.profile import reader as profile
 from mnemolog.projections.projector import Projector, Store
 from mnemolog.projections.runtime import Projection
-from mnemolog.projections.vectors.embedder import Embedder
+from mnemolog.projections.vectors.embedder import Embedder, Vectors
 from mnemolog.projections.working.projector import Place
 
 _logger = logging.getLogger("mnemolog.reads")
 
 T = TypeVar("T")
 
-MEMORIES, GRAPH, CHANGES, HISTORY, VECTORS = "memories", "graph", "changes", "history", "vectors"
-
-LONGEST_DEADLINE = 600.0
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """When to read: live; or as of a time or a seq of the stream.
-
-    `after` is a write that a live read must see; it waits for that at most `deadline` seconds, else `read_deadline`.
-    """
-
-    as_of: datetime | int | None = None
-    after: Position | None = None
-    deadline: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.deadline is not None and not 0 < self.deadline <= LONGEST_DEADLINE:
-            raise InvalidInput(
-                f"{self.deadline!r} is no deadline",
-                field="deadline",
-                fix=f"give seconds, more than 0 and at most {LONGEST_DEADLINE:.0f}",
-            )
-
-
-NOW = Moment()
+MEMORIES, CHANGES, HISTORY, VECTORS = "memories", "changes", "history", "vectors"
+PROFILE = "profile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,87 +60,143 @@ class Changes:
     entries: Sequence[delta.Entry]
 
 
-class Reads:
-    """Every read names the stream of one user and the agent that asks: nothing crosses either.
+class Reads(GraphReads):
+    """Every read names its viewer, and sees what is his: the agent's allowlist narrows each of them here (B §5).
 
     A row that its projector did not write is never shown: it is reported (`tampered` counts them by projection), the
     stream is healed from the log in that projection, and the read is done once more.
+
+    Live reads go through `reading`, whose connections see the rows of the viewer's tenant and no others, whatever a
+    reader asks for; as of an earlier moment there are no rows but those of the viewer's own stream.
     """
 
     def __init__(
         self,
         engine: AsyncEngine,
+        reading: AsyncEngine,
         log: EventLog,
         running: Mapping[str, Projection],
         projectors: Sequence[Projector],
         working: WorkingStore,
         embedder: Embedder,
         policy: CategoryPolicy,
+        predicates: PredicatePolicy,
         deadline: float,
     ) -> None:
         self._engine, self._log, self._running, self._projectors = engine, log, running, projectors
         self._stores: Mapping[str, Store] = {name: projection.store for name, projection in running.items()}
         self._waits = Waits(self._stores, log, engine, deadline)
         self.tampered: Counter[str] = Counter()
+        self.recalled: Callable[[Viewer, Collection[UUID]], None] = lambda viewer, memory_ids: None
         # A read that waits for a swap holds no lock that the swap waits for; it also saves 1 ms of a query's 6.
-        self._each_statement_alone = engine.execution_options(isolation_level="AUTOCOMMIT")
-        self._working, self._embedder, self._policy = working, embedder, policy
+        self._each_statement_alone = reading.execution_options(isolation_level="AUTOCOMMIT")
+        self._principal: Principal | None = None
+        self._working, self._embedder, self._policy, self._predicates = working, embedder, policy, predicates
+
+    def by(self, principal: Principal | None) -> Self:
+        """The same reads, no further than this principal reaches."""
+        bound = copy(self)
+        bound._principal = principal
+        return bound
 
     async def query(self, request: query.MemoryQuery, moment: Moment = NOW) -> query.Answer:
         """memory.query (B §6)."""
 
-        async def ask(connection: AsyncConnection) -> query.Answer:
-            return await query.answer(connection, request, self._policy, self._embedder)
+        ask = partial(query.answer, request=request, policy=self._policy, embedder=self._embedder)
+        answer = await self._read(request.viewer, moment, (MEMORIES, VECTORS, CHANGES), ask)
+        if moment.as_of is None:
+            self.recalled(request.viewer, [hit.memory_id for hit in answer.hits])
+        return answer
 
-        return await self._read(request.stream, moment, (MEMORIES, VECTORS, CHANGES), ask)
+    async def context(self, viewer: Viewer, request: context.ContextRequest, moment: Moment = NOW) -> AgentContext:
+        """What an agent is told before it answers: pinned memories, and each category in its mode (B §5)."""
+        ask = partial(context.gather, request=request, policy=self._policy, embedder=self._embedder)
+        return await self._read(viewer, moment, (MEMORIES, VECTORS), ask)
 
-    async def memory(self, stream: StreamId, agent_id: str, memory_id: UUID, moment: Moment = NOW) -> Mapping[str, Any]:
+    async def memory(self, viewer: Viewer, memory_id: UUID, moment: Moment = NOW) -> Mapping[str, Any]:
         """One memory, hidden or not."""
-        readable = self._policy.readable(agent_id)
-        ask = partial(memories.one, stream=stream, agent_id=agent_id, memory_id=memory_id, categories=readable)
-        return await self._read(stream, moment, (MEMORIES,), ask)
+        return await self._read(viewer, moment, (MEMORIES,), partial(memories.one, memory_id=memory_id))
 
-    async def newest(
-        self, stream: StreamId, agent_id: str, limit: int, moment: Moment = NOW
-    ) -> Sequence[Mapping[str, Any]]:
+    async def links(self, viewer: Viewer, memory_id: UUID, moment: Moment = NOW) -> Sequence[Mapping[str, Any]]:
+        """What a memory is linked to, the strongest link first (B §2)."""
+        return await self._read(viewer, moment, (MEMORIES,), partial(memories.linked, memory_id=memory_id))
+
+    async def nearest(self, viewer: Viewer, memory_id: UUID, vector: Vectors) -> Mapping[UUID, float]:
+        """The memories that a statement of this vector is like, beside the memory itself (B §2)."""
+        ask = partial(neighbours.nearest, memory_id=memory_id, model=self._embedder.model, vector=vector)
+        return await self._read(viewer, NOW, (MEMORIES, VECTORS), ask)
+
+    async def newest(self, viewer: Viewer, limit: int, moment: Moment = NOW) -> Sequence[Mapping[str, Any]]:
         """The memories that changed last."""
-        readable = self._policy.readable(agent_id)
-        ask = partial(memories.newest, stream=stream, agent_id=agent_id, limit=limit, categories=readable)
-        return await self._read(stream, moment, (MEMORIES,), ask)
+        return await self._read(viewer, moment, (MEMORIES,), partial(memories.newest, limit=limit))
 
     async def history(
-        self, stream: StreamId, agent_id: str, memory_id: UUID, limit: int = 100, moment: Moment = NOW
+        self, viewer: Viewer, id_: UUID, limit: int = 100, moment: Moment = NOW, kinds: Collection[str] = history.KINDS
     ) -> Sequence[Mapping[str, Any]]:
-        """What happened to a memory, newest first (B §8)."""
-        ask = partial(
-            history.of_memory,
-            stream=stream,
-            memory_id=memory_id,
-            agent_id=agent_id,
-            limit=limit,
-            categories=self._policy.readable(agent_id),
-        )
-        return await self._read(stream, moment, (MEMORIES, HISTORY), ask)
+        """What happened to a memory, an entity or a fact, newest first (B §8)."""
+        ask = partial(history.of, id_=id_, limit=limit, kinds=kinds)
+        return await self._read(viewer, moment, (MEMORIES, GRAPH, HISTORY), ask)
 
-    async def changes(
-        self, stream: StreamId, agent_id: str, thread_id: str, since: int, moment: Moment = NOW
-    ) -> Changes:
+    async def extent(
+        self, viewer: Viewer, scope: Scope, moment: Moment = NOW
+    ) -> tuple[Sequence[UUID], Sequence[UUID], Sequence[UUID]]:
+        """The memories, facts and entities of a scope; of the scope `agent` the viewing agent's own."""
+
+        async def ask(connection: AsyncConnection, viewer: Viewer) -> Sequence[Sequence[UUID]]:
+            kinds = (extent.memories_in, extent.relations_in, extent.entities_in)
+            return [await one(connection, viewer, scope) for one in kinds]
+
+        memories, facts, entities = await self._read(viewer, moment, (MEMORIES, GRAPH), ask)
+        return memories, facts, entities
+
+    async def episodes_since(
+        self, viewer: Viewer, thread_id: str, since: datetime, moment: Moment = NOW
+    ) -> Sequence[UUID]:
+        """The episodes of a thread that happened since then."""
+        ask = partial(extent.episodes_since, thread_id=thread_id, since=since)
+        return await self._read(viewer, moment, (MEMORIES,), ask)
+
+    async def why(self, viewer: Viewer, id_: str, moment: Moment = NOW) -> Why:
+        """Why a memory, an entity, a fact, a todo or a profile field is known (X04)."""
+        stream = StreamId.of_user(viewer.user_id, viewer.tenant)
+
+        async def ask(connection: AsyncConnection, viewer: Viewer) -> Why:
+            until = None if moment.as_of is None else await seq_of(self._log, stream, moment.as_of)
+            return await Inquiry(connection, viewer, self._log, until).answer(identifier(id_, "id"))
+
+        return await self._read(viewer, moment, (MEMORIES, GRAPH, PROFILE), ask)
+
+    async def changes(self, viewer: Viewer, thread_id: str, since: int, moment: Moment = NOW) -> Changes:
         """What changed in a thread since a revision (B §1)."""
-        readable = self._policy.readable(agent_id)
 
-        async def ask(connection: AsyncConnection) -> Changes:
-            rev = await changes.revision(connection, stream, thread_id)
-            entries = await changes.between(connection, stream, thread_id, agent_id, since, rev, categories=readable)
-            return Changes(delta.header(since, entries), rev, entries)
+        async def ask(connection: AsyncConnection, viewer: Viewer) -> Changes:
+            rev = await changes.revision(connection, viewer, thread_id)
+            told = await changes.last_of_each(connection, viewer, thread_id, since, rev)
+            entries = await changes.between(connection, viewer, thread_id, since, rev)
+            return Changes(delta.header(since, told), rev, entries)
 
-        return await self._read(stream, moment, (MEMORIES, CHANGES), ask)
+        return await self._read(viewer, moment, (MEMORIES, CHANGES), ask)
 
-    async def entities(self, stream: StreamId, agent_id: str, moment: Moment = NOW) -> Sequence[Mapping[str, Any]]:
-        """Whom and what the user speaks of, last seen first."""
-        return await self._read(stream, moment, (GRAPH,), partial(graph.known, stream=stream, agent_id=agent_id))
+    async def profile(self, viewer: Viewer, moment: Moment = NOW) -> Sequence[Mapping[str, Any]]:
+        """What the user said of himself, field by field (B §10)."""
+        return await self._read(viewer, moment, (PROFILE,), profile.fields)
 
-    async def session(self, place: Place, moment: Moment = NOW) -> Session:
-        """The working memory of a chat (A §3.1); NotFound when nothing was said lately."""
+    async def consent(
+        self, viewer: Viewer, status: consent.Status | None = None, limit: int = 100, moment: Moment = NOW
+    ) -> Sequence[Mapping[str, Any]]:
+        """What was proposed for the profile, and what became of it, newest first (B §10)."""
+        return await self._read(viewer, moment, (PROFILE,), partial(profile.patches, status=status, limit=limit))
+
+    async def todos(
+        self, viewer: Viewer, status: todo.Status | None = None, kind: todo.Kind | None = None, moment: Moment = NOW
+    ) -> Sequence[Mapping[str, Any]]:
+        """The agent's own todos of a user: what is due first, then the oldest (D11)."""
+        return await self._read(viewer, moment, (PROFILE,), partial(profile.own_todos, status=status, kind=kind))
+
+    async def session(self, viewer: Viewer, chat_id: str, moment: Moment = NOW) -> Session:
+        """The agent's own working memory of a chat (A §3.1); NotFound when nothing was said lately."""
+        viewer = self._admitted(viewer)
+        place = Place(viewer.tenant, viewer.user_id, viewer.agent_id, chat_id)
         if moment.after:
             _require_own(moment.after, place.stream)
             await self._waits.until(moment.after, [self._working.name], moment.deadline)
@@ -173,19 +217,32 @@ class Reads:
         return await (self._working.read(place) if as_of is None else session_at(self._log, place, as_of))
 
     async def _read(
-        self, stream: StreamId, moment: Moment, names: Sequence[str], ask: Callable[[AsyncConnection], Awaitable[T]]
+        self,
+        viewer: Viewer,
+        moment: Moment,
+        names: Sequence[str],
+        ask: Callable[[AsyncConnection, Viewer], Awaitable[T]],
     ) -> T:
-        """What `ask` gives at that moment; each projection in which it meets a forged row is healed once."""
+        """What `ask` gives at that moment; each projection in which it meets a forged row is healed once.
+
+        `names` are the projections that `ask` reads: as of an earlier moment there are no others.
+        """
+        viewer, stream = self._admitted(viewer), StreamId.of_user(viewer.user_id, viewer.tenant)
         healed: set[str] = set()
         while True:
             try:
                 async with self._at(stream, moment, names) as connection:
-                    return await ask(connection)
+                    return await ask(connection, viewer)
             except TamperedRow as damage:
                 if moment.as_of is not None or damage.projection in healed:
                     raise
                 await self._heal(damage, stream)
                 healed.add(damage.projection)
+
+    def _admitted(self, viewer: Viewer) -> Viewer:
+        if self._principal:
+            self._principal.require_viewer(viewer)
+        return viewer.within(self._policy.readable(viewer.agent_id))
 
     async def _heal(self, damage: TamperedRow, stream: StreamId) -> None:
         _logger.error("%s; %s is healed from the log", damage.message, stream)
@@ -196,13 +253,15 @@ class Reads:
     async def _at(self, stream: StreamId, moment: Moment, names: Sequence[str]) -> AsyncIterator[AsyncConnection]:
         """A connection on which the projections `names` show that moment of the stream."""
         if moment.as_of is not None:
-            async with replayed(self._engine, self._log, self._projectors, stream, moment.as_of) as connection:
+            needed = [projector for projector in self._projectors if projector.name in names]
+            async with replayed(self._engine, self._log, needed, stream, moment.as_of) as connection:
                 yield connection
             return
         if moment.after:
             _require_own(moment.after, stream)
             await self._waits.until(moment.after, names, moment.deadline)
         async with self._each_statement_alone.connect() as connection:
+            await confine_to(connection, stream.tenant)
             yield connection
 
 

@@ -6,24 +6,55 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from mnemolog.adapters.engine.graph_writes import GraphWrites
+from mnemolog.adapters.engine.neighbours import Neighbours
+from mnemolog.adapters.engine.profile_writes import ProfileWrites
+from mnemolog.adapters.engine.sightings import Sightings
+from mnemolog.adapters.engine.undertaking_writes import UndertakingWrites
+from mnemolog.commands.decider import Command
 from mnemolog.commands.erasure import ERASURE, USER_ERASURE, Erase, EraseUser, Reach, reach
 from mnemolog.commands.handler import Handler
+from mnemolog.commands.heard import HEARD, HearTurn
 from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, UndoChange, UpdateMemory
-from mnemolog.commands.steps import no_such_change
-from mnemolog.commands.turns import TURNS, RecordTurn
+from mnemolog.commands.recalls import RECALLING, RecordRecalls
+from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import NotFound
+from mnemolog.domain.predicates import DEFAULT_PREDICATES, PredicatePolicy
+from mnemolog.domain.principal import Principal
+from mnemolog.domain.profile import DEFAULT_PROFILE, ProfilePolicy
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.erasure import MemoryErased, UserErased
 from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog, Outcome
-from mnemolog.events.memory import MemoryCreated, MemoryEvent, touched
+from mnemolog.events.memory import MemoryCreated, touched
 
 
-class Writes:
-    def __init__(self, handler: Handler, log: EventLog, policy: CategoryPolicy) -> None:
-        self._handler, self._log, self._policy = handler, log, policy
+class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
+    def __init__(
+        self,
+        handler: Handler,
+        log: EventLog,
+        policy: CategoryPolicy,
+        profile: ProfilePolicy = DEFAULT_PROFILE,
+        neighbours: Neighbours | None = None,
+        predicates: PredicatePolicy = DEFAULT_PREDICATES,
+        sightings: Sightings | None = None,
+    ) -> None:
+        self._handler, self._log, self._policy, self._profile = handler, log, policy, profile
+        self._neighbours, self._predicates, self._sightings = neighbours, predicates, sightings
+
+    def by(self, principal: Principal | None) -> "Writes":
+        """The same writes, in this principal's name and no further than it reaches."""
+        # Neighbours are looked for once the command is admitted, also for who may write and not read.
+        handler = self._handler.by(principal)
+        return Writes(
+            handler, self._log, self._policy, self._profile, self._neighbours, self._predicates, self._sightings
+        )
+
+    def new_id(self) -> UUID:
+        return self._handler.new_id()
 
     def now(self) -> datetime:
         return self._handler.now()
@@ -34,9 +65,8 @@ class Writes:
 
     async def record_turn(self, fields: Mapping[str, Any]) -> tuple[UUID, Receipt]:
         """One turn of a conversation, and the memory that it left; the same turn_id again changes nothing."""
-        drawn = {"memory_id": self._handler.new_id(), "entity_id": self._handler.new_id()}
-        command = validated(RecordTurn, {"occurred_at": self.now(), **fields, **drawn})
-        receipt = await self._marked(await self._handler.handle(TURNS, command, occurred_at=command.occurred_at))
+        command = self.turn({"occurred_at": self.now(), **fields})
+        receipt = await self._marked(await self._handler.handle(HEARD, command, occurred_at=command.occurred_at))
         if not receipt.already:
             return command.memory_id, receipt
         events = await self._log.read(receipt.stream, tags=[turn_tag(command.turn_id)])
@@ -44,25 +74,50 @@ class Writes:
         created = next(event.payload for event in events if isinstance(event.payload, MemoryCreated))
         return created.memory_id, receipt
 
+    def turn(self, fields: Mapping[str, Any]) -> HearTurn:
+        """The command of a turn, with what was drawn from it: `memories` and `facts`, if any."""
+        drawn = {"memory_id": self._handler.new_id(), "entity_id": self._handler.new_id()}
+        plain = {name: value for name, value in fields.items() if name not in ("memories", "facts")}
+        turn = validated(HearTurn, {**plain, **drawn})
+        about = {**turn.model_dump(include=set(Command.model_fields)), "source_turn_ids": (turn.turn_id,)}
+        memories = [self._drawn(about, one) for one in fields.get("memories", ())]
+        facts = [self.fact({**about, "at": turn.occurred_at, **one}) for one in fields.get("facts", ())]
+        return turn.model_copy(update={"memories": tuple(memories), "facts": tuple(facts)})
+
+    def _drawn(self, about: Mapping[str, Any], fields: Mapping[str, Any]) -> CreateMemory:
+        command = validated(CreateMemory, {**about, **fields, "memory_id": self._handler.new_id()})
+        self._policy.known(command.category)
+        return command
+
     async def record_turns(
-        self, stream: StreamId, commands: Sequence[tuple[RecordTurn, datetime]]
+        self, stream: StreamId, commands: Sequence[tuple[HearTurn, datetime]]
     ) -> Sequence[Outcome]:
         """Turns of one stream, each with when it was said, in one append; each has its own outcome."""
-        return await self._handler.handle_all(TURNS, stream, commands)
+        return await self._handler.handle_all(HEARD, stream, commands)
 
     async def create(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
-        """A memory; its id is drawn unless it is given. A retry with the same key gives the first id."""
+        """A memory; its id is drawn unless it is given. A retry with the same idempotency key gives the first id.
+
+        Where one of its memory key is known, or with `merge_similar` one that says the same, the id is that one's.
+        """
         command = validated(CreateMemory, {"memory_id": self._handler.new_id(), **fields})
         receipt = await self.execute(command, idempotency_key)
-        if receipt.already and "memory_id" not in fields:
-            return await self._first_drawn(receipt), receipt
+        if command.key or command.merge_similar or (receipt.already and "memory_id" not in fields):
+            return await self._written_to(command, receipt), receipt
         return command.memory_id, receipt
 
-    async def execute(self, command: MemoryCommand, idempotency_key: str | None = None) -> Receipt:
-        """Anything that is asked of a memory."""
+    async def execute(
+        self, command: MemoryCommand, idempotency_key: str | None = None, occurred_at: datetime | None = None
+    ) -> Receipt:
+        """Anything that is asked of a memory; `occurred_at` when it was asked elsewhere before."""
         if isinstance(command, CreateMemory | UpdateMemory) and command.category:
             self._policy.known(command.category)
-        return await self._marked(await self._handler.handle(MEMORIES, command, idempotency_key=idempotency_key))
+        if self._neighbours and isinstance(command, CreateMemory | UpdateMemory):
+            command = await self._neighbours.beside(self._handler.admitted(command))
+        receipt = await self._handler.handle(
+            MEMORIES, command, occurred_at=occurred_at, idempotency_key=idempotency_key
+        )
+        return await self._marked(receipt)
 
     async def erase(self, command: Erase, idempotency_key: str | None = None) -> Receipt:
         """Erase a memory or a thread: its keys are destroyed when this returns, projections follow (X07)."""
@@ -70,7 +125,7 @@ class Writes:
 
     async def erase_user(self, command: EraseUser) -> Receipt:
         """Erase a user; nothing new is written where the last event is his erasure."""
-        stream = command.stream()
+        stream = self._handler.admitted(command).stream()
         head = await self._log.head(stream)
         if not head:
             raise NotFound(f"there is no user {stream.owner!r}", field="user_id", fix="name a user with memories")
@@ -95,11 +150,8 @@ class Writes:
         self, stream: StreamId, event_id: UUID, idempotency_key: str | None = None, **who: str
     ) -> Receipt:
         """Undo the change of one event, on all that it changed (X03)."""
-        event = await self._log.find(stream, event_id)
-        if event is None or not isinstance(event.payload, MemoryEvent):
-            raise no_such_change(event_id)
-        fields = {"memory_id": event.payload.memory_id, "event_id": event_id, **who}
-        return await self._undo(stream, fields, idempotency_key)
+        about = {"tenant": stream.tenant, "user_id": stream.owner, "at": self.now(), "of_event": event_id}
+        return await self.rollback(validated(Rollback, {**about, **who}), idempotency_key)
 
     async def undo_last(
         self, stream: StreamId, memory_id: UUID, idempotency_key: str | None = None, **who: str
@@ -111,8 +163,13 @@ class Writes:
         about = {"tenant": stream.tenant, "user_id": stream.owner, "at": self.now()}
         return await self.execute(validated(UndoChange, {**about, **fields}), idempotency_key)
 
-    async def _first_drawn(self, receipt: Receipt) -> UUID:
-        """The id that was drawn when the idempotency key was first used."""
+    async def _written_to(self, command: CreateMemory, receipt: Receipt) -> UUID:
+        """The memory that a creation was written to: a new one, the one that it met, or a retry's first."""
         first = await self._log.find(receipt.stream, receipt.event_ids[0])
         assert first
-        return touched(first.payload)[0]
+        ids = touched(first.payload)
+        return command.memory_id if not ids or command.memory_id in ids else ids[0]
+
+    async def record_recalls(self, command: RecordRecalls) -> Receipt:
+        """That memories were found."""
+        return await self._handler.handle(RECALLING, command)

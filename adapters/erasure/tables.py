@@ -23,14 +23,18 @@ from sqlalchemy import (
     table,
     true,
 )
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.erasure.proof import Place
 from mnemolog.adapters.erasure.target import Target
+from mnemolog.domain.profile import ADDING, place_of
 from mnemolog.domain.text import search_document
 from mnemolog.projections.memories.tables import CONFIGURATION
 
 LOG, KEYS = "mnemolog", "mnemolog_keys"
+# Rows that are named by a place of the profile, which has no UUID.
+PLACED = frozenset({"profile_fields", "consent"})
 TEXTS = frozenset({"text", "varchar", "json", "jsonb", "_text", "name"})
 _COLUMNS = table(
     "columns",
@@ -41,6 +45,10 @@ _COLUMNS = table(
     column("ordinal_position"),
     schema="information_schema",
 )
+
+
+# Where a row came from, beside what it is about: a fact that was told elsewhere, too, outlives its first memory.
+ORIGINS = frozenset({("relations", "memory_id")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,23 +103,50 @@ def _named(one: Columns, rows: TableClause, target: Target) -> ColumnElement[boo
     """Whether a row names what was erased, and shows more than its shape."""
     if one.schema == KEYS and "key_id" in one.types:
         return rows.c.key_id.in_(sorted(target.key_ids))
-    uuids = [name for name, kind in one.types.items() if kind == "uuid"]
+    if one.of_projection and one.name in PLACED:
+        return and_(_of_place(rows, target), _more_than_shape(one, rows))
+    uuids = [name for name, kind in one.types.items() if kind == "uuid" and (one.name, name) not in ORIGINS]
     if not (uuids and target.ids and (one.of_projection or one.name == "embeddings")):
         return false()
     ids = sorted(target.ids)
     return and_(or_(*(rows.c[name].in_(ids) for name in uuids)), _more_than_shape(one, rows))
 
 
+def _of_place(rows: TableClause, target: Target) -> ColumnElement[bool]:
+    """Rows of a place of the profile, but for what came after the erasure."""
+    places = [place_of(tag.removeprefix("profile:")) for tag in target.known if tag.startswith("profile:")]
+    names = [name for place in places for name in (place, f"{place}{ADDING}")]
+    return and_(rows.c.field.in_(names), rows.c.seq <= max(target.seqs, default=0))
+
+
 def _more_than_shape(one: Columns, rows: TableClause) -> ColumnElement[bool]:
     match one.name:
         case "memories":
-            return or_(rows.c.text != "", rows.c.document != "")
+            return or_(rows.c.text != "", rows.c.document != "", _identified(one, rows))
         case "history":
             return func.coalesce(rows.c.meta.op("->>")("reason"), "") != ""
-        case "change_log":
+        case "change_log" | "periods":
             return false()
+        case "entities":
+            named = or_(rows.c.name != "", rows.c.forget_reason != "", func.cardinality(rows.c.aliases) > 0)
+            return or_(named, rows.c.attributes != literal({}, JSONB))
+        case "relations":
+            return or_(rows.c.value.is_not(None), rows.c.metadata != literal({}, JSONB))
+        case "profile_fields":
+            return func.cardinality(rows.c.held) > 0
+        case "consent":
+            return rows.c.value != ""
+        case "todos":
+            return rows.c.text != ""
         case _:
             return true()
+
+
+def _identified(one: Columns, rows: TableClause) -> ColumnElement[bool]:
+    """Whether a memory's row tells whom it is about; tables of a former version have no such columns."""
+    texts = [rows.c[name] != "" for name in ("memory_key", "entity_label") if name in one.types]
+    lists = [func.cardinality(rows.c[name]) > 0 for name in ("entity_refs", "topics") if name in one.types]
+    return or_(false(), *texts, *lists)
 
 
 def _worded(one: Columns, rows: TableClause, phrase: str) -> ColumnElement[bool]:

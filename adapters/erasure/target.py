@@ -2,34 +2,37 @@
 
 import json
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from mnemolog.commands.erasure import ERASURE, EraseMemory, Written, reach, with_absorbed
+from mnemolog.commands.erasure import ERASURE, EraseMemory, Written, gone_with, reach, with_absorbed, with_told
 from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.memory import no_such_memory
-from mnemolog.events.conversation import EntityObserved, TurnRecorded
+from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
+from mnemolog.events.graph import EntityEvent, RelationEvent
 from mnemolog.events.log import EventLog
 from mnemolog.events.memory import MemoryCreated, MemoryEvent
+from mnemolog.events.profile import FieldEvent, TodoEvent
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What was erased: one memory, one thread, or all of the user's stream."""
+    """What was erased: one memory, one thread, one thing known by its tag, or all of the user's stream."""
 
     stream: StreamId
     memory_id: UUID | None = None
     thread_id: str | None = None
+    known: str | None = None
 
     def __post_init__(self) -> None:
-        if self.memory_id and self.thread_id is not None:
-            raise InvalidInput("name a memory or a thread, not both", field="thread", fix="leave one out")
+        if [self.memory_id, self.thread_id, self.known].count(None) < 2:
+            raise InvalidInput("name one thing at a time", field="thread", fix="leave all others out")
 
     @property
     def everything(self) -> bool:
-        return self.memory_id is None and self.thread_id is None
+        return self.memory_id is None and self.thread_id is None and self.known is None
 
 
 @dataclass(slots=True)
@@ -39,7 +42,7 @@ class Target:
     subject: Subject
     memory_ids: frozenset[UUID] = frozenset()
     turn_ids: frozenset[str] = frozenset()
-    entity_ids: frozenset[UUID] = frozenset()
+    known: frozenset[str] = frozenset()
     event_ids: set[UUID] = field(default_factory=set)
     seqs: set[int] = field(default_factory=set)
     key_ids: set[bytes] = field(default_factory=set)
@@ -47,7 +50,9 @@ class Target:
 
     @property
     def ids(self) -> frozenset[UUID]:
-        return self.memory_ids | self.entity_ids
+        """Of everything that has a UUID."""
+        named = (tag.split(":", 1) for tag in self.known)
+        return self.memory_ids | {UUID(name) for kind, name in named if kind != "profile"}
 
 
 async def target_of(log: EventLog, subject: Subject) -> Target:
@@ -71,7 +76,7 @@ class _Read:
     until: int
     state: Written = ERASURE.initial
     turns: dict[str, tuple[str, int]] = field(default_factory=dict)
-    entities: dict[UUID, int] = field(default_factory=dict)
+    met: dict[str, int] = field(default_factory=dict)
     born: dict[UUID, int] = field(default_factory=dict)
     kept_turns: list[bool] = field(default_factory=list)
 
@@ -80,8 +85,10 @@ class _Read:
         match event.payload:
             case TurnRecorded(turn_id=turn_id, thread_id=thread_id):
                 self.turns[turn_id] = (thread_id, event.seq)
-            case EntityObserved(entity_id=entity_id):
-                self.entities[entity_id] = event.seq
+            case EntityEvent() | RelationEvent() | FieldEvent() | TodoEvent():
+                self.met.setdefault(event.payload.key_scope(), event.seq)
+                if event.payload.shreds() and event.payload.key_scope() == self.subject.known:
+                    self.until = event.seq
             case MemoryCreated(memory_id=memory_id):
                 self.born[memory_id] = event.seq
             case MemoryErased(memory_id=memory_id, turns=turns) if memory_id == self.subject.memory_id:
@@ -98,12 +105,13 @@ class _Read:
             return _of_memory(self.state, subject, subject.memory_id, keep_turns=kept)
         if subject.thread_id is not None:
             return _of_thread(self.state, subject, {id_ for id_, at in meant.items() if at == subject.thread_id})
-        if not (self.turns or self.born):
+        if subject.known is not None:
+            return _of_known(self.state, subject, subject.known)
+        if not (self.turns or self.born or self.met):
             raise NotFound(f"there is no user {subject.stream.owner!r}", field="user", fix="name a user with memories")
-        born, entities = (
-            frozenset(id_ for id_, seq in ids.items() if seq < self.until) for ids in (self.born, self.entities)
-        )
-        return Target(subject, born, frozenset(meant), entities)
+        born = frozenset(id_ for id_, seq in self.born.items() if seq < self.until)
+        met = frozenset(tag for tag, seq in self.met.items() if seq < self.until)
+        return Target(subject, born, frozenset(meant), met)
 
 
 async def _read(log: EventLog, subject: Subject) -> _Read:
@@ -118,7 +126,7 @@ def _of_memory(state: Written, subject: Subject, memory_id: UUID, *, keep_turns:
         raise no_such_memory(subject.stream.owner, memory_id, "memory")
     wanted = EraseMemory(user_id=subject.stream.owner, memory_id=memory_id, keep_turns=keep_turns, with_survivors=True)
     found = reach(state, wanted)
-    return Target(subject, frozenset(found.memories), frozenset(found.turns))
+    return _with_known(state, Target(subject, frozenset(found.memories), frozenset(found.turns)))
 
 
 def _of_thread(state: Written, subject: Subject, turns: set[str]) -> Target:
@@ -126,7 +134,20 @@ def _of_thread(state: Written, subject: Subject, turns: set[str]) -> Target:
         what = f"user {subject.stream.owner!r} has no thread {subject.thread_id!r}"
         raise NotFound(what, field="thread", fix="name the thread of a turn")
     drawn = [id_ for id_, sources in state.sources.items() if not turns.isdisjoint(sources)]
-    return Target(subject, frozenset(with_absorbed(state, drawn)), frozenset(turns))
+    return _with_known(state, Target(subject, frozenset(with_absorbed(state, drawn)), frozenset(turns)))
+
+
+def _of_known(state: Written, subject: Subject, tag: str) -> Target:
+    if tag not in state.known:
+        raise NotFound(f"user {subject.stream.owner!r} has no {tag!r}", field="known", fix="name it as history does")
+    return Target(subject, known=frozenset(with_told(state, [tag])))
+
+
+def _with_known(state: Written, target: Target) -> Target:
+    """And what was drawn from these alone, erased or not."""
+    gone = gone_with(target.turn_ids, target.memory_ids)
+    drawn = [tag for tag, one in state.known.items() if one.sources and one.sources <= gone]
+    return replace(target, known=frozenset(with_told(state, drawn)))
 
 
 async def _events(log: EventLog, stream: StreamId) -> AsyncIterator[tuple[StoredEvent, Recorded]]:
@@ -145,6 +166,8 @@ def _concerned(target: Target, event: Recorded) -> bool:
             return turn_id in target.turn_ids
         case MemoryEvent(memory_id=memory_id):
             return memory_id in target.memory_ids
+        case EntityEvent() | RelationEvent() | FieldEvent() | TodoEvent():
+            return event.payload.key_scope() in target.known
         case _:
             return target.subject.everything
 

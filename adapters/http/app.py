@@ -1,8 +1,8 @@
 """The HTTP API of one engine, as a FastAPI application.
 
-A request names its user (`user_id`) and the agent that asks (`agent_id`). The tenant is the server's own setting,
-`engine.settings.tenant`, and is not taken from a request: until there are API keys, whoever reaches this
-server can read and write for every user and agent of that one tenant, so it listens on the loopback interface.
+A request names its user (`user_id`) and the agent that asks (`agent_id`); its API key says which of them it may name,
+and of which tenant they are. `TheEngine` gives a route an engine that reaches no further than the key. Until there
+are keys, whoever is on this machine can read and write for every user and agent of the tenant of the settings.
 """
 
 from fastapi import APIRouter, FastAPI
@@ -10,23 +10,50 @@ from fastapi.routing import APIRoute
 
 import mnemolog
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http import conversation, erasing, health, memory_reads, memory_writes
+from mnemolog.adapters.http import (
+    context,
+    conversation,
+    erasing,
+    export,
+    graph_reads,
+    graph_writes,
+    health,
+    memory_reads,
+    memory_writes,
+    profile,
+    todos,
+    undertakings,
+    why,
+)
 from mnemolog.adapters.http.body_limit import BodyLimit
 from mnemolog.adapters.http.errors import DOCUMENTED, answer_errors
 from mnemolog.adapters.http.known_hosts import KnownHosts
+from mnemolog.adapters.http.security import Authenticated
 
 TAGS = [
     {"name": "reading", "description": "What is remembered, now or at an earlier moment."},
     {"name": "writing", "description": "Changes to memories. Each answers with the receipt of a durable event."},
     {"name": "conversation", "description": "Turns, and what a conversation leaves."},
+    {"name": "graph", "description": "Whom and what a user speaks of, what is told of them, and when it held."},
+    {"name": "profile", "description": "What a user said of himself, and what waits for his consent."},
+    {"name": "todos", "description": "What a user owes an agent, does as a habit, left open or rubs against."},
+    {"name": "undertakings", "description": "Many changes as one: taken back, or forgotten by scope."},
     {"name": "erasure", "description": "Destroy what was said, for good."},
     {"name": "operation", "description": "How the engine is."},
 ]
 ROUTERS: tuple[APIRouter, ...] = (
     memory_reads.router,
+    context.router,
+    why.router,
     memory_writes.router,
     conversation.router,
+    graph_reads.router,
+    graph_writes.router,
+    profile.router,
+    todos.router,
+    export.router,
     erasing.router,
+    undertakings.router,
     health.router,
 )
 
@@ -44,6 +71,7 @@ def create_app(engine: Engine) -> FastAPI:
     )
     app.state.engine = engine
     app.add_middleware(BodyLimit)
+    app.add_middleware(Authenticated, keys=engine.api_keys)
     app.add_middleware(KnownHosts, hosts=[*engine.settings.http_hosts, engine.settings.http_host])
     answer_errors(app)
     for router in ROUTERS:

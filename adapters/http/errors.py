@@ -20,6 +20,8 @@ _logger = logging.getLogger("mnemolog.http")
 # The first that fits: a subclass stands before its base.
 STATUS: tuple[tuple[type[MnemologError], int], ...] = (
     (errors.CategoryNotAllowed, 403),
+    (errors.Unauthenticated, 401),
+    (errors.NotPermitted, 403),
     (errors.InvalidInput, 422),
     (errors.Erased, 410),
     (errors.NotFound, 404),
@@ -62,7 +64,8 @@ class ErrorAnswer(BaseModel):
 
 
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
-    403: {"model": ErrorAnswer, "description": "The agent may not read this category."},
+    401: {"model": ErrorAnswer, "description": "The API key is missing or opens nothing."},
+    403: {"model": ErrorAnswer, "description": "The API key, or the agent, may not do this."},
     404: {"model": ErrorAnswer, "description": "This user has nothing under this id that this agent may see."},
     410: {"model": ErrorAnswer, "description": "The memory was erased: its text is gone for good."},
     409: {"model": ErrorAnswer, "description": "The request does not fit what is stored."},

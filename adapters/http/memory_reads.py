@@ -6,22 +6,26 @@ from fastapi import APIRouter, Query
 
 from mnemolog.adapters.http.requests import (
     HistoryRead,
+    LinksRead,
     MemoryId,
     MemoryRead,
     NewestRead,
     QueryRequest,
     TheEngine,
     When,
-    stream_of,
+    viewer_of,
 )
 from mnemolog.adapters.http.responses import (
     BulletAnswer,
     FullAnswer,
     HistoryEntry,
     HistoryView,
+    LinksView,
+    LinkView,
     MemoryList,
     MemoryView,
 )
+from mnemolog.projections.history.subject import MEMORY
 
 router = APIRouter(tags=["reading"])
 
@@ -39,22 +43,27 @@ async def query_memory(
 @router.get("/memory", summary="List the memories that changed last")
 async def list_memories(asked: Annotated[NewestRead, Query()], engine: TheEngine) -> MemoryList:
     """Active memories only."""
-    stream = stream_of(engine, asked)
-    rows = await engine.reads.newest(stream, asked.agent_id, asked.limit, asked.moment())
+    rows = await engine.reads.newest(viewer_of(engine, asked), asked.limit, asked.moment())
     return MemoryList(memories=[MemoryView.model_validate(row) for row in rows])
 
 
 @router.get("/memory/{memory_id}", summary="Read one memory")
 async def get_memory(memory_id: MemoryId, asked: Annotated[MemoryRead, Query()], engine: TheEngine) -> MemoryView:
     """Hidden memories too; `status` says so."""
-    stream = stream_of(engine, asked)
-    row = await engine.reads.memory(stream, asked.agent_id, memory_id, asked.moment())
+    row = await engine.reads.memory(viewer_of(engine, asked), memory_id, asked.moment())
     return MemoryView.model_validate(row)
+
+
+@router.get("/memory/{memory_id}/links", summary="Read what a memory is linked to")
+async def get_links(memory_id: MemoryId, asked: Annotated[LinksRead, Query()], engine: TheEngine) -> LinksView:
+    """The strongest link first; none whose far end this agent may not see."""
+    rows = await engine.reads.links(viewer_of(engine, asked), memory_id, asked.moment())
+    return LinksView(links=[LinkView.model_validate(row) for row in rows])
 
 
 @router.get("/memory/{memory_id}/history", summary="Read what happened to a memory")
 async def get_history(memory_id: MemoryId, asked: Annotated[HistoryRead, Query()], engine: TheEngine) -> HistoryView:
     """Every write that touched it, newest first (B §8)."""
-    stream = stream_of(engine, asked)
-    rows = await engine.reads.history(stream, asked.agent_id, memory_id, asked.limit, asked.moment())
+    viewer = viewer_of(engine, asked)
+    rows = await engine.reads.history(viewer, memory_id, asked.limit, asked.moment(), kinds=(MEMORY,))
     return HistoryView(history=[HistoryEntry.model_validate(row) for row in rows])

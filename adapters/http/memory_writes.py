@@ -23,6 +23,7 @@ from mnemolog.adapters.http.requests import (
 from mnemolog.adapters.http.responses import CreatedView, ErasureView, ReceiptView
 from mnemolog.commands.erasure import EraseMemory
 from mnemolog.commands.memories import (
+    ChangeStatus,
     LinkMemories,
     MemoryCommand,
     MergeMemories,
@@ -30,6 +31,7 @@ from mnemolog.commands.memories import (
     SoftDeleteMemory,
     UpdateMemory,
 )
+from mnemolog.domain.memory import Status
 from mnemolog.events.fields import validated
 
 router = APIRouter(tags=["writing"])
@@ -37,7 +39,7 @@ router = APIRouter(tags=["writing"])
 
 @router.post("/memory", status_code=201, summary="Create a memory")
 async def create_memory(body: NewMemory, key: IdempotencyKey, engine: TheEngine) -> CreatedView:
-    """A retry with the same Idempotency-Key gives the first memory's id."""
+    """A retry with the same Idempotency-Key gives the first memory's id; where its key was known, that memory's."""
     memory_id, receipt = await engine.writes.create(_fields(engine, body), key)
     return CreatedView.of(receipt, memory_id=memory_id)
 
@@ -59,6 +61,12 @@ async def delete_memory(
         return await erased(engine, validated(EraseMemory, _without(fields, "reason", "hard")), key)
     soft = {**_without(fields, "hard", *options), "at": engine.writes.now()}
     return ReceiptView.of(await engine.writes.execute(validated(SoftDeleteMemory, soft), key))
+
+
+@router.post("/memory/{memory_id}/archive", summary="Archive a memory")
+async def archive_memory(memory_id: MemoryId, body: Writer, key: IdempotencyKey, engine: TheEngine) -> ReceiptView:
+    """It lies dormant, kept and hidden, until it is restored. What is pinned is never archived."""
+    return await _run(engine, ChangeStatus, body, key, memory_id=memory_id, status=Status.DORMANT)
 
 
 @router.post("/memory/{memory_id}/restore", summary="Restore a hidden memory")

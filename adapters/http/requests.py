@@ -9,12 +9,16 @@ from fastapi import Depends, Header, Path, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, model_validator
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.reads import LONGEST_DEADLINE, Moment
-from mnemolog.domain import identity, importance
+from mnemolog.adapters.engine.moment import LONGEST_DEADLINE, Moment
+from mnemolog.commands.memory_requests import EntityRefs, Key, Topics, TurnIds, Weight
+from mnemolog.domain import identity
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.importance import Scale
 from mnemolog.domain.memory import Kind
+from mnemolog.domain.memory_key import EntityType, FactType, MemoryType, Source
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Position, StreamId
 from mnemolog.events.fields import Flag, Id, Label, Text, Unit, Uuid
 from mnemolog.projections.query import MemoryQuery
@@ -87,6 +91,10 @@ class MemoryRead(Asker, When):
     """One memory."""
 
 
+class LinksRead(Asker, When):
+    """What a memory is linked to."""
+
+
 class HistoryRead(Asker, When):
     """The newest entries of a memory's history."""
 
@@ -112,10 +120,6 @@ class SessionRead(Asker):
     chat_id: Id = DEFAULT_THREAD
     after: After | None = None
     deadline: Deadline | None = None
-
-
-class EntitiesRead(Asker, When):
-    """Whom and what a user speaks of."""
 
 
 def _without_tenant(schema: dict[str, Any]) -> None:
@@ -152,13 +156,25 @@ class QueryRequest(MemoryQuery):
 
 
 class Writer(Asker):
-    """Whose memory, which agent writes, and in which thread the change is told."""
+    """Whose memory, which agent writes, in which thread the change is told, and in which run it was made."""
 
     thread_id: Id = DEFAULT_THREAD
+    run_id: Id | None = None
 
 
-class NewMemory(Writer):
-    """A memory to keep. `importance` and `confidence` lie in [0, 1]."""
+class Weighed(Writer):
+    """`importance` lies in [0, 1], unless `importance_scale` names another scale: `level3` 0 to 3, `level5` 1 to 5."""
+
+    importance: Weight | None = None
+    importance_scale: Scale = Scale.UNIT
+
+
+class NewMemory(Weighed):
+    """A memory to keep. `confidence` lies in [0, 1], `importance` on its scale; pinned, it is of the highest.
+
+    With `memory_key`, or `type`, `fact_type` and `entity_refs` (`person:ana_silva`), which make one (D), the memory of
+    that key is updated or observed instead; with `merge_similar`, one that says the same.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -169,22 +185,29 @@ class NewMemory(Writer):
     text: Text
     kind: Kind = Kind.FACT
     category: Id = "note"
-    importance: Unit = importance.DEFAULT
     confidence: Unit = 1.0
     pinned: Flag = False
     scope: Scope = Scope.GLOBAL
     role: Role | None = None
-    run_id: Id | None = None
+    type: MemoryType | None = None
+    entity_type: EntityType | None = None
+    fact_type: FactType | None = None
+    source: Source = Source.API
+    memory_key: Key = ""
+    entity_refs: EntityRefs = ()
+    entity_label: Label = ""
+    topics: Topics = ()
+    source_turn_ids: TurnIds = ()
+    merge_similar: Flag = False
 
 
-class MemoryChange(Writer):
+class MemoryChange(Weighed):
     """What to change; fields that are left out or null stay as they are."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"user_id": "ana", "text": "Ship v1 by September"}]})
 
     text: Text | None = None
     category: Id | None = None
-    importance: Unit | None = None
     confidence: Unit | None = None
     pinned: Flag | None = None
 
@@ -232,8 +255,9 @@ class UserErasure(_Asked):
 
 
 async def _engine(request: Request) -> Engine:
+    """An engine that reads and writes in the name of the request's principal, and no further than that reaches."""
     engine: Engine = request.app.state.engine
-    return engine
+    return engine.by(request.state.principal)
 
 
 async def _memory_id(memory_id: Annotated[str, Path(json_schema_extra={"format": "uuid"})]) -> UUID:
@@ -256,6 +280,10 @@ async def _idempotency_key(
 TheEngine = Annotated[Engine, Depends(_engine)]
 MemoryId = Annotated[UUID, Depends(_memory_id)]
 IdempotencyKey = Annotated[str | None, Depends(_idempotency_key)]
+
+
+def viewer_of(engine: Engine, asker: Asker) -> Viewer:
+    return Viewer(engine.settings.tenant, asker.user_id, asker.agent_id)
 
 
 def stream_of(engine: Engine, asker: Asker) -> StreamId:

@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from mnemolog.adapters.engine.erasing import Erasure
 from mnemolog.adapters.engine.reads import Changes
 from mnemolog.domain.delta import Change, Entry
-from mnemolog.domain.memory import Kind, Status
+from mnemolog.domain.memory import Cause, Kind, Status
+from mnemolog.domain.memory_key import EntityType, FactType, MemoryType, Source
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
 from mnemolog.events.envelope import Receipt
@@ -89,10 +90,43 @@ class MemoryView(_View):
     thread_id: str
     source_turn_ids: list[str]
     entity_ids: list[UUID]
+    type: MemoryType | None
+    entity_type: EntityType | None
+    fact_type: FactType | None
+    source: Source
+    memory_key: str = Field(description='Its key, or "": only one visible memory of a scope and agent has it.')
+    entity_refs: list[str]
+    entity_label: str
+    topics: list[str]
+    observations: int = Field(description="How often it was said.")
+    last_accessed: Instant = Field(description="When it was last written, found or brought back.")
+    reactivation_count: int
+    fresh: bool = Field(description="Not found yet.")
+    session_count: int
+    deleted_cause: Cause | None
+    forgotten_at: Instant | None
     occurred_at: Instant
     created_at: Instant
     updated_at: Instant
     seq: int
+
+
+class LinkView(_View):
+    """The far end of a link. `strength` lies in [0, 1]; `out` leads there, `in` comes from there."""
+
+    memory_id: UUID
+    direction: Literal["out", "in"]
+    relation_type: str
+    strength: float
+    category: str
+    text: str
+    created_at: Instant
+
+
+class LinksView(_View):
+    """What a memory is linked to, the strongest first."""
+
+    links: list[LinkView]
 
 
 class HitView(MemoryView):
@@ -140,10 +174,12 @@ class MemoryList(_View):
 
 
 class HistoryEntry(_View):
-    """One write that touched a memory. A reference is `<memory id>@<seq>`, which `as_of` can show."""
+    """One write that touched a memory, an entity or a fact. A reference is `<id>@<seq>`, which `as_of` can show."""
 
     id: UUID
-    memory_id: UUID
+    subject: str = Field(description="What it touched: memory, entity or relation.")
+    subject_id: str
+    memory_id: UUID | None
     event: Literal["ADD", "UPDATE", "DELETE", "MERGE", "LINK", "TTL", "RESTORE"]
     old_ref: str | None
     new_ref: str | None
@@ -154,7 +190,7 @@ class HistoryEntry(_View):
 
 
 class HistoryView(_View):
-    """What happened to a memory, newest first."""
+    """What happened, newest first."""
 
     history: list[HistoryEntry]
 
@@ -200,28 +236,6 @@ class SessionView(_View):
     scratch: dict[str, Any]
     active_entity_ids: list[str]
     updated_at: str
-
-
-class EntityView(_View):
-    """Somebody or something that a user speaks of."""
-
-    user_id: str
-    entity_id: UUID
-    scope: Scope
-    agent_id: str | None
-    name: str
-    name_normalized: str
-    category: str
-    confidence: float
-    last_seen: Instant
-    created_at: Instant
-    updated_at: Instant
-
-
-class EntityList(_View):
-    """Entities, last seen first."""
-
-    entities: list[EntityView]
 
 
 class HealthView(_View):

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from importlib.resources import files
@@ -13,6 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from mnemolog.domain.bands import Bands
+from mnemolog.domain.calibration import Calibration
 from mnemolog.domain.errors import ModelMissing
 
 if TYPE_CHECKING:
@@ -20,16 +21,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 Vectors = npt.NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class Calibration:
-    """Thresholds on similarity that belong to a model (design §2)."""
-
-    question_floor: float
-    """A question's best memory below this is no answer (A §6.3's 0.65)."""
-    question_gap: float
-    """How far below the best memory another may stand (A §6.3's 0.12)."""
 
 
 class MiniLM:
@@ -46,7 +37,17 @@ class MiniLM:
     # LoCoMo, conversations 26, 30, 41 / 42, 43. The floor passes 99 / 99 % of the questions that have an answer and
     # 12 / 11 % of those put to another user's memories (0.50: 96 / 97 and 3 / 3 %; 0.65: 39 / 42 and 0 %). With it
     # the gap keeps 95 / 95 % of the recall of the nearest eight (0.12: 89 / 84 %).
-    calibration: Calibration = Calibration(question_floor=0.45, question_gap=0.20)
+    #
+    # Links and bands: 48 pairs of statements in tests/adapters/minilm/pairs.py, 12 a sort. Paraphrases come to 0.77 to
+    # 0.97, a fact and its newer form to 0.51 to 0.91, what belongs together to 0.04 to 0.77, the rest to -0.03 to 0.37.
+    # `auto` takes 4 paraphrases and nothing else; `check_low` all of them and 10 of the newer forms; `fallback_low` all
+    # of both; `link_min` 11 of what belongs together and 1 of the rest.
+    calibration: Calibration = Calibration(
+        question_floor=0.45,
+        question_gap=0.20,
+        link_min=0.28,
+        bands=Bands(auto=0.93, check_low=0.75, fallback_low=0.50),
+    )
 
     def __init__(self, threads: int | None = None, folder: Traversable | None = None) -> None:
         self.threads = threads or min(2, os.cpu_count() or 1)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
+from mnemolog.domain.calibration import Calibration
 from mnemolog.projections.vectors.embedder import Vectors
 
 
@@ -14,6 +15,8 @@ class Model(Protocol):
     def model(self) -> str: ...
     @property
     def dimensions(self) -> int: ...
+    @property
+    def calibration(self) -> Calibration: ...
 
     def embed(self, texts: Sequence[str]) -> Vectors: ...
 
@@ -25,7 +28,7 @@ class InThread:
     """
 
     def __init__(self, model: Model) -> None:
-        self.model, self.dimensions = model.model, model.dimensions
+        self.model, self.dimensions, self.calibration = model.model, model.dimensions, model.calibration
         self._embed = model.embed
 
     async def embed(self, texts: Sequence[str]) -> Vectors:

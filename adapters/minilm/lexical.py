@@ -6,6 +6,8 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
+from mnemolog.domain.bands import Bands
+from mnemolog.domain.calibration import Calibration
 from mnemolog.domain.text import search_document
 
 Vectors = npt.NDArray[np.float32]
@@ -16,6 +18,13 @@ class Lexical:
 
     model: str = "lexical-384"
     dimensions: int = 384
+    # It knows words and no meaning: only what shares nearly all of them is taken for the same.
+    calibration: Calibration = Calibration(
+        question_floor=0.10,
+        question_gap=0.50,
+        link_min=0.40,
+        bands=Bands(auto=0.95, check_low=0.70, fallback_low=0.50),
+    )
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One row a text, of length 1, in the order given."""

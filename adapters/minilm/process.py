@@ -28,7 +28,7 @@ class EmbeddingProcess:
     """
 
     def __init__(self, model: MiniLM) -> None:
-        self.model, self.dimensions = model.model, model.dimensions
+        self.model, self.dimensions, self.calibration = model.model, model.dimensions, model.calibration
         self._folder = str(model.folder)
         self._running: _Running | None = None
         self._starting = asyncio.Lock()

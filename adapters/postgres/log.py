@@ -1,6 +1,6 @@
 """The event log in Postgres: the EventLog protocol over queries.sql."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -15,7 +15,7 @@ from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.adapters.postgres.tail import LogSecrets
 from mnemolog.adapters.postgres.writing import GroupWriter
 from mnemolog.events.codec import Codec
-from mnemolog.events.envelope import Header, Receipt, Recorded, StoredEvent, StreamId
+from mnemolog.events.envelope import Header, NewEvent, Receipt, Recorded, StoredEvent, StreamId
 from mnemolog.events.event import BLIND
 from mnemolog.events.log import Append, Head, Outcome
 
@@ -50,6 +50,13 @@ class PostgresLog:
         may have been). An outcome that is an error is returned in its place.
         """
         return await self._appender.append(appends, self._deadline if deadline is None else deadline)
+
+    async def append_whole(self, stream: StreamId, batches: Iterable[Sequence[NewEvent]]) -> Receipt:
+        """A whole stream that another log recorded, in one transaction, with its own times (X17).
+
+        Conflict when the stream has events; MnemologError of `batches` themselves leaves nothing written.
+        """
+        return await self._writer.write_whole(stream, batches)
 
     async def receipt(self, stream: StreamId, idempotency_key: str, fingerprint: bytes) -> Receipt | None:
         rows = await self._rows("find_receipts", tenants=[stream.tenant], streams=[stream.name], keys=[idempotency_key])

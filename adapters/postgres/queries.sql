@@ -181,9 +181,11 @@ ORDER BY tenant, stream
 LIMIT %(batch)s;
 
 -- seq_at --
--- The last event of a stream that was recorded at or before a time.
-SELECT coalesce(max(seq), 0) AS seq FROM mnemolog.events
-WHERE tenant = %(tenant)s AND stream = %(stream)s AND recorded_at <= %(at)s;
+-- The last event of a stream that was recorded at or before a time, from the end: times never fall.
+SELECT coalesce((
+    SELECT seq FROM mnemolog.events WHERE tenant = %(tenant)s AND stream = %(stream)s AND recorded_at <= %(at)s
+    ORDER BY seq DESC LIMIT 1
+), 0) AS seq;
 
 -- count_events --
 SELECT type, count(*) AS count FROM mnemolog.events GROUP BY type ORDER BY type;
@@ -230,6 +232,10 @@ SELECT pg_try_advisory_lock(hashtextextended('mnemolog relay ' || %(shard)s, 0))
 -- unlead --
 SELECT pg_advisory_unlock(hashtextextended('mnemolog relay ' || %(shard)s, 0));
 
+-- lead_schedules --
+-- Held by the session, so that no transaction stays open while a job runs.
+SELECT pg_try_advisory_lock(hashtextextended('mnemolog schedules', 0)) AS leads;
+
 -- end_when_silent --
 -- A session that is not heard of for so long ends, and its leases with it.
 SELECT set_config('idle_session_timeout', %(silence)s, false);
@@ -262,3 +268,21 @@ FROM mnemolog_keys.roots AS root
 WHERE root.purpose = 'wrapping'
 ORDER BY root.created_at DESC
 LIMIT 1;
+
+-- keep_policy --
+INSERT INTO mnemolog.policies (version, policy, first_used) VALUES (%(version)s, %(policy)s, %(at)s)
+ON CONFLICT DO NOTHING;
+
+-- find_policies --
+SELECT version, policy, first_used FROM mnemolog.policies
+WHERE version = ANY(%(versions)s)
+ORDER BY first_used, version;
+
+-- policy_versions --
+-- The versions that a stream's events name.
+SELECT DISTINCT meta ->> 'policy_version' AS version FROM mnemolog.events
+WHERE (tenant, stream) = (%(tenant)s, %(stream)s);
+
+-- reads_as_reader --
+-- Whether this login may become the role that sees one tenant at a time.
+SELECT FROM pg_roles WHERE rolname = 'mnemolog_reader' AND pg_has_role(session_user, oid, 'member');

@@ -13,6 +13,7 @@ from sqlalchemy.schema import CreateSchema, DropSchema
 
 from mnemolog.adapters.postgres import lagging
 from mnemolog.adapters.postgres.claims import claim, save
+from mnemolog.adapters.postgres.confinement import confine
 from mnemolog.adapters.postgres.progress import (
     GOING,
     SELF,
@@ -90,6 +91,7 @@ class PostgresStore:
             await connection.execute(advisory_lock(f"create {self.schema}"))
             await connection.execute(CreateSchema(self.schema, if_not_exists=True))
             await connection.run_sync(self.projector.tables.create_all)
+            await confine(connection, self.schema, [table.name for table in self.projector.tables.sorted_tables])
             await connection.run_sync(progress_table.metadata.create_all)
             await connection.run_sync(add_seal, self.schema)
 

@@ -67,7 +67,8 @@ class Tail:
         """Seal the event, chain it, and forget the keys that it destroys."""
         payload = event.payload
         # A stream's record time never runs backwards, even where the clock does.
-        recorded_at = max(self.recorded_at or now, now)
+        given = event.recorded_at or now
+        recorded_at = max(self.recorded_at or given, given)
         header = Header(
             self.stream,
             self.seq + 1,

@@ -1,7 +1,7 @@
 """The writing of groups: of known streams in one statement, of others under locks in two round trips."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,9 +14,9 @@ from mnemolog.adapters.postgres.group import Columns, Group
 from mnemolog.adapters.postgres.pool import ATTEMPTS, UNREACHABLE, Connection, Pool, unreachable
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.tail import LogSecrets, Tail
-from mnemolog.domain.errors import IdempotencyConflict
+from mnemolog.domain.errors import Conflict, IdempotencyConflict
 from mnemolog.events.codec import Codec
-from mnemolog.events.envelope import StoredEvent, StreamId
+from mnemolog.events.envelope import NewEvent, Receipt, StoredEvent, StreamId
 from mnemolog.events.log import Append, Outcome
 
 REMEMBERED = 4096
@@ -69,6 +69,24 @@ class GroupWriter:
         late = iter(await self._long_road(rest, wait, Doubt()) if rest else ())
         pairs = zip(appends, group.outcomes, strict=True)
         return [outcome if append.stream in written else next(late) for append, outcome in pairs]
+
+    async def write_whole(self, stream: StreamId, batches: Iterable[Sequence[NewEvent]]) -> Receipt:
+        """A stream that has no events yet, from its first to its last, in one transaction: all of it or nothing.
+
+        Conflict when it has events. A server that goes away leaves nothing, and the error.
+        """
+        self._tails.pop(stream, None)
+        last = 0
+        async with self._pool.connection() as connection, connection.transaction():
+            for batch in batches:
+                group = Group(self._codec, self._secrets, [Append(stream, tuple(batch))])
+                await write(connection, group, self._clock)
+                if group.tails[stream].base_seq != last:
+                    raise has_events(stream)
+                last += len(batch)
+        added = tuple(group.tails[stream].added)
+        self._appended(added)
+        return Receipt(stream, (added[-1].header.event_id,), 1, last)
 
     async def _long_road(self, appends: Sequence[Append], wait: bool, doubt: Doubt) -> Sequence[Settled]:
         """Under locks, as a group; one by one when that fails, so that none fails for its neighbours."""
@@ -189,6 +207,12 @@ async def _ask(connection: Connection, group: Group) -> Mapping[int, int]:
 
 async def _if_asked(connection: Connection, name: str, columns: Columns | None) -> AsyncCursor[DictRow] | None:
     return await connection.execute(query(name), columns) if columns else None
+
+
+def has_events(stream: StreamId) -> Conflict:
+    return Conflict(
+        f"user {stream.owner!r} has a memory already", field="user_id", fix="import under the name of a new user"
+    )
 
 
 def _by_stream(appends: Sequence[Append]) -> Sequence[Sequence[int]]:

@@ -7,18 +7,31 @@ from uuid import UUID
 
 from mnemolog.adapters.engine.erasing import Erasure, erase
 from mnemolog.adapters.engine.reads import Changes
+from mnemolog.adapters.engine.why import Why
 from mnemolog.commands.erasure import Erase, EraseMemory, EraseThread, EraseUser
-from mnemolog.commands.memories import LinkMemories, MergeMemories, RestoreMemory, SoftDeleteMemory, UpdateMemory
+from mnemolog.commands.memories import (
+    ChangeStatus,
+    LinkMemories,
+    MergeMemories,
+    RestoreMemory,
+    SoftDeleteMemory,
+    UpdateMemory,
+)
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import parse_uuid
+from mnemolog.domain.memory import Status
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import validated
-from mnemolog.opening import Opening
+from mnemolog.graph import GraphVerbs
+from mnemolog.graph_changes import GraphChangeVerbs
+from mnemolog.profile import ProfileVerbs
+from mnemolog.projections.context import AgentContext, ContextRequest
 from mnemolog.projections.query import MemoryQuery
 from mnemolog.results import Added, Found
+from mnemolog.undertakings import UndertakingVerbs
 
 
-class AsyncMemory(Opening):
+class AsyncMemory(GraphVerbs, GraphChangeVerbs, ProfileVerbs, UndertakingVerbs):
     """Memory for agents, on servers that start at the first use and stop at `close`.
 
     `data_dir` defaults to ~/.mnemolog; other keywords are the settings that `mnemolog config` lists. Every write is
@@ -59,21 +72,49 @@ class AsyncMemory(Opening):
         text: str,
         *,
         user_id: str,
-        category: str = "note",
+        category: str | None = None,
         kind: str = "fact",
-        importance: float = 0.5,
+        importance: float | None = None,
+        importance_scale: Literal["unit", "level3", "level5"] = "unit",
+        confidence: float = 1.0,
         pinned: bool = False,
         scope: Literal["global", "agent"] = "global",
+        type: Literal["PROFILE", "PEOPLE", "PROJECT"] | None = None,
+        fact_type: Literal["fact", "preference", "relationship", "friction", "habit"] | None = None,
+        memory_key: str = "",
+        entity_refs: Sequence[str] = (),
+        entity_label: str = "",
+        topics: Sequence[str] = (),
+        source_turn_ids: Sequence[str] = (),
+        merge_similar: bool = False,
         idempotency_key: str | None = None,
     ) -> Added:
-        """Write one memory as it is. `importance` lies in [0, 1]; scope `agent` hides it from other agents.
+        """Write one memory as it is. Scope `agent` hides it from other agents.
+
+        `importance` lies in [0, 1], or on the scale that is named: D's 0 to 3, B's 1 to 5. With a `memory_key`, or
+        with `type`, `fact_type` and `entity_refs` (`person:ana_silva`), which make one, the memory of that key is
+        updated or observed instead; with `merge_similar`, one that says the same. The id returned is that one's then.
 
         Example:
             memory.create("Prefers tea", user_id="ana", category="preferences", importance=0.8)
         """
         engine = await self._engine()
-        fields = {"text": text, "category": category, "kind": kind, "importance": importance, "pinned": pinned}
-        command = {**self._who(user_id), **fields, "scope": scope}
+        identity = {"memory_key": memory_key, "entity_refs": tuple(entity_refs), "entity_label": entity_label}
+        optional = {"category": category, "importance": importance, "type": type, "fact_type": fact_type}
+        command = {
+            **self._who(user_id),
+            **identity,
+            **{name: value for name, value in optional.items() if value is not None},
+            "text": text,
+            "kind": kind,
+            "importance_scale": importance_scale,
+            "confidence": confidence,
+            "pinned": pinned,
+            "scope": scope,
+            "topics": tuple(topics),
+            "source_turn_ids": tuple(source_turn_ids),
+            "merge_similar": merge_similar,
+        }
         memory_id, receipt = await engine.writes.create(command, idempotency_key)
         return Added(memory_id, self._noted(receipt))
 
@@ -100,6 +141,7 @@ class AsyncMemory(Opening):
         Example:
             memory.search("where does Ana live?", user_id="ana", top_k=3)
         """
+        engine = await self._engine()
         fields = {
             "tenant": self._settings.tenant,
             "agent": self._agent_id,
@@ -112,9 +154,30 @@ class AsyncMemory(Opening):
             "thread_id": self._thread_id,
         }
         request = validated(MemoryQuery, fields)
-        engine = await self._engine()
         answer = await engine.reads.query(request, await self._moment(request.stream, as_of, after, deadline))
         return [Found.of(hit) for hit in answer.hits]
+
+    async def context(
+        self,
+        query: str,
+        *,
+        user_id: str,
+        categories: Sequence[str] = (),
+        budget_tokens: int | None = None,
+        as_of: datetime | str | int | None = None,
+        after: Receipt | str | None = None,
+        deadline: float | None = None,
+    ) -> AgentContext:
+        """What an agent is told before it answers: pinned memories, and each category in its mode (B §5).
+
+        Example:
+            print("\\n".join(memory.context("where to eat?", user_id="ana").bullets))
+        """
+        fields = {"query": query, "categories": tuple(categories), "budget_tokens": budget_tokens}
+        request = validated(ContextRequest, fields)
+        engine, viewer = await self._engine(), self._viewer(user_id)
+        moment = await self._moment(self._stream(user_id), as_of, after, deadline)
+        return await engine.reads.context(viewer, request, moment)
 
     async def get(
         self,
@@ -133,26 +196,43 @@ class AsyncMemory(Opening):
         engine, stream = await self._engine(), self._stream(user_id)
         id_ = parse_uuid(memory_id, "memory_id")
         moment = await self._moment(stream, as_of, after, deadline)
-        return await engine.reads.memory(stream, self._agent_id, id_, moment)
+        return await engine.reads.memory(self._viewer(user_id), id_, moment)
 
     async def history(
         self,
-        memory_id: UUID | str,
+        id_: UUID | str,
         *,
         user_id: str,
         limit: int = 100,
         after: Receipt | str | None = None,
         deadline: float | None = None,
     ) -> Sequence[Mapping[str, Any]]:
-        """What happened to a memory, newest first (B §8).
+        """What happened to a memory, an entity or a fact, newest first (B §8).
 
         Example:
             [row["event"] for row in memory.history(added.memory_id, user_id="ana")]
         """
         engine, stream = await self._engine(), self._stream(user_id)
-        id_ = parse_uuid(memory_id, "memory_id")
         moment = await self._moment(stream, None, after, deadline)
-        return await engine.reads.history(stream, self._agent_id, id_, limit, moment)
+        return await engine.reads.history(self._viewer(user_id), parse_uuid(id_, "id"), limit, moment)
+
+    async def why(
+        self,
+        id_: UUID | str,
+        *,
+        user_id: str,
+        as_of: datetime | str | int | None = None,
+        after: Receipt | str | None = None,
+        deadline: float | None = None,
+    ) -> Why:
+        """Why a memory, an entity, a fact, a todo or a profile field is known: its events and the turns behind (X04).
+
+        Example:
+            [turn.text for turn in memory.why(added.memory_id, user_id="ana").turns]
+        """
+        engine, viewer = await self._engine(), self._viewer(user_id)
+        moment = await self._moment(self._stream(user_id), as_of, after, deadline)
+        return await engine.reads.why(viewer, str(id_), moment)
 
     async def changes(
         self,
@@ -169,7 +249,7 @@ class AsyncMemory(Opening):
         """
         engine, stream = await self._engine(), self._stream(user_id)
         moment = await self._moment(stream, None, after, deadline)
-        return await engine.reads.changes(stream, self._agent_id, self._thread_id, since, moment)
+        return await engine.reads.changes(self._viewer(user_id), self._thread_id, since, moment)
 
     async def update(
         self,
@@ -179,16 +259,18 @@ class AsyncMemory(Opening):
         text: str | None = None,
         category: str | None = None,
         importance: float | None = None,
+        importance_scale: Literal["unit", "level3", "level5"] = "unit",
         confidence: float | None = None,
         pinned: bool | None = None,
     ) -> Receipt:
-        """Change what is given and leave the rest.
+        """Change what is given and leave the rest. What is pinned is of the highest importance.
 
         Example:
             memory.update(added.memory_id, user_id="ana", text="Moved to Porto")
         """
         asked = {"text": text, "category": category, "importance": importance, "confidence": confidence}
-        return await self._execute(UpdateMemory, user_id, memory_id, **asked, pinned=pinned)
+        fields = {**asked, "importance_scale": importance_scale, "pinned": pinned}
+        return await self._execute(UpdateMemory, user_id, memory_id, **fields)
 
     async def merge(
         self, memory_id: UUID | str, absorbed_ids: Sequence[UUID | str], *, user_id: str, text: str | None = None
@@ -207,6 +289,24 @@ class AsyncMemory(Opening):
             memory.link(first.memory_id, second.memory_id, user_id="ana", strength=0.8)
         """
         return await self._execute(LinkMemories, user_id, memory_id, to_id=to_id, strength=strength)
+
+    async def links(self, memory_id: UUID | str, *, user_id: str) -> Sequence[Mapping[str, Any]]:
+        """What a memory is linked to, the strongest link first.
+
+        Example:
+            [link["text"] for link in memory.links(added.memory_id, user_id="ana")]
+        """
+        engine, id_ = await self._engine(), parse_uuid(memory_id, "memory_id")
+        moment = await self._moment(self._stream(user_id), None)
+        return await engine.reads.links(self._viewer(user_id), id_, moment)
+
+    async def archive(self, memory_id: UUID | str, *, user_id: str) -> Receipt:
+        """Keep a memory out of sight, until `restore` or `undo` brings it back. What is pinned is never archived.
+
+        Example:
+            memory.archive(added.memory_id, user_id="ana")
+        """
+        return await self._execute(ChangeStatus, user_id, memory_id, status=Status.DORMANT)
 
     async def forget(self, memory_id: UUID | str, *, user_id: str, reason: str = "") -> Receipt:
         """Hide a memory, until `restore` or `undo` brings it back.

@@ -10,10 +10,11 @@ from uuid import UUID
 
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.adapters.engine.reads import Moment
+from mnemolog.adapters.engine.moment import Moment
 from mnemolog.commands.memories import MemoryCommand
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import aware, identifier
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.events.fields import validated
 
@@ -50,12 +51,15 @@ class Opening:
     async def _engine(self) -> Engine:
         async with self._opening:
             if self._opened is None:
-                self._opened = await self._stack.enter_async_context(open_engine(self._settings))
+                engine = await self._stack.enter_async_context(open_engine(self._settings))
+                self._opened = await engine.authenticated()
+                self._settings = self._opened.settings  # The tenant is that of the API key.
             return self._opened
 
     async def _execute(self, command: type[CommandType], user_id: str, memory_id: UUID | str, **fields: Any) -> Receipt:
+        engine = await self._engine()
         request = validated(command, {**self._who(user_id), "memory_id": memory_id, **fields})
-        return self._noted(await (await self._engine()).writes.execute(request))
+        return self._noted(await engine.writes.execute(request))
 
     def _who(self, user_id: str) -> dict[str, str]:
         return {
@@ -67,6 +71,9 @@ class Opening:
 
     def _stream(self, user_id: str) -> StreamId:
         return StreamId.of_user(identifier(user_id, "user_id"), self._settings.tenant)
+
+    def _viewer(self, user_id: str) -> Viewer:
+        return Viewer(self._settings.tenant, user_id, self._agent_id)
 
     def _noted(self, receipt: Receipt) -> Receipt:
         self._written[receipt.stream] = max(receipt.last_seq, self._written.get(receipt.stream, 0))

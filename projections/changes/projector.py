@@ -6,7 +6,7 @@ from sqlalchemy import MetaData
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.delta import Change
-from mnemolog.domain.memory import VISIBLE
+from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.events import memory as events
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased
@@ -55,11 +55,18 @@ def change_of(payload: Event) -> Change | None:
         case events.MemoryRestored():
             return Change.RESTORED
         case events.MemoryReverted(was=was, status=status):
-            if (was in VISIBLE) == (status in VISIBLE):
-                return Change.UPDATED
-            return Change.RESTORED if status in VISIBLE else Change.SOFT_DELETED
+            return _turn(was, status) or Change.UPDATED
+        case events.MemoryStatusChanged(was=was, status=status):
+            return _turn(was, status)
         case _:
             return None
+
+
+def _turn(was: Status, status: Status) -> Change | None:
+    """Whether a memory appeared or went."""
+    if (was in VISIBLE) == (status in VISIBLE):
+        return None
+    return Change.RESTORED if status in VISIBLE else Change.SOFT_DELETED
 
 
 def _entry(event: Recorded, change: Change, rev: int) -> Row:

@@ -3,32 +3,35 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, func, or_, select
+from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain.delta import Change, Entry
-from mnemolog.domain.memory import VISIBLE
-from mnemolog.events.envelope import StreamId
+from mnemolog.domain.category import PROCEDURAL
+from mnemolog.domain.delta import MAX_BULLETS, Change, Entry
+from mnemolog.domain.memory import VISIBLE, Kind
+from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.changes.tables import change_log
 from mnemolog.projections.memories import reader as memories
+from mnemolog.projections.memories.filters import unasked, visible_to
 from mnemolog.projections.memories.tables import memories as memory_table
 from mnemolog.projections.rows import Row, fetch, stored
+from mnemolog.projections.visibility import owned
 
 PAGE = 50
 ENDS = frozenset({Change.DELETED, Change.SOFT_DELETED})
 
 
-async def revision(connection: AsyncConnection, stream: StreamId, thread_id: str) -> int:
+async def revision(connection: AsyncConnection, viewer: Viewer, thread_id: str) -> int:
     """The revision of a thread that can be told of; 0 when nothing was ever changed in it.
 
     The memories are another projection: a change that it has not applied yet waits for the next reading, since whoever
     is told this revision asks for what comes after it.
     """
-    memory = memory_table.c
-    applied = select(func.max(memory.seq)).where(memory.tenant == stream.tenant, memory.user_id == stream.owner)
+    applied = select(func.max(memory_table.c.seq)).where(owned(memory_table, viewer))
     statement = (
         select(*stored(change_log))
-        .where(*_of_thread(stream, thread_id), change_log.c.seq <= applied.scalar_subquery())
+        .where(*_of_thread(viewer, thread_id), change_log.c.seq <= applied.scalar_subquery())
         .order_by(change_log.c.rev.desc())
         .limit(1)
     )
@@ -37,14 +40,7 @@ async def revision(connection: AsyncConnection, stream: StreamId, thread_id: str
 
 
 async def between(
-    connection: AsyncConnection,
-    stream: StreamId,
-    thread_id: str,
-    agent_id: str,
-    since: int,
-    until: int,
-    limit: int = 100,
-    categories: frozenset[str] | None = None,
+    connection: AsyncConnection, viewer: Viewer, thread_id: str, since: int, until: int, limit: int = 100
 ) -> Sequence[Entry]:
     """The newest changes of a thread with since < rev <= until that an agent may see, oldest first.
 
@@ -52,8 +48,8 @@ async def between(
     """
     entries: list[Entry] = []
     while len(entries) < limit:
-        page = await _page(connection, stream, thread_id, since, until)
-        seen = await memories.by_ids(connection, stream, agent_id, {row["memory_id"] for row in page}, categories)
+        page = await _page(connection, viewer, thread_id, since, until)
+        seen = await memories.by_ids(connection, viewer, {row["memory_id"] for row in page})
         entries += [_entry(row, seen[row["memory_id"]]) for row in page if _told(row, seen.get(row["memory_id"]))]
         if len(page) < PAGE:
             break
@@ -61,24 +57,51 @@ async def between(
     return entries[:limit][::-1]
 
 
-async def _page(connection: AsyncConnection, stream: StreamId, thread_id: str, since: int, until: int) -> Sequence[Row]:
+async def last_of_each(
+    connection: AsyncConnection, viewer: Viewer, thread_id: str, since: int, until: int
+) -> Sequence[Entry]:
+    """What a delta header tells of: the last change of each of the memories that changed last.
+
+    However often one memory changed, it hides no other. What was created since comes with its creation.
+    """
+    log, memory = change_log.c, memory_table.c
+    created = log.event == Change.CREATED
+    told = or_(memory.status.in_(sorted(VISIBLE)), log.event.in_(sorted(ENDS)))
+    last = (
+        select(*stored(change_log), func.max(log.rev).over(partition_by=log.memory_id).label("last"))
+        .join(memory_table, owned(memory_table, viewer) & (memory.memory_id == log.memory_id))
+        .where(*_of_thread(viewer, thread_id), log.rev > since, log.rev <= until, told, *visible_to(viewer), unasked())
+        .ext(distinct_on(log.memory_id, created))
+        .order_by(log.memory_id, created, log.rev.desc())
+        .subquery()
+    )
+    columns = [last.c[column.name] for column in stored(change_log)]
+    statement = select(*columns).order_by(last.c.last.desc(), last.c.rev.desc()).limit(2 * MAX_BULLETS)
+    rows = await fetch(connection, change_log, statement)
+    seen = await memories.by_ids(connection, viewer, {row["memory_id"] for row in rows})
+    return [_entry(row, seen[row["memory_id"]]) for row in rows if _told(row, seen.get(row["memory_id"]))]
+
+
+async def _page(connection: AsyncConnection, viewer: Viewer, thread_id: str, since: int, until: int) -> Sequence[Row]:
     log = change_log.c
     statement = (
         select(*stored(change_log))
-        .where(*_of_thread(stream, thread_id), log.rev > since, log.rev <= until)
+        .where(*_of_thread(viewer, thread_id), log.rev > since, log.rev <= until)
         .order_by(log.rev.desc())
         .limit(PAGE)
     )
     return await fetch(connection, change_log, statement)
 
 
-def _of_thread(stream: StreamId, thread_id: str) -> list[ColumnElement[bool]]:
-    log = change_log.c
-    return [log.tenant == stream.tenant, log.user_id == stream.owner, log.thread_id == thread_id]
+def _of_thread(viewer: Viewer, thread_id: str) -> list[ColumnElement[bool]]:
+    return [owned(change_log, viewer), change_log.c.thread_id == thread_id]
 
 
 def _told(row: Row, memory: Mapping[str, Any] | None) -> bool:
-    return memory is not None and (memory["status"] in VISIBLE or row["event"] in ENDS)
+    """Of a procedure nobody is told who does not ask (B §12)."""
+    if memory is None or memory["kind"] == Kind.PROCEDURE or memory["category"] == PROCEDURAL:
+        return False
+    return memory["status"] in VISIBLE or row["event"] in ENDS
 
 
 def _entry(row: Row, memory: Mapping[str, Any]) -> Entry:

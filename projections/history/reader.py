@@ -1,44 +1,84 @@
-"""Reads the history of a memory."""
+"""Reads the history of a memory, an entity or a fact."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, Uuid, and_, cast, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.domain.entity import no_such_entity
+from mnemolog.domain.errors import NotFound
 from mnemolog.domain.memory import no_such_memory
-from mnemolog.events.envelope import StreamId
+from mnemolog.domain.relation import no_such_fact
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.graph.tables import entities, relations
+from mnemolog.projections.history.subject import ENTITY, MEMORY, RELATION
 from mnemolog.projections.history.tables import history
 from mnemolog.projections.memories.filters import visible_to
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.rows import fetch, stored
+from mnemolog.projections.visibility import owned, shared
 
 _INTERNAL = frozenset({"tenant", "user_id"})
+KINDS = (MEMORY, ENTITY, RELATION)
 
 
-async def of_memory(
-    connection: AsyncConnection,
-    stream: StreamId,
-    memory_id: UUID,
-    agent_id: str,
-    limit: int = 100,
-    categories: frozenset[str] | None = None,
+async def of(
+    connection: AsyncConnection, viewer: Viewer, id_: UUID, limit: int = 100, kinds: Collection[str] = KINDS
 ) -> Sequence[dict[str, Any]]:
-    """What happened to a memory, newest first. NotFound when the user has none of this id that the agent may see."""
-    log, memory = history.c, memories.c
+    """What happened to whatever has this id, newest first; NotFound when the agent may see nothing of it.
+
+    A link to a memory that the agent may not see is not told of.
+    """
+    seen = or_(*(and_(history.c.subject == kind, _SEEN[kind](viewer, id_)) for kind in kinds))
     statement = (
         select(*stored(history))
-        .join(
-            memories,
-            (memory.tenant == log.tenant) & (memory.user_id == log.user_id) & (memory.memory_id == log.memory_id),
-        )
-        .where(log.tenant == stream.tenant, log.user_id == stream.owner, log.memory_id == memory_id)
-        .where(*visible_to(stream, agent_id, categories))
-        .order_by(log.seq.desc())
+        .where(owned(history, viewer), history.c.subject_id == str(id_), seen, _far_end_visible(viewer))
+        .order_by(history.c.seq.desc())
         .limit(limit)
     )
     rows = await fetch(connection, history, statement)
     if not rows:
-        raise no_such_memory(stream.owner, memory_id)
+        raise _nothing(viewer.user_id, id_, kinds)
     return [{name: value for name, value in row.items() if name not in _INTERNAL} for row in rows]
+
+
+def _memory_seen(viewer: Viewer, id_: UUID) -> ColumnElement[bool]:
+    return select(memories.c.memory_id).where(*visible_to(viewer), memories.c.memory_id == id_).exists()
+
+
+def _entity_seen(viewer: Viewer, id_: UUID) -> ColumnElement[bool]:
+    mine = and_(owned(entities, viewer), shared(entities, viewer))
+    return select(entities.c.entity_id).where(mine, entities.c.entity_id == id_).exists()
+
+
+def _fact_seen(viewer: Viewer, id_: UUID) -> ColumnElement[bool]:
+    mine = and_(owned(relations, viewer), shared(relations, viewer))
+    return select(relations.c.relation_id).where(mine, relations.c.relation_id == id_).exists()
+
+
+_SEEN: Mapping[str, Callable[[Viewer, UUID], ColumnElement[bool]]] = {
+    MEMORY: _memory_seen,
+    ENTITY: _entity_seen,
+    RELATION: _fact_seen,
+}
+_MISSING: Mapping[str, Callable[[str, UUID], NotFound]] = {
+    MEMORY: no_such_memory,
+    ENTITY: no_such_entity,
+    RELATION: no_such_fact,
+}
+
+
+def _nothing(user_id: str, id_: UUID, kinds: Collection[str]) -> NotFound:
+    if len(kinds) == 1:
+        [kind] = kinds
+        return _MISSING[kind](user_id, id_)
+    message = f"user {user_id!r} has no memory, entity or fact {id_}"
+    return NotFound(message, field="id", fix="look it up with `mnemolog query`, `entities` or `facts`")
+
+
+def _far_end_visible(viewer: Viewer) -> ColumnElement[bool]:
+    far = memories.alias("far")
+    seen = select(far.c.memory_id).where(*visible_to(viewer, far))
+    return or_(~history.c.meta.has_key("to"), cast(history.c.meta["to"].astext, Uuid).in_(seen))

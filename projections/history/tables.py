@@ -14,7 +14,9 @@ history = Table(
     Column("tenant", Text, primary_key=True),
     Column("user_id", Text, primary_key=True),
     Column("id", Uuid, primary_key=True),
-    Column("memory_id", Uuid, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("subject_id", Text, nullable=False),
+    Column("memory_id", Uuid),
     Column("event", Text, nullable=False),
     Column("old_ref", Text),
     Column("new_ref", Text),
@@ -25,9 +27,9 @@ history = Table(
     mac_column(),
 )
 Index(
-    "history_memory",
+    "history_subject",
     history.c.tenant,
     history.c.user_id,
-    history.c.memory_id,
+    history.c.subject_id,
     history.c.seq.desc(),
 )

@@ -6,6 +6,8 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from mnemolog.domain.calibration import Calibration
+
 Vectors = npt.NDArray[np.float32]
 
 
@@ -19,5 +21,9 @@ class Embedder(Protocol):
     def model(self) -> str: ...
     @property
     def dimensions(self) -> int: ...
+    @property
+    def calibration(self) -> Calibration:
+        """What its similarities mean."""
+        ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors: ...

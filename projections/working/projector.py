@@ -7,7 +7,7 @@ from typing import Self
 
 from mnemolog.domain import session
 from mnemolog.domain.session import Session
-from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.conversation import SessionForgotten, TurnRecorded
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 from mnemolog.events.registry import REGISTRY
@@ -47,14 +47,18 @@ Kept = tuple[Session, datetime] | None
 
 def takes(event_type: str) -> bool:
     """Whether events of this type may change a session."""
-    return REGISTRY.is_one_of(event_type, TurnRecorded | ERASURES)
+    return REGISTRY.is_one_of(event_type, TurnRecorded | SessionForgotten | ERASURES)
 
 
 def place_of(event: Recorded) -> Place | None:
-    """The session that an event belongs to; None when it is no turn."""
-    if not isinstance(event.payload, TurnRecorded):
-        return None
-    return Place(event.stream.tenant, event.stream.owner, event.meta.agent_id, event.payload.thread_id)
+    """The one session that an event concerns; None when it is of none, or may concern several."""
+    match event.payload:
+        case TurnRecorded(thread_id=chat_id):
+            return Place(event.stream.tenant, event.stream.owner, event.meta.agent_id, chat_id)
+        case SessionForgotten(agent_id=agent_id, chat_id=chat_id):
+            return Place(event.stream.tenant, event.stream.owner, agent_id, chat_id)
+        case _:
+            return None
 
 
 def erases(event: Recorded) -> bool:
@@ -71,7 +75,7 @@ def fold(before: Mapping[Place, Session], events: Sequence[Recorded]) -> Mapping
     for event in events:
         place = place_of(event)
         if place is not None:
-            after[place] = _heard(_current(before, after, place), place, event)
+            after[place] = _left(_current(before, after, place), place, event)
         elif erases(event):
             theirs = [one for one in {**before, **after} if one.stream == event.stream]
             found = {one: _current(before, after, one) for one in theirs}
@@ -86,9 +90,10 @@ def _current(before: Mapping[Place, Session], after: Mapping[Place, Kept], place
     return kept[0] if kept else None
 
 
-def _heard(current: Session | None, place: Place, event: Recorded) -> Kept:
+def _left(current: Session | None, place: Place, event: Recorded) -> Kept:
     turn = event.payload
-    assert isinstance(turn, TurnRecorded)
+    if not isinstance(turn, TurnRecorded):
+        return None
     if current is None or current.expired(event.recorded_at):
         current = Session(place.user_id, place.agent_id, place.chat_id)
     entity_id = str(turn.speaker_entity_id) if turn.speaker_entity_id else None

@@ -10,8 +10,9 @@ from mnemolog.domain.errors import IdempotencyConflict, InvalidInput
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
-from mnemolog.events.conversation import Attachment, EntityObserved, TurnRecorded
+from mnemolog.events.conversation import Attachment, TurnRecorded
 from mnemolog.events.fields import validated
+from mnemolog.events.graph import EntityObserved
 from mnemolog.events.memory import MemoryCreated
 from tests.testkit.clock import START
 from tests.testkit.decider import given

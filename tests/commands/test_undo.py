@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import given as for_all
@@ -11,17 +11,26 @@ from hypothesis import strategies as st
 
 from mnemolog.commands.memories import (
     MEMORIES,
+    ChangeStatus,
+    CreateMemory,
+    ExpireMemory,
     LinkMemories,
     Memories,
     MemoryCommand,
     MergeMemories,
+    Near,
+    ObserveUse,
     RestoreMemory,
+    Similar,
     SoftDeleteMemory,
     UndoChange,
     UpdateMemory,
     link_tag,
 )
-from mnemolog.domain.errors import Conflict, InvalidInput
+from mnemolog.domain.bands import Bands
+from mnemolog.domain.errors import Conflict, InvalidInput, NotFound
+from mnemolog.domain.memory import Memory, Status
+from mnemolog.domain.retention import Retention
 from mnemolog.domain.scope import Scope
 from mnemolog.events.envelope import NewEvent
 from mnemolog.events.event import memory_tag
@@ -31,11 +40,13 @@ from tests.testkit.decider import Story, given
 from tests.testkit.events import created, new
 
 IDS = [uuid4() for _ in range(4)]
+LATER = [uuid4() for _ in range(3)]
+BANDS = Bands(auto=0.9, check_low=0.7, fallback_low=0.5)
 WHO: dict[str, Any] = {"user_id": "ana", "agent_id": "coach"}
 Told = Story[MemoryCommand, Memories]
 Done = Sequence[tuple[NewEvent, Memories]]
 
-memory_ids = st.sampled_from(IDS)
+memory_ids = st.sampled_from([*IDS, *LATER])
 units = st.sampled_from([0.0, 0.25, 1.0])
 texts = st.sampled_from(["Ana lives in Lisbon", "Ana lives in Porto", "Ana moved"])
 updates = st.builds(
@@ -62,7 +73,43 @@ links = st.builds(
     st.lists(memory_ids, min_size=2, max_size=2, unique=True),
     units,
 )
-commands = st.one_of(updates, merges, deletions, restorations, links)
+similar = st.builds(
+    lambda near: Similar(model="m", bands=BANDS, link_min=0.4, near=tuple(near)),
+    st.lists(st.builds(Near, memory_id=memory_ids, similarity=units), max_size=3, unique_by=lambda one: one.memory_id),
+)
+creations = st.builds(
+    CreateMemory,
+    memory_id=st.sampled_from(LATER),
+    text=texts,
+    confidence=units,
+    pinned=st.booleans(),
+    memory_key=st.sampled_from(["", "k", "l"]),
+    merge_similar=st.booleans(),
+    scope=st.sampled_from(Scope),
+    source_turn_ids=st.sampled_from([(), ("t1",), ("t2",)]),
+    similar=st.none() | similar,
+    **{name: st.just(value) for name, value in WHO.items()},
+)
+statuses = st.builds(
+    lambda id_, to: ChangeStatus(**WHO, memory_id=id_, status=to),
+    memory_ids,
+    st.sampled_from([Status.ACTIVE, Status.DYING, Status.DORMANT]),
+)
+uses = st.builds(lambda id_: ObserveUse(**WHO, memory_id=id_), memory_ids)
+fadings = st.builds(
+    lambda id_, seen: ExpireMemory(
+        **WHO,
+        memory_id=id_,
+        seen=created(id_, importance=0.25).content if seen else created(id_).content,
+        retention=Retention(ttl_importance=0.75),
+        last_accessed=START - timedelta(days=90),
+        at=START,
+    ),
+    memory_ids,
+    st.booleans(),
+)
+wishes = st.one_of(updates, merges, deletions, restorations, links, statuses, fadings)
+commands = wishes | creations | uses
 
 
 def beginning() -> Told:
@@ -81,7 +128,7 @@ def carried_out(asked: Sequence[MemoryCommand]) -> tuple[Told, Done]:
     for command in asked:
         try:
             decided = story.when(command).events()
-        except (Conflict, InvalidInput):
+        except (Conflict, InvalidInput, NotFound):
             continue
         for event in map(new, decided):
             done.append((event, story.state))
@@ -96,7 +143,12 @@ def test_undoing_all_changes_backwards_gives_back_each_earlier_state(asked: list
 
     for event, before in reversed(done):
         story = story.after(undo(event))
-        assert (story.state.known, story.state.links) == (before.known, before.links)
+        assert (there(story.state, before), story.state.links) == (before.known, before.links)
+
+
+def there(state: Memories, before: Memories) -> Mapping[UUID, Memory]:
+    """What a reader sees: a memory that did not exist then is known, and hidden."""
+    return {id_: one for id_, one in state.known.items() if one.visible or id_ in before.known}
 
 
 @pytest.mark.spec("X03")
@@ -116,9 +168,17 @@ def test_undoing_any_one_change_touches_its_memories_only_or_is_refused(
             story.when(undo(event)).events()
     else:
         after = story.after(undo(event)).state
-        assert seen(after, ours) == seen(before, ours)
+        assert seen(after, ours) == {**seen(before, ours), **seen(after, begun(before, ours))}
+        assert all(not after.known[id_].visible for id_ in LATER if memory_tag(id_) in begun(before, ours))
         others = set(story.state.changes.of).difference(ours)
         assert seen(after, others) == seen(story.state, others)
+
+
+def begun(before: Memories, subjects: Iterable[str]) -> list[str]:
+    """The memories that a change made: undone, they are hidden."""
+    return [
+        one for one in subjects if one in map(memory_tag, LATER) and UUID(one.partition(":")[2]) not in before.known
+    ]
 
 
 def subjects(story: Told, event: NewEvent) -> Sequence[str]:
@@ -132,14 +192,46 @@ def seen(state: Memories, subjects: Iterable[str]) -> Mapping[str, object]:
     return {subject: {**known, **links}.get(subject) for subject in subjects}
 
 
-@for_all(st.lists(commands, max_size=8), commands)
+@for_all(st.lists(commands, max_size=8), wishes)
 def test_whatever_is_allowed_changes_nothing_when_it_is_asked_again(
     asked: list[MemoryCommand], command: MemoryCommand
 ) -> None:
     story, _ = carried_out(asked)
     try:
         after = story.after(command)
-    except (Conflict, InvalidInput):
+    except (Conflict, InvalidInput, NotFound):
         return
 
     assert list(after.when(command).events()) == []
+
+
+@pytest.mark.spec("D03", "D04")
+@for_all(st.lists(commands | st.integers(0, 40), max_size=16))
+def test_whatever_is_asked_and_undone_the_invariants_hold(asked: list[MemoryCommand | int]) -> None:
+    """A number undoes the change of that number. Unique keys, pins, bounds, and no edge to what is not there."""
+    story, done = beginning(), list[NewEvent]()
+    for one in asked:
+        if isinstance(one, int) and one >= len(done):
+            continue
+        try:
+            decided = story.when(undo(done[one]) if isinstance(one, int) else one).events()
+        except (Conflict, InvalidInput, NotFound):
+            continue
+        fresh = list(map(new, decided))
+        done += fresh
+        story = story.and_then(*fresh)
+        require_sound(story.state)
+
+
+def require_sound(state: Memories) -> None:
+    known = state.known.values()
+    keys = [(one.identity.key, one.scope, one.agent_id) for one in known if one.visible and one.identity.key]
+    assert len(keys) == len(set(keys))
+    for one in known:
+        content = one.content
+        assert 0 <= content.importance <= 1
+        assert 0 <= content.confidence <= 1
+        if content.pinned:
+            assert content.importance == 1
+            assert one.status in (Status.ACTIVE, Status.SOFT_DELETED)
+    assert {end for ends in state.links for end in ends} <= state.known.keys()

@@ -13,7 +13,7 @@ import pytest
 import mnemolog
 from mnemolog import AsyncMemory, Memory
 
-METHODS = [name for name in vars(AsyncMemory) if not name.startswith("_") and name != "close"]
+METHODS = [name for name in dir(AsyncMemory) if not name.startswith("_") and name != "close"]
 
 
 def example(docstring: str | None) -> str:

@@ -113,7 +113,7 @@ def test_every_route_stands_with_its_method(route: APIRoute) -> None:
     assert f"`{min(route.methods or ())} {route.path}`" in read("http.md")
 
 
-@pytest.mark.parametrize("name", [name for name in vars(AsyncMemory) if not name.startswith("_")])
+@pytest.mark.parametrize("name", [name for name in dir(AsyncMemory) if not name.startswith("_")])
 def test_every_method_of_the_python_face_stands_with_its_parameters(name: str) -> None:
     body = section(REFERENCE / "python.md", name)
     assert body, f"docs/reference/python.md has no section for {name}"

@@ -4,8 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemolog.domain.category import DEFAULT_ALLOWLISTS, PROCEDURAL, SYSTEM_CATEGORIES, CategoryPolicy, label
-from mnemolog.domain.errors import CategoryNotAllowed
+from mnemolog.domain.category import (
+    DEFAULT_ALLOWLISTS,
+    PROCEDURAL,
+    SYSTEM_CATEGORIES,
+    CategoryPolicy,
+    Context,
+    ContextMode,
+    label,
+)
+from mnemolog.domain.errors import CategoryNotAllowed, InvalidInput
 
 categories = st.sampled_from(sorted(SYSTEM_CATEGORIES))
 agents = st.sampled_from([*sorted(DEFAULT_ALLOWLISTS), "default", "nobody"])
@@ -61,10 +69,32 @@ def test_a_refusal_names_the_agent_and_the_place_in_the_request() -> None:
 
 
 def test_a_category_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(CategoryNotAllowed, match="no category 'prefs'") as refused:
+    with pytest.raises(InvalidInput, match="no category 'prefs'") as refused:
         CategoryPolicy().allowed("default", ["prefs"])
 
+    assert refused.value.code == "invalid_input", "nobody may read it, whatever his allowlist"
     assert refused.value.field == "categories[0]"
+
+
+@pytest.mark.spec("B05")
+def test_where_agents_must_be_listed_a_misspelt_name_opens_nothing() -> None:
+    policy = CategoryPolicy(unlisted="none")
+
+    assert policy.readable("plannr") == frozenset()
+    assert policy.allowed("planner", []) == {"goals", "tasks", "projects"}
+    for requested in ([], ["goals"]):
+        with pytest.raises(CategoryNotAllowed, match="'plannr' may read no category"):
+            policy.allowed("plannr", requested)
+
+
+@pytest.mark.spec("B05")
+def test_categories_enter_the_context_as_the_specification_says() -> None:
+    policy = CategoryPolicy()
+
+    assert policy.mode("profile") == ContextMode(Context.ALL)
+    assert policy.mode("event") == ContextMode(Context.RAG, 30)
+    assert policy.mode("activity") == ContextMode(Context.RAG, 50)
+    assert policy.mode("tasks") == ContextMode(Context.RAG, 30)
 
 
 def test_a_custom_category_is_known_where_it_is_configured() -> None:

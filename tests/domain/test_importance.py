@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.domain.importance import checked, from_five, from_level, to_five, to_level
+from mnemolog.domain.importance import DEFAULT, Scale, checked, from_five, from_level, of_scale, to_five, to_level
 
 unit = st.floats(0, 1)
 
@@ -26,9 +26,20 @@ def test_the_levels_of_d_go_there_and_back(level: int) -> None:
 
 
 @given(unit)
-def test_a_scale_shows_the_nearest_step(value: float) -> None:
+def test_b_shows_the_nearest_step_and_d_the_level_that_is_reached(value: float) -> None:
     assert abs(from_five(to_five(value)) - value) <= 1 / 8
-    assert abs(from_level(to_level(value)) - value) <= 1 / 6 + 1e-9
+    assert from_level(to_level(value)) <= value + 1e-9 < from_level(to_level(value)) + 1 / 3 + 2e-9
+
+
+@pytest.mark.spec("D03")
+def test_what_is_not_said_to_matter_is_standard_to_d() -> None:
+    assert to_level(DEFAULT) == 1
+
+
+def test_a_scale_is_named_and_never_guessed() -> None:
+    assert [of_scale(1, scale) for scale in Scale] == [1.0, 1 / 3, 0.0]
+    with pytest.raises(InvalidInput):
+        of_scale(2, Scale.UNIT)
 
 
 @given(unit, unit)
@@ -58,7 +69,7 @@ def test_a_level_outside_one_to_five_is_refused(level: float) -> None:
         from_five(level)
 
 
-@pytest.mark.parametrize("level", [-1, 4])
-def test_a_level_outside_zero_to_three_is_refused(level: int) -> None:
+@pytest.mark.parametrize("level", [-1, 4, 0.5, math.nan])
+def test_what_is_no_level_of_zero_to_three_is_refused(level: float) -> None:
     with pytest.raises(InvalidInput):
         from_level(level)

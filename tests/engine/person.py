@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from mnemolog.adapters.engine.engine import Engine, new_id, now
-from mnemolog.adapters.engine.reads import NOW, Changes, Moment
+from mnemolog.adapters.engine.moment import NOW, Moment
+from mnemolog.adapters.engine.reads import Changes
 from mnemolog.commands.memories import (
     LinkMemories,
     MemoryCommand,
@@ -16,6 +17,7 @@ from mnemolog.commands.memories import (
     UpdateMemory,
 )
 from mnemolog.domain.errors import NotFound
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, Position, Receipt, StreamId
 from mnemolog.events.memory import touched
 from mnemolog.projections.query import Answer, MemoryQuery
@@ -36,6 +38,10 @@ class Person:
     @property
     def stream(self) -> StreamId:
         return StreamId.of_user(self.user, self.tenant)
+
+    @property
+    def viewer(self) -> Viewer:
+        return Viewer(self.tenant, self.user, self.agent)
 
     @property
     def _who(self) -> dict[str, Any]:
@@ -81,9 +87,7 @@ class Person:
         return MemoryQuery.model_validate({**who, "query": query, "filters": filters, "top_k": 50, **fields})
 
     async def changes(self, since: int = 0, moment: Moment | None = None) -> Changes:
-        return await self.engine.reads.changes(
-            self.stream, self.agent, self.thread, since, moment or await self.caught_up()
-        )
+        return await self.engine.reads.changes(self.viewer, self.thread, since, moment or await self.caught_up())
 
     async def caught_up(self) -> Moment:
         """Live, with everything that is in the log now."""
@@ -91,14 +95,14 @@ class Person:
 
     async def everything(self, moment: Moment = NOW, query: str = "lactose Lisbon tea") -> dict[str, Any]:
         """All that reads tell of this person, to compare one moment with another."""
-        reads, stream, agent = self.engine.reads, self.stream, self.agent
+        reads, viewer = self.engine.reads, self.viewer
         ids = await self.memory_ids()
         return {
-            "newest": await reads.newest(stream, agent, 1000, moment),
-            "memory": [await _or_none(reads.memory(stream, agent, id_, moment)) for id_ in ids],
-            "history": [await _or_none(reads.history(stream, agent, id_, 1000, moment)) for id_ in ids],
+            "newest": await reads.newest(viewer, 1000, moment),
+            "memory": [await _or_none(reads.memory(viewer, id_, moment)) for id_ in ids],
+            "history": [await _or_none(reads.history(viewer, id_, 1000, moment)) for id_ in ids],
             "changes": await self.changes(0, moment),
-            "entities": await reads.entities(stream, agent, moment),
+            "entities": await reads.entities(viewer, moment),
             "answer": await self.asks(query, moment, since_rev=0),
         }
 

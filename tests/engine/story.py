@@ -31,6 +31,7 @@ async def told(ana: Person) -> AsyncIterator[str]:
     await ana.deletes(milk)
     await ana.undoes(milk)
     yield "a deletion and its undo"
+    await ana.updates(tea, pinned=False)
     await ana.merges(lactose, milk, tea)
     yield "a merge of three"
 

@@ -9,12 +9,11 @@ from uuid import UUID
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
-from mnemolog.adapters.engine.reads import Moment
+from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.engine.waiting import Waits
 from mnemolog.adapters.postgres.pauses import Pause
 from mnemolog.domain.errors import InvalidInput, ProjectionPaused, ProjectionPoisoned, ReadTimeout
 from mnemolog.events.envelope import Position, Receipt, StreamId
-from mnemolog.projections.working.projector import Place
 from tests.engine.person import Person
 from tests.testkit.events import STREAM, created, rows
 from tests.testkit.log import MemoryLog
@@ -24,14 +23,12 @@ Read = Callable[[Person, UUID, Moment], Awaitable[Any]]
 
 READS: dict[str, Read] = {
     "query": lambda ana, id_, moment: ana.asks("tea", moment),
-    "memory": lambda ana, id_, moment: ana.engine.reads.memory(ana.stream, ana.agent, id_, moment),
-    "newest": lambda ana, id_, moment: ana.engine.reads.newest(ana.stream, ana.agent, 10, moment),
-    "history": lambda ana, id_, moment: ana.engine.reads.history(ana.stream, ana.agent, id_, 100, moment),
+    "memory": lambda ana, id_, moment: ana.engine.reads.memory(ana.viewer, id_, moment),
+    "newest": lambda ana, id_, moment: ana.engine.reads.newest(ana.viewer, 10, moment),
+    "history": lambda ana, id_, moment: ana.engine.reads.history(ana.viewer, id_, 100, moment),
     "changes": lambda ana, id_, moment: ana.changes(0, moment),
-    "entities": lambda ana, id_, moment: ana.engine.reads.entities(ana.stream, ana.agent, moment),
-    "session": lambda ana, id_, moment: ana.engine.reads.session(
-        Place(ana.tenant, ana.user, ana.agent, ana.thread), moment
-    ),
+    "entities": lambda ana, id_, moment: ana.engine.reads.entities(ana.viewer, moment),
+    "session": lambda ana, id_, moment: ana.engine.reads.session(ana.viewer, ana.thread, moment),
 }
 every_read = pytest.mark.parametrize("read", READS.values(), ids=READS)
 
@@ -142,12 +139,12 @@ async def test_a_stopped_projection_stops_only_the_reads_that_need_it(engine: En
     await store.stop(ana.stream, 4, "ValueError: made up")
     await ana.says("I drink coffee")
     moment = Moment(after=Position(ana.stream, await engine.log.head(ana.stream)))
-    assert len(await engine.reads.newest(ana.stream, ana.agent, 10, moment)) == 2
+    assert len(await engine.reads.newest(ana.viewer, 10, moment)) == 2
     with pytest.raises(ProjectionPoisoned, match=r"graph stopped .* made up"):
-        await engine.reads.entities(ana.stream, ana.agent, moment)
+        await engine.reads.entities(ana.viewer, moment)
     await store.resume()
     await engine.projections.running["graph"].catch_up()
-    assert await engine.reads.entities(ana.stream, ana.agent, moment)
+    assert await engine.reads.entities(ana.viewer, moment)
 
 
 @pytest.mark.spec("X10")

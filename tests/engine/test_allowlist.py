@@ -1,10 +1,13 @@
 """An agent's allowlist holds for everything that it reads, not for the search alone (B §5, B05)."""
 
+from dataclasses import replace
+
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.reads import Moment
+from mnemolog.adapters.engine.moment import Moment
 from mnemolog.domain.errors import NotFound
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position
 from mnemolog.events.fields import validated
 from mnemolog.projections.query import MemoryQuery
@@ -15,12 +18,13 @@ async def test_what_an_agent_may_not_read_shows_in_no_read_of_it(engine: Engine,
     fields = {"user_id": user, "category": "profile", "text": "Ana has diabetes"}
     memory_id, receipt = await engine.writes.create(fields)
     moment = Moment(after=Position(receipt.stream, receipt.last_seq))
+    planner = Viewer(receipt.stream.tenant, user, "planner")
     request = {"agent": "planner", "query": "diabetes", "filters": {"user_id": user}, "since_rev": 0}
     answer = await engine.reads.query(validated(MemoryQuery, request), moment)
     assert (answer.header, list(answer.hits)) == ("", [])
-    assert (await engine.reads.changes(receipt.stream, "planner", "main", 0, moment)).header == ""
-    assert await engine.reads.newest(receipt.stream, "planner", 10, moment) == []
+    assert (await engine.reads.changes(planner, "main", 0, moment)).header == ""
+    assert await engine.reads.newest(planner, 10, moment) == []
     for read in (engine.reads.memory, engine.reads.history):
         with pytest.raises(NotFound):
-            await read(receipt.stream, "planner", memory_id)
-        assert await read(receipt.stream, "default", memory_id)
+            await read(planner, memory_id)
+        assert await read(replace(planner, agent_id="default"), memory_id)

@@ -10,14 +10,14 @@ from sqlalchemy import text
 
 from mnemolog.adapters.engine.as_of import replayed
 from mnemolog.adapters.engine.engine import Engine, now
-from mnemolog.adapters.engine.reads import Changes, Moment
+from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.engine.reads import Changes
 from mnemolog.adapters.minilm import InThread, Lexical
 from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.projections.projector import Projector
 from mnemolog.projections.query import Answer
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.projector import VectorsProjector
-from mnemolog.projections.working.projector import Place
 from tests.engine.person import Person
 from tests.engine.story import tell, told
 
@@ -59,25 +59,23 @@ def _same(then: dict[str, Any], live: dict[str, Any]) -> bool:
 @pytest.mark.spec("X02", "A04")
 async def test_a_session_as_of_a_moment_is_the_session_that_was_read_then(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
-    place = Place(ana.tenant, user, ana.agent, ana.thread)
     await ana.says("I moved to Lisbon")
     seq, at = await engine.log.head(ana.stream), now()
-    then = await engine.reads.session(place, await ana.caught_up())
+    then = await engine.reads.session(ana.viewer, ana.thread, await ana.caught_up())
     await ana.says("And I like it")
 
-    assert await engine.reads.session(place, await ana.caught_up()) != then
-    assert await engine.reads.session(place, Moment(as_of=seq)) == then
-    assert await engine.reads.session(place, Moment(as_of=at)) == then
+    assert await engine.reads.session(ana.viewer, ana.thread, await ana.caught_up()) != then
+    assert await engine.reads.session(ana.viewer, ana.thread, Moment(as_of=seq)) == then
+    assert await engine.reads.session(ana.viewer, ana.thread, Moment(as_of=at)) == then
 
 
 async def test_a_session_as_of_a_day_of_silence_later_is_over(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.says("I moved to Lisbon")
-    place = Place(ana.tenant, user, ana.agent, ana.thread)
-    await engine.reads.session(place, await ana.caught_up())
+    await engine.reads.session(ana.viewer, ana.thread, await ana.caught_up())
 
     with pytest.raises(NotFound):
-        await engine.reads.session(place, Moment(as_of=now() + timedelta(hours=25)))
+        await engine.reads.session(ana.viewer, ana.thread, Moment(as_of=now() + timedelta(hours=25)))
 
 
 async def test_nothing_is_known_as_of_a_time_before_the_first_event(engine: Engine, user: str) -> None:
@@ -87,7 +85,7 @@ async def test_nothing_is_known_as_of_a_time_before_the_first_event(engine: Engi
 
     assert await ana.finds("tea", Moment(as_of=before)) == []
     with pytest.raises(NotFound):
-        await engine.reads.memory(ana.stream, ana.agent, memory_id, Moment(as_of=before))
+        await engine.reads.memory(ana.viewer, memory_id, Moment(as_of=before))
 
 
 async def test_as_of_a_time_without_an_offset_is_refused(engine: Engine, user: str) -> None:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.reads import NOW
+from mnemolog.adapters.engine.moment import NOW
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.domain.delta import Change

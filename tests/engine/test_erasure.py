@@ -11,7 +11,7 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.engine.erasing import Erasure, erase
-from mnemolog.adapters.engine.reads import Moment
+from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.erasure.proof import Place as Looked
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import Subject
@@ -25,7 +25,7 @@ from mnemolog.projections.memories.projector import MemoriesProjector
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.projector import VectorsProjector
-from mnemolog.projections.working.projector import Place, fold
+from mnemolog.projections.working.projector import fold
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
 from tests.engine.story import tell
@@ -72,11 +72,11 @@ async def test_an_erased_memory_takes_its_turn_along_and_leaves_its_neighbours(e
     assert SECRET not in await in_the_log(ana)
     assert SECRET not in repr(await ana.everything())
     assert await ana.finds("tea") == ["Ana: I like tea"]
-    session = await engine.reads.session(Place(ana.tenant, user, ana.agent, ana.thread))
+    session = await engine.reads.session(ana.viewer, ana.thread)
     assert [turn["text"] for turn in session.turns] == ["I like tea"]
     with pytest.raises(Erased):
-        await engine.reads.memory(ana.stream, ana.agent, gone)
-    rows = await engine.reads.history(ana.stream, ana.agent, gone)
+        await engine.reads.memory(ana.viewer, gone)
+    rows = await engine.reads.history(ana.viewer, gone)
     assert [row["event"] for row in rows] == ["DELETE", "RESTORE", "DELETE", "LINK", "UPDATE", "ADD"]
     assert (await ana.changes()).entries[-1].change == "deleted"
     await assert_live_equals_rebuilt(engine)
@@ -176,10 +176,10 @@ async def test_an_erased_thread_takes_its_turns_memories_and_sessions(engine: En
     assert await other.finds("tea") == ["Ana: I like tea"]
     for person in (secret, helper):
         with pytest.raises(NotFound):
-            await engine.reads.session(Place("default", user, person.agent, "secret/1"))
+            await engine.reads.session(person.viewer, person.thread)
     with pytest.raises(Erased):
-        await engine.reads.memory(secret.stream, "default", gone)
-    assert (await engine.reads.memory(secret.stream, "default", kept))["text"] == "Ana: I like tea"
+        await engine.reads.memory(secret.viewer, gone)
+    assert (await engine.reads.memory(secret.viewer, kept))["text"] == "Ana: I like tea"
     await assert_live_equals_rebuilt(engine)
 
     await drawn(secret, "I am back")
@@ -200,13 +200,13 @@ async def test_an_erased_user_leaves_no_row_and_may_come_back(engine: Engine, us
     assert {*everything["memory"], *everything["history"]} == {None}
     assert everything["changes"].entries == []
     with pytest.raises(NotFound):
-        await engine.reads.session(Place(ana.tenant, user, ana.agent, ana.thread))
+        await engine.reads.session(ana.viewer, ana.thread)
     with pytest.raises(Erased):
         await ana.updates(gone, pinned=True)
 
     await ana.says("I am back")
     assert await ana.finds("back") == ["Ana: I am back"]
-    assert [row["name"] for row in await engine.reads.entities(ana.stream, ana.agent)] == ["Ana"]
+    assert [row["name"] for row in await engine.reads.entities(ana.viewer)] == ["Ana"]
     await assert_live_equals_rebuilt(engine)
 
 
@@ -244,7 +244,7 @@ async def test_what_a_crashed_rebuild_left_forgets_too_and_goes_on(engine: Engin
 
     assert await proven(ana, gone)
     await assert_live_equals_rebuilt(engine, name)
-    assert (await engine.reads.memory(ana.stream, ana.agent, kept))["text"] == "Ana likes tea"
+    assert (await engine.reads.memory(ana.viewer, kept))["text"] == "Ana likes tea"
 
 
 @pytest.mark.spec("X07", "X05")
@@ -345,12 +345,12 @@ async def test_an_erased_memory_is_taken_out_of_projections_that_stand_still_and
         assert set(erasure.held_up) == set(engine.projections.running)
         assert all("mnemolog projections" in error.fix for error in erasure.held_up.values())
         assert await readable(ana, gone) == []
-        assert (await engine.reads.memory(ana.stream, ana.agent, kept))["text"] == "Ana: I like tea"
-        session = await engine.reads.session(Place(ana.tenant, user, ana.agent, ana.thread))
+        assert (await engine.reads.memory(ana.viewer, kept))["text"] == "Ana: I like tea"
+        session = await engine.reads.session(ana.viewer, ana.thread)
         assert "I like tea" in [turn["text"] for turn in session.turns]
         assert (await erases(ana, gone)).receipt.already
     with pytest.raises(Erased):
-        await engine.reads.memory(ana.stream, ana.agent, gone, await ana.caught_up())
+        await engine.reads.memory(ana.viewer, gone, await ana.caught_up())
     await assert_live_equals_rebuilt(engine)
 
 
@@ -368,9 +368,9 @@ async def test_an_erased_user_leaves_no_row_in_projections_that_stand_still(
 
         assert erasure.held_up == {}, "nothing before an erasure counts: they came to it"
         assert await readable(ana) == []
-        assert await engine.reads.newest(ana.stream, ana.agent, 10) == []
+        assert await engine.reads.newest(ana.viewer, 10) == []
         with pytest.raises(NotFound):
-            await engine.reads.memory(ana.stream, ana.agent, gone)
+            await engine.reads.memory(ana.viewer, gone)
     await ana.says("I am back")
     assert await ana.finds("back") == ["Ana: I am back"]
     await assert_live_equals_rebuilt(engine)
@@ -388,11 +388,11 @@ async def test_what_cannot_be_applied_anew_is_removed_and_comes_back_without_the
         erasure = await erases(ana, gone)
 
         assert "cannot be told" in erasure.held_up["memories"].message
-        assert await engine.reads.newest(ana.stream, ana.agent, 10) == []
+        assert await engine.reads.newest(ana.viewer, 10) == []
         assert await readable(ana, gone) == []
     assert await engine.projections.retry("memories", ana.stream) == {ana.stream: None}
     with pytest.raises(Erased):
-        await engine.reads.memory(ana.stream, ana.agent, gone, await ana.caught_up())
+        await engine.reads.memory(ana.viewer, gone, await ana.caught_up())
     await assert_live_equals_rebuilt(engine, "memories")
 
 

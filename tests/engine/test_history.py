@@ -6,14 +6,14 @@ from uuid import UUID
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.reads import Moment
+from mnemolog.adapters.engine.moment import Moment
 from mnemolog.domain.errors import NotFound
 from tests.engine.person import Person
 
 
 async def rows(ana: Person, memory_id: UUID) -> list[dict[str, Any]]:
     """Oldest first."""
-    found = await ana.engine.reads.history(ana.stream, ana.agent, memory_id, moment=await ana.caught_up())
+    found = await ana.engine.reads.history(ana.viewer, memory_id, moment=await ana.caught_up())
     return [dict(row) for row in reversed(found)]
 
 
@@ -48,7 +48,7 @@ async def test_a_reference_leads_to_the_memory_as_it_was(engine: Engine, user: s
     for reference in (update["old_ref"], update["new_ref"]):
         memory_id, _, seq = reference.partition("@")
         moment = Moment(as_of=int(seq))
-        texts.append((await engine.reads.memory(ana.stream, ana.agent, UUID(memory_id), moment))["text"])
+        texts.append((await engine.reads.memory(ana.viewer, UUID(memory_id), moment))["text"])
 
     assert texts == ["Ana drinks green tea", "Ana drinks white tea"]
 
@@ -88,4 +88,4 @@ async def test_the_history_of_an_unknown_memory_is_not_found(engine: Engine, use
     with pytest.raises(NotFound) as missing:
         await rows(Person(engine, user), UUID(int=7))
 
-    assert missing.value.field == "memory_id"
+    assert missing.value.field == "id"

@@ -6,7 +6,7 @@ import pytest
 
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import open_engine
-from mnemolog.adapters.engine.reads import Moment
+from mnemolog.adapters.engine.moment import Moment
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.fields import validated
 from mnemolog.projections.query import MemoryQuery

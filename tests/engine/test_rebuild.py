@@ -18,7 +18,6 @@ from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.domain.errors import EngineError, InvalidInput
 from mnemolog.projections.runtime import Projection
-from mnemolog.projections.working.projector import Place
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
 from tests.engine.story import tell
@@ -58,7 +57,7 @@ async def test_nothing_is_lost_when_projections_are_rebuilt_while_writes_go_on(e
             rebuilt = await engine.projections.rebuild(name)
             assert rebuilt.equal, f"{name}: {dict(rebuilt.differences)}"
 
-    told = await engine.reads.newest(ana.stream, ana.agent, 10_000, await ana.caught_up())
+    told = await engine.reads.newest(ana.viewer, 10_000, await ana.caught_up())
     assert {row["memory_id"] for row in told} == set(written)
     await assert_live_equals_rebuilt(engine)
 
@@ -68,14 +67,13 @@ async def test_no_reader_fails_while_projections_are_swapped(engine: Engine, use
     ana = Person(engine, user)
     await tell(ana)
     expected = await ana.everything(await ana.caught_up())
-    place = Place(ana.tenant, user, ana.agent, ana.thread)
-    session = await engine.reads.session(place)
+    session = await engine.reads.session(ana.viewer, ana.thread)
 
     async def read() -> None:
         assert await ana.everything() == expected
 
     async def recall() -> None:
-        assert await engine.reads.session(place) == session
+        assert await engine.reads.session(ana.viewer, ana.thread) == session
 
     async with over_and_over(read, read, read, recall) as counts:
         for name in engine.projections.running:

@@ -3,7 +3,6 @@
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.projections.working.projector import Place
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
 from tests.engine.story import tell
@@ -19,14 +18,13 @@ async def test_every_projection_rebuilt_from_the_log_equals_the_live_one(engine:
 @pytest.mark.spec("X05")
 async def test_reads_are_the_same_before_and_after_a_rebuild(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
-    place = Place(ana.tenant, user, ana.agent, ana.thread)
     await tell(ana)
     await engine.settled(60)
-    before = await ana.everything(), await engine.reads.session(place)
+    before = await ana.everything(), await engine.reads.session(ana.viewer, ana.thread)
 
     await assert_live_equals_rebuilt(engine)
 
-    assert (await ana.everything(), await engine.reads.session(place)) == before
+    assert (await ana.everything(), await engine.reads.session(ana.viewer, ana.thread)) == before
 
 
 async def test_the_story_ends_with_the_survivor_beside_the_turns(engine: Engine, user: str) -> None:

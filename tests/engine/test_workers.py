@@ -28,7 +28,6 @@ from mnemolog.events.log import Append
 from mnemolog.events.memory import MemoryCreated
 from mnemolog.projections.rule import Delivery
 from mnemolog.projections.runtime import Projection
-from mnemolog.projections.working.projector import Place
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
 from tests.testkit.events import created, rows
@@ -79,15 +78,14 @@ async def test_working_memory_is_healed_from_the_log_after_redis_lost_everything
     ana = Person(engine, user)
     for number in range(25):
         await ana.says(f"sentence {number}", speaker="Ana" if number % 2 else "Bot")
-    place = Place(ana.tenant, user, ana.agent, ana.thread)
-    before = await engine.reads.session(place, await ana.caught_up())
+    before = await engine.reads.session(ana.viewer, ana.thread, await ana.caught_up())
     redis = Redis.from_url(engine.endpoints.redis_url)
 
     await redis.flushall()
     await redis.aclose()
     await engine.settled(20)
 
-    assert await engine.reads.session(place) == before
+    assert await engine.reads.session(ana.viewer, ana.thread) == before
     await assert_live_equals_rebuilt(engine, "working")
 
 
@@ -96,27 +94,25 @@ async def test_a_turn_after_redis_lost_everything_is_counted_after_those_before_
     ana = Person(engine, user)
     await ana.says("I moved to Lisbon")
     await ana.says("I like it")
-    place = Place(ana.tenant, user, ana.agent, ana.thread)
-    await engine.reads.session(place, await ana.caught_up())
+    await engine.reads.session(ana.viewer, ana.thread, await ana.caught_up())
     redis = Redis.from_url(engine.endpoints.redis_url)
 
     await redis.flushall()
     await redis.aclose()
     await ana.says("There are trams")
 
-    session = await engine.reads.session(place, await ana.caught_up())
+    session = await engine.reads.session(ana.viewer, ana.thread, await ana.caught_up())
     assert [turn["text"] for turn in session.turns] == ["I moved to Lisbon", "I like it", "There are trams"]
 
 
 async def test_a_cancelled_read_of_a_session_ends(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.says("I moved to Lisbon")
-    place = Place(ana.tenant, user, ana.agent, ana.thread)
-    await engine.reads.session(place, await ana.caught_up())
+    await engine.reads.session(ana.viewer, ana.thread, await ana.caught_up())
 
     async def read() -> None:
         while True:
-            await engine.reads.session(place)
+            await engine.reads.session(ana.viewer, ana.thread)
 
     ignored = 0
     for _ in range(30):

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_origin
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ from mnemolog.domain.errors import MalformedEvent, MnemologError, UnknownEvent
 from mnemolog.events.codec import Codec, schema
 from mnemolog.events.conversation import Attachment
 from mnemolog.events.envelope import NewEvent, StoredEvent
-from mnemolog.events.event import Event
+from mnemolog.events.event import BLIND, Event
 from mnemolog.events.registry import REGISTRY
 from tests.testkit.cipher import ShreddingCipher
 from tests.testkit.events import STREAM, created, new, stored
@@ -57,11 +57,17 @@ def test_what_an_event_shows_besides_its_sealed_part_holds_no_personal_text(even
 
     shown = json.loads(kept.data)
     shown.pop("sealed", None)
-    assert SECRET not in f"{shown} {kept.header}"
+    # Of blind tags the log keeps an HMAC, which the log's own tests show.
+    header = replace(kept.header, tags=tuple(tag for tag in kept.header.tags if not tag.startswith(BLIND)))
+    assert SECRET not in f"{shown} {header}"
 
 
 def _spoken(payload: type[Event], name: str) -> Any:
-    return (Attachment(type="image", caption=SECRET),) if name == "attachments" else SECRET
+    if name == "attachments":
+        return (Attachment(type="image", caption=SECRET),)
+    forms: dict[Any, Any] = {tuple: (SECRET,), dict: {SECRET: SECRET}}
+    origin: Any = get_origin(payload.model_fields[name].annotation)
+    return forms.get(origin, SECRET)
 
 
 @pytest.mark.spec("X07")
@@ -96,7 +102,7 @@ def test_the_schema_says_which_fields_are_personal() -> None:
     ("header", "field"),
     [
         ({"type": "MemoryInvented"}, "type"),
-        ({"version": 2}, "version"),
+        ({"version": 3}, "version"),
         ({"version": 0}, "version"),
         ({"version": -1}, "version"),
     ],

@@ -75,7 +75,8 @@ def _overwritten(recorded: Sequence[Recorded]) -> Iterator[str]:
         if before and isinstance(payload, events.MemoryUpdated):
             if not before.visible:
                 yield f"{event.stream} @{event.seq}: an update of a memory that is {before.status}"
-            for name in {"text", "category", "importance", "confidence", "pinned"} - set(payload.changed):
+            weighed = {"importance"} if payload.pinned else set()  # By its pin (D03).
+            for name in {"text", "category", "importance", "confidence", "pinned"} - set(payload.changed) - weighed:
                 if getattr(payload.content, name) != getattr(before.content, name):
                     yield f"{event.stream} @{event.seq}: {name} of an update that came before it is lost"
         if isinstance(payload, events.MemoriesMerged):

@@ -17,9 +17,9 @@ from uuid import UUID
 import httpx
 
 from mnemolog.adapters.engine.engine import now
-from mnemolog.adapters.engine.reaching import UNREACHABLE
 from mnemolog.adapters.nats.subjects import turn_subject
 from mnemolog.adapters.nats.turn_message import REPLY_TO
+from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.commands.memories import MergeMemories, RestoreMemory, SoftDeleteMemory, UpdateMemory
 from mnemolog.domain.errors import EngineError, MnemologError, ServerFailed
 from mnemolog.events.envelope import DEFAULT_TENANT, Receipt, StreamId

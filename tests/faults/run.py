@@ -21,8 +21,9 @@ from typing import Any
 from rich.console import Console
 
 from mnemolog.adapters.cli.progress import bar
-from mnemolog.adapters.engine.reaching import UNREACHABLE
+from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain.memory import Memory
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events import memory as events
 from mnemolog.events.envelope import DEFAULT_AGENT, Recorded, StreamId
 from tests.faults.checker import judge
@@ -136,7 +137,7 @@ class Run:
         known: dict[Any, Memory] = {}
         for event in recorded:
             known |= events.evolve(known, event.payload)
-        rows = await self._deployment.engine.reads.newest(stream, DEFAULT_AGENT, ALL)
+        rows = await self._deployment.engine.reads.newest(Viewer(stream.tenant, stream.owner, DEFAULT_AGENT), ALL)
         shown = {row["memory_id"]: (row["text"], row["importance"]) for row in rows}
         folded = {id_: (one.content.text, one.content.importance) for id_, one in known.items() if one.visible}
         if shown != folded:

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.reads import Moment, Reads
+from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.engine.reads import Reads
 from mnemolog.domain.errors import NotFound
-from mnemolog.projections.working.projector import Place
 from tests.engine.person import Person
 
 SECRET = "secret tea of the owner"
@@ -46,7 +46,7 @@ async def test_a_reader_finds_of_an_owner_what_is_shared_with_it_and_nothing_els
     memory_id = await owner.creates(SECRET, scope=scope)
     seen = await owner.caught_up()
     await owner.changes(0, seen)
-    await engine.reads.session(Place(owner.tenant, owner.user, owner.agent, owner.thread), seen)
+    await engine.reads.session(owner.viewer, owner.thread, seen)
 
     moments = [await reader.caught_up(), Moment(as_of=10**6)]
     found = [await telling(reader, memory_id, moment) for moment in moments]
@@ -64,16 +64,15 @@ async def test_a_reader_finds_of_an_owner_what_is_shared_with_it_and_nothing_els
 async def telling(reader: Person, memory_id: object, moment: Moment) -> set[str]:
     """The names of the reads that give anything of the owner."""
     reads: Reads = reader.engine.reads
-    stream, agent = reader.stream, reader.agent
-    place = Place(reader.tenant, reader.user, agent, reader.thread)
+    viewer = reader.viewer
     answers = {
         "query": [text for text in await reader.finds("secret tea", moment) if text == SECRET],
-        "newest": [row for row in await reads.newest(stream, agent, 100, moment) if row["text"] == SECRET],
+        "newest": [row for row in await reads.newest(viewer, 100, moment) if row["text"] == SECRET],
         "changes": [entry for entry in (await reader.changes(0, moment)).entries if entry.text == SECRET],
-        "entities": await reads.entities(stream, agent, moment),
-        "memory": await _found(reads.memory(stream, agent, memory_id, moment)),  # type: ignore[arg-type]
-        "history": await _found(reads.history(stream, agent, memory_id, 100, moment)),  # type: ignore[arg-type]
-        "session": await _found(reads.session(place, moment)),
+        "entities": await reads.entities(viewer, moment),
+        "memory": await _found(reads.memory(viewer, memory_id, moment)),  # type: ignore[arg-type]
+        "history": await _found(reads.history(viewer, memory_id, 100, moment)),  # type: ignore[arg-type]
+        "session": await _found(reads.session(viewer, reader.thread, moment)),
     }
     return {name for name, answer in answers.items() if answer}
 

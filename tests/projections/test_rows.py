@@ -57,6 +57,22 @@ def memory(number: int, text: str = "Ana drinks tea", **fields: Any) -> Row:
         "thread_id": "main",
         "source_turn_ids": ["t1", "", "NULL", '{"a"}'],
         "entity_ids": [UUID(int=number), UUID(int=2)],
+        "type": None,
+        "entity_type": None,
+        "fact_type": None,
+        "source": "api",
+        "memory_key": "",
+        "entity_refs": ["person:ana", "place:東京"],
+        "entity_label": "",
+        "topics": [],
+        "observations": 1,
+        "last_accessed": AT,
+        "reactivation_count": 0,
+        "recalls": 0,
+        "fresh": True,
+        "session_count": 0,
+        "deleted_cause": None,
+        "forgotten_at": None,
         "occurred_at": AT,
         "created_at": AT.replace(year=1),
         "updated_at": AT.replace(year=9999),
@@ -68,6 +84,7 @@ def memory(number: int, text: str = "Ana drinks tea", **fields: Any) -> Row:
 
 def told(number: int, meta: dict[str, Any]) -> Row:
     who = {"tenant": "default", "user_id": "ana", "id": UUID(int=number), "memory_id": UUID(int=1)}
+    who |= {"subject": "memory", "subject_id": str(UUID(int=1))}
     about = {"event": "ADD", "old_ref": None, "new_ref": "x", "actor": "user", "meta": meta, "seq": number, "ts": AT}
     return {**who, **about}
 

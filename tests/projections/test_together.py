@@ -65,7 +65,7 @@ async def pair(engine: Engine) -> AsyncIterator[Pair]:
 async def test_a_delivery_is_decoded_once_and_applied_once_by_each(engine: Engine, user: str, pair: Pair) -> None:
     ana = Person(engine, user)
     for number in range(3):
-        await ana.creates(f"Ana drinks tea number {number}")
+        await ana.creates(f"Ana drinks tea number {number}", kind="episode")
     events = await stored(engine, ana)
 
     await pair.deliver(events)
@@ -80,7 +80,7 @@ async def test_a_delivery_is_decoded_once_and_applied_once_by_each(engine: Engin
 @pytest.mark.spec("X09")
 async def test_poison_for_one_of_them_stops_that_one_alone(engine: Engine, user: str, pair: Pair) -> None:
     ana = Person(engine, user)
-    tea = await ana.creates("Ana drinks tea")
+    tea = await ana.creates("Ana drinks tea", kind="episode")
     await ana.deletes(tea)
     await ana.restores(tea)
     pair.seen[1].poisoned = True
@@ -90,7 +90,7 @@ async def test_poison_for_one_of_them_stops_that_one_alone(engine: Engine, user:
     assert [await store.progress(ana.stream) for store in pair.stores] == [3, 1]
     assert await pair.stores[0].stopped() == {}
     assert await pair.stores[1].stopped() == {ana.stream: Stop(2, "ValueError: deletions are not understood")}
-    await ana.creates("Ana has a cat")
+    await ana.creates("Ana has a cat", kind="episode")
     await pair.deliver((await stored(engine, ana))[3:])
     assert [await store.progress(ana.stream) for store in pair.stores] == [4, 1]
 
@@ -99,7 +99,7 @@ async def test_poison_for_one_of_them_stops_that_one_alone(engine: Engine, user:
 async def test_a_gap_in_one_of_them_is_healed_from_the_log(engine: Engine, user: str, pair: Pair) -> None:
     ana = Person(engine, user)
     for number in range(3):
-        await ana.creates(f"Ana drinks tea number {number}")
+        await ana.creates(f"Ana drinks tea number {number}", kind="episode")
     first, _lost, third = await stored(engine, ana)
     await pair.projections[0].deliver([first, _lost])
 

@@ -127,7 +127,7 @@ async def test_a_row_of_a_user_that_never_was_is_refused_and_named(
     report = await victim.verifier.verify()
     assert (nobody.stream, Kind.COPIED) in {(one.stream, one.kind) for one in report.damages}
     with pytest.raises(NotFound):
-        await victim.reads.memory(nobody.stream, nobody.agent, tea)
+        await victim.reads.memory(nobody.viewer, tea)
 
 
 async def test_a_change_that_was_copied_to_another_thread_is_never_shown_and_is_named(
@@ -239,7 +239,7 @@ async def test_what_a_projector_reads_is_checked_so_that_it_seals_nothing_forged
         await victim.settled(60)
 
     assert "is not one that its projector wrote" in caplog.text
-    assert (await victim.reads.memory(ana.stream, ana.agent, tea))["run_id"] is None
+    assert (await victim.reads.memory(ana.viewer, tea))["run_id"] is None
     assert (await victim.verifier.verify(ana.stream)).clean
 
 
@@ -250,7 +250,7 @@ async def test_a_tampered_row_is_reported_in_the_log_and_counted(
     await mallory.sql(f"UPDATE {table(victim, 'memories')} SET text = 'gin' WHERE {OWN} AND memory_id = %(id)s", id=tea)
 
     with caplog.at_level(logging.ERROR):
-        await victim.reads.memory(ana.stream, ana.agent, tea)
+        await victim.reads.memory(ana.viewer, tea)
 
     assert victim.reads.tampered["memories"] == counted + 1
     assert str(tea) in caplog.text

@@ -101,7 +101,7 @@ async def test_older_rows_behind_a_forged_stop_are_read_no_more(
     report = await victim.verifier.verify(ana.stream)
 
     assert ("memories", "progress", Kind.FORGED) in kinds(report)
-    assert (await victim.reads.memory(ana.stream, ana.agent, tea))["text"] == "Ana must not drink milk"
+    assert (await victim.reads.memory(ana.viewer, tea))["text"] == "Ana must not drink milk"
     assert (await victim.verifier.verify(ana.stream)).clean
 
 
@@ -125,7 +125,7 @@ async def test_older_rows_behind_a_real_stop_of_long_ago_are_read_no_more(
     report = await victim.verifier.verify(ana.stream)
 
     assert (report.damages, report.unverified) == ([], [])
-    assert (await victim.reads.memory(ana.stream, ana.agent, tea))["text"] == "Ana must not drink milk"
+    assert (await victim.reads.memory(ana.viewer, tea))["text"] == "Ana must not drink milk"
 
 
 async def test_a_stop_of_another_projection_does_not_count(victim: Engine, ana: Person, mallory: Attacker) -> None:

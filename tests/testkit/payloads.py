@@ -1,11 +1,12 @@
 """Hypothesis strategies for every registered payload, from its model: a new type is covered once it is registered."""
 
+from dataclasses import is_dataclass
 from datetime import datetime, timedelta, timezone
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from mnemolog.domain.identity import uuid7
 from mnemolog.events.envelope import Meta, NewEvent
@@ -17,6 +18,11 @@ ids = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_si
 units = st.floats(0, 1)
 zones = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 instants = st.datetimes(datetime(1970, 1, 2), datetime(9999, 12, 30), timezones=zones)  # noqa: DTZ001
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | units | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=5,
+)
 uuids = st.builds(uuid7, instants, st.binary(min_size=10, max_size=10))
 
 
@@ -32,10 +38,14 @@ def _of_type(annotation: Any) -> st.SearchStrategy[Any]:
         return _of_type(arguments[0])
     if get_origin(annotation) is tuple:
         return st.lists(_of_type(arguments[0]), max_size=4).map(tuple)
+    if get_origin(annotation) is dict:
+        return st.dictionaries(*map(_of_type, arguments), max_size=4)
     if arguments:
         return st.one_of(*map(_of_type, arguments))
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return of(annotation)
+    if isinstance(annotation, type) and is_dataclass(annotation):
+        return st.builds(annotation, **{name: _of_type(kind) for name, kind in get_type_hints(annotation).items()})
     return _PLAIN[annotation] if annotation in _PLAIN else st.from_type(annotation)
 
 
@@ -44,6 +54,7 @@ _PLAIN: dict[Any, st.SearchStrategy[Any]] = {
     float: units,
     datetime: instants,
     UUID: uuids,
+    JsonValue: values,
 }
 
 payloads: st.SearchStrategy[Event] = st.one_of(*map(of, REGISTRY.types.values()))

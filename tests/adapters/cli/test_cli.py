@@ -194,7 +194,7 @@ async def test_the_demo_tells_its_story(tmp_path: Path) -> None:
     assert ran.code == 0, ran
     assert ran.value["turns"] == 20
     assert ran.value["as of before the merge (@44)"] == ran.value["as of now"]
-    assert set(ran.value["rebuilt"]) == {"memories", "graph", "changes", "history", "vectors", "working"}
+    assert set(ran.value["rebuilt"]) == {"memories", "graph", "changes", "history", "profile", "vectors", "working"}
 
 
 async def test_a_command_with_another_embedder_than_the_running_engine_says_so(tmp_path: Path) -> None:

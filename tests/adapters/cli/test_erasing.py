@@ -78,7 +78,7 @@ def test_what_is_named_wrongly_is_refused(memory: str | None, thread: str | None
     options = {"keep_turns": False, "with_survivors": False}
 
     with pytest.raises(InvalidInput) as refused:
-        _command({"user_id": "ana"}, memory, thread, options, whole_user=whole_user)
+        _command({"user_id": "ana"}, memory, thread, None, options, whole_user=whole_user)
 
     assert refused.value.field.startswith("memory")
 

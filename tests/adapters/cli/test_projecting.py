@@ -62,14 +62,14 @@ async def test_a_poisoned_event_stops_its_stream_is_shown_and_goes_on_after_a_re
     assert (shown["lag_events"], shown["paused"]) == (0, None)
     assert len(await ana.finds("Lisbon")) == 3, "the other projections went on"
     with pytest.raises(ProjectionPoisoned, match="graph stopped"):
-        await engine.reads.entities(ana.stream, ana.agent, await ana.caught_up())
+        await engine.reads.entities(ana.viewer, await ana.caught_up())
 
     retried = await projections(engine, "retry", "graph", "--stream", stream)
 
     assert retried.code == 0, retried
     assert retried.value == [{"projection": "graph", "stream": stream, "stopped": False, "seq": None, "reason": None}]
     assert (await status(engine, "graph"))["stopped_streams"] == 0
-    assert await engine.reads.entities(ana.stream, ana.agent, await ana.caught_up())
+    assert await engine.reads.entities(ana.viewer, await ana.caught_up())
 
 
 @pytest.mark.usefixtures("older")

@@ -28,7 +28,7 @@ async def test_query_answers_with_whole_memories_and_their_scores(api: Api) -> N
     found = await api.query("release", params=after(made), returns="full")
     [memory] = found["memories"]
     assert memory["memory_id"] == made["memory_id"]
-    assert (memory["importance"], memory["pinned"], memory["status"]) == (0.75, True, "active")
+    assert (memory["importance"], memory["pinned"], memory["status"]) == (1.0, True, "active")
     assert memory["score"] == 1.0
     assert memory["similarity"] > 0
     assert memory["text_rank"] > 0

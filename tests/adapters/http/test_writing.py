@@ -46,7 +46,7 @@ async def test_update_changes_what_is_named_and_nothing_else(api: Api) -> None:
     path = f"/memory/{made['memory_id']}"
     changed = await api.patch(path, text="Likes black tea", pinned=True, category=None)
     kept = await memory(api, changed, path)
-    assert (kept["text"], kept["pinned"], kept["importance"]) == ("Likes black tea", True, 0.25)
+    assert (kept["text"], kept["pinned"], kept["importance"]) == ("Likes black tea", True, 1.0)
     assert (await api.patch(path, pinned=True))["already"]
 
 
@@ -138,6 +138,8 @@ async def test_a_change_is_told_in_the_thread_that_made_it(api: Api) -> None:
 
 # What a body may say beyond its command: of an erasure, which is another command.
 BEYOND = {"hard", "keep_turns", "with_survivors"}
+# What no caller says: whose server it is, who he is, what a model found, why a memory fades.
+WITHIN = {"tenant", "actor", "correlation_id", "similar", "cause"}
 PAIRS: list[tuple[type[requests.Writer], type[Command], set[str]]] = [
     (requests.NewMemory, commands.CreateMemory, {"memory_id"}),
     (requests.MemoryChange, commands.UpdateMemory, {"memory_id"}),
@@ -155,5 +157,5 @@ def test_a_body_offers_what_its_command_takes(
     def shape(model: Any) -> dict[str, Any]:
         return {name: (field.annotation, field.default) for name, field in model.model_fields.items()}
 
-    expected = {name: field for name, field in shape(command).items() if name not in {"tenant", "actor", *inside}}
+    expected = {name: field for name, field in shape(command).items() if name not in {*WITHIN, *inside}}
     assert {name: field for name, field in shape(body).items() if name not in BEYOND} == expected

@@ -10,6 +10,7 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.nats import wire
 from mnemolog.adapters.nats.subjects import event_subject
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Header, Meta, StoredEvent, StreamId
 
 
@@ -39,5 +40,5 @@ async def test_a_forged_event_is_skipped_and_the_real_one_comes_through(
     await asyncio.sleep(0.1)
     await engine.writes.create({"user_id": user, "text": "Prefers coffee"})
     await engine.settled()
-    texts = [row["text"] for row in await engine.reads.newest(stream, "default", 10)]
+    texts = [row["text"] for row in await engine.reads.newest(Viewer(stream.tenant, user, "default"), 10)]
     assert texts == ["Prefers coffee", "Prefers tea"]

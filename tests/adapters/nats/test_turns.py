@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -13,6 +12,7 @@ from nats.js.api import RawStreamMsg
 from nats.js.errors import NotFoundError
 
 from mnemolog.adapters.engine.engine import Engine, new_id, now
+from mnemolog.adapters.engine.writes import Writes
 from mnemolog.adapters.nats import subscribers
 from mnemolog.adapters.nats.streams import StreamLimits
 from mnemolog.adapters.nats.subjects import (
@@ -24,7 +24,7 @@ from mnemolog.adapters.nats.subjects import (
 )
 from mnemolog.adapters.nats.turns import TurnIntake
 from mnemolog.commands.handler import Handler
-from mnemolog.commands.turns import TURNS as DECIDER
+from mnemolog.domain.category import CategoryPolicy
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded, StreamId
 from tests.adapters.nats.conftest import Apart
@@ -220,9 +220,8 @@ async def test_the_streams_keep_their_configuration_when_the_subscribers_start(a
     for info in ours:
         await apart.jetstream.update_stream(info.config.evolve(max_age=365 * 24 * 3600.0, description="ours"))
     before = [(await apart.jetstream.stream_info(name)).config for name in names]
-    turns = subscribers.Turns(
-        TurnIntake(partial(Handler(apart.log, now, new_id).handle_all, DECIDER), new_id, apart.nats, apart.jetstream)
-    )
+    writes = Writes(Handler(apart.log, now, new_id), apart.log, CategoryPolicy())
+    turns = subscribers.Turns(TurnIntake(writes.turn, writes.record_turns, apart.nats, apart.jetstream))
     broker = subscribers.broker(apart.nats.connected_url.geturl() if apart.nats.connected_url else "")
 
     turns.subscribe(broker)

@@ -37,8 +37,9 @@ from mnemolog.commands.memories import (
 from mnemolog.commands.turns import TURNS, RecordTurn
 from mnemolog.domain.errors import MnemologError
 from mnemolog.events.codec import Codec
-from mnemolog.events.conversation import EntityObserved, TurnRecorded
+from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Receipt, Recorded, StreamId
+from mnemolog.events.graph import EntityObserved
 from mnemolog.events.log import Append, EventLog, Outcome
 from mnemolog.events.memory import MemoryCreated
 from tests.faults.checker import Acknowledged, Verdict, judge
@@ -228,7 +229,8 @@ async def test_no_interleaving_loses_an_update_doubles_a_key_or_leaves_a_gap(
 
     assert run.verdict() == Verdict()
     assert doubled_keys(run) == []
-    assert set(run.refused) <= {"transition_refused", "not_found", "concurrency_conflict"}
+    # What is pinned takes no other importance (D03).
+    assert set(run.refused) <= {"transition_refused", "not_found", "concurrency_conflict", "invalid_input"}
 
 
 def doubled_keys(run: Run) -> list[str]:

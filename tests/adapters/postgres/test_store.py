@@ -35,6 +35,7 @@ class Texts:
     said = Table(
         "said",
         tables,
+        Column("tenant", Text, primary_key=True),
         Column("stream", Text, primary_key=True),
         Column("seq", Text, primary_key=True),
         Column("text", Text),
@@ -49,7 +50,7 @@ class Texts:
             assert isinstance(event.payload, ContentEvent)
             text = event.payload.text
             said = _incompressible() if text == TOO_LONG and not self.cured else text
-            row = {"stream": event.stream.name, "seq": str(event.seq), "text": said}
+            row = {"tenant": event.stream.tenant, "stream": event.stream.name, "seq": str(event.seq), "text": said}
             await upsert(connection, self.said, [row])
             if text == POISON and not self.cured:
                 raise ValueError("I cannot bear this")

@@ -1,0 +1,108 @@
+"""`mnemolog api-keys`: who may call, and what each key may reach and do."""
+
+from typing import Annotated, Any
+
+import typer
+from pydantic import BaseModel
+from rich.text import Text
+
+from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli.options import Json
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.postgres.api_keys import ApiKey
+from mnemolog.domain.principal import ALL, Principal, Role
+from mnemolog.events.fields import Id, Tenant, validated
+
+
+class _Wanted(BaseModel):
+    name: Id
+    tenant: Tenant
+    agents: frozenset[Id]
+    users: frozenset[Id]
+    roles: frozenset[Role]
+
+    def principal(self) -> Principal:
+        return Principal(self.name, self.tenant, self.agents, self.users, self.roles)
+
+
+keys = typer.Typer(help="API keys: who may call, and what each may reach and do.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(keys, name="api-keys", rich_help_panel=panels.LOOK_AFTER)
+
+
+@keys.command()
+def create(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="Who calls with it: events and histories name him.")],
+    agents: Annotated[
+        list[str] | None, typer.Option("--agents", help="An agent it speaks for; may be repeated; any unless given.")
+    ] = None,
+    users: Annotated[
+        list[str] | None, typer.Option("--users", help="A user it reaches; may be repeated; all unless given.")
+    ] = None,
+    roles: Annotated[
+        list[str] | None, typer.Option("--roles", help=f"Some of {', '.join(Role)}; read and write unless given.")
+    ] = None,
+    tenant: Annotated[str | None, typer.Option("--tenant", help="The setting's unless given.")] = None,
+    json: Json = False,
+) -> None:
+    """Make a key. Its text is shown once; from the first key on, every HTTP request needs one."""
+    settings = settings_of(context.obj)
+    reach = {"agents": agents or [ALL], "users": users or [ALL], "roles": roles or [Role.READ, Role.WRITE]}
+    wanted = validated(_Wanted, {"name": name, "tenant": settings.tenant if tenant is None else tenant, **reach})
+
+    async def make(engine: Engine) -> tuple[ApiKey, str]:
+        engine.require_operator()
+        return await engine.api_keys.create(wanted.principal())
+
+    made, text = with_engine(settings, make)
+    if json:
+        output.as_json({**made.as_dict(), "api_key": text})
+        return
+    output.done(f"API key {made.key_id}: keep it now, it is not shown again")
+    output.console.print(Text(text), soft_wrap=True)
+
+
+@keys.command(name="list")
+def list_keys(context: typer.Context, json: Json = False) -> None:
+    """Every key that was made, without its text. Exit code 1 when a row is not one that an engine wrote."""
+    found = with_engine(settings_of(context.obj), _listed)
+    output.as_json([key.as_dict() for key in found]) if json else _show(found)
+    if not all(key.genuine for key in found):
+        raise typer.Exit(1)
+
+
+@keys.command()
+def revoke(
+    context: typer.Context, key_id: Annotated[str, typer.Argument(help="As `list` shows it.")], json: Json = False
+) -> None:
+    """Let a key open nothing any more, within a second, in every process."""
+
+    async def end(engine: Engine) -> ApiKey:
+        engine.require_operator()
+        return await engine.api_keys.revoke(key_id)
+
+    revoked = with_engine(settings_of(context.obj), end)
+    output.as_json(revoked.as_dict()) if json else output.done(f"API key {revoked.key_id} opens nothing any more")
+
+
+async def _listed(engine: Engine) -> list[ApiKey]:
+    engine.require_operator()
+    return list(await engine.api_keys.list())
+
+
+def _show(found: list[ApiKey]) -> None:
+    if not found:
+        output.console.print("[dim]no API keys: whoever is on this machine may read and write[/]")
+        return
+    table = output.table("id", "name", "tenant", "agents", "users", "roles", "when", "state")
+    for key in found:
+        fields: dict[str, Any] = key.as_dict()
+        reach = [Text(", ".join(fields[column])) for column in ("agents", "users", "roles")]
+        state = "valid" if key.valid else "revoked" if key.genuine else "[red]forged[/]"
+        named = Text(key.principal.name), Text(key.principal.tenant)
+        table.add_row(key.key_id, *named, *reach, output.when(key.created_at), state)
+    output.console.print(table)

@@ -1,0 +1,159 @@
+"""Commands that read the graph: facts, entities; and what concerns one entity."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli.options import Agent, Json, User
+from mnemolog.adapters.cli.reading import After, Deadline, moment_of, point_of, viewer_of
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.graph_reads import Known, When
+from mnemolog.adapters.engine.moment import Moment
+from mnemolog.domain.identity import day_or_instant, parse_uuid
+from mnemolog.projections.graph.facts import as_text
+
+EntityId = Annotated[str, typer.Argument(help="The entity's id.")]
+Rows = Sequence[Mapping[str, Any]]
+
+entity_app = typer.Typer(help="One of those whom and what a user speaks of.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    app.command("facts", rich_help_panel=panels.READ)(facts)
+    app.command("entities", rich_help_panel=panels.READ)(entities)
+    app.add_typer(entity_app, name="entity", rich_help_panel=panels.READ)
+
+
+def facts(
+    context: typer.Context,
+    user: User,
+    about: Annotated[
+        str | None, typer.Option(help="Only of whom or what bears this name or alias, or has this id; `me`: the user.")
+    ] = None,
+    valid_at: Annotated[str | None, typer.Option(help="What held then: a day or a time; now unless said.")] = None,
+    known_at: Annotated[str | None, typer.Option(help="As it was known then: a time, or @17: after event 17.")] = None,
+    as_of: Annotated[str | None, typer.Option(help="Both at once: a time, or @17.")] = None,
+    after: After = None,
+    deadline: Deadline = None,
+    agent: Agent = "default",
+    json: Json = False,
+) -> None:
+    """What is known as a fact, when it holds, and since when that is known."""
+    when = When(
+        day_or_instant(valid_at, "valid_at") if valid_at is not None else None,
+        point_of(known_at, "known_at") if known_at is not None else None,
+    )
+    at = point_of(as_of, "as_of") if as_of is not None else None
+
+    async def read(engine: Engine) -> Rows:
+        moment = await moment_of(engine, user, after, deadline) if at is None else Moment(as_of=at)
+        return await engine.reads.facts(viewer_of(engine, user, agent), about, when, moment)
+
+    rows = with_engine(settings_of(context.obj), read)
+    output.as_json(rows) if json else _show_facts(rows)
+
+
+def entities(
+    context: typer.Context,
+    user: User,
+    name: Annotated[
+        str | None, typer.Option(help="Only who or what bears this name or alias, in any spelling.")
+    ] = None,
+    after: After = None,
+    deadline: Deadline = None,
+    agent: Agent = "default",
+    json: Json = False,
+) -> None:
+    """Whom and what a user speaks of."""
+
+    async def read(engine: Engine) -> Rows:
+        moment = await moment_of(engine, user, after, deadline)
+        return await engine.reads.entities(viewer_of(engine, user, agent), moment, name)
+
+    rows = with_engine(settings_of(context.obj), read)
+    output.as_json(rows) if json else _show_entities(rows)
+
+
+@entity_app.command("show")
+def show(
+    context: typer.Context,
+    entity_id: EntityId,
+    user: User,
+    after: After = None,
+    deadline: Deadline = None,
+    agent: Agent = "default",
+    json: Json = False,
+) -> None:
+    """One entity, and what is told of it, in both directions."""
+    id_ = parse_uuid(entity_id, "entity_id")
+
+    async def read(engine: Engine) -> Known:
+        moment = await moment_of(engine, user, after, deadline)
+        return await engine.reads.entity(viewer_of(engine, user, agent), id_, moment)
+
+    known = with_engine(settings_of(context.obj), read)
+    if json:
+        output.as_json({**known.entity, "card": known.card, "facts": known.facts})
+        return
+    _show_entities([known.entity])
+    _show_facts(known.facts)
+
+
+@entity_app.command("variants")
+def variants(
+    context: typer.Context,
+    entity_id: EntityId,
+    user: User,
+    after: After = None,
+    deadline: Deadline = None,
+    agent: Agent = "default",
+    json: Json = False,
+) -> None:
+    """Entities that may be the same, as their names differ by a slip only: such as Makesh and Mukesh."""
+    id_ = parse_uuid(entity_id, "entity_id")
+
+    async def read(engine: Engine) -> Rows:
+        moment = await moment_of(engine, user, after, deadline)
+        return await engine.reads.variants(viewer_of(engine, user, agent), id_, moment)
+
+    rows = with_engine(settings_of(context.obj), read)
+    output.as_json(rows) if json else _show_entities(rows)
+
+
+def _show_entities(rows: Rows) -> None:
+    if not rows:
+        output.console.print("[dim]nothing found[/]")
+        return
+    table = output.table("category", "name", "also called", "last seen", "id")
+    for row in rows:
+        named = (row["category"], row["name"], ", ".join(row["aliases"]), output.when(row["last_seen"]))
+        table.add_row(*map(Text, named), Text(str(row["entity_id"]), style="dim"))
+    output.console.print(table)
+
+
+def _show_facts(rows: Rows) -> None:
+    if not rows:
+        output.console.print("[dim]no facts[/]")
+        return
+    table = output.table("subject", "predicate", "object", "holds", "known since", "id")
+    for row in rows:
+        thing = row["object"] if row["object"] is not None else as_text(row["value"])
+        told = (row["subject"], row["predicate"], thing, _holds(row), output.when(row["known_from"]))
+        style = "strike dim" if row["overridden_by"] else ""
+        table.add_row(*(Text(cell, style=style) for cell in told), Text(str(row["relation_id"]), style="dim"))
+    output.console.print(table)
+
+
+def _holds(row: Mapping[str, Any]) -> str:
+    return f"{_day(row['valid_from'])} – {_day(row['valid_to']) if row['valid_to'] else ''}".strip()
+
+
+def _day(at: datetime) -> str:
+    """A day's start as that day."""
+    text = output.when(at)
+    return text.removesuffix(" 00:00:00.000Z")

@@ -1,0 +1,108 @@
+"""Commands that take a user out and in: export, import (X17)."""
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Annotated, Literal
+
+import typer
+
+from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli.options import Json, User
+from mnemolog.adapters.cli.progress import bar
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.export import mem0
+from mnemolog.adapters.export.exporting import head_of, lines
+from mnemolog.adapters.export.form import Head
+from mnemolog.adapters.export.importing import checked, imported
+from mnemolog.adapters.export.importing import head_of as head_of_file
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.identity import identifier
+from mnemolog.events.envelope import Receipt, StreamId
+
+Layout = Literal["auto", "mnemolog", "mem0"]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("export", rich_help_panel=panels.RUN)(export_user)
+    app.command("import", rich_help_panel=panels.RUN)(import_file)
+
+
+def export_user(
+    context: typer.Context,
+    user: User,
+    to: Annotated[Path | None, typer.Option("--to", help="A new file; standard output unless said.")] = None,
+    json: Json = False,
+) -> None:
+    """All that is known of a user and how it came about, as JSON Lines. What was erased leaves its shape only."""
+    if to and to.exists():
+        raise InvalidInput(f"{to} is there already", field="to", fix="name a new file")
+
+    async def export(engine: Engine) -> Head:
+        stream = StreamId.of_user(user, engine.settings.tenant)
+        head = await head_of(engine, stream)
+        with ExitStack() as stack:
+            out: IO[bytes] = stack.enter_context(to.open("xb")) if to else sys.stdout.buffer
+            progressed = stack.enter_context(bar("out of the log", head.events))
+            async for count, piece in lines(engine, stream, head):
+                out.write(piece)
+                progressed(count)
+            out.flush()
+        return head
+
+    head = with_engine(settings_of(context.obj), export)
+    if to and json:
+        output.as_json({"user_id": head.user_id, "events": head.events, "file": str(to)})
+    elif to:
+        output.done(f"{output.count(head.events, 'event')} of {head.user_id} are in {to}")
+
+
+def import_file(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(help="What `mnemolog export` wrote, or a JSON export of mem0.")],
+    user: Annotated[str | None, typer.Option("--user", "-u", help="As whom; as the file says unless said.")] = None,
+    layout: Annotated[Layout, typer.Option("--format", help="auto, mnemolog or mem0.")] = "auto",
+    json: Json = False,
+) -> None:
+    """Take in a user of whom nothing is known yet, whole; or mem0's memories. The same file again changes nothing."""
+    settings = settings_of(context.obj)
+    name = None if user is None else identifier(user, "user_id")
+    if layout == "mem0" or (layout == "auto" and mem0.is_export(path)):
+        report = with_engine(settings, lambda engine: _from_mem0(engine, path, name))
+        output.as_json(report.as_dict()) if json else _show_mem0(report)
+        return
+    head = head_of_file(path)
+    receipt = with_engine(settings, lambda engine: _whole(engine, path, name or head.user_id))
+    if json:
+        output.as_json(receipt.as_dict())
+    else:
+        output.receipt(f"{output.count(head.events, 'event')} of {name or head.user_id} are in the log", receipt)
+
+
+async def _whole(engine: Engine, path: Path, user_id: str) -> Receipt:
+    total = head_of_file(path).events
+    with bar("checked", total) as progressed:
+        file = checked(path, engine.writes.now(), progressed)
+    with bar("into the log", total) as progressed:
+        receipt = await imported(engine, file, user_id, progressed)
+    with output.errors.status("projections catch up"):
+        await engine.settled()
+    return receipt
+
+
+async def _from_mem0(engine: Engine, path: Path, user_id: str | None) -> mem0.Report:
+    memories = mem0.read(path, user_id)
+    with bar("into the log", len(memories)) as progressed:
+        report = await mem0.take_in(engine, memories, mem0.import_id(path), progressed)
+    with output.errors.status("projections catch up"):
+        await engine.settled()
+    return report
+
+
+def _show_mem0(report: mem0.Report) -> None:
+    recorded = output.count(report.recorded, "memory", "memories")
+    output.done(f"{recorded} recorded, {report.already:,} {'was' if report.already == 1 else 'were'} there already")
+    output.console.print(f"  [dim]import {report.import_id}[/]")
+    if report.left_out:
+        output.line("left out", ", ".join(report.left_out))

@@ -1,0 +1,88 @@
+"""Commands for the policy: check a file, show what is in force or what an event was decided under."""
+
+import json as json_format
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import yaml  # type: ignore[import-untyped]
+
+from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli.options import Json
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.policy import load
+from mnemolog.domain.errors import NotFound, PolicyRefused
+from mnemolog.domain.policy import Policy
+
+policies = typer.Typer(help="The policy: check a file, show what is in force.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(policies, name="policy", rich_help_panel=panels.REFERENCE)
+
+
+@policies.command()
+def check(
+    context: typer.Context,
+    file: Annotated[Path | None, typer.Argument(help="The file; that of the settings unless said.")] = None,
+    json: Json = False,
+) -> None:
+    """Whether an engine would start with this policy file; else every fault with its line. Needs no engine."""
+    settings = settings_of(context.obj)
+    path = file or settings.policy_file
+    try:
+        policy = load(path, settings.unlisted_agents)
+    except PolicyRefused as refused:
+        if not json:
+            raise
+        output.as_json({"error": {**refused.as_dict(), "faults": [asdict(fault) for fault in refused.faults]}})
+        raise typer.Exit(2) from refused
+    if json:
+        output.as_json({"file": str(path) if path else None, "version": policy.version})
+        return
+    output.done(f"{path.name if path else 'the built-in policy'} is sound: version {policy.version}")
+    output.console.print(f"  [dim]{_counts(policy)}[/]")
+
+
+@policies.command()
+def show(
+    context: typer.Context,
+    version: Annotated[
+        str | None, typer.Argument(metavar="[VERSION]", help="As an event names it; what is in force unless said.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """A policy in the form of its file. One of before is looked up in the log's database, which needs an engine."""
+    settings = settings_of(context.obj)
+    policy = settings.policy
+    if version is None or version == policy.version:
+        version, told = policy.version, policy.as_dict()
+    else:
+        told = _kept(context, version)
+    if json:
+        output.as_json({"version": version, "policy": told})
+        return
+    unlisted = told.pop("unlisted_agents", "all")
+    output.console.print(f"# version {version}; setting unlisted_agents: {unlisted}", highlight=False)
+    text = yaml.safe_dump(told, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
+    output.console.print(text, markup=False, highlight=False, end="", soft_wrap=True)
+
+
+def _kept(context: typer.Context, version: str) -> dict[str, Any]:
+    async def find(engine: Engine) -> str:
+        found = await engine.policies.kept([version])
+        if version not in found:
+            raise NotFound(
+                f"no event was decided under a policy {version!r}", field="version", fix="see `mnemolog why ID`"
+            )
+        return found[version]
+
+    told: dict[str, Any] = json_format.loads(with_engine(settings_of(context.obj), find))
+    return told
+
+
+def _counts(policy: Policy) -> str:
+    categories, agents = len(policy.categories.categories), len(policy.categories.allowlists)
+    return f"{output.count(categories, 'category', 'categories')}, {output.count(agents, 'agent')} with an allowlist"

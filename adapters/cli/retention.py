@@ -1,0 +1,59 @@
+"""Commands for retention: run a pass now, or see what it would do."""
+
+from typing import Annotated
+
+import typer
+
+from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli.options import Json
+from mnemolog.adapters.cli.progress import bar
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.retention import Retained, retain
+
+retention = typer.Typer(help="What fades and what is purged: run a pass now.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(retention, name="retention", rich_help_panel=panels.LOOK_AFTER)
+
+
+@retention.callback()
+def group() -> None:
+    """Memories that nobody uses fade; what was forgotten 30 days ago is purged."""
+
+
+@retention.command()
+def run(
+    context: typer.Context,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what it would do, and do nothing.")] = False,
+    json: Json = False,
+) -> None:
+    """One pass over all users, as the engine does every hour."""
+
+    async def work(engine: Engine) -> Retained:
+        engine.require_operator()
+        await engine.settled()
+        now = engine.writes.now()
+        found = await retain(engine, now, dry_run=True)
+        if dry_run:
+            return found
+        total = len(found.faded) + len(found.purged) + len(found.grown)
+        with bar("retention", total) as progressed:
+            return await retain(engine, now, progressed=progressed)
+
+    done = with_engine(settings_of(context.obj), work)
+    if json:
+        output.as_json({**done.as_dict(), "dry_run": dry_run})
+    else:
+        _show(done, dry_run=dry_run)
+
+
+def _show(done: Retained, *, dry_run: bool) -> None:
+    would = "would be " if dry_run else ""
+    for what, ids in (("forgotten", done.faded), ("purged", done.purged), ("strengthened by use", done.grown)):
+        output.done(f"{output.count(len(ids), 'memory', 'memories')} {would}{what}")
+        for id_ in ids:
+            output.line(" ", str(id_))
+    for refused, why in done.refused.items():
+        output.line(f"not purged: {refused}", why)

@@ -1,0 +1,121 @@
+"""Commands of todos: add, list, done, drop."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli.options import IdempotencyKey, Json, Thread, User
+from mnemolog.adapters.cli.reading import moment_of, viewer_of
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.domain.identity import identifier, parse_uuid
+from mnemolog.domain.todo import Kind, Status
+from mnemolog.events.envelope import Receipt
+
+Owner = Annotated[str, typer.Option("--agent", "-a", help="Whose todos: no other agent sees them.")]
+TodoId = Annotated[str, typer.Argument(help="The todo's id.")]
+
+todos_app = typer.Typer(
+    help="What a user owes an agent, does as a habit, left open or rubs against.", no_args_is_help=True
+)
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(todos_app, name="todos", rich_help_panel=panels.CHANGE)
+
+
+@todos_app.command("add")
+def add(
+    context: typer.Context,
+    text: Annotated[str, typer.Argument(help="What is to be done.")],
+    user: User,
+    agent: Owner,
+    kind: Annotated[Kind, typer.Option(help="What it is.")] = Kind.COMMITMENT,
+    due: Annotated[str | None, typer.Option(help="A time with its offset, such as 2026-01-03T01:02:10Z.")] = None,
+    turn: Annotated[list[str] | None, typer.Option(help="A turn that it was drawn from; may be repeated.")] = None,
+    thread: Thread = "main",
+    key: IdempotencyKey = None,
+    json: Json = False,
+) -> None:
+    """Open a todo."""
+    fields = {"text": text, "kind": kind, "due": due, "source_turn_ids": tuple(turn or ())}
+
+    async def write(engine: Engine) -> tuple[object, Receipt]:
+        return await engine.writes.open_todo({**_who(engine, user, agent, thread), **fields}, key)
+
+    _shown(*with_engine(settings_of(context.obj), write), "opened", json)
+
+
+@todos_app.command("list")
+def list_todos(
+    context: typer.Context,
+    user: User,
+    agent: Owner,
+    status: Annotated[Status | None, typer.Option(help="Only these; `open` unless said.")] = Status.OPEN,
+    everything: Annotated[bool, typer.Option("--all", help="Done and dropped ones, too.")] = False,
+    kind: Annotated[Kind | None, typer.Option(help="Only these.")] = None,
+    json: Json = False,
+) -> None:
+    """What is due first, then the oldest."""
+
+    async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
+        moment = await moment_of(engine, user, None, None)
+        wanted = None if everything else status
+        return await engine.reads.todos(viewer_of(engine, user, agent), wanted, kind, moment)
+
+    rows = with_engine(settings_of(context.obj), read)
+    output.as_json(rows) if json else _table(rows)
+
+
+@todos_app.command("done")
+def done(
+    context: typer.Context, todo_id: TodoId, user: User, agent: Owner, thread: Thread = "main", json: Json = False
+) -> None:
+    """Close a todo that was done."""
+    _close(context, todo_id, Status.DONE, user, agent, thread, json)
+
+
+@todos_app.command("drop")
+def drop(
+    context: typer.Context, todo_id: TodoId, user: User, agent: Owner, thread: Thread = "main", json: Json = False
+) -> None:
+    """Close a todo that will not be done."""
+    _close(context, todo_id, Status.DROPPED, user, agent, thread, json)
+
+
+def _close(
+    context: typer.Context, todo_id: str, status: Status, user: str, agent: str, thread: str, json: bool
+) -> None:
+    wanted = parse_uuid(todo_id, "todo_id")
+
+    async def write(engine: Engine) -> tuple[object, Receipt]:
+        fields = {**_who(engine, user, agent, thread), "todo_id": wanted, "status": status}
+        return wanted, await engine.writes.change_todo(fields)
+
+    _shown(*with_engine(settings_of(context.obj), write), status, json)
+
+
+def _shown(todo_id: object, receipt: Receipt, done: str, json: bool) -> None:
+    if json:
+        output.as_json({"todo_id": str(todo_id), "receipt": receipt.as_dict()})
+    else:
+        output.receipt(f"{done}: [cyan]{todo_id}[/]", receipt)
+
+
+def _who(engine: Engine, user: str, agent: str, thread: str) -> dict[str, str]:
+    who = {"user_id": user, "agent_id": identifier(agent, "agent_id"), "thread_id": thread}
+    return {"tenant": engine.settings.tenant, **who}
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> None:
+    if not rows:
+        output.console.print("[dim]nothing to do[/]")
+        return
+    table = output.table("kind", "text", "status", "due", "id")
+    for row in rows:
+        due = output.when(row["due"])[:16] if row["due"] else "–"
+        table.add_row(row["kind"], Text(row["text"]), row["status"], due, str(row["todo_id"]))
+    output.console.print(table)

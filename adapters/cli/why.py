@@ -1,0 +1,62 @@
+"""The command that tells why something is known: why (X04)."""
+
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli.options import Agent, Json, User
+from mnemolog.adapters.cli.reading import After, Deadline, moment_of, viewer_of
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.why import Cause, Why
+
+
+def register(app: typer.Typer) -> None:
+    app.command(rich_help_panel=panels.READ)(why)
+
+
+def why(
+    context: typer.Context,
+    id_: Annotated[str, typer.Argument(metavar="ID", help="Of a memory, entity, fact or todo; or a profile field.")],
+    user: User,
+    after: After = None,
+    deadline: Deadline = None,
+    agent: Agent = "default",
+    json: Json = False,
+) -> None:
+    """Why something is known: the events that made it, who and under which policy, and the turns behind them."""
+
+    async def read(engine: Engine) -> Why:
+        moment = await moment_of(engine, user, after, deadline)
+        return await engine.reads.why(viewer_of(engine, user, agent), id_, moment)
+
+    found = with_engine(settings_of(context.obj), read)
+    output.as_json(found.as_dict()) if json else _show(found)
+
+
+def _show(found: Why) -> None:
+    output.console.print(f"[bold]{found.kind}[/] {found.id}", highlight=False)
+    table = output.table("seq", "when", "event", "actor", "agent", "policy", "how")
+    for event in found.events:
+        policy = Text(event.policy_version, style="dim")
+        when = output.when(event.recorded_at)
+        table.add_row(f"@{event.seq}", when, event.type, event.actor, event.agent_id, policy, _how(event))
+    output.console.print(table)
+    for one in found.merged_from:
+        output.line("merged from", one)
+    if found.merged_into:
+        output.line("merged into", found.merged_into)
+    for turn in found.turns:
+        said = "erased" if turn.erased else turn.text
+        output.line(f"{output.when(turn.occurred_at)} {turn.thread_id} {turn.speaker or turn.role}:", said)
+    if found.unseen_turns:
+        output.console.print(f"[dim]and {output.count(found.unseen_turns, 'turn')} that this agent may not see[/]")
+
+
+def _how(event: Cause) -> str:
+    match = event.match or {}
+    similarity = f" {match['similarity']:.2f}" if match.get("similarity") is not None else ""
+    parts = [f"{match['band']}{similarity}" if match else "", f"undoes {event.undoes}" if event.undoes else ""]
+    return ", ".join(part for part in parts if part)

@@ -1,0 +1,133 @@
+"""The reads of the graph: entities, facts at a valid time as known at a record time, what looks like one name."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, TypeVar
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.adapters.engine.moment import NOW, Moment
+from mnemolog.commands.naming import ME, id_in
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.predicates import PredicatePolicy
+from mnemolog.domain.text import normalize_name
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import Position, StreamId
+from mnemolog.events.log import EventLog
+from mnemolog.projections.graph import facts, reader, variants
+from mnemolog.projections.graph.facts import Point
+
+GRAPH = "graph"
+
+T = TypeVar("T")
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """What held at `valid_at`, as it was known at `known_at`; both default to now (X13)."""
+
+    valid_at: datetime | None = None
+    known_at: datetime | int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An entity, what is told of it at either end, and its card: its first facts in one line (D06)."""
+
+    entity: Row
+    facts: Sequence[Row]
+    card: str
+
+
+class GraphReads(ABC):
+    """The part of `Reads` that tells of the graph."""
+
+    _log: EventLog
+    _predicates: PredicatePolicy
+
+    @abstractmethod
+    async def _read(
+        self,
+        viewer: Viewer,
+        moment: Moment,
+        names: Sequence[str],
+        ask: Callable[[AsyncConnection, Viewer], Awaitable[T]],
+    ) -> T: ...
+
+    async def entities(self, viewer: Viewer, moment: Moment = NOW, name: str | None = None) -> Sequence[Row]:
+        """Whom and what the user speaks of, last seen first; with a name, those that bear it or have it as an alias."""
+        ask = reader.known if name is None else partial(reader.find, name=_meant(viewer, name))
+        return await self._read(viewer, moment, (GRAPH,), ask)
+
+    async def entity(self, viewer: Viewer, entity_id: UUID, moment: Moment = NOW) -> Known:
+        """One entity, hidden or not, or what it was merged into; with what is told of it, in both directions."""
+        point = Point(await self._instant(viewer, moment))
+
+        async def ask(connection: AsyncConnection, viewer: Viewer) -> Known:
+            found = await reader.one(connection, viewer, entity_id)
+            told = await facts.facts(connection, viewer, point, self._predicates, [found["entity_id"]])
+            return Known(found, told, facts.entity_card(found, told))
+
+        return await self._read(viewer, moment, (GRAPH,), ask)
+
+    async def facts(
+        self, viewer: Viewer, about: str | None = None, when: When = When(), moment: Moment = NOW
+    ) -> Sequence[Row]:
+        """The facts that an agent may see, of all or about the entities of a name, or of an id (A09, X13).
+
+        `moment.as_of` says both times at once. No time needs a replay: what was known when stands in the rows, once
+        they show what was recorded by then.
+        """
+        point = await self._point(viewer, when, moment)
+        live = replace(moment, as_of=None, after=await self._recorded_by(viewer, point.known_at, moment.after))
+
+        async def ask(connection: AsyncConnection, viewer: Viewer) -> Sequence[Row]:
+            ids = None if about is None else await _ids(connection, viewer, about)
+            return await facts.facts(connection, viewer, point, self._predicates, ids)
+
+        return await self._read(viewer, live, (GRAPH,), ask)
+
+    async def variants(self, viewer: Viewer, entity_id: UUID, moment: Moment = NOW) -> Sequence[Row]:
+        """Entities whose names may be spellings of this one's, last seen first (D13)."""
+        return await self._read(viewer, moment, (GRAPH,), partial(variants.of, entity_id=entity_id))
+
+    async def _point(self, viewer: Viewer, when: When, moment: Moment) -> Point:
+        if moment.as_of is None:
+            return Point(when.valid_at or datetime.now(UTC), when.known_at)
+        if when != When():
+            raise InvalidInput("says both times", field="as_of", fix="give `as_of`, or `valid_at` and `known_at`")
+        return Point(await self._instant(viewer, moment), moment.as_of)
+
+    async def _recorded_by(self, viewer: Viewer, at: datetime | int | None, after: Position | None) -> Position | None:
+        """What a read must see that tells what was known then; `after` where that is later, or of another stream."""
+        if at is None:
+            return after
+        stream = StreamId.of_user(viewer.user_id, viewer.tenant)
+        seq = await self._log.seq_at(stream, at) if isinstance(at, datetime) else min(at, await self._log.head(stream))
+        return after if after and (after.stream != stream or after.seq > seq) else Position(stream, seq)
+
+    async def _instant(self, viewer: Viewer, moment: Moment) -> datetime:
+        """When a moment was: of a seq, when its event was recorded."""
+        if isinstance(moment.as_of, datetime):
+            return moment.as_of
+        stream = StreamId.of_user(viewer.user_id, viewer.tenant)
+        until = moment.as_of or 0
+        events = await self._log.read(stream, after=until - 1, until=until) if until else []
+        return events[0].recorded_at if events else datetime.now(UTC)
+
+
+async def _ids(connection: AsyncConnection, viewer: Viewer, about: str) -> Sequence[UUID]:
+    entity_id = id_in(about)
+    if entity_id:
+        return [(await reader.one(connection, viewer, entity_id))["entity_id"]]
+    return [row["entity_id"] for row in await reader.find(connection, viewer, _meant(viewer, about))]
+
+
+def _meant(viewer: Viewer, name: str) -> str:
+    """The user himself is called by his id; `me` means him."""
+    return viewer.user_id if normalize_name(name) == ME else name

@@ -1,0 +1,84 @@
+"""The writes of the graph: a part of `Writes`."""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+from uuid import UUID
+
+from mnemolog.adapters.engine.sightings import Sightings
+from mnemolog.commands.decider import Decider
+from mnemolog.commands.entities import ENTITIES, EntityCommand, ObserveEntity, known_as
+from mnemolog.commands.fact_changes import FACT_CHANGES, FactCommand
+from mnemolog.commands.facts import FACTS, Remember
+from mnemolog.commands.graph import Graph
+from mnemolog.commands.handler import Handler
+from mnemolog.domain.errors import AmbiguousEntity
+from mnemolog.domain.predicates import Predicate, PredicatePolicy
+from mnemolog.events.envelope import Receipt
+from mnemolog.events.fields import validated
+from mnemolog.events.graph import EntityEvent, RelationEvent
+from mnemolog.events.log import EventLog
+
+Naming = TypeVar("Naming", Remember, ObserveEntity)
+
+
+class GraphWrites:
+    """What `Writes` does to entities and facts."""
+
+    _handler: Handler
+    _log: EventLog
+    _predicates: PredicatePolicy
+    _sightings: Sightings | None
+
+    async def remember(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
+        """A fact, by the names of what it is about; the id is that of the relation that holds it."""
+        receipt, _ = await self._named(FACTS, self.fact(fields), idempotency_key)
+        found = await self._log.find(receipt.stream, receipt.event_ids[-1])
+        assert found
+        assert isinstance(found.payload, RelationEvent)
+        return found.payload.relation_id, receipt
+
+    def fact(self, fields: Mapping[str, Any]) -> Remember:
+        """The command, with what is configured of its predicate."""
+        drawn = {name: self._handler.new_id() for name in ("relation_id", "subject_id", "object_id")}
+        command = validated(Remember, {"at": self._handler.now(), **fields, **drawn, "rule": Predicate("")})
+        return command.model_copy(update={"rule": self._predicates.rule(command.predicate)})
+
+    async def change_fact(self, command: FactCommand, idempotency_key: str | None = None) -> Receipt:
+        """End, retire, forget or restore a fact."""
+        return await self._handler.handle(FACT_CHANGES, command, idempotency_key=idempotency_key)
+
+    async def observe_entity(
+        self, fields: Mapping[str, Any], idempotency_key: str | None = None
+    ) -> tuple[UUID, Receipt]:
+        """Whoever bears a name, made known if nobody does; the id is his."""
+        asked = validated(ObserveEntity, {**fields, "entity_id": self._handler.new_id()})
+        receipt, command = await self._named(ENTITIES, asked, idempotency_key)
+        if not receipt.already:
+            return await self._observed(receipt), receipt
+        state = await self._handler.read(ENTITIES, command)
+        found = None if command.another or idempotency_key else known_as(state, self._handler.admitted(command))
+        return (found.entity_id if found else await self._observed(receipt)), receipt
+
+    async def change_entity(self, command: EntityCommand, idempotency_key: str | None = None) -> Receipt:
+        """Update, alias, merge, forget or restore an entity."""
+        return await self._handler.handle(ENTITIES, command, idempotency_key=idempotency_key)
+
+    async def _named(
+        self, decider: Decider[Any, Graph], command: Naming, idempotency_key: str | None
+    ) -> tuple[Receipt, Naming]:
+        """Where a name alone does not tell, it is decided again with what the session and the graph know of them."""
+        try:
+            return await self._handler.handle(decider, command, idempotency_key=idempotency_key), command
+        except AmbiguousEntity as error:
+            if self._sightings is None:
+                raise
+            seen = tuple(await self._sightings.of(self._handler.admitted(command), error))
+        told = command.model_copy(update={"seen": seen})
+        return await self._handler.handle(decider, told, idempotency_key=idempotency_key), told
+
+    async def _observed(self, receipt: Receipt) -> UUID:
+        """The entity that an observation was written to."""
+        found = await self._log.find(receipt.stream, receipt.event_ids[0])
+        assert found
+        assert isinstance(found.payload, EntityEvent)
+        return found.payload.entity_id

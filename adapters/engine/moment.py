@@ -1,0 +1,32 @@
+"""The moment of a read: live, once a write is visible, or as of earlier."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.events.envelope import Position
+
+LONGEST_DEADLINE = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When to read: live; or as of a time or a seq of the stream.
+
+    `after` is a write that a live read must see; it waits for that at most `deadline` seconds, else `read_deadline`.
+    """
+
+    as_of: datetime | int | None = None
+    after: Position | None = None
+    deadline: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.deadline is not None and not 0 < self.deadline <= LONGEST_DEADLINE:
+            raise InvalidInput(
+                f"{self.deadline!r} is no deadline",
+                field="deadline",
+                fix=f"give seconds, more than 0 and at most {LONGEST_DEADLINE:.0f}",
+            )
+
+
+NOW = Moment()

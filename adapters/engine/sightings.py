@@ -1,0 +1,37 @@
+"""Who of several that bear one name is spoken of, and when each was last seen; found before a decision (A §10.2)."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from mnemolog.adapters.engine.moment import NOW, Moment
+from mnemolog.adapters.engine.reads import Reads
+from mnemolog.commands.decider import Command
+from mnemolog.commands.naming import Seen
+from mnemolog.domain.errors import AmbiguousEntity, NotFound, ReadTimeout, ServerFailed
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import Position
+from mnemolog.events.log import EventLog
+
+
+class Sightings:
+    def __init__(self, reads: Reads, log: EventLog) -> None:
+        self._reads, self._log = reads, log
+
+    async def of(self, command: Command, error: AmbiguousEntity) -> Sequence[Seen]:
+        """What is known of the candidates. A session that is not there speaks of nobody."""
+        viewer = Viewer(command.tenant, command.user_id, command.agent_id)
+        active: Sequence[str] = ()
+        with suppress(NotFound, ServerFailed):
+            active = (await self._reads.session(viewer, command.thread_id)).active_entity_ids
+        asked = {str(one["entity_id"]) for one in error.candidates}
+        stream = command.stream()
+        written = Moment(after=Position(stream, await self._log.head(stream)))
+        try:
+            rows = await self._reads.entities(viewer, written)
+        except ReadTimeout:
+            rows = await self._reads.entities(viewer, NOW)
+        found = [row for row in rows if str(row["entity_id"]) in asked]
+        return [
+            Seen(entity_id=row["entity_id"], active=str(row["entity_id"]) in active, last_seen=row["last_seen"])
+            for row in found
+        ]

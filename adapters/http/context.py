@@ -1,0 +1,62 @@
+"""The route of an agent's context: what it is told before it answers (B §5)."""
+
+from typing import Annotated, Self
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
+
+from mnemolog.adapters.http.requests import Asker, TheEngine, When, viewer_of
+from mnemolog.adapters.http.responses import Bullet, MemoryView
+from mnemolog.domain.category import Context
+from mnemolog.domain.ranking import bullet
+from mnemolog.events.fields import validated
+from mnemolog.projections.context import AgentContext, ContextRequest, Section
+
+router = APIRouter(tags=["reading"])
+
+
+class ContextBody(Asker, ContextRequest):
+    """Who asks, about whom, and what is about to be answered."""
+
+
+class SectionView(BaseModel):
+    """A category in its mode. `rag_length` is null where the whole category is told."""
+
+    category: str
+    context: Context
+    rag_length: int | None
+    memories: list[MemoryView]
+
+    @classmethod
+    def of(cls, section: Section) -> Self:
+        length = section.mode.rag_length if section.mode.context is Context.RAG else None
+        rows = [MemoryView.model_validate(row) for row in section.memories]
+        return cls(category=section.category, context=section.mode.context, rag_length=length, memories=rows)
+
+
+class ContextView(BaseModel):
+    """`foundation`: pinned memories, which stand in their categories too. `bullets` tells each memory once."""
+
+    foundation: list[MemoryView]
+    categories: list[SectionView]
+    bullets: list[Bullet] = Field(description="What fits into `budget_tokens`: foundation first, then by category.")
+
+    @classmethod
+    def of(cls, found: AgentContext) -> Self:
+        return cls(
+            foundation=[MemoryView.model_validate(row) for row in found.foundation],
+            categories=[SectionView.of(section) for section in found.sections],
+            bullets=[_bullet(row["memory_id"], row["category"], row["text"]) for row in found.memories],
+        )
+
+
+@router.post("/memory/context", summary="Read what an agent is told before it answers")
+async def read_context(body: ContextBody, when: Annotated[When, Query()], engine: TheEngine) -> ContextView:
+    """Each category that the agent may read: whole, or what answers the query, as the policy says."""
+    request = validated(ContextRequest, body.model_dump(include=set(ContextRequest.model_fields)))
+    return ContextView.of(await engine.reads.context(viewer_of(engine, body), request, when.moment()))
+
+
+def _bullet(memory_id: UUID, category: str, text: str) -> Bullet:
+    return Bullet(id=memory_id, category=category, text=bullet(category, text))

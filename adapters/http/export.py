@@ -1,0 +1,35 @@
+"""The route that gives a user out: everything that the log holds of him, as JSON Lines (X17)."""
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from starlette.responses import StreamingResponse
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.export.exporting import head_of, lines
+from mnemolog.adapters.export.form import Head
+from mnemolog.adapters.http.requests import TheEngine
+from mnemolog.domain.identity import identifier
+from mnemolog.events.envelope import StreamId
+
+router = APIRouter(tags=["operation"])
+NDJSON = "application/x-ndjson"
+
+
+@router.get(
+    "/users/{user_id:path}/export",
+    summary="Export a user",
+    response_class=StreamingResponse,
+    responses={200: {"content": {NDJSON: {}}, "description": "A header, then an event a line."}},
+)
+async def export_user(user_id: Annotated[str, Path()], engine: TheEngine) -> StreamingResponse:
+    """What `mnemolog export` writes. An answer that is cut has fewer events than its first line says."""
+    stream = StreamId.of_user(identifier(user_id, "user_id"), engine.settings.tenant)
+    head = await head_of(engine, stream)
+    return StreamingResponse(_pieces(engine, stream, head), media_type=NDJSON)
+
+
+async def _pieces(engine: Engine, stream: StreamId, head: Head) -> AsyncIterator[bytes]:
+    async for _, piece in lines(engine, stream, head):
+        yield piece

@@ -1,0 +1,1 @@
+../../../adapters/python/graph_changes.py

@@ -1,0 +1,50 @@
+"""`mnemolog api-keys`, and commands in the name of a key."""
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine
+from tests.adapters.cli.command import Ran, mnemolog
+
+
+async def keys(engine: Engine, *arguments: str) -> Ran:
+    return await mnemolog(engine.settings.directory, "api-keys", *arguments)
+
+
+async def test_a_key_is_made_listed_and_revoked(guarded: Engine) -> None:
+    made = (await keys(guarded, "create", "shop", "--users", "ana", "--agents", "planner", "--json")).value
+    listed = await keys(guarded, "list", "--json")
+    shown = await keys(guarded, "list")
+    revoked = await keys(guarded, "revoke", made["id"])
+
+    assert made["api_key"].startswith(f"mnk_{made['id']}_")
+    assert (made["name"], made["tenant"]) == ("shop", "default")
+    [found] = [row for row in listed.value if row["id"] == made["id"]]
+    assert (found["users"], found["agents"], found["roles"]) == (["ana"], ["planner"], ["read", "write"])
+    assert "api_key" not in found
+    assert made["api_key"] not in shown.out
+    assert revoked.code == 0
+    [gone] = [row for row in (await keys(guarded, "list", "--json")).value if row["id"] == made["id"]]
+    assert gone["revoked_at"]
+
+
+async def test_commands_in_the_name_of_a_key_reach_what_it_reaches(
+    guarded: Engine, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = ("create", "cli", "--users", user, "--tenant", "acme", "--json")
+    made = (await keys(guarded, *asked)).value
+    monkeypatch.setenv("MNEMOLOG_API_KEY", made["api_key"])
+
+    own = await mnemolog(guarded.settings.directory, "create", "tea", "--user", user, "--json")
+    other = await mnemolog(guarded.settings.directory, "create", "tea", "--user", "somebody", "--json")
+    more = await keys(guarded, "create", "another", "--json")
+    erase = ("erase", "--user", user, "--everything", "--yes", "--json")
+    erased = await mnemolog(guarded.settings.directory, *erase)
+
+    assert "error" not in own.value, own.value
+    assert own.value["receipt"]["stream"] == f"acme/user:{user}"
+    assert (other.code, other.value["error"]["code"]) == (1, "not_found")
+    assert (more.code, more.value["error"]["code"]) == (1, "not_permitted")
+    assert erased.value["error"]["code"] == "not_permitted"
+    monkeypatch.setenv("MNEMOLOG_API_KEY", "mnk_wrong_key")
+    wrong = await mnemolog(guarded.settings.directory, "list", "--user", user, "--json")
+    assert (wrong.code, wrong.value["error"]["code"]) == (1, "unauthenticated")

@@ -1,0 +1,85 @@
+"""`mnemolog export`, `import`, `why`, `context` and `policy`: what they print, and that it can be used again."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine
+from tests.adapters.cli.command import Ran, mnemolog
+from tests.engine.person import Person
+from tests.engine.story import tell
+
+
+async def run(engine: Engine, *arguments: str) -> Ran:
+    return await mnemolog(engine.settings.directory, *arguments)
+
+
+@pytest.mark.spec("X17")
+async def test_a_user_goes_out_by_standard_output_and_comes_in_under_another_name(
+    engine: Engine, user: str, tmp_path: Path
+) -> None:
+    ana = Person(engine, user)
+    await tell(ana)
+    path = tmp_path / "ana.jsonl"
+
+    out = await run(engine, "export", "-u", user)
+    path.write_text(out.out, encoding="utf-8")
+    came = await run(engine, "import", str(path), "--user", f"{user}-again", "--json")
+    again = await run(engine, "import", str(path), "--user", f"{user}-again", "--json")
+    refused = await run(engine, "import", str(path), "--user", user, "--json")
+
+    assert json.loads(out.out.splitlines()[0])["user_id"] == user
+    assert (came.code, came.value["already"]) == (0, False), came
+    assert (again.code, again.value["already"]) == (0, True)
+    assert (refused.code, refused.value["already"]) == (0, True), "his own export is what he has already"
+    there, here = [await person.finds("Lisbon lactose tea") for person in (ana, Person(engine, f"{user}-again"))]
+    assert here == there
+
+
+async def test_an_export_never_overwrites_a_file(engine: Engine, user: str, tmp_path: Path) -> None:
+    await Person(engine, user).creates("Ana drinks tea")
+    path = tmp_path / "ana.jsonl"
+    path.write_text("mine", encoding="utf-8")
+
+    refused = await run(engine, "export", "-u", user, "--to", str(path), "--json")
+
+    assert (refused.code, refused.value["error"]["field"]) == (2, "to")
+    assert path.read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.spec("X04")
+async def test_why_shows_the_turn_and_the_policy_behind_a_memory(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.says("I moved to Lisbon", turn_id="t1")
+    home = await ana.creates("Ana lives in Lisbon", source_turn_ids=("t1",))
+
+    told = await run(engine, "why", str(home), "-u", user)
+    value = (await run(engine, "why", str(home), "-u", user, "--json")).value
+
+    assert "I moved to Lisbon" in told.out
+    assert engine.policy.version in told.out
+    assert [turn["text"] for turn in value["turns"]] == ["I moved to Lisbon"]
+
+
+@pytest.mark.spec("B05")
+async def test_context_prints_a_bullet_for_each_memory(engine: Engine, user: str) -> None:
+    await Person(engine, user).creates("Ana is lactose intolerant", category="profile")
+
+    told = await run(engine, "context", "where to eat?", "-u", user)
+    value = (await run(engine, "context", "where to eat?", "-u", user, "--json")).value
+
+    assert told.out.strip() == "• [profile] Ana is lactose intolerant"
+    assert [(one["category"], one["context"]) for one in value["categories"]] == [("profile", "all")]
+
+
+@pytest.mark.spec("B05")
+async def test_the_faults_of_a_policy_are_told_to_programs_too(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "policy.yaml"
+    path.write_text("allowlists:\n  planner: [goals, taks]\n", encoding="utf-8")
+
+    checked = await run(engine, "policy", "check", str(path), "--json")
+
+    assert checked.code == 2
+    assert checked.value["error"]["faults"][0]["line"] == 2
+    assert checked.value["error"]["field"] == "policy.yaml:2 allowlists.planner[1]"

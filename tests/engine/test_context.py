@@ -1,0 +1,107 @@
+"""What an agent is told before it answers: foundation, `all` and `rag` (B §5, D §pinned)."""
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.moment import Moment
+from mnemolog.domain.errors import CategoryNotAllowed
+from mnemolog.projections.context import AgentContext, ContextRequest
+from tests.engine.person import Person
+
+
+async def context(person: Person, query: str = "tea", moment: Moment | None = None, **fields: object) -> AgentContext:
+    request = ContextRequest.model_validate({"query": query, **fields})
+    return await person.engine.reads.context(person.viewer, request, moment or await person.caught_up())
+
+
+def told(found: AgentContext) -> dict[str, list[str]]:
+    return {one.category: [row["text"] for row in one.memories] for one in found.sections}
+
+
+@pytest.mark.spec("B05")
+async def test_a_category_in_mode_all_is_told_whole_pinned_then_important_then_newest_first(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user)
+    await ana.creates("older", category="profile", importance=0.25)
+    await ana.creates("newer", category="profile", importance=0.25)
+    await ana.creates("important", category="profile", importance=0.75)
+    await ana.creates("pinned", category="profile", pinned=True)
+    gone = await ana.creates("deleted", category="profile")
+    await ana.deletes(gone)
+
+    found = await context(ana, "nothing of this kind")
+
+    assert told(found) == {"profile": ["pinned", "important", "newer", "older"]}
+
+
+@pytest.mark.spec("B05")
+async def test_a_category_in_mode_rag_is_told_as_far_as_it_answers_and_at_most_its_length(
+    engine: Engine, user: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = tmp_path_factory.mktemp("policy") / "policy.yaml"
+    file.write_text("categories: {custom: [{name: teas, rag_length: 2}]}", encoding="utf-8")
+    async with open_engine(engine.settings.model_copy(update={"policy_file": file}), attach=True) as own:
+        ana = Person(own, user)
+        for text in ("green tea in the morning", "a walk at noon", "green tea at night", "a book at night"):
+            await ana.creates(text, category="teas")
+
+        found = await context(ana, "green tea")
+
+    assert sorted(told(found)["teas"]) == ["green tea at night", "green tea in the morning"]
+    assert [one.mode.rag_length for one in found.sections] == [2]
+
+
+@pytest.mark.spec("D03", "B05")
+async def test_pinned_memories_come_first_and_at_most_twenty_and_each_memory_is_told_once(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user)
+    for number in range(21):
+        await ana.creates(f"pinned {number}", category="profile", pinned=True)
+    await ana.creates("not pinned", category="profile", importance=0.0)
+
+    found = await context(ana)
+
+    assert [row["text"] for row in found.foundation] == [f"pinned {number}" for number in range(20, 0, -1)]
+    assert len(told(found)["profile"]) == 22
+    assert found.bullets[:20] == [f"[profile] pinned {number}" for number in range(20, 0, -1)]
+    assert len(found.bullets) == len(set(found.bullets)) == 22
+
+
+@pytest.mark.spec("B05")
+async def test_an_agent_is_told_nothing_outside_its_allowlist_pinned_or_not(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.creates("Ana has diabetes", category="profile", pinned=True)
+    await ana.creates("ship the tea shop", category="tasks")
+    planner = Person(engine, user, agent="planner")
+
+    assert (await context(planner)).bullets == ["[tasks] ship the tea shop"]
+    with pytest.raises(CategoryNotAllowed):
+        await context(planner, categories=("profile",))
+
+
+@pytest.mark.spec("B12")
+async def test_procedures_are_told_by_name_only(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.creates("1. Boil water\n2. Pour", category="procedural", kind="procedure")
+
+    assert (await context(ana)).bullets == []
+    assert len((await context(ana, categories=("procedural",))).bullets) == 1
+
+
+async def test_a_budget_ends_what_is_told(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.creates("one two three", category="profile", pinned=True)
+    await ana.creates("four five six seven eight nine ten", category="profile")
+
+    assert (await context(ana, budget_tokens=12)).bullets == ["[profile] one two three"]
+
+
+@pytest.mark.spec("X02")
+async def test_the_context_can_be_asked_for_as_of_an_earlier_moment(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    tea = await ana.creates("Ana drinks tea", category="profile")
+    await ana.updates(tea, text="Ana drinks coffee")
+
+    assert (await context(ana, moment=Moment(as_of=1))).bullets == ["[profile] Ana drinks tea"]

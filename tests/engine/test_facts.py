@@ -1,0 +1,261 @@
+"""Facts at a valid time, as known at a record time, read from rows without replay (X13, A08, A09)."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mnemolog.adapters.engine.as_of import replayed
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.moment import Moment
+from mnemolog.domain.errors import InvalidInput, MnemologError
+from mnemolog.events.envelope import StreamId
+from mnemolog.projections.graph import facts
+from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.teller import Teller, sentence
+
+
+def day(month: int) -> datetime:
+    return datetime(2026, month, 1, tzinfo=UTC)
+
+
+@pytest.mark.spec("X13")
+async def test_a_later_value_ends_the_earlier_one_and_each_reads_at_its_time(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Alice", "lives_in", "Berlin", since=day(1))
+    await ana.tells("Alice", "lives_in", "Lisbon", since=day(3))
+
+    assert await ana.told("alice", valid_at=day(2)) == {"Alice lives_in Berlin"}
+    assert await ana.told("alice", valid_at=day(3)) == {"Alice lives_in Lisbon"}
+    assert await ana.told("alice", valid_at=day(1) - timedelta(seconds=1)) == set()
+    assert await ana.told("ALICE") == {"Alice lives_in Lisbon"}
+
+
+@pytest.mark.spec("X13")
+async def test_valid_time_and_record_time_move_independently(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Alice", "lives_in", "Berlin", since=day(1))
+    berlin_only = await engine.log.head(ana.stream)
+    await ana.tells("Alice", "lives_in", "Lisbon", since=day(3))
+    moved = await engine.log.head(ana.stream)
+
+    assert await ana.told(valid_at=day(4), known_at=berlin_only) == {"Alice lives_in Berlin"}
+    assert await ana.told(valid_at=day(4), known_at=moved) == {"Alice lives_in Lisbon"}
+    assert await ana.told(valid_at=day(2), known_at=moved) == {"Alice lives_in Berlin"}
+    assert await ana.told(valid_at=day(2), known_at=0) == set()
+
+
+@pytest.mark.spec("X13")
+async def test_known_at_takes_a_time_as_well_as_a_seq(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Alice", "lives_in", "Berlin", since=day(1))
+    [asserted] = [event for event in await engine.log.read(ana.stream) if event.header.type == "RelationAsserted"]
+    await ana.tells("Alice", "lives_in", "Lisbon", since=day(1))
+
+    assert await ana.told(known_at=asserted.recorded_at) == {"Alice lives_in Berlin"}
+    assert await ana.told(known_at=asserted.recorded_at - timedelta(microseconds=1)) == set()
+    assert await ana.told() == {"Alice lives_in Lisbon"}
+
+
+@pytest.mark.spec("X13")
+async def test_an_ending_holds_only_from_its_record(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    works = await ana.tells("Alice", "works_at", "Acme", since=day(1))
+    before = await engine.log.head(ana.stream)
+    await ana.ends(works, day(2))
+
+    assert await ana.told(valid_at=day(3)) == set()
+    assert await ana.told(valid_at=day(3), known_at=before) == {"Alice works_at Acme"}
+    [fact] = await ana.facts(valid_at=day(1))
+    assert fact["valid_to"] == day(2)
+
+
+@pytest.mark.spec("X13")
+async def test_as_of_says_both_times_at_once(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Alice", "likes", "tea")
+    tea = await engine.log.head(ana.stream)
+    await ana.tells("Alice", "likes", "milk")
+
+    assert await ana.told(moment=Moment(as_of=tea)) == {"Alice likes tea"}
+    assert await ana.told(moment=Moment(as_of=day(1))) == set()
+    with pytest.raises(InvalidInput) as refused:
+        await ana.facts(valid_at=day(1), moment=Moment(as_of=tea))
+    assert refused.value.field == "as_of"
+
+
+@pytest.mark.spec("A09", "A01")
+async def test_what_scopes_contradict_is_kept_and_says_by_what_it_is_overridden(engine: Engine, user: str) -> None:
+    ana, own = Teller(engine, user), Teller(engine, user, agent="coach")
+    lisbon = await ana.tells("Alice", "lives_in", "Lisbon", since=day(1))
+    porto = await own.tells("Alice", "lives_in", "Porto", since=day(1), scope="agent")
+    keto = await own.tells("Alice", "diet_plan", "keto", since=day(1), scope="agent")
+    vegan = await ana.tells("Alice", "diet_plan", "vegan", since=day(1))
+
+    rows = {row["relation_id"]: row["overridden_by"] for row in await own.facts("Alice")}
+
+    assert rows == {lisbon: None, porto: lisbon, keto: None, vegan: keto}
+    assert {row["relation_id"] for row in await ana.facts("Alice")} == {lisbon, vegan}
+    assert [row["relation_id"] for row in await own.facts("Porto")] == [porto]
+    assert [row["overridden_by"] for row in await own.facts("Porto")] == [lisbon]
+
+
+@pytest.mark.spec("A08")
+async def test_facts_come_in_the_order_in_which_a_context_takes_them(engine: Engine, user: str) -> None:
+    coach = Teller(engine, user, agent="coach")
+    await coach.tells("Alice", "likes", "tea", confidence=0.5)
+    await coach.tells("Alice", "likes", "milk", confidence=0.9)
+    await coach.tells("Alice", "allergy", "nuts", confidence=0.1)
+    await coach.tells("Alice", "likes", "rain", confidence=0.2, scope="agent")
+
+    told = [sentence(row) for row in await coach.facts("Alice")]
+
+    assert told == ["Alice likes rain", "Alice allergy nuts", "Alice likes milk", "Alice likes tea"]
+
+
+@pytest.mark.spec("X03", "X13")
+async def test_one_undo_gives_back_what_a_fact_had_ended(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Alice", "lives_in", "Berlin", since=day(1))
+    before = await ana.facts()
+    lisbon = await ana.tells("Alice", "lives_in", "Lisbon", since=day(3))
+    [event] = [one for one in await engine.log.read(ana.stream) if one.seq == await engine.log.head(ana.stream)]
+    await engine.writes.undo_event(ana.stream, event.event_id)
+
+    [berlin] = await ana.facts()
+    changing = ("known_from", "updated_at", "seq")
+    assert {**berlin, **{name: before[0][name] for name in changing}} == before[0]
+    assert [row["event"] for row in await ana.history(lisbon)] == ["ADD", "DELETE"]
+
+
+@pytest.mark.spec("A19", "X13")
+async def test_a_forgotten_fact_is_hidden_from_then_on_and_comes_back(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    tea = await ana.tells("Alice", "likes", "tea")
+    known = await engine.log.head(ana.stream)
+    await ana.hides(tea, "private")
+    assert await ana.told() == set()
+    assert await ana.told(known_at=known) == {"Alice likes tea"}
+    hidden = await engine.log.head(ana.stream)
+    await ana.shows(tea)
+
+    assert await ana.told() == {"Alice likes tea"}
+    assert await ana.told(known_at=hidden) == set()
+
+
+@pytest.mark.spec("A19", "X13")
+async def test_what_is_told_of_a_forgotten_entity_is_hidden_for_as_long(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Alice", "likes", "tea")
+    [alice] = await ana.entities("Alice")
+    known = await engine.log.head(ana.stream)
+    await ana.forgets(alice["entity_id"])
+    assert await ana.told() == set()
+    hidden = await engine.log.head(ana.stream)
+    await ana.recalls(alice["entity_id"])
+
+    assert await ana.told() == {"Alice likes tea"}
+    assert await ana.told(known_at=hidden) == set()
+    assert await ana.told(known_at=known) == {"Alice likes tea"}
+
+
+@pytest.mark.spec("B08", "X13")
+async def test_the_history_of_a_fact_tells_what_else_changed_when_it_holds(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    berlin = await ana.tells("Alice", "lives_in", "Berlin", since=day(1))
+    lisbon = await ana.tells("Alice", "lives_in", "Lisbon", since=day(3))
+
+    [added, ended] = await ana.history(berlin)
+
+    assert (added["event"], added["old_ref"], added["subject"]) == ("ADD", None, "relation")
+    assert (ended["event"], ended["old_ref"]) == ("UPDATE", added["new_ref"])
+    assert ended["meta"]["because_of"] == str(lisbon)
+    assert ended["meta"]["periods"] == [[day(1).isoformat(), day(3).isoformat()]]
+
+
+Step = Callable[[Teller, list[UUID]], Awaitable[object]]
+
+
+def _telling(subject: str, predicate: str, thing: str, month: int | None) -> Step:
+    async def step(ana: Teller, known: list[UUID]) -> None:
+        since = {} if month is None else {"since": day(month)}
+        known.append(await ana.tells(subject, predicate, thing, **since))
+
+    return step
+
+
+def _changing(verb: str, place: int) -> Step:
+    async def step(ana: Teller, known: list[UUID]) -> None:
+        if known:
+            more = [day(6)] if verb == "ends" else []
+            await getattr(ana, verb)(known[place % len(known)], *more)
+
+    return step
+
+
+STEPS = st.one_of(
+    st.builds(
+        _telling,
+        st.sampled_from(["Alice", "Bob"]),
+        st.sampled_from(["lives_in", "likes"]),
+        st.sampled_from(["Berlin", "Lisbon", "tea"]),
+        st.sampled_from([None, 1, 3, 5]),
+    ),
+    st.builds(_changing, st.sampled_from(["ends", "retires", "hides", "shows"]), st.integers(0, 3)),
+)
+_lives = iter(range(10**9))
+
+
+@pytest.mark.spec("X13", "X02")
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(STEPS, min_size=1, max_size=8))
+async def test_the_rows_know_of_every_seq_what_a_replay_up_to_it_knows(engine: Engine, steps: Sequence[Step]) -> None:
+    ana = Teller(engine, f"life-{next(_lives)}")
+    known: list[UUID] = []
+    for step in steps:
+        try:
+            await step(ana, known)
+        except MnemologError:
+            continue  # Refused: nothing was written.
+    await ana.caught_up()
+
+    for seq in range(await engine.log.head(ana.stream) + 1):
+        for at in (day(2), day(4), day(7)):
+            rows = await ana.facts(valid_at=at, known_at=seq)
+            assert _held(rows) == _held(await _replayed(ana, seq, at)), (seq, at)
+
+
+def _held(rows: Sequence[object]) -> set[tuple[object, ...]]:
+    return {(row["relation_id"], row["valid_from"], row["valid_to"], row["known_from"]) for row in rows}  # type: ignore[index]
+
+
+async def _replayed(ana: Teller, seq: int, at: datetime) -> Sequence[object]:
+    """What the reader for now finds in tables that end with this seq."""
+    reads = ana.engine.reads
+    projectors = [one for one in reads._projectors if one.name == "graph"]
+    stream = StreamId.of_user(ana.user)
+    async with replayed(reads._engine, reads._log, projectors, stream, seq) as connection:
+        return await facts.facts(connection, ana.viewer, facts.Point(at), reads._predicates)
+
+
+@pytest.mark.spec("X05", "X09")
+async def test_the_graph_that_is_rebuilt_equals_the_live_one(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    berlin = await ana.tells("Alice", "lives_in", "Berlin", since=day(1))
+    await ana.tells("Alice", "lives_in", "Lisbon", since=day(3))
+    await ana.ends(berlin, day(2))
+    tea = await ana.tells("Alice", "likes", {"drink": "tea", "cups": 2.0}, metadata={"why": "said so"})
+    await ana.hides(tea)
+    makesh, mukesh = await ana.knows_of("Makesh"), await ana.knows_of("Mukesh")
+    await ana.tells("Mukesh", "likes", "rain")
+    merged = await ana.joins(makesh, mukesh)
+    await ana.calls(makesh, "Mak")
+    await ana.forgets(makesh)
+    await ana.recalls(makesh)
+    await ana.says("hello", speaker="Makesh")
+
+    await assert_live_equals_rebuilt(engine, "graph", "history")
+    assert merged.last_seq

@@ -1,0 +1,188 @@
+"""Entities as they are read: by any spelling of any name, through merges, both ways, erased (A07, A12)."""
+
+from uuid import UUID
+
+import pytest
+from sqlalchemy import text
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.erasure.prove import prove
+from mnemolog.adapters.erasure.target import Subject
+from mnemolog.commands.erasure import EraseKnown
+from mnemolog.domain.errors import Erased, NotFound
+from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.teller import Teller, sentence
+
+SECRET = "Xanthippequux"
+
+
+@pytest.mark.spec("A07", "A12")
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [("Márta", "marta"), ("Ελένη", "ελενη"), ("Straße", "STRASSE"), ("さくら", "さくら"), ("Борис", "БОРИС")],
+)
+async def test_an_entity_is_found_by_any_spelling_of_its_name(engine: Engine, user: str, name: str, asked: str) -> None:
+    ana = Teller(engine, user)
+    known = await ana.knows_of(name)
+
+    assert [row["entity_id"] for row in await ana.entities(asked)] == [known]
+    assert await ana.entities("somebody else") == []
+
+
+@pytest.mark.spec("A07", "A12", "A20")
+async def test_an_alias_finds_its_entity_until_it_is_taken_back(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    work, family = await ana.knows_of("Marta"), await ana.knows_of("Marta", another=True)
+    called = await ana.calls(work, "work Marta")
+
+    assert [row["entity_id"] for row in await ana.entities("Work Marta")] == [work]
+    assert {row["entity_id"] for row in await ana.entities("Marta")} == {work, family}
+    await ana.takes_back(called)
+    assert await ana.entities("Work Marta") == []
+
+
+@pytest.mark.spec("A12")
+async def test_an_alias_that_is_dropped_finds_nobody(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    known = await ana.knows_of("Marta Silva")
+    await ana.renames(known, "Marta Costa")
+    assert [row["aliases"] for row in await ana.entities("MARTA SILVA")] == [["Marta Silva"]]
+    await ana.drops_aliases(known)
+
+    assert await ana.entities("Marta Silva") == []
+    assert [row["name"] for row in await ana.entities("marta costa")] == ["Marta Costa"]
+
+
+@pytest.mark.spec("D13")
+async def test_names_that_differ_by_a_slip_are_suggested_and_others_are_not(engine: Engine, user: str) -> None:
+    ana, coach = Teller(engine, user), Teller(engine, user, agent="coach")
+    makesh, mukesh = await ana.knows_of("Makesh"), await ana.knows_of("Mukesh")
+    await ana.knows_of("Marta")
+    await ana.knows_of("Mokesh", category="Location")
+    await coach.knows_of("Mikesh", scope="agent")
+
+    found = await engine.reads.variants(ana.viewer, makesh, await ana.caught_up())
+
+    assert [row["entity_id"] for row in found] == [mukesh]
+
+
+@pytest.mark.spec("D13", "X03")
+async def test_what_was_merged_reads_as_its_survivor_until_the_merge_is_undone(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    makesh, mukesh, mokesh = [await ana.knows_of(name) for name in ("Makesh", "Mukesh", "Mokesh")]
+    await ana.tells("Mokesh", "likes", "rain")
+    await ana.tells("Makesh", "likes", "rain")
+    before = await ana.facts()
+    first = await ana.joins(mukesh, mokesh)
+    second = await ana.joins(makesh, mukesh)
+
+    assert (await ana.entity(mokesh)).entity["entity_id"] == makesh
+    assert [row["entity_id"] for row in await ana.entities("mokesh")] == [makesh]
+    assert await ana.told(mokesh) == {"Makesh likes rain"}
+    assert [row["entity_id"] for row in await ana.entities()] == [makesh]
+    await ana.takes_back(second)
+    await ana.takes_back(first)
+
+    changing = {"updated_at", "seq", "known_from"}
+    assert [_but(row, changing) for row in await ana.facts()] == [_but(row, changing) for row in before]
+    assert {row["entity_id"] for row in await ana.entities()} == {makesh, mukesh, mokesh}
+    assert [row["event"] for row in await ana.history(mokesh)] == ["ADD", "MERGE", "RESTORE"]
+
+
+def _but(row: object, names: set[str]) -> dict[str, object]:
+    return {name: value for name, value in row.items() if name not in names}  # type: ignore[attr-defined]
+
+
+@pytest.mark.spec("A07", "D06")
+async def test_an_entity_shows_what_is_told_of_it_in_both_directions_and_its_card(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Alice", "knows", "John Doe")
+    await ana.tells("John Doe", "lives_in", "Austin")
+    await ana.tells("John Doe", "allergy", "nuts")
+    [john] = await ana.entities("john doe")
+
+    known = await ana.entity(john["entity_id"])
+
+    assert {sentence(fact) for fact in known.facts} == {
+        "Alice knows John Doe",
+        "John Doe lives_in Austin",
+        "John Doe allergy nuts",
+    }
+    assert known.card == "[person:john_doe]: allergy nuts; lives_in Austin; Alice knows John Doe"
+
+
+@pytest.mark.spec("A01")
+async def test_another_agents_entities_and_what_is_told_of_them_are_not_seen(engine: Engine, user: str) -> None:
+    coach, ana = Teller(engine, user, agent="coach"), Teller(engine, user)
+    fact = await coach.tells("Zoe", "likes", "rain", scope="agent")
+    [zoe] = await coach.entities("Zoe")
+
+    assert await ana.entities("Zoe") == await ana.entities() == await ana.facts() == []
+    for read in (
+        ana.entity(zoe["entity_id"]),
+        ana.history(zoe["entity_id"]),
+        ana.history(fact),
+        ana.facts(zoe["entity_id"]),
+    ):
+        with pytest.raises(NotFound):
+            await read
+
+
+@pytest.mark.spec("X02")
+async def test_an_entity_reads_as_of_an_earlier_seq_with_the_facts_of_then(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Alice", "lives_in", "Berlin")
+    then = await engine.log.head(ana.stream)
+    [alice] = await ana.entities("Alice")
+    await ana.renames(alice["entity_id"], "Alicia")
+    await ana.tells("Alicia", "lives_in", "Lisbon")
+
+    known = await ana.entity(alice["entity_id"], Moment(as_of=then))
+
+    assert [sentence(fact) for fact in known.facts] == ["Alice lives_in Berlin"]
+
+
+@pytest.mark.spec("X07", "X16")
+async def test_an_erased_entity_keeps_its_shape_and_nothing_else(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    secret = await ana.knows_of(SECRET, attributes={"called": SECRET})
+    await ana.calls(secret, f"{SECRET} the second")
+    fact = await ana.tells(SECRET, "motto", f"ask {SECRET}", metadata={"heard": SECRET})
+    other = await ana.tells("Alice", "likes", "tea")
+    await ana.forgets(secret, f"{SECRET} must go")
+    await ana.recalls(secret)
+
+    await erase(engine, EraseKnown(user_id=user, agent_id=ana.agent, kind="entity", name=str(secret)))
+
+    assert (await prove(engine, Subject(ana.stream, known=f"entity:{secret}"), SECRET)).holds
+    with pytest.raises(Erased):
+        await ana.entity(secret)
+    assert await ana.entities(SECRET) == []
+    assert [row["relation_id"] for row in await ana.facts()] == [other]
+    assert await ana.told(moment=Moment(as_of=await engine.log.head(ana.stream) - 2)) == {"Alice likes tea"}
+    assert (await ana.history(fact))[-1]["meta"]["erased"] is True
+    await assert_live_equals_rebuilt(engine, "graph", "history")
+
+
+@pytest.mark.spec("X08")
+async def test_a_forged_alias_leads_to_nobody(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    known = await ana.knows_of("Marta")
+    await ana.entities()
+    async with engine.projections.live.begin() as connection:
+        schema = engine.projections.stores["graph"].schema  # type: ignore[attr-defined]
+        forged = text(f"UPDATE {schema}.aliases SET alias_normalized = 'boss' WHERE entity_id = :id")  # noqa: S608
+        await connection.execute(forged, {"id": known})
+
+    assert await ana.entities("boss") == []
+    assert not (await engine.projections.rebuild("graph")).equal
+
+
+@pytest.mark.spec("B08")
+async def test_the_history_of_nothing_is_not_found(engine: Engine, user: str) -> None:
+    with pytest.raises(NotFound) as missing:
+        await Teller(engine, user).history(UUID(int=7))
+
+    assert missing.value.field == "id"
