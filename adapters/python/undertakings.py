@@ -31,7 +31,7 @@ class UndertakingVerbs(Opening):
         """Undo all that a run, an import or a stretch of a thread changed, in one step; what was said stays said.
 
         Example:
-            memory.rollback(user_id="ana", run="episode-7")
+            memory.rollback(user_id="ana", thread="main", skip_conflicts=True)
         """
         engine = await self._engine()
         meant = {"of_run": run, "of_undertaking": undertaking, "of_thread": thread, "since": since, "until": until}
