@@ -72,7 +72,7 @@ async def test_ingest_reports_a_bad_line_and_takes_the_others_once(engine: Engin
 
 
 BAD_INPUT = [
-    (("history", "no-uuid"), "memory_id"),
+    (("history", "no-uuid"), "id"),
     (("undo", "no-uuid"), "memory_id"),
     (("as-of", "2026-01-03T01:02:10"), "moment"),
     (("query", ""), "query"),
@@ -142,7 +142,8 @@ async def forge_version(engine: Engine, stream: StreamId, version: int) -> None:
 async def test_errors_say_what_to_do_in_words(engine: Engine, user: str) -> None:
     ran = await mnemolog(engine.settings.directory, "history", A_MEMORY, "-u", user)
     assert ran.code == 1
-    assert ran.err == f"✗ memory_id user '{user}' has no memory {A_MEMORY}\n  → look it up with `mnemolog query`\n"
+    what, fix = f"has no memory, entity or fact {A_MEMORY}", "look it up with `mnemolog query`, `entities` or `facts`"
+    assert ran.err == f"✗ id user '{user}' {what}\n  → {fix}\n"
 
 
 async def test_replay_rebuilds_and_compares(engine: Engine, user: str) -> None:
@@ -193,7 +194,7 @@ async def test_the_demo_tells_its_story(tmp_path: Path) -> None:
     ran = await mnemolog(tmp_path, "demo", "--json")
     assert ran.code == 0, ran
     assert ran.value["turns"] == 20
-    assert ran.value["as of before the merge (@44)"] == ran.value["as of now"]
+    assert ran.value["as of before the merge (@45)"] == ran.value["as of now"]
     assert set(ran.value["rebuilt"]) == {"memories", "graph", "changes", "history", "profile", "vectors", "working"}
 
 

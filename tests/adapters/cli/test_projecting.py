@@ -99,12 +99,12 @@ async def test_a_paused_projection_stands_still_within_a_second_and_catches_up_w
     engine: Engine, user: str
 ) -> None:
     ana = Person(engine, user)
-    await ana.creates("Ana drinks tea")
+    await ana.creates("Ana drinks tea", kind="episode")
     await engine.settled(30)
     assert (await projections(engine, "pause", "history", "--by", "olga")).code == 0
     try:
         await asyncio.sleep(1)
-        await ana.creates("Ana has a cat")
+        await ana.creates("Ana has a cat", kind="episode")
         await engine.settled(30)  # What is paused is not waited for.
         await asyncio.sleep(1.5)
         shown = await status(engine, "history")
