@@ -72,16 +72,17 @@ def evolve(state: Written, event: Happened) -> Written:
     payload = event.payload
     match payload:
         case EntityEvent() | RelationEvent() | FieldEvent() | TodoEvent():
-            return replace(state, known={**state.known, payload.key_scope(): _known(state, payload)})
+            own = _known(state, payload)
+            return replace(state, known={**state.known, payload.key_scope(): own, **_told_of(state, payload, own)})
         case TurnRecorded():
             return _heard(state, payload)
         case ThreadErased():
             left = {id_: thread for id_, thread in state.turns.items() if thread != payload.thread_id}
             return replace(state, turns=left)
-        case events.MemoryCreated():
-            state = replace(state, sources={**state.sources, payload.memory_id: payload.source_turn_ids})
         case events.MemoriesMerged():
-            state = replace(state, merges=(*state.merges, _merge(state, payload)))
+            state = replace(_drawn(state, payload), merges=(*state.merges, _merge(state, payload)))
+        case events.MemoryEvent():
+            state = _drawn(state, payload)
         case MemoryErased():
             gone = {turn.turn_id for turn in payload.turns}
             state = replace(state, turns={id_: one for id_, one in state.turns.items() if id_ not in gone})
@@ -95,6 +96,13 @@ def _heard(state: Written, turn: TurnRecorded) -> Written:
     """A turn without text is one that was erased."""
     standing = {turn.turn_id: turn.thread_id} if turn.text else {}
     return replace(state, turns={**state.turns, **standing}, threads=state.threads | {turn.thread_id})
+
+
+def _drawn(state: Written, event: events.MemoryEvent) -> Written:
+    """Whatever put words of a turn into a memory: its making, an update, a merge, an observation."""
+    before = state.sources.get(event.memory_id, ())
+    turns = tuple(dict.fromkeys((*before, *events.sources_of(event))))
+    return replace(state, sources={**state.sources, event.memory_id: turns})
 
 
 def _merge(state: Written, merged: events.MemoriesMerged) -> Merge:
@@ -120,6 +128,17 @@ def _known(state: Written, event: EntityEvent | RelationEvent | FieldEvent | Tod
         case TodoOpened(agent_id=agent_id):
             before = replace(before, scope=Scope.AGENT, agent_id=agent_id)
     return replace(before, sources=before.sources | _sources(event), erased=False)
+
+
+def _told_of(state: Written, event: Event, relation: Known) -> Mapping[str, Known]:
+    """Who a fact tells of was spoken of where the fact was told."""
+    if not isinstance(event, RelationEvent) or event.shreds():
+        return {}
+    told = _sources(event)
+    return {
+        tag: replace(state.known[tag], sources=state.known[tag].sources | told)
+        for tag in relation.about & state.known.keys()
+    }
 
 
 def _sources(event: Event) -> frozenset[str]:

@@ -117,7 +117,7 @@ class Rollbacks:
         plan = Plan()
         for event_id in reversed(command.event_ids):
             name = self._of(state, event_id)
-            if name is None or state.worlds[name].changes.undone(event_id):
+            if name is None or self._undone(state, event_id):
                 continue
             try:
                 held, world = state.worlds[name], self._worlds[name]
@@ -140,6 +140,10 @@ class Rollbacks:
                 tags |= world.decider.tags(held, _undo(held, world, command, event_id))
         return frozenset(tags)
 
+    def _undone(self, state: Everything, event_id: UUID) -> bool:
+        name = self._of(state, event_id)
+        return name is not None and state.worlds[name].changes.undone(event_id)
+
     def _evolve(self, state: Everything, event: Happened) -> Everything:
         return Everything({name: self._worlds[name].decider.evolve(one, event) for name, one in state.worlds.items()})
 
@@ -155,6 +159,9 @@ class Rollbacks:
                 field=next((field for name, field in NAMED.items() if getattr(command, name) is not None), "of_run"),
                 fix="name a change, a run, an import or a thread with changes, as history shows them",
             )
+        undone = any(self._undone(state, event_id) for event_id in command.event_ids)
+        if plan.conflicts and not plan.events and not undone:
+            raise _conflict(plan.conflicts)  # There is nothing that could be left out.
         return plan.events
 
     def _of(self, state: Everything, event_id: UUID) -> str | None:

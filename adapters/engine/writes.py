@@ -19,7 +19,7 @@ from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, Un
 from mnemolog.commands.recalls import RECALLING, RecordRecalls
 from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.category import CategoryPolicy
-from mnemolog.domain.errors import NotFound
+from mnemolog.domain.errors import AmbiguousEntity, MnemologError, NotFound
 from mnemolog.domain.predicates import DEFAULT_PREDICATES, PredicatePolicy
 from mnemolog.domain.principal import Principal
 from mnemolog.domain.profile import DEFAULT_PROFILE, ProfilePolicy
@@ -66,7 +66,10 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
     async def record_turn(self, fields: Mapping[str, Any]) -> tuple[UUID, Receipt]:
         """One turn of a conversation, and the memory that it left; the same turn_id again changes nothing."""
         command = self.turn({"occurred_at": self.now(), **fields})
-        receipt = await self._marked(await self._handler.handle(HEARD, command, occurred_at=command.occurred_at))
+        [outcome] = await self.record_turns(command.stream(), [(command, command.occurred_at)])
+        if isinstance(outcome, MnemologError):
+            raise outcome
+        receipt = await self._marked(outcome)
         if not receipt.already:
             return command.memory_id, receipt
         events = await self._log.read(receipt.stream, tags=[turn_tag(command.turn_id)])
@@ -93,7 +96,29 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
         self, stream: StreamId, commands: Sequence[tuple[HearTurn, datetime]]
     ) -> Sequence[Outcome]:
         """Turns of one stream, each with when it was said, in one append; each has its own outcome."""
-        return await self._handler.handle_all(HEARD, stream, commands)
+        beside = [(await self._beside(turn), at) for turn, at in commands]
+        outcomes = await self._handler.handle_all(HEARD, stream, beside)
+        return [
+            await self._heard_again(turn, outcome) if isinstance(outcome, AmbiguousEntity) else outcome
+            for (turn, _), outcome in zip(beside, outcomes, strict=True)
+        ]
+
+    async def _beside(self, turn: HearTurn) -> HearTurn:
+        """With what the memories that were drawn from it are like."""
+        if self._neighbours is None or not turn.memories:
+            return turn
+        similar = [await self._neighbours.beside(self._handler.admitted(one)) for one in turn.memories]
+        return turn.model_copy(update={"memories": tuple(similar)})
+
+    async def _heard_again(self, turn: HearTurn, error: AmbiguousEntity) -> Outcome:
+        """With who of several that bear a name is spoken of; the error where that does not tell either."""
+        if self._sightings is None:
+            return error
+        seen = tuple(await self._sightings.of(self._handler.admitted(turn), error))
+        told = tuple(fact.model_copy(update={"seen": (*fact.seen, *seen)}) for fact in turn.facts)
+        again = turn.model_copy(update={"facts": told})
+        [outcome] = await self._handler.handle_all(HEARD, turn.stream(), [(again, turn.occurred_at)])
+        return outcome
 
     async def create(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
         """A memory; its id is drawn unless it is given. A retry with the same idempotency key gives the first id.

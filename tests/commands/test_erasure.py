@@ -128,6 +128,28 @@ def test_a_memory_of_an_erased_user_is_erased_already() -> None:
     then((said("t1"), remembered(A, "t1"), UserErased()), memory())
 
 
+@pytest.mark.spec("X07")
+@pytest.mark.parametrize(
+    "told",
+    [
+        events.MemoryUpdated.of(A, created(A, "Faro").content, changed=("text",), source_turn_ids=("t2",)),
+        events.MemoryObserved(
+            memory_id=A,
+            confidence=1.0,
+            importance=0.5,
+            cause=events.Observation.REPEAT,
+            source_turn_ids=("t2",),
+            text="Faro",
+        ),
+    ],
+)
+def test_a_turn_that_changed_or_confirmed_a_memory_is_one_of_its_sources(told: Event) -> None:
+    history = (said("t1"), remembered(A, "t1"), said("t2", "other"), told)
+
+    then(history, thread("other"), erased(A), ThreadErased(thread_id="other"))
+    then(history, memory(), erased(A, ("main", "t1"), ("other", "t2")))
+
+
 def test_what_a_decision_reads_grows_with_what_it_finds() -> None:
     """So what comes between the reading and the append meets the guard, whatever it is."""
     story = given(ERASURE, said("t1"), remembered(A, "t1"), created(B), merged(B, A, text="both"))

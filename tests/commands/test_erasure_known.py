@@ -109,6 +109,16 @@ def test_a_place_of_the_profile_loses_every_word_of_an_erased_turn_and_keeps_wha
 
 
 @pytest.mark.spec("A19")
+def test_whom_others_speak_of_stays_with_what_they_told_of_him() -> None:
+    first = (said("t1"), seen(source_turn_ids=("t1",)), asserted("t1"))
+    later = (said("t9", "other"), asserted("t9", relation_id=TODO, value="Porto"))
+
+    given(ERASURE, *first, *later).when(THREAD).then(RelationErased(relation_id=FACT), ThreadErased(thread_id="main"))
+    told = (EntityErased(entity_id=MARTA), RelationErased(relation_id=FACT))
+    given(ERASURE, *first).when(THREAD).then(*told, ThreadErased(thread_id="main"))
+
+
+@pytest.mark.spec("A19")
 def test_an_entity_takes_what_it_was_merged_from_and_all_its_facts() -> None:
     merged = EntitiesMerged(entity_id=MARTA, absorbed_ids=(LISBON,), category="Person", name="Marta")
     told = asserted("t1", subject_id=LISBON)

@@ -87,6 +87,14 @@ def test_a_later_change_of_somebody_else_is_a_conflict_and_the_rest_can_go_witho
 
 
 @pytest.mark.spec("X15")
+def test_where_everything_conflicts_there_is_nothing_to_leave_out() -> None:
+    run = [new(updated(A, "Porto"))]
+    story = given(DECIDER, created(A), *run, updated(A, "mine"))
+
+    story.when(of(*run, skip_conflicts=True)).then_refused(UndoConflict, "event_id", str(run[0].event_id))
+
+
+@pytest.mark.spec("X15")
 def test_again_changes_nothing_and_a_rollback_can_be_rolled_back() -> None:
     run = [new(updated(A, "Porto"))]
     story = given(DECIDER, created(A), *run)
