@@ -36,6 +36,8 @@ class Command(BaseModel):
     actor: Id = Field(default_factory=_whose_word)
     run_id: Id | None = None
     correlation_id: Uuid | None = None
+    # Whether the API key that asks has the role `consent`: set where it is admitted, never by the request.
+    consenting: bool = False
 
     def stream(self) -> StreamId:
         return StreamId.of_user(self.user_id, self.tenant)
@@ -54,7 +56,7 @@ class Command(BaseModel):
 
         Who asks does not: a principal's idempotency keys are its own.
         """
-        left_out = {*self.drawn, "actor"}
+        left_out = {*self.drawn, "actor", "consenting"}
         return f"{type(self).__name__} {self.model_dump_json(exclude=left_out, exclude_defaults=True)}".encode()
 
 

@@ -7,6 +7,7 @@ last the caller must say so, since more than was asked for is lost then.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from uuid import UUID
 
 from mnemolog.commands.decider import Decider
@@ -78,6 +79,8 @@ def _tags(state: Written, command: Erase) -> frozenset[str]:
 def decide(state: Written, command: Erase) -> Sequence[Event]:
     """The erasure of each memory, of what was drawn with it, and of the thread; none when nothing is left of it."""
     _require_there(state, command)
+    if command.due and not _due(state, command, command.due):
+        return []
     found = reach(state, command)
     if found.survivors:
         raise TransitionRefused(
@@ -93,6 +96,16 @@ def decide(state: Written, command: Erase) -> Sequence[Event]:
     ended = [ThreadErased(thread_id=thread)] if thread is not None and (left or erased) else []
     known = [event for tag in found.known for event in _known_erased(state.known[tag], tag, found)]
     return [*erased, *known, *ended]
+
+
+def _due(state: Written, command: Erase, at: datetime) -> bool:
+    """Whether what is named is still to be purged by then."""
+    if isinstance(command, EraseMemory):
+        memory = state.memories[command.memory_id]
+        purge_at = memory.purge_at if memory.status is Status.SOFT_DELETED else None
+    else:
+        purge_at = state.known[command.subject()].purge_at if command.subject() in state.known else None
+    return purge_at is not None and purge_at <= at
 
 
 def gone_with(turns: Iterable[str], memories: Iterable[UUID]) -> set[str]:

@@ -7,15 +7,19 @@ from mnemolog.domain.memory import Cause
 from mnemolog.domain.principal import Role
 from mnemolog.events.conversation import thread_tag
 from mnemolog.events.event import memory_tag
-from mnemolog.events.fields import Flag, Id, Uuid
+from mnemolog.events.fields import Flag, Id, Instant, Uuid
 
 
 class Erase(Command):
-    """With `with_survivors`, memories that absorbed a text that goes are erased as well."""
+    """With `with_survivors`, memories that absorbed a text that goes are erased as well.
+
+    `due`: a purge at its time. Nothing goes when it was restored since, or has time left.
+    """
 
     needs: ClassVar[Role] = Role.ERASE
 
     with_survivors: Flag = False
+    due: Instant | None = None
 
     def subject(self) -> str:
         raise NotImplementedError

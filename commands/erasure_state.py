@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from uuid import UUID
 
 from mnemolog.domain.memory import Memory
@@ -14,9 +15,15 @@ from mnemolog.events.event import Event, memory_tag
 from mnemolog.events.graph import (
     EntitiesMerged,
     EntityEvent,
+    EntityForgotten,
     EntityObserved,
+    EntityRestored,
+    EntityReverted,
     RelationAsserted,
     RelationEvent,
+    RelationForgotten,
+    RelationRestored,
+    RelationReverted,
     entity_tag,
 )
 from mnemolog.events.profile import FieldEvent, ProfileSet, TodoEvent, TodoOpened
@@ -53,6 +60,7 @@ class Known:
     about: frozenset[str] = frozenset()
     holds: ProfileSet | None = None
     place: bool = False
+    purge_at: datetime | None = None
     erased: bool = False
 
 
@@ -114,7 +122,12 @@ def _known(state: Written, event: EntityEvent | RelationEvent | FieldEvent | Tod
     """A subject is named by the tag that its key goes by."""
     before = state.known.get(event.key_scope(), Known(place=isinstance(event, FieldEvent)))
     if event.shreds():
-        return replace(before, holds=None, erased=True)
+        return replace(before, holds=None, purge_at=None, erased=True)
+    match event:
+        case EntityForgotten() | RelationForgotten() | EntityReverted() | RelationReverted():
+            before = replace(before, purge_at=event.purge_at)
+        case EntityRestored() | RelationRestored() | EntityObserved():
+            before = replace(before, purge_at=None)
     match event:
         case EntityObserved(scope=scope, agent_id=agent_id):
             before = replace(before, scope=scope, agent_id=agent_id)

@@ -13,7 +13,7 @@ from mnemolog.commands.plan import Plan
 from mnemolog.commands.turn_taking import Order, Ticket, Turns
 from mnemolog.domain.errors import ConcurrencyConflict, MnemologError
 from mnemolog.domain.identity import identifier
-from mnemolog.domain.principal import Principal
+from mnemolog.domain.principal import Principal, Role
 from mnemolog.events.envelope import DEFAULT_POLICY, Receipt, StreamId
 from mnemolog.events.log import Append, EventLog, Outcome
 
@@ -49,11 +49,12 @@ class Handler:
     def admitted(self, command: C) -> C:
         """The command in its principal's name; NotPermitted or NotFound when it reaches further than that."""
         if self._principal is None:
-            return command
+            return command.model_copy(update={"consenting": False}) if command.consenting else command
         self._principal.require(command.needs)
         self._principal.require_user(command.tenant, command.user_id)
         self._principal.require_agent(command.agent_id)
-        return command.model_copy(update={"actor": self._principal.actor(command.agent_id)})
+        actor, consenting = self._principal.actor(command.agent_id), self._principal.may(Role.CONSENT)
+        return command.model_copy(update={"actor": actor, "consenting": consenting})
 
     async def handle(
         self,

@@ -138,10 +138,15 @@ def _expire(command: ExpirePatch, state: Profile) -> Sequence[Event]:
 
 @_decide.register
 def _undo(command: UndoProfile, state: Profile) -> Sequence[Event]:
-    """A value that comes back this way was granted once; who had proposed it does not bring it back alone."""
+    """Of a sensitive place by the person's word only: his own undo, too, may have withdrawn what would come back.
+
+    What comes back was granted once; a key that had proposed it does not bring it back alone.
+    """
     if state.changes.undone(command.event_id):
         return []
     [(subject, before)] = state.changes.befores(command.event_id).items()
+    if state.sensitive(subject.partition(":")[2]):
+        consent.require_person(command.actor, consenting=command.consenting)
     patch = state.patches.get(before.patch_id) if before and before.patch_id else None
     if patch and patch.proposed.sensitive:
         consent.require_other(command.actor, patch.proposed.proposed_by)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mnemolog.commands.steps import Steps
 from mnemolog.domain.consent import Status, due
-from mnemolog.domain.profile import Values, place_of
+from mnemolog.domain.profile import Values, always_sensitive, place_of
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import UserErased
@@ -48,6 +48,12 @@ class Profile:
     def holds(self, name: str) -> Setting:
         return self.places.get(place_of(name), Setting())
 
+    def sensitive(self, name: str) -> bool:
+        """Whether a field needs consent: by B §10, or as a proposal for its place said that the policy has it."""
+        place = place_of(name)
+        said = (one.proposed for one in self.patches.values() if one.proposed.sensitive)
+        return always_sensitive(place) or any(place_of(one.field) == place for one in said)
+
 
 def evolve(state: Profile, event: Happened) -> Profile:
     payload = event.payload
@@ -77,13 +83,25 @@ def _set(state: Profile, event: Happened, change: ProfileSet) -> Profile:
 
 
 def _erased(state: Profile, place: str) -> Profile:
-    """As if nothing had ever been known of the place: what was erased is neither granted nor brought back."""
+    """As if nothing had ever been known of the place: what was erased is neither granted nor brought back.
+
+    A proposal that still waited has expired with its value.
+    """
     tag, changes = field_tag(place), state.changes
     of = {subject: steps for subject, steps in changes.of.items() if subject != tag}
     changed = {id_: subjects for id_, subjects in changes.changed.items() if tag not in subjects}
     return replace(
         state,
-        patches={id_: one for id_, one in state.patches.items() if place_of(one.proposed.field) != place},
+        patches={id_: left for id_, one in state.patches.items() if (left := _left(one, place))},
         places={name: setting for name, setting in state.places.items() if name != place},
         changes=replace(changes, of=of, changed=changed),
     )
+
+
+def _left(patch: Patch, place: str) -> Patch | None:
+    """What the erasure of a place leaves of a proposal."""
+    if place_of(patch.proposed.field) != place:
+        return patch
+    if patch.status not in (Status.PROPOSED, Status.EXPIRED):
+        return None
+    return Patch(patch.proposed.model_copy(update={"value": ""}), Status.EXPIRED)

@@ -17,7 +17,7 @@ from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event
 from mnemolog.events.fields import Flag, Id, Instant, Uuid
 
-WHO = ("tenant", "user_id", "agent_id", "thread_id", "actor", "at")
+WHO = ("tenant", "user_id", "agent_id", "thread_id", "actor", "consenting", "at")
 # What may be rolled back, by the name of its field, and how a refusal calls it.
 NAMED = {
     "of_event": "event_id",

@@ -50,6 +50,16 @@ def require_word_of(actor: str, field: str = "consented") -> None:
         )
 
 
+def require_person(actor: str, *, consenting: bool) -> None:
+    """Refuse a change of what is sensitive by anybody but the person himself, or an API key that consents for him."""
+    if actor != PERSON and not consenting:
+        raise ConsentRequired(
+            f"{actor!r} cannot change what is sensitive without consent",
+            field="actor",
+            fix="let the user undo it, or use an API key with the role consent",
+        )
+
+
 def require_other(actor: str, proposed_by: Collection[str]) -> None:
     """Refuse whoever grants a proposal of his own, unless it is the person himself."""
     if actor != PERSON and _who(actor) in map(_who, proposed_by):

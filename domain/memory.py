@@ -82,7 +82,9 @@ class Memory:
         return self.status in VISIBLE
 
     def rewritten(self, content: Content) -> "Memory":
-        return replace(self, content=content)
+        """What is pinned fades no more (D §pinned)."""
+        revived = content.pinned and self.status is Status.DYING
+        return replace(self, content=content, status=Status.ACTIVE if revived else self.status)
 
     def absorbed(self, survivor: UUID) -> "Memory":
         """A merge hides what it absorbed and never destroys it, so that it can be undone (X03)."""

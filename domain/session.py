@@ -61,6 +61,12 @@ class Session:
             active_entity_ids=[one for one in self.active_entity_ids if one not in silent],
         )
 
+    def forgetting(self, entity_id: str) -> "Session":
+        """The session without an entity among those that are active; itself if it was not."""
+        if entity_id not in self.active_entity_ids:
+            return self
+        return replace(self, active_entity_ids=[one for one in self.active_entity_ids if one != entity_id])
+
     def _said(self) -> Sequence[list[str | None]]:
         said: Sequence[list[str | None]] = self.scratch.get(SAID, [])
         return said

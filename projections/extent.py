@@ -1,46 +1,80 @@
-"""What a scope holds: the memories, entities and facts that a forgetting takes (A §9)."""
+"""What a scope holds: what a forgetting takes, softly or for good (A §9)."""
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain.memory import VISIBLE, Kind
+from mnemolog.domain.memory import VISIBLE, Kind, Status
+from mnemolog.domain.profile import place_of
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph.tables import entities, relations
 from mnemolog.projections.memories.tables import memories
+from mnemolog.projections.profile.tables import consent, profile_fields, todos
 from mnemolog.projections.visibility import owned
 
 
-async def memories_in(connection: AsyncConnection, viewer: Viewer, scope: Scope) -> Sequence[UUID]:
-    """The memories of a scope that are not hidden; of the scope `agent` the viewing agent's own."""
-    return await _ids(connection, memories, memories.c.memory_id, _within(memories, viewer, scope))
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What a forgetting takes. `todos` and `profile`, the places of the profile, can only be erased."""
+
+    memories: Sequence[UUID] = ()
+    facts: Sequence[UUID] = ()
+    entities: Sequence[UUID] = ()
+    todos: Sequence[UUID] = ()
+    profile: Sequence[str] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: [str(one) for one in found] for name, found in asdict(self).items()}
 
 
-async def entities_in(connection: AsyncConnection, viewer: Viewer, scope: Scope) -> Sequence[UUID]:
-    return await _ids(connection, entities, entities.c.entity_id, _within(entities, viewer, scope))
+async def held(connection: AsyncConnection, viewer: Viewer, scope: Scope, *, hard: bool) -> Extent:
+    """What is not hidden; `hard`: also what was hidden before, the agent's todos, and the profile that all share.
 
-
-async def relations_in(connection: AsyncConnection, viewer: Viewer, scope: Scope) -> Sequence[UUID]:
-    return await _ids(connection, relations, relations.c.relation_id, _within(relations, viewer, scope))
+    Of the scope `agent` it is the viewing agent's own.
+    """
+    tables = {memories: memories.c.memory_id, relations: relations.c.relation_id, entities: entities.c.entity_id}
+    found, facts, known = [
+        await _ids(connection, table, id_, _within(table, viewer, scope, hard=hard)) for table, id_ in tables.items()
+    ]
+    own = await _todos(connection, viewer) if hard and scope is Scope.AGENT else ()
+    places = await _places(connection, viewer) if hard and scope is Scope.GLOBAL else ()
+    return Extent(found, facts, known, own, places)
 
 
 async def episodes_since(
-    connection: AsyncConnection, viewer: Viewer, thread_id: str, since: datetime
+    connection: AsyncConnection, viewer: Viewer, thread_id: str, since: datetime, *, hard: bool
 ) -> Sequence[UUID]:
-    """The episodes of a thread that happened since then and that the viewer may see."""
+    """The episodes of a thread that happened since then and that the viewer may see; `hard`: hidden ones, too."""
     column = memories.c
-    seen = _within(memories, viewer, Scope.GLOBAL) | _within(memories, viewer, Scope.AGENT)
+    seen = _within(memories, viewer, Scope.GLOBAL, hard=hard) | _within(memories, viewer, Scope.AGENT, hard=hard)
     episodes = (column.kind == Kind.EPISODE) & (column.thread_id == thread_id) & (column.occurred_at >= since)
     return await _ids(connection, memories, column.memory_id, seen & episodes)
 
 
-def _within(table: Table, viewer: Viewer, scope: Scope) -> ColumnElement[bool]:
-    held = owned(table, viewer) & (table.c.scope == scope) & table.c.status.in_(sorted(VISIBLE))
+def _within(table: Table, viewer: Viewer, scope: Scope, *, hard: bool) -> ColumnElement[bool]:
+    taken = table.c.status != Status.PURGED if hard else table.c.status.in_(sorted(VISIBLE))
+    held = owned(table, viewer) & (table.c.scope == scope) & taken
     return held & (table.c.agent_id == viewer.agent_id) if scope is Scope.AGENT else held
+
+
+async def _todos(connection: AsyncConnection, viewer: Viewer) -> Sequence[UUID]:
+    """Open or not; one without text was erased."""
+    own = owned(todos, viewer) & (todos.c.agent_id == viewer.agent_id) & (todos.c.text != "")
+    return await _ids(connection, todos, todos.c.todo_id, own)
+
+
+async def _places(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:
+    """Each place that ever held something or was to hold it: of an empty one, what it held before may stand."""
+    fields = select(profile_fields.c.field).where(owned(profile_fields, viewer))
+    proposed = select(consent.c.field).where(owned(consent, viewer))
+    found = (await connection.execute(fields.union(proposed))).scalars()
+    return sorted({place_of(field) for field in found})
 
 
 async def _ids(

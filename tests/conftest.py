@@ -14,7 +14,9 @@ _users: Iterator[int] = count(1)
 @pytest.fixture(scope="session")
 async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
     """An engine with embedded servers and the lexical embedder; each test uses users of its own."""
-    settings = load(data_dir=tmp_path_factory.mktemp("engine"), durable=False, embedder="lexical", http_port=0)
+    settings = load(
+        data_dir=tmp_path_factory.mktemp("engine"), durable=False, embedder="lexical", http_port=0, recall_seconds=0
+    )
     async with open_engine(settings) as opened:
         yield opened
 
@@ -22,7 +24,9 @@ async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engi
 @pytest.fixture(scope="session")
 async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
     """An engine for tests that make API keys: after the first, it answers nobody who has none."""
-    settings = load(data_dir=tmp_path_factory.mktemp("guarded"), durable=False, embedder="lexical", http_port=0)
+    settings = load(
+        data_dir=tmp_path_factory.mktemp("guarded"), durable=False, embedder="lexical", http_port=0, recall_seconds=0
+    )
     async with open_engine(settings) as opened:
         yield opened
 

@@ -11,6 +11,7 @@ from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.retention import Retained, retain
 
+MEMORY = ("memory", "memories")
 retention = typer.Typer(help="What fades and what is purged: run a pass now.", no_args_is_help=True)
 
 
@@ -38,7 +39,8 @@ def run(
         found = await retain(engine, now, dry_run=True)
         if dry_run:
             return found
-        total = len(found.faded) + len(found.purged) + len(found.grown)
+        taken = (found.faded, found.purged, found.purged_facts, found.purged_entities, found.grown)
+        total = sum(map(len, taken))
         with bar("retention", total) as progressed:
             return await retain(engine, now, progressed=progressed)
 
@@ -51,8 +53,14 @@ def run(
 
 def _show(done: Retained, *, dry_run: bool) -> None:
     would = "would be " if dry_run else ""
-    for what, ids in (("forgotten", done.faded), ("purged", done.purged), ("strengthened by use", done.grown)):
-        output.done(f"{output.count(len(ids), 'memory', 'memories')} {would}{what}")
+    for what, ids, names in (
+        ("forgotten", done.faded, MEMORY),
+        ("purged", done.purged, MEMORY),
+        ("purged", done.purged_facts, ("fact", "facts")),
+        ("purged", done.purged_entities, ("entity", "entities")),
+        ("strengthened by use", done.grown, MEMORY),
+    ):
+        output.done(f"{output.count(len(ids), *names)} {would}{what}")
         for id_ in ids:
             output.line(" ", str(id_))
     for refused, why in done.refused.items():

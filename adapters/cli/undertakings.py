@@ -1,6 +1,6 @@
 """`mnemolog rollback` and `mnemolog forget`: undo a whole undertaking; forget a session, an agent's own, or all."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -9,11 +9,12 @@ from mnemolog.adapters.cli.options import Agent, IdempotencyKey, Json, User
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine import forgetting
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.forgetting import Extent, Forgetting, Reach
+from mnemolog.adapters.engine.forgetting import Forgetting, Reach
 from mnemolog.commands.rollback import Plan, Rollback
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import validated
+from mnemolog.projections.extent import Extent
 
 SHOWN = 10
 
@@ -112,9 +113,11 @@ def _show_extent(found: Extent, *, json: bool) -> None:
 
 
 def _told(found: Extent) -> str:
-    counted: dict[str, Any] = found.as_dict()
-    return (
-        f"{output.count(len(counted['memories']), 'memory', 'memories')}, "
-        f"{output.count(len(counted['facts']), 'fact')}, "
-        f"{output.count(len(counted['entities']), 'entity', 'entities')}"
-    )
+    counted = [
+        output.count(len(found.memories), "memory", "memories"),
+        output.count(len(found.facts), "fact"),
+        output.count(len(found.entities), "entity", "entities"),
+        *([output.count(len(found.todos), "todo")] if found.todos else []),
+        *([output.count(len(found.profile), "profile field")] if found.profile else []),
+    ]
+    return ", ".join(counted)

@@ -24,6 +24,7 @@ from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.events.fields import validated
+from mnemolog.projections.extent import Extent
 
 PORTION = 200
 
@@ -40,7 +41,8 @@ class Reach(StrEnum):
 class Forgetting:
     """What is asked. With `session`, `chat_id` names the chat; `with_episodes`: what happened in it today, too.
 
-    `hard` destroys the text for good; what was said in turns goes with the memories that were drawn from them.
+    `hard` destroys the text for good, also of what was hidden before; what was said in turns goes with the memories
+    that were drawn from them, the agent's todos with `agent`, and the profile with `global`.
     """
 
     viewer: Viewer
@@ -55,18 +57,6 @@ class Forgetting:
             raise InvalidInput(
                 "a session is that of a chat, and only a session is", field="chat_id", fix="name it with scope session"
             )
-
-
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """What a forgetting takes."""
-
-    memories: Sequence[UUID] = ()
-    facts: Sequence[UUID] = ()
-    entities: Sequence[UUID] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        return {name: [str(id_) for id_ in getattr(self, name)] for name in ("memories", "facts", "entities")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +78,11 @@ async def extent(engine: Engine, asked: Forgetting) -> Extent:
     head = await engine.log.head(stream)
     moment = Moment(after=Position(stream, head) if head else None)
     if asked.reach is not Reach.SESSION:
-        return Extent(*await engine.reads.extent(asked.viewer, Scope(asked.reach), moment))
+        return await engine.reads.extent(asked.viewer, Scope(asked.reach), moment, hard=asked.hard)
     if not (asked.with_episodes and asked.chat_id):
         return Extent()
     today = engine.writes.now().replace(hour=0, minute=0, second=0, microsecond=0)
-    return Extent(await engine.reads.episodes_since(asked.viewer, asked.chat_id, today, moment))
+    return Extent(await engine.reads.episodes_since(asked.viewer, asked.chat_id, today, moment, hard=asked.hard))
 
 
 async def forget(engine: Engine, asked: Forgetting) -> Forgotten:
@@ -140,6 +130,12 @@ async def _erased(engine: Engine, who: dict[str, Any], found: Extent) -> AsyncIt
     for memory_id in found.memories:
         command = validated(EraseMemory, {**who, "memory_id": memory_id, "with_survivors": True})
         yield (await erase(engine, command)).receipt
-    for kind, ids in (("relation", found.facts), ("entity", found.entities)):
-        for id_ in ids:
-            yield (await erase(engine, validated(EraseKnown, {**who, "kind": kind, "name": str(id_)}))).receipt
+    known: Sequence[tuple[str, Sequence[object]]] = (
+        ("relation", found.facts),
+        ("entity", found.entities),
+        ("todo", found.todos),
+        ("profile", found.profile),
+    )
+    for kind, names in known:
+        for name in names:
+            yield (await erase(engine, validated(EraseKnown, {**who, "kind": kind, "name": str(name)}))).receipt

@@ -137,23 +137,16 @@ class Reads(GraphReads):
         ask = partial(history.of, id_=id_, limit=limit, kinds=kinds)
         return await self._read(viewer, moment, (MEMORIES, GRAPH, HISTORY), ask)
 
-    async def extent(
-        self, viewer: Viewer, scope: Scope, moment: Moment = NOW
-    ) -> tuple[Sequence[UUID], Sequence[UUID], Sequence[UUID]]:
-        """The memories, facts and entities of a scope; of the scope `agent` the viewing agent's own."""
-
-        async def ask(connection: AsyncConnection, viewer: Viewer) -> Sequence[Sequence[UUID]]:
-            kinds = (extent.memories_in, extent.relations_in, extent.entities_in)
-            return [await one(connection, viewer, scope) for one in kinds]
-
-        memories, facts, entities = await self._read(viewer, moment, (MEMORIES, GRAPH), ask)
-        return memories, facts, entities
+    async def extent(self, viewer: Viewer, scope: Scope, moment: Moment = NOW, *, hard: bool = False) -> extent.Extent:
+        """What a scope holds; of the scope `agent` the viewing agent's own."""
+        ask = partial(extent.held, scope=scope, hard=hard)
+        return await self._read(viewer, moment, (MEMORIES, GRAPH, PROFILE), ask)
 
     async def episodes_since(
-        self, viewer: Viewer, thread_id: str, since: datetime, moment: Moment = NOW
+        self, viewer: Viewer, thread_id: str, since: datetime, moment: Moment = NOW, *, hard: bool = False
     ) -> Sequence[UUID]:
         """The episodes of a thread that happened since then."""
-        ask = partial(extent.episodes_since, thread_id=thread_id, since=since)
+        ask = partial(extent.episodes_since, thread_id=thread_id, since=since, hard=hard)
         return await self._read(viewer, moment, (MEMORIES,), ask)
 
     async def why(self, viewer: Viewer, id_: str, moment: Moment = NOW) -> Why:

@@ -6,16 +6,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, Table
 
 from mnemolog.adapters.engine.erasing import erase
-from mnemolog.commands.erasure import EraseMemory
+from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory
 from mnemolog.commands.memories import ExpireMemory, MemoryCommand, ObserveUse
 from mnemolog.domain.errors import Conflict, NotFound
 from mnemolog.domain.memory import Cause
 from mnemolog.events.envelope import DEFAULT_AGENT
+from mnemolog.projections.graph.tables import entities, relations
 from mnemolog.projections.memories import due
 from mnemolog.projections.memories.stored import as_memory
+from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.rows import Row
 
 if TYPE_CHECKING:
@@ -26,15 +28,21 @@ ACTOR = "retention"
 
 @dataclass(slots=True)
 class Retained:
-    """What a pass did, or would do. `refused`: purges that something stands in the way of, and why."""
+    """What a pass did, or would do. `refused`: purges that something stands in the way of, and why.
+
+    `purged_entities` are those that were forgotten themselves; what is told of them goes with them.
+    """
 
     faded: list[UUID] = field(default_factory=list)
     purged: list[UUID] = field(default_factory=list)
+    purged_facts: list[UUID] = field(default_factory=list)
+    purged_entities: list[UUID] = field(default_factory=list)
     grown: list[UUID] = field(default_factory=list)
     refused: dict[UUID, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        ids = {name: [str(id_) for id_ in getattr(self, name)] for name in ("faded", "purged", "grown")}
+        names = ("faded", "purged", "purged_facts", "purged_entities", "grown")
+        ids = {name: [str(id_) for id_ in getattr(self, name)] for name in names}
         return {**ids, "refused": {str(id_): why for id_, why in self.refused.items()}}
 
 
@@ -54,15 +62,21 @@ async def retain(
             done.faded.append(row["memory_id"])
         progressed(1)
     async for row in _rows(engine, due.purgeable(now)):
-        if dry_run or await _purge(engine, row, done):
+        if dry_run or await _purge(engine, row["memory_id"], _forgotten_memory(row, now), done):
             done.purged.append(row["memory_id"])
         progressed(1)
+    for kind, table, purged in (("relation", relations, done.purged_facts), ("entity", entities, done.purged_entities)):
+        async for row in _rows(engine, due.purgeable(now, table), table):
+            id_ = row[f"{kind}_id"]
+            if dry_run or await _purge(engine, id_, _forgotten_known(row, kind, id_, now), done):
+                purged.append(id_)
+            progressed(1)
     return done
 
 
-async def _rows(engine: "Engine", condition: ColumnElement[bool]) -> AsyncIterator[Row]:
+async def _rows(engine: "Engine", condition: ColumnElement[bool], table: Table = memories) -> AsyncIterator[Row]:
     async with engine.projections.live.connect() as connection:
-        async for page in due.pages(connection, condition):
+        async for page in due.pages(connection, condition, table):
             await connection.commit()  # No transaction stays open while what is due is done.
             for row in page:
                 yield row
@@ -80,17 +94,25 @@ async def _grow(engine: "Engine", row: Row) -> bool:
     return await _changed(engine, ObserveUse(**_who(row)), f"use:{row['memory_id']}:{row['reactivation_count']}")
 
 
-async def _purge(engine: "Engine", row: Row, done: Retained) -> bool:
-    """What somebody deleted takes the turns that it was drawn from along (ADR 15); those of what faded have their own
-    retention. What may live on elsewhere is not forced."""
-    cause = Cause(row["deleted_cause"] or Cause.ASKED)
-    command = EraseMemory(**_who(row), keep_turns=cause is not Cause.ASKED, cause=cause)
+async def _purge(engine: "Engine", id_: UUID, command: Erase, done: Retained) -> bool:
+    """What may live on elsewhere is not forced."""
     try:
-        await erase(engine, command)
+        return not (await erase(engine, command)).receipt.already
     except Conflict as refusal:
-        done.refused[row["memory_id"]] = refusal.message
+        done.refused[id_] = refusal.message
         return False
-    return True
+
+
+def _forgotten_memory(row: Row, now: datetime) -> EraseMemory:
+    """What somebody deleted takes the turns that it was drawn from along (ADR 15); those of what faded have their own
+    retention."""
+    cause = Cause(row["deleted_cause"] or Cause.ASKED)
+    return EraseMemory(**_who(row), keep_turns=cause is not Cause.ASKED, cause=cause, due=now)
+
+
+def _forgotten_known(row: Row, kind: str, id_: UUID, now: datetime) -> EraseKnown:
+    who = {"tenant": row["tenant"], "user_id": row["user_id"], "agent_id": row["agent_id"] or DEFAULT_AGENT}
+    return EraseKnown.model_validate({**who, "actor": ACTOR, "kind": kind, "name": str(id_), "due": now})
 
 
 def _who(row: Row) -> dict[str, Any]:

@@ -79,6 +79,8 @@ class ForgottenView(BaseModel):
     memories: list[UUID]
     facts: list[UUID]
     entities: list[UUID]
+    todos: list[UUID]
+    profile: list[str]
     undertaking: UUID | None
     receipt: ReceiptView | None
 

@@ -1,9 +1,9 @@
-"""What time does to memories: which are due to fade, to be purged, to grow by their use. Over all users, for jobs."""
+"""What time does: which memories are due to fade or to grow by their use, and what is to be purged. For jobs."""
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, select, tuple_
+from sqlalchemy import ColumnElement, Table, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.corroboration import USES
@@ -13,8 +13,6 @@ from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.rows import Row, fetch, stored
 
 PAGE = 200
-
-_KEY = (memories.c.tenant, memories.c.user_id, memories.c.memory_id)
 
 
 def fading(retention: Retention, now: datetime) -> ColumnElement[bool]:
@@ -29,9 +27,9 @@ def fading(retention: Retention, now: datetime) -> ColumnElement[bool]:
     )
 
 
-def purgeable(now: datetime) -> ColumnElement[bool]:
-    """Forgotten, and its time of grace is over."""
-    column = memories.c
+def purgeable(now: datetime, table: Table = memories) -> ColumnElement[bool]:
+    """Forgotten, and its time of grace is over. `table`: of memories, entities or relations."""
+    column = table.c
     return column.purge_at.is_not(None) & (column.purge_at <= now) & (column.status == Status.SOFT_DELETED)
 
 
@@ -40,15 +38,18 @@ def used() -> ColumnElement[bool]:
     return memories.c.status.in_(sorted(VISIBLE)) & (memories.c.recalls >= USES)
 
 
-async def pages(connection: AsyncConnection, due: ColumnElement[bool]) -> AsyncIterator[Sequence[Row]]:
-    """The rows in pages, by user; each row once, whatever becomes of those before it."""
+async def pages(
+    connection: AsyncConnection, due: ColumnElement[bool], table: Table = memories
+) -> AsyncIterator[Sequence[Row]]:
+    """The rows over all users, in pages, by user; each row once, whatever becomes of those before it."""
+    key = list(table.primary_key.columns)
     last: tuple[object, ...] | None = None
     while True:
-        beyond = [] if last is None else [tuple_(*_KEY) > last]
-        statement = select(*stored(memories)).where(due, *beyond).order_by(*_KEY).limit(PAGE)
-        rows = await fetch(connection, memories, statement)
+        beyond = [] if last is None else [tuple_(*key) > last]
+        statement = select(*stored(table)).where(due, *beyond).order_by(*key).limit(PAGE)
+        rows = await fetch(connection, table, statement)
         if rows:
             yield rows
         if len(rows) < PAGE:
             return
-        last = tuple(rows[-1][column.name] for column in _KEY)
+        last = tuple(rows[-1][column.name] for column in key)

@@ -80,24 +80,25 @@ async def _proposed_for(connection: AsyncConnection, places: Collection[Key]) ->
 
 
 def _after(rows: Rows, event: Recorded) -> Sequence[Change]:
+    """The rows that an event changes. What is not there, as an event was skipped, is not changed."""
     whose, payload = owner(event), event.payload
     match payload:
         case ProfileProposed(patch_id=patch_id):
             before = rows[consent].get((*whose, patch_id))
             return [(consent, (*whose, patch_id), _proposed(event, payload, before))]
         case ProfileDecided(patch_id=patch_id):
-            before = rows[consent][*whose, patch_id]
-            return [(consent, (*whose, patch_id), _decided(event, payload, before))]
+            proposal = rows[consent].get((*whose, patch_id))
+            return [(consent, (*whose, patch_id), _decided(event, payload, proposal))] if proposal else []
         case ProfileSet(field=field):
             return [(profile_fields, (*whose, place_of(field)), _set(event, payload))]
         case ProfileErased(field=field):
             return _erased(rows, event, place_of(field))
         case TodoOpened(todo_id=todo_id):
             return [(todos, (*whose, todo_id), _opened(event, payload))]
-        case TodoChanged(todo_id=todo_id):
-            return [(todos, (*whose, todo_id), _changed(event, payload, rows[todos][*whose, todo_id]))]
-        case TodoErased(todo_id=todo_id):
-            return [(todos, (*whose, todo_id), {**rows[todos][*whose, todo_id], "text": "", "seq": event.seq})]
+        case TodoChanged(todo_id=todo_id) if todo := rows[todos].get((*whose, todo_id)):
+            return [(todos, (*whose, todo_id), _changed(event, payload, todo))]
+        case TodoErased(todo_id=todo_id) if todo := rows[todos].get((*whose, todo_id)):
+            return [(todos, (*whose, todo_id), {**todo, "text": "", "seq": event.seq})]
         case UserSeeded(seed=seed):
             return [(seeds, (*whose, seed), _seeded(event, payload))]
         case _:
@@ -148,16 +149,24 @@ def _set(event: Recorded, change: ProfileSet) -> Row:
 
 
 def _erased(rows: Rows, event: Recorded, place: str) -> Sequence[Change]:
-    """The shape stays: that something was set and proposed, by whom and when."""
+    """The shape stays: that something was set and proposed, by whom and when. What waited has expired."""
     whose = owner(event)
     key = (*whose, place)
     held = [(profile_fields, key, {**rows[profile_fields][key], "held": []})] if key in rows[profile_fields] else []
     blank = [
-        (consent, one, {**row, "value": ""})
+        (consent, one, {**_closed(row, event), "value": ""})
         for one, row in rows[consent].items()
         if one[:2] == whose and place_of(row["field"]) == place
     ]
     return [*held, *blank]
+
+
+def _closed(row: Row, event: Recorded) -> Row:
+    """A proposal that nobody can decide any more."""
+    if row["status"] != Status.PROPOSED:
+        return row
+    verdict = {"status": Status.EXPIRED, "decided_by": event.meta.actor, "decided_at": event.recorded_at}
+    return {**row, **verdict, "seq": event.seq}
 
 
 def _opened(event: Recorded, opened: TodoOpened) -> Row:

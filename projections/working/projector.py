@@ -10,10 +10,11 @@ from mnemolog.domain.session import Session
 from mnemolog.events.conversation import SessionForgotten, TurnRecorded
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
+from mnemolog.events.graph import EntityErased, EntityForgotten
 from mnemolog.events.registry import REGISTRY
 
 NAME = "working"
-ERASURES = MemoryErased | ThreadErased | UserErased
+ERASURES = MemoryErased | ThreadErased | UserErased | EntityErased | EntityForgotten
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -105,6 +106,9 @@ def _erased(current: Session, event: Recorded) -> Kept:
     match event.payload:
         case MemoryErased(turns=turns):
             left = current.without({turn.turn_id for turn in turns if turn.thread_id == current.chat_id})
+            return left, left.ends_at
+        case EntityErased(entity_id=entity_id) | EntityForgotten(entity_id=entity_id):
+            left = current.forgetting(str(entity_id))
             return left, left.ends_at
         case ThreadErased(thread_id=thread_id) if thread_id != current.chat_id:
             return current, current.ends_at

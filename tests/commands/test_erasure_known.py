@@ -18,7 +18,9 @@ from mnemolog.events.graph import (
     EntityObserved,
     RelationAsserted,
     RelationErased,
+    RelationForgotten,
     RelationObserved,
+    RelationRestored,
     about_tag,
     relation_tag,
 )
@@ -134,6 +136,19 @@ def test_an_entity_takes_what_it_was_merged_from_and_all_its_facts() -> None:
     }
     assert {about_tag(MARTA), about_tag(LISBON), relation_tag(FACT)} <= ERASURE.tags(story.state, command)
     story.after(command).when(command).then_nothing()
+
+
+@pytest.mark.spec("A19", "B07")
+def test_a_purge_takes_only_what_is_still_due() -> None:
+    at = START + timedelta(days=30)
+    purge = EraseKnown(user_id="ana", kind="relation", name=str(FACT), due=at)
+    forgotten = RelationForgotten(relation_id=FACT, purge_at=at)
+    restored = RelationRestored(relation_id=FACT)
+
+    given(ERASURE, asserted(), forgotten).when(purge).then(RelationErased(relation_id=FACT))
+    given(ERASURE, asserted(), forgotten, restored).when(purge).then_nothing()
+    early = purge.model_copy(update={"due": at - timedelta(seconds=1)})
+    given(ERASURE, asserted(), forgotten).when(early).then_nothing()
 
 
 @pytest.mark.spec("A01")

@@ -242,6 +242,49 @@ def test_of_an_erased_place_nothing_is_granted_or_brought_back() -> None:
         assert story.when(state("city", "Lisbon")).events()
 
 
+@pytest.mark.spec("X03")
+def test_a_sensitive_place_is_undone_by_the_person_or_a_key_that_consents_only() -> None:
+    first = new(GRANTED[2])
+    undo = UndoProfile(user_id="ana", field="city", event_id=first.event_id)
+    story = given(PROFILE, *GRANTED[:2], first)
+    for actor in (COACH, "agent:planner", "key/coach"):
+        story.when(undo.model_copy(update={"actor": actor})).then_refused(ConsentRequired, "actor")
+    story.when(undo.model_copy(update={"actor": UI, "consenting": True})).then(holding_none(first.event_id))
+    withdrawn = new(story.when(undo).events()[0])
+    again = UndoProfile(user_id="ana", field="city", event_id=withdrawn.event_id)
+    story.and_then(withdrawn).when(again.model_copy(update={"actor": "agent:planner"})).then_refused(
+        ConsentRequired, "actor"
+    )
+
+
+@pytest.mark.spec("X03")
+def test_a_place_that_the_policy_calls_sensitive_is_undone_by_the_person_and_a_benign_one_by_anybody() -> None:
+    for sensitive in (True, False):
+        first = new(holding("tone", "brief"))
+        patch = proposed("tone", "brief", sensitive=sensitive)
+        story = given(PROFILE, patch, decided("tone", Status.GRANTED), first)
+        undo = UndoProfile(user_id="ana", field="tone", event_id=first.event_id, actor="agent:planner")
+        if sensitive:
+            story.when(undo).then_refused(ConsentRequired, "actor")
+        else:
+            assert story.when(undo).events()
+
+
+def holding_none(undone: UUID) -> ProfileSet:
+    return ProfileSet(field="city", source="api", undoes=undone)
+
+
+@pytest.mark.spec("X07")
+def test_what_waited_when_its_place_was_erased_has_expired_without_its_value() -> None:
+    story = given(PROFILE, CITY, ProfileErased(field="city"))
+    [patch] = story.state.patches.values()
+    assert (patch.status, patch.proposed.value) == (Status.EXPIRED, "")
+    late = START + QUEUED_FOR
+    story.when(ExpirePatch(user_id="ana", patch_id=PATCH, at=late, actor="schedule")).then_nothing()
+    story.when(decide("granted")).then_refused(TransitionRefused, "patch_id", "expired")
+    assert story.when(propose("city", "Lisbon", patch_id=OTHER)).events()
+
+
 # What may be asked, in any order, by anybody.
 
 FIELDS = st.sampled_from(["city", "language", "tone", "goals_add"])

@@ -61,6 +61,25 @@ async def test_of_two_who_bear_a_name_the_one_last_seen_is_meant(person: Person)
     assert told["subject_id"] == later
 
 
+@pytest.mark.spec("A20", "B02")
+async def test_a_turn_whose_fact_names_one_of_two_is_recorded_with_the_one_that_is_meant(person: Person) -> None:
+    writes, entity = person.engine.writes, {**who(person), "name": "Marta", "another": True}
+    await writes.observe_entity(entity)
+    later, _ = await writes.observe_entity(entity)
+    fact = {"subject": "Marta", "predicate": "likes", "object": "tea"}
+    drawn = {"memories": [{"text": "Marta drinks tea"}], "facts": [fact]}
+
+    await writes.create({**who(person), "text": "Marta drinks tea every day"})
+    await person.engine.settled()
+    _, receipt = await writes.record_turn({**who(person), "turn_id": "t1", "text": "tea!", **drawn})
+
+    [told] = await person.engine.reads.facts(person.viewer, moment=Moment(after=Position.of_token(receipt.token)))
+    assert told["subject_id"] == later
+    kinds = Counter(event.payload.type_name() for event in await person.engine.log.read(person.stream))
+    assert kinds["TurnRecorded"] == 1
+    assert kinds["MemoriesLinked"] == 1, "what was drawn is linked to its neighbour"
+
+
 @pytest.mark.spec("D13")
 async def test_a_merge_is_undone_by_its_event(person: Person) -> None:
     writes = person.engine.writes

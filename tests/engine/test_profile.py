@@ -288,7 +288,7 @@ async def test_a_place_and_a_todo_can_be_erased_alone(ana: Person) -> None:
         proof = await prove(ana.engine, Subject(ana.stream, known=f"{kind}:{name}"))
         assert proof.holds, [place for place in proof.places if place.readable]
 
-    assert (await profile(ana), await consent(ana)) == ({"tone": "brief"}, [("city", "", "proposed"), *BRIEF])
+    assert (await profile(ana), await consent(ana)) == ({"tone": "brief"}, [("city", "", "expired"), *BRIEF])
     assert await todos(coach(ana)) == []
     with pytest.raises(Erased):
         await ana.engine.writes.change_todo({**who(coach(ana)), "todo_id": walk, "status": "done"})

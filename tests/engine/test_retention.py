@@ -19,6 +19,7 @@ from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.memory import MemoriesRecalled, MemoryObserved
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
+from tests.engine.teller import Teller
 
 TTL = timedelta(days=61)
 
@@ -99,6 +100,41 @@ async def test_a_purge_of_what_faded_leaves_the_turns(engine: Engine, user: str)
     assert memory_id in done.purged
     turns = [one.payload for one in await engine.log.read(ana.stream) if isinstance(one.payload, TurnRecorded)]
     assert [turn.text for turn in turns] == ["I wore a blue scarf"]
+
+
+@pytest.mark.spec("A19", "B07")
+async def test_forgotten_entities_and_facts_are_purged_at_their_time_with_what_is_told_of_them(
+    engine: Engine, user: str
+) -> None:
+    ana = Teller(engine, user)
+    marta = await ana.knows_of("Marta Quince")
+    told, hidden = (
+        await ana.tells("Marta Quince", "likes", "quince jam"),
+        await ana.tells("Alice", "motto", "quince first"),
+    )
+    back = await ana.tells("Alice", "likes", "plums")
+    await ana.forgets(marta)
+    for one in (hidden, back):
+        await ana.hides(one)
+    await ana.shows(back)
+    await engine.settled(30)
+
+    early = await retain(engine, now() + timedelta(days=29))
+    planned = await retain(engine, now() + timedelta(days=31), dry_run=True)
+    assert "Marta Quince" in str([one.payload for one in await engine.log.read(ana.stream)])
+    done = await retain(engine, now() + timedelta(days=31))
+
+    assert (early.purged_facts, early.purged_entities) == ([], [])
+    assert hidden in planned.purged_facts
+    assert {told, back}.isdisjoint(done.purged_facts)
+    assert (planned.purged_facts, planned.purged_entities) == (done.purged_facts, [marta])
+    assert done.purged_entities == [marta]
+    text = str([one.payload for one in await engine.log.read(ana.stream)])
+    assert "uince" not in text
+    assert "plums" in text
+    again = await retain(engine, now() + timedelta(days=31))
+    assert (again.purged_facts, again.purged_entities) == ([], [])
+    await assert_live_equals_rebuilt(engine, "graph")
 
 
 @pytest.mark.spec("X07")

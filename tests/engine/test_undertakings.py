@@ -14,6 +14,7 @@ from mnemolog.events.envelope import Position
 from mnemolog.events.fields import validated
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
+from tests.engine.teller import Teller
 
 
 async def shown(person: Person) -> set[str]:
@@ -121,3 +122,31 @@ async def test_a_scope_that_is_erased_can_be_read_nowhere(engine: Engine, user: 
     events = await engine.log.read(ana.stream)
     assert not [event for event in events if "marzipan" in str(event.payload)]
     assert await shown(ana) == set()
+
+
+@pytest.mark.spec("A19", "X16")
+async def test_what_was_forgotten_softly_before_and_the_profile_are_erased_with_what_all_share(
+    engine: Engine, user: str
+) -> None:
+    ana = Teller(engine, user)
+    writes, who = engine.writes, {"tenant": ana.tenant, "user_id": user, "agent_id": ana.agent}
+    await ana.deletes(await ana.creates("Ana hides marzipan"))
+    await ana.hides(await ana.tells("Ana", "motto", "marzipan first"))
+    await ana.forgets(await ana.knows_of("Marzipan Mia"))
+    await writes.propose({**who, "field": "city", "value": "Marzipan City"}, consented=True)
+    todo_id, _ = await writes.open_todo({**who, "text": "buy sugar", "kind": "commitment"})
+
+    softly = await extent(engine, Forgetting(ana.viewer, Reach.GLOBAL))
+    assert (softly.memories, softly.facts, softly.profile) == ([], [], ())
+    done = await forget(engine, Forgetting(ana.viewer, Reach.GLOBAL, hard=True))
+
+    assert (len(done.extent.memories), len(done.extent.facts), done.extent.profile) == (1, 1, ["city"])
+    events = str([event.payload for event in await engine.log.read(ana.stream)])
+    assert "arzipan" not in events
+    assert "buy sugar" in events, "a todo is the agent's own"
+    own = Forgetting(ana.viewer, Reach.AGENT, hard=True)
+    assert (await extent(engine, Forgetting(ana.viewer, Reach.AGENT))).todos == ()
+    assert (await forget(engine, own)).extent.as_dict()["todos"] == [str(todo_id)]
+    assert "buy sugar" not in str([event.payload for event in await engine.log.read(ana.stream)])
+    assert (await extent(engine, own)).todos == []
+    await assert_live_equals_rebuilt(engine)

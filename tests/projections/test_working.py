@@ -2,13 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemolog.domain.session import LIFETIME, Session
+from mnemolog.domain.turn import Role
+from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded
+from mnemolog.events.graph import EntityErased, EntityEvent, EntityForgotten
 from mnemolog.events.memory import MemoryRestored
 from mnemolog.projections.working.projector import Place, fold, place_of
 from tests.projections.recorded import START, recorded, turns
@@ -62,3 +66,33 @@ def test_the_time_of_a_session_is_that_of_its_last_turn() -> None:
     [(session, _)] = kept({}, turns(1, every=timedelta(0))).values()
 
     assert session.updated_at == START.strftime("%Y-%m-%dT%H:%M:%S.000000Z")
+
+
+ALICE, BOB = UUID(int=1), UUID(int=2)
+
+
+def spoken(seq: int, speaker: UUID, thread: str = "main", user: str = "ana") -> Recorded:
+    turn = TurnRecorded(turn_id=f"t{seq}", thread_id=thread, role=Role.USER, text="hi", speaker_entity_id=speaker)
+    return recorded(turn, seq, user=user)
+
+
+@pytest.mark.spec("A19")
+@pytest.mark.parametrize("gone", [EntityErased(entity_id=ALICE), EntityForgotten(entity_id=ALICE, purge_at=START)])
+def test_an_entity_that_goes_leaves_every_session_of_its_user_and_of_no_other(gone: EntityEvent) -> None:
+    said = [spoken(1, ALICE), spoken(2, BOB), spoken(3, ALICE, "work"), spoken(4, ALICE, user="bob")]
+    before = {place: session for place, (session, _) in kept({}, said).items()}
+
+    after = kept(before, [recorded(gone, 5)])
+
+    active = {place.chat_id: list(session.active_entity_ids) for place, (session, _) in after.items()}
+    assert active == {"main": [str(BOB)], "work": []}
+    assert {place.user_id for place in after} == {"ana"}
+    assert {
+        place: one[0].as_dict() for place, one in kept({}, [*said, recorded(gone, 5)]).items() if place in after
+    } == {place: one[0].as_dict() for place, one in after.items()}
+
+
+def test_an_entity_that_nobody_spoke_as_changes_no_session() -> None:
+    before = {place: session for place, (session, _) in kept({}, turns(2)).items()}
+
+    assert fold(before, [recorded(EntityErased(entity_id=ALICE), 3)]) == {}

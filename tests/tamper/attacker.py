@@ -91,8 +91,8 @@ class Attacker:
         """Take the user out of every table, with all whose name begins with the user's and a dash."""
         for schema, name in await self._tables():
             columns = await self._columns(schema, name)
-            if '"tenant"' in columns:
-                owner = "user_id" if '"user_id"' in columns else "substr(stream, 6)"
+            owned = {'"user_id"': "user_id", '"stream"': "substr(stream, 6)"}
+            if owner := next((found for name_, found in owned.items() if name_ in columns), None):
                 theirs = f"{owner} = %(user)s OR starts_with({owner}, %(user)s || '-')"
                 await self.sql(f'DELETE FROM "{schema}"."{name}" WHERE {theirs}')
 

@@ -16,7 +16,9 @@ from tests.tamper.attacker import Attacker, attacking
 async def victim(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
     """An engine that other tests do not read from."""
     directory = tmp_path_factory.mktemp("victim")
-    async with open_engine(load(data_dir=directory, durable=False, embedder="lexical", http_port=0)) as opened:
+    async with open_engine(
+        load(data_dir=directory, durable=False, embedder="lexical", http_port=0, recall_seconds=0)
+    ) as opened:
         yield opened
 
 

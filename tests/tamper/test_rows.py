@@ -182,10 +182,11 @@ async def test_an_older_row_that_was_put_back_is_named_and_healed(
     [older] = await mallory.sql(f"SELECT * FROM {memories} WHERE {OWN} AND memory_id = %(id)s", id=tea)
     await ana.updates(tea, text="Ana drinks water")
     await victim.settled(60)
+    back = {name: value for name, value in older.items() if name != "search"}
     await mallory.sql(
-        f"UPDATE {memories} SET text = %(text)s, document = %(document)s, seq = %(seq)s, updated_at = %(updated_at)s,"
-        f" mac = %(mac)s WHERE {OWN} AND memory_id = %(memory_id)s",
-        **{name: older[name] for name in ("text", "document", "seq", "updated_at", "mac", "memory_id")},
+        f"UPDATE {memories} SET {', '.join(f'{name} = %({name})s' for name in back)}"
+        f" WHERE {OWN} AND memory_id = %(memory_id)s",
+        **back,
     )
 
     report = await victim.verifier.verify(ana.stream)
