@@ -139,7 +139,7 @@ async def test_a_change_is_told_in_the_thread_that_made_it(api: Api) -> None:
 # What a body may say beyond its command: of an erasure, which is another command.
 BEYOND = {"hard", "keep_turns", "with_survivors"}
 # What no caller says: whose server it is, who he is, what a model found, why a memory fades.
-WITHIN = {"tenant", "actor", "correlation_id", "similar", "cause"}
+WITHIN = {"tenant", "actor", "consenting", "correlation_id", "similar", "cause"}
 PAIRS: list[tuple[type[requests.Writer], type[Command], set[str]]] = [
     (requests.NewMemory, commands.CreateMemory, {"memory_id"}),
     (requests.MemoryChange, commands.UpdateMemory, {"memory_id"}),
