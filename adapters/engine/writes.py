@@ -92,9 +92,7 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
         self._policy.known(command.category)
         return command
 
-    async def record_turns(
-        self, stream: StreamId, commands: Sequence[tuple[HearTurn, datetime]]
-    ) -> Sequence[Outcome]:
+    async def record_turns(self, stream: StreamId, commands: Sequence[tuple[HearTurn, datetime]]) -> Sequence[Outcome]:
         """Turns of one stream, each with when it was said, in one append; each has its own outcome."""
         beside = [(await self._beside(turn), at) for turn, at in commands]
         outcomes = await self._handler.handle_all(HEARD, stream, beside)
