@@ -9,8 +9,8 @@ from typing import Self, TypeVar
 from uuid import UUID
 
 from mnemolog.commands.decider import Command, Decider
-from mnemolog.commands.plan import Plan
-from mnemolog.commands.turn_taking import Order, Ticket, Turns
+from mnemolog.commands.draft import Draft
+from mnemolog.commands.turn_taking import Order, Ticket, TurnTaking
 from mnemolog.domain.errors import ConcurrencyConflict, MnemologError
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.principal import Principal, Role
@@ -37,7 +37,7 @@ class Handler:
         policy_version: str = DEFAULT_POLICY,
     ) -> None:
         self._log, self.now, self.new_id, self._policy_version = log, now, new_id, policy_version
-        self._turns = Turns()
+        self._turns = TurnTaking()
         self._principal: Principal | None = None
 
     def by(self, principal: Principal | None) -> Self:
@@ -151,25 +151,25 @@ class Handler:
     async def _tried(
         self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]], idempotency_key: str | None
     ) -> Sequence[Outcome] | ConcurrencyConflict:
-        plan = await self._planned(decider, stream, orders)
-        standing = plan.standing() if idempotency_key else None
-        if not plan.events and not standing:
-            return plan.outcomes(first_seq=0)
+        draft = await self._drafted(decider, stream, orders)
+        standing = draft.standing() if idempotency_key else None
+        if not draft.events and not standing:
+            return draft.outcomes(first_seq=0)
         fingerprint = orders[0].command.fingerprint() if idempotency_key else b""
-        append = Append(stream, tuple(plan.events), plan.guard, idempotency_key, fingerprint, standing)
+        append = Append(stream, tuple(draft.events), draft.guard, idempotency_key, fingerprint, standing)
         [outcome] = await self._log.append([append])
         if isinstance(outcome, Receipt):
-            return [outcome] if outcome.already else plan.outcomes(outcome.first_seq)
+            return [outcome] if outcome.already else draft.outcomes(outcome.first_seq)
         if isinstance(outcome, ConcurrencyConflict):
             return outcome
         raise outcome
 
-    async def _planned(self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]]) -> Plan[C, S]:
+    async def _drafted(self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]]) -> Draft[C, S]:
         """What is decided on one reading of all that it depends on; the reading is repeated until it holds all that."""
         tags = frozenset[str]()
-        plan = Plan(decider, stream, [], tags, self.new_id, self._policy_version)
-        while lacking := plan.take(orders):
+        draft = Draft(decider, stream, [], tags, self.new_id, self._policy_version)
+        while lacking := draft.take(orders):
             tags |= lacking
             history = await self._log.read(stream, tags=tags)
-            plan = Plan(decider, stream, history, tags, self.new_id, self._policy_version)
-        return plan
+            draft = Draft(decider, stream, history, tags, self.new_id, self._policy_version)
+        return draft

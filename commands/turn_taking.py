@@ -33,7 +33,7 @@ class Ticket:
     outcome: "asyncio.Future[Outcome]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
-class Turns:
+class TurnTaking:
     """A lock and a queue for each stream that several writers of this process want at once, and for no other."""
 
     def __init__(self) -> None:

@@ -11,11 +11,12 @@ from mnemolog.adapters.cli.options import Agent, Json, User
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine import erasing
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.erasing import Erasure, Extent
+from mnemolog.adapters.engine.erasing import Erasure
 from mnemolog.adapters.erasure.proof import Place, Proof
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import Subject
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory, EraseThread, EraseUser
+from mnemolog.commands.erasure_taken import Taken
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import identifier, parse_uuid
 from mnemolog.events.envelope import StreamId
@@ -142,7 +143,7 @@ def _readable(place: Place) -> str:
     return f"[red]{place.readable:,}[/]" if place.readable else "0"
 
 
-def _show_extent(found: Extent, *, json: bool) -> None:
+def _show_extent(found: Taken, *, json: bool) -> None:
     if json:
         output.as_json(found.as_dict())
         return
@@ -172,6 +173,6 @@ def _show_erasure(erased: Erasure, *, json: bool) -> None:
     output.console.print("  [dim]`mnemolog prove-erased` shows that they can be read nowhere[/]")
 
 
-def _taken(found: Extent) -> str:
+def _taken(found: Taken) -> str:
     memories, turns = output.count(len(found.memories), "memory", "memories"), output.count(len(found.turns), "turn")
     return f"{memories} and {turns}"

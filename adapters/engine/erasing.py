@@ -19,6 +19,7 @@ from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.redis.rebuildable import SHADOW
 from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
 from mnemolog.commands.erasure import Erase, EraseThread, EraseUser
+from mnemolog.commands.erasure_taken import Taken
 from mnemolog.commands.handler import ATTEMPTS
 from mnemolog.domain.errors import MnemologError
 from mnemolog.events.conversation import TurnRecorded
@@ -31,27 +32,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
-    """What an erasure takes. `survivors` are memories that must be erased as well, since its text may live on there.
-
-    `known` are the tags of entities, relations, places of the profile and todos.
-    """
-
-    memories: tuple[UUID, ...]
-    turns: tuple[str, ...]
-    survivors: tuple[UUID, ...] = ()
-    known: tuple[str, ...] = ()
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "memories": [str(id_) for id_ in self.memories],
-            "turns": list(self.turns),
-            "known": list(self.known),
-            "survivors": [str(id_) for id_ in self.survivors],
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class Erasure:
     """What was erased. `messages`: waiting turns and dead letters that were deleted on JetStream.
 
@@ -60,7 +40,7 @@ class Erasure:
     """
 
     receipt: Receipt
-    extent: Extent
+    extent: Taken
     messages: int
     held_up: Mapping[str, MnemologError] = field(default_factory=dict)
 
@@ -74,12 +54,11 @@ class Erasure:
         }
 
 
-async def extent(engine: "Engine", command: Erase | EraseUser) -> Extent:
+async def extent(engine: "Engine", command: Erase | EraseUser) -> Taken:
     """What the command would take: nothing is changed."""
     if isinstance(command, EraseUser):
         return await _everything(engine, command.stream())
-    reach = await engine.writes.reach(command)
-    return Extent(reach.memories, reach.turns, reach.survivors, reach.known)
+    return await engine.writes.taken_by(command)
 
 
 async def erase(engine: "Engine", command: Erase | EraseUser, idempotency_key: str | None = None) -> Erasure:
@@ -119,7 +98,7 @@ async def _forgotten(engine: "Engine", at: Position) -> Mapping[str, MnemologErr
     return held_up
 
 
-def _named(command: Erase | EraseUser, found: Extent) -> tuple[Named, Named]:
+def _named(command: Erase | EraseUser, found: Taken) -> tuple[Named, Named]:
     """Turns that wait and were recorded already; and of those that were set aside, all that belong to it."""
     stream = command.stream()
     waiting = Named(stream, turns=frozenset(found.turns))
@@ -132,7 +111,7 @@ def _named(command: Erase | EraseUser, found: Extent) -> tuple[Named, Named]:
             return waiting, waiting
 
 
-async def _everything(engine: "Engine", stream: StreamId) -> Extent:
+async def _everything(engine: "Engine", stream: StreamId) -> Taken:
     memories: dict[UUID, None] = {}
     turns: dict[str, None] = {}
     async for batch in engine.log.scan(stream):
@@ -142,7 +121,7 @@ async def _everything(engine: "Engine", stream: StreamId) -> Extent:
                     memories[memory_id] = None
                 case TurnRecorded(turn_id=turn_id):
                     turns[turn_id] = None
-    return Extent(tuple(memories), tuple(turns))
+    return Taken(tuple(memories), tuple(turns))
 
 
 async def _sweep(engine: "Engine", stream: StreamId, memories: Sequence[UUID]) -> None:

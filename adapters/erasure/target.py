@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from mnemolog.commands.erasure import ERASURE, EraseMemory, Written, gone_with, reach, with_absorbed, with_told
+from mnemolog.commands.erasure import ERASURE, EraseMemory
+from mnemolog.commands.erasure_state import Written
+from mnemolog.commands.erasure_taken import gone_with, taken, with_absorbed, with_told
 from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.memory import no_such_memory
 from mnemolog.events.conversation import TurnRecorded
@@ -125,7 +127,7 @@ def _of_memory(state: Written, subject: Subject, memory_id: UUID, *, keep_turns:
     if memory_id not in state.memories:
         raise no_such_memory(subject.stream.owner, memory_id, "memory")
     wanted = EraseMemory(user_id=subject.stream.owner, memory_id=memory_id, keep_turns=keep_turns, with_survivors=True)
-    found = reach(state, wanted)
+    found = taken(state, wanted)
     return _with_known(state, Target(subject, frozenset(found.memories), frozenset(found.turns)))
 
 

@@ -1,4 +1,4 @@
-"""A plan: what a group of commands decides on one reading of a stream, and what each of them is answered."""
+"""A draft: what a group of commands decides on one reading of a stream, and what each of them is answered."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ class Again:
 Part = slice | Again | MnemologError | Receipt
 
 
-class Plan(Generic[C, S]):
+class Draft(Generic[C, S]):
     """What a group of commands decides on one reading of the stream."""
 
     def __init__(
@@ -73,7 +73,7 @@ class Plan(Generic[C, S]):
             self.events.append(event)
         return slice(first, len(self.events))
 
-    def _standing(self, command: C) -> "Receipt | Again":
+    def _standing(self, command: C) -> Receipt | Again:
         """Where what a command asks for was written before: in the log, or earlier in this very group."""
         earlier = self._written(command, [(event.seq, event) for event in self._history])
         if earlier:
@@ -96,7 +96,7 @@ class Plan(Generic[C, S]):
     def outcomes(self, first_seq: int) -> Sequence[Outcome]:
         return [self._outcome(part, first_seq) for part in self._parts]
 
-    def _outcome(self, part: "Part", first_seq: int) -> Outcome:
+    def _outcome(self, part: Part, first_seq: int) -> Outcome:
         match part:
             case slice():
                 ids = tuple(event.event_id for event in self.events[part])

@@ -1,0 +1,126 @@
+"""What an erasure takes: what is named, and what goes with it (X07).
+
+A text may stand in more than one place: in the turn that a memory was drawn from, in what else was drawn from that
+turn, in the memories that were merged into it, and in those that it was merged into. The first three go with it; of the
+last the caller must say so, since more than was asked for is lost then.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from mnemolog.commands.erasure_requests import Erase, EraseKnown, EraseMemory, EraseThread
+from mnemolog.commands.erasure_state import SAID, Known, Written
+from mnemolog.domain.memory import Status
+from mnemolog.events.conversation import turn_tag
+from mnemolog.events.event import memory_tag
+
+ENTITY = "entity:"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What an erasure takes: memories, the one that was asked for first, turns, and what was drawn from nothing else.
+
+    `known` are the tags of entities, relations, places of the profile and todos. `survivors` stand in its way.
+    """
+
+    memories: tuple[UUID, ...]
+    turns: tuple[str, ...]
+    survivors: tuple[UUID, ...] = ()
+    known: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "memories": [str(id_) for id_ in self.memories],
+            "turns": list(self.turns),
+            "known": list(self.known),
+            "survivors": [str(id_) for id_ in self.survivors],
+        }
+
+
+def taken(state: Written, command: Erase) -> Taken:
+    """What the command takes along, by what was read so far."""
+    found = _found(state, command, ())
+    while command.with_survivors and found.survivors:
+        found = _found(state, command, (*found.memories, *found.survivors))
+    return replace(found, known=_known_going(state, command, found))
+
+
+def gone_with(turns: Iterable[str], memories: Iterable[UUID]) -> set[str]:
+    """The tags of what goes, which other things may have been drawn from."""
+    return {*map(turn_tag, turns), *map(memory_tag, memories)}
+
+
+def with_absorbed(state: Written, memories: Iterable[UUID]) -> tuple[UUID, ...]:
+    """These, and what was merged into them and stands so, and into that, and so on."""
+    inside: dict[UUID | None, list[UUID]] = {}
+    for id_, memory in state.memories.items():
+        inside.setdefault(memory.merged_into, []).append(id_)
+    found = dict.fromkeys(memories)
+    queue = list(found)
+    for one in queue:  # It grows on the way.
+        new = [id_ for id_ in inside.get(one, ()) if id_ not in found]
+        found |= dict.fromkeys(new)
+        queue += new
+    return tuple(found)
+
+
+def with_told(state: Written, tags: Iterable[str]) -> Iterable[str]:
+    """These, and with each entity what it was merged from and what is told of it."""
+    gone = dict.fromkeys(tag for tag in tags if tag in state.known)
+    queue = [tag for tag in gone if tag.startswith(ENTITY)]
+    for entity in queue:  # It grows on the way.
+        told = [tag for tag, one in state.known.items() if entity in one.about and not tag.startswith(ENTITY)]
+        absorbed = [tag for tag in state.known[entity].about if tag in state.known and tag not in gone]
+        gone |= dict.fromkeys([*told, *absorbed])
+        queue += absorbed
+    return gone
+
+
+def _known_going(state: Written, command: Erase, found: Taken) -> tuple[str, ...]:
+    """What is named, and what was drawn from nothing that stays."""
+    named = [command.subject()] if isinstance(command, EraseKnown) else []
+    lost = [tag for tag, one in state.known.items() if _drawn_from(state, one, found)]
+    return tuple(tag for tag in with_told(state, [*named, *lost]) if not state.known[tag].erased)
+
+
+def _drawn_from(state: Written, known: Known, found: Taken) -> bool:
+    """Whether some of its sources go, and none of them stays; a place of the profile may hold words of each of them."""
+    going = gone_with(found.turns, found.memories)
+    standing = {
+        SAID,
+        *map(turn_tag, state.turns),
+        *(memory_tag(id_) for id_ in state.memories if not purged(state, id_)),
+    }
+    stays = known.sources & standing - going
+    return bool(known.sources & going) and (not stays or known.place)
+
+
+def _found(state: Written, command: Erase, more: tuple[UUID, ...]) -> Taken:
+    own = with_absorbed(state, (*([command.memory_id] if isinstance(command, EraseMemory) else []), *more))
+    turns = dict.fromkeys(id_ for id_, at in state.turns.items() if _of_thread(command, at))
+    if not (isinstance(command, EraseMemory) and command.keep_turns):
+        turns |= dict.fromkeys(id_ for one in own for id_ in state.sources.get(one, ()))
+    drawn = [one for one, sources in state.sources.items() if not turns.keys().isdisjoint(sources)]
+    memories = with_absorbed(state, (*own, *drawn))
+    return Taken(memories, tuple(turns), _survivors(state, memories))
+
+
+def _of_thread(command: Erase, thread_id: str) -> bool:
+    return isinstance(command, EraseThread) and command.thread_id == thread_id
+
+
+def _survivors(state: Written, going: Sequence[UUID]) -> tuple[UUID, ...]:
+    """Memories that stay and got a text of their own when they absorbed one that goes, also if that was undone since.
+
+    What an undo took out of a memory stands in its earlier events, which `as_of` reads.
+    """
+    lost = set(going)
+    found = [merge.survivor for merge in state.merges if merge.rewritten and not lost.isdisjoint(merge.absorbed)]
+    return tuple(id_ for id_ in dict.fromkeys(found) if id_ not in lost and not purged(state, id_))
+
+
+def purged(state: Written, memory_id: UUID) -> bool:
+    return memory_id in state.memories and state.memories[memory_id].status is Status.PURGED
