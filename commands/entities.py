@@ -1,14 +1,21 @@
-"""Make entities known; rename, alias, merge, forget and restore them (A07, A20, D13)."""
+"""Entities: make them known; rename, alias, merge, forget and restore them (A07, A20, D13)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import singledispatch
-from typing import Annotated, Any, ClassVar
+from typing import Any
 from uuid import UUID
 
-from pydantic import Field, JsonValue
-
 from mnemolog.commands.decider import Decider
+from mnemolog.commands.entity_requests import (
+    AddAlias,
+    EntityCommand,
+    ForgetEntity,
+    MergeEntities,
+    ObserveEntity,
+    RestoreEntity,
+    UpdateEntity,
+)
 from mnemolog.commands.graph import (
     Graph,
     GraphCommand,
@@ -19,83 +26,29 @@ from mnemolog.commands.graph import (
     evolve,
     resettled,
 )
-from mnemolog.commands.naming import Name, Seen, meant, name_of, name_reads, person_or
+from mnemolog.commands.naming import meant, name_of, name_reads, person_or
 from mnemolog.domain import memory
-from mnemolog.domain.entity import MAX_CATEGORY, THING, Entity, Traits, require_active, require_mergeable
+from mnemolog.domain.entity import THING, Entity, Traits, require_active, require_mergeable
 from mnemolog.domain.errors import TransitionRefused
-from mnemolog.domain.identity import identifier
 from mnemolog.domain.memory import Status
-from mnemolog.domain.relation import checked_json
 from mnemolog.domain.scope import Scope
 from mnemolog.events import graph as events
 from mnemolog.events.event import Event
-from mnemolog.events.fields import Flag, Id, Instant, Label, Unit, Uuid, checked_by
-from mnemolog.events.graph import entity_tag
+from mnemolog.events.graph_tags import entity_tag
 
-MAX_ALIASES = 50
-Category = Annotated[str, checked_by(lambda value, field: identifier(value, field, MAX_CATEGORY))]
-Aliases = Annotated[tuple[Name, ...], Field(max_length=MAX_ALIASES)]
-Attributes = Annotated[dict[str, JsonValue], checked_by(checked_json)]
-
-
-class ObserveEntity(GraphCommand):
-    """Whoever bears the name, made known if nobody does; with `another`, one more of that name.
-
-    Of somebody known, what is new is added: aliases and attributes, and a category where none was known.
-    """
-
-    drawn: ClassVar[frozenset[str]] = frozenset({"at", "entity_id", "seen"})
-
-    name: Name
-    category: Category = THING
-    aliases: Aliases = ()
-    attributes: Attributes = {}  # noqa: RUF012
-    confidence: Unit = 1.0
-    scope: Scope = Scope.GLOBAL
-    another: Flag = False
-    source_turn_ids: tuple[Id, ...] = ()
-    entity_id: Uuid
-    seen: tuple[Seen, ...] = ()
-
-
-class EntityCommand(GraphCommand):
-    """A request about one entity."""
-
-    entity_id: Uuid
-
-
-class UpdateEntity(EntityCommand):
-    """Fields that are None stay as they are; a name that is replaced stays as an alias."""
-
-    name: Name | None = None
-    category: Category | None = None
-    aliases: Aliases | None = None
-    attributes: Attributes | None = None
-    confidence: Unit | None = None
-
-
-class AddAlias(EntityCommand):
-    """A further name, maybe the answer to a `question` that was asked (A §10.2)."""
-
-    alias: Name
-    question: Label = ""
-
-
-class MergeEntities(EntityCommand):
-    """`entity_id` survives; the others stand for it from now on, and their names are its aliases."""
-
-    absorbed_ids: tuple[Uuid, ...]
-
-
-class ForgetEntity(EntityCommand):
-    """It is hidden with all that is told of it, and purged 30 days later unless it is restored."""
-
-    reason: Label = ""
-    at: Instant
-
-
-class RestoreEntity(EntityCommand):
-    """It is shown again."""
+__all__ = [
+    "ENTITIES",
+    "AddAlias",
+    "EntityCommand",
+    "ForgetEntity",
+    "MergeEntities",
+    "ObserveEntity",
+    "RestoreEntity",
+    "UpdateEntity",
+    "content",
+    "decide",
+    "known_as",
+]
 
 
 @singledispatch

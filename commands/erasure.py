@@ -14,7 +14,8 @@ from mnemolog.domain.scope import readable
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.erasure import USER, MemoryErased, SourceTurn, ThreadErased, UserErased
 from mnemolog.events.event import Event, memory_tag
-from mnemolog.events.graph import EntityErased, RelationErased, about_tag
+from mnemolog.events.graph import EntityErased, RelationErased
+from mnemolog.events.graph_tags import about_tag
 from mnemolog.events.profile import ProfileErased, TodoErased
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "EraseThread",
     "EraseUser",
 ]
+
 
 def _tags(state: Written, command: Erase) -> frozenset[str]:
     """The memories and turns that the decision depends on, by what was read so far; when they are read, maybe more."""

@@ -8,10 +8,11 @@ from uuid import UUID
 from mnemolog.domain.memory import Memory
 from mnemolog.domain.scope import Scope
 from mnemolog.events import memory as events
+from mnemolog.events import memory_fold
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
-from mnemolog.events.event import Event, memory_tag
+from mnemolog.events.event import Event, memory_tag, sources_of
 from mnemolog.events.graph import (
     EntitiesMerged,
     EntityEvent,
@@ -24,8 +25,8 @@ from mnemolog.events.graph import (
     RelationForgotten,
     RelationRestored,
     RelationReverted,
-    entity_tag,
 )
+from mnemolog.events.graph_tags import entity_tag
 from mnemolog.events.profile import FieldEvent, ProfileSet, TodoEvent, TodoOpened
 
 # Said by somebody, and drawn from nothing.
@@ -97,7 +98,7 @@ def evolve(state: Written, event: Happened) -> Written:
         case UserErased():
             known = {tag: replace(one, erased=True) for tag, one in state.known.items()}
             state = replace(state, turns={}, known=known)
-    return replace(state, memories={**state.memories, **events.evolve(state.memories, payload)})
+    return replace(state, memories={**state.memories, **memory_fold.evolve(state.memories, payload)})
 
 
 def _heard(state: Written, turn: TurnRecorded) -> Written:
@@ -109,7 +110,7 @@ def _heard(state: Written, turn: TurnRecorded) -> Written:
 def _drawn(state: Written, event: events.MemoryEvent) -> Written:
     """Whatever put words of a turn into a memory: its making, an update, a merge, an observation."""
     before = state.sources.get(event.memory_id, ())
-    turns = tuple(dict.fromkeys((*before, *events.sources_of(event))))
+    turns = tuple(dict.fromkeys((*before, *(sources_of(event) or ()))))
     return replace(state, sources={**state.sources, event.memory_id: turns})
 
 
@@ -156,7 +157,7 @@ def _told_of(state: Written, event: Event, relation: Known) -> Mapping[str, Know
 
 def _sources(event: Event) -> frozenset[str]:
     """None for an event that tells nothing of where its words come from, such as a merge."""
-    turns = getattr(event, "source_turn_ids", None)
+    turns = sources_of(event)
     if turns is None:
         return frozenset()
     memory_id = getattr(event, "memory_id", None)

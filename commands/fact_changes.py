@@ -12,7 +12,7 @@ from mnemolog.domain.relation import require_shown
 from mnemolog.events import graph as events
 from mnemolog.events.event import Event
 from mnemolog.events.fields import Instant, Label, Uuid
-from mnemolog.events.graph import relation_tag
+from mnemolog.events.graph_tags import relation_tag
 
 
 class FactCommand(GraphCommand):

@@ -21,7 +21,7 @@ from mnemolog.domain.relation import Relation, checked_json, value_key
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import clean
 from mnemolog.events import graph as events
-from mnemolog.events.event import Event
+from mnemolog.events.event import Event, sources_of
 from mnemolog.events.fields import Flag, Id, Instant, Unit, Uuid, checked_by
 
 MAX_SOURCES = 100
@@ -223,15 +223,8 @@ def _tags(state: Graph, command: Remember) -> frozenset[str]:
 def _written(command: Remember, placed: Sequence[Placed]) -> Sequence[Placed]:
     """Where these turns told the fact."""
     wanted = set(command.source_turn_ids)
-    return [one for one in placed if wanted & _sources(one[1].payload)][-1:]
-
-
-def _sources(payload: Event) -> set[str]:
-    match payload:
-        case events.RelationAsserted() | events.RelationObserved():
-            return set(payload.source_turn_ids)
-        case _:
-            return set()
+    told = [one for one in placed if isinstance(one[1].payload, events.RelationEvent)]
+    return [one for one in told if wanted.intersection(sources_of(one[1].payload) or ())][-1:]
 
 
 FACTS: Decider[Remember, Graph] = Decider(

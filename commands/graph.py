@@ -6,9 +6,10 @@ from typing import ClassVar
 from uuid import UUID
 
 from mnemolog.commands.decider import Command
+from mnemolog.commands.graph_fold import absorbed_by, entities_after, relation_after
 from mnemolog.commands.steps import Steps
 from mnemolog.domain import facts
-from mnemolog.domain.entity import Entity, Traits, erased_entity, no_such_entity
+from mnemolog.domain.entity import Entity, erased_entity, no_such_entity
 from mnemolog.domain.facts import Slot, Validity
 from mnemolog.domain.memory import Status
 from mnemolog.domain.relation import Relation, erased_fact, no_such_fact
@@ -17,7 +18,8 @@ from mnemolog.events import graph as events
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER, UserErased
 from mnemolog.events.event import Event
-from mnemolog.events.graph import about_tag, entity_tag, relation_tag, slot_tag
+from mnemolog.events.graph import validity_of
+from mnemolog.events.graph_tags import about_tag, entity_tag, relation_tag, slot_tag
 
 
 class GraphCommand(Command):
@@ -70,28 +72,21 @@ def applied(state: Graph, payload: Event) -> Graph:
     """The graph after an event, but for the record of its changes. What was not read before is not changed."""
     match payload:
         case events.EntityEvent():
-            named = state.named | {payload.entity_id, *_absorbed(payload)}
-            state = replace(state, named=named, entities={**state.entities, **_entities(state, payload)})
+            named = state.named | {payload.entity_id, *absorbed_by(payload)}
+            state = replace(state, named=named, entities={**state.entities, **entities_after(state.entities, payload)})
         case events.RelationEvent():
-            state = replace(state, relations={**state.relations, **_relation(state, payload)})
+            own = relation_after(state.relations.get(payload.relation_id), payload)
+            state = replace(state, relations={**state.relations, **({payload.relation_id: own} if own else {})})
         case UserErased():
             gone = {id_: one.erased() for id_, one in state.entities.items()}
             return replace(state, entities=gone, relations={id_: one.erased() for id_, one in state.relations.items()})
-    return with_validity(state, validity_of(payload))
+    return _with_validity(state, validity_of(payload))
 
 
-def with_validity(state: Graph, changed: Iterable[Validity]) -> Graph:
+def _with_validity(state: Graph, changed: Iterable[Validity]) -> Graph:
     known = state.relations
     told = {one.relation_id: one for one in changed if one.relation_id in known}
     return replace(state, relations={**known, **{id_: replace(known[id_], validity=one) for id_, one in told.items()}})
-
-
-def validity_of(payload: Event) -> tuple[Validity, ...]:
-    match payload:
-        case events.ValidityEvent() | events.EntitiesMerged() | events.EntityReverted():
-            return payload.validity
-        case _:
-            return ()
 
 
 def resettled(state: Graph, entity_ids: Iterable[UUID]) -> tuple[Validity, ...]:
@@ -166,87 +161,10 @@ def _subjects(state: Graph, payload: Event) -> tuple[str, ...]:
     """What an event changes, its own subject first: also the relations of which it changes what is said."""
     match payload:
         case events.EntityEvent():
-            return tuple(map(entity_tag, (payload.entity_id, *_absorbed(payload))))
+            return tuple(map(entity_tag, (payload.entity_id, *absorbed_by(payload))))
         case events.RelationEvent():
             said = {id_: one.validity.said for id_, one in state.relations.items()}
             told = [one.relation_id for one in validity_of(payload) if said.get(one.relation_id, one.said) != one.said]
             return tuple(map(relation_tag, dict.fromkeys((payload.relation_id, *told))))
         case _:
             return ()
-
-
-def _absorbed(payload: events.EntityEvent) -> tuple[UUID, ...]:
-    return payload.absorbed_ids if isinstance(payload, events.EntitiesMerged) else ()
-
-
-def _entities(state: Graph, payload: events.EntityEvent) -> dict[UUID, Entity]:
-    if isinstance(payload, events.EntityObserved):
-        new = Entity(payload.entity_id, payload.scope, payload.agent_id, _traits(payload))
-        return {payload.entity_id: new}
-    known = state.entities
-    absorbed = {id_: known[id_].absorbed(payload.entity_id) for id_ in _absorbed(payload) if id_ in known}
-    own = known.get(payload.entity_id)
-    return {**absorbed, **({payload.entity_id: _changed(own, payload)} if own else {})}
-
-
-def _changed(entity: Entity, payload: events.EntityEvent) -> Entity:
-    match payload:
-        case events.EntityReverted():
-            was = replace(entity, status=payload.status, merged_into=payload.merged_into, purge_at=payload.purge_at)
-            return replace(was, traits=_traits(payload))
-        case events.EntityContent():
-            return replace(entity, traits=_traits(payload))
-        case events.EntityForgotten():
-            return entity.forgotten(payload.purge_at)
-        case events.EntityRestored():
-            return entity.restored()
-        case events.EntityErased():
-            return entity.erased()
-        case _:
-            return entity
-
-
-def _traits(payload: events.EntityContent) -> Traits:
-    return Traits(payload.name, payload.category, payload.confidence, payload.aliases, payload.attributes)
-
-
-def _relation(state: Graph, payload: events.RelationEvent) -> dict[UUID, Relation]:
-    known = state.relations.get(payload.relation_id)
-    if isinstance(payload, events.RelationAsserted):
-        return {payload.relation_id: _asserted(known, payload)}
-    return {payload.relation_id: _affected(known, payload)} if known else {}
-
-
-def _asserted(known: Relation | None, payload: events.RelationAsserted) -> Relation:
-    return Relation(
-        payload.relation_id,
-        payload.scope,
-        payload.agent_id,
-        payload.subject_id,
-        payload.predicate,
-        payload.object_id,
-        payload.value,
-        payload.single,
-        payload.confidence,
-        Validity(payload.relation_id),
-        payload.metadata,
-        (known.sources if known else frozenset()) | set(payload.source_turn_ids),
-    )
-
-
-def _affected(relation: Relation, payload: events.RelationEvent) -> Relation:
-    match payload:
-        case events.RelationObserved():
-            sources = relation.sources | set(payload.source_turn_ids)
-            return replace(relation, confidence=payload.confidence, sources=sources)
-        case events.RelationForgotten():
-            return relation.forgotten(payload.purge_at)
-        case events.RelationRestored():
-            return relation.restored()
-        case events.RelationReverted():
-            was = replace(relation, status=payload.status, purge_at=payload.purge_at, metadata=payload.metadata)
-            return replace(was, confidence=payload.confidence)
-        case events.RelationErased():
-            return relation.erased()
-        case _:
-            return relation

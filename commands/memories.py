@@ -26,8 +26,8 @@ from mnemolog.commands.memory_undo import meant, require_free, reverted, undo
 from mnemolog.commands.memory_upsert import create
 from mnemolog.domain.memory import Memory
 from mnemolog.events.erasure import USER
-from mnemolog.events.event import Event, memory_tag
-from mnemolog.events.memory import key_tag, sources_of
+from mnemolog.events.event import Event, memory_tag, sources_of
+from mnemolog.events.memory import key_tag
 
 __all__ = [
     "MEMORIES",
@@ -100,7 +100,7 @@ def _written(command: MemoryCommand, placed: Sequence[Placed]) -> Sequence[Place
     if own or not isinstance(command, CreateMemory):
         return own[-1:]
     turns = set(command.source_turn_ids)
-    return [one for one in placed if not turns.isdisjoint(sources_of(one[1].payload))][-1:]
+    return [one for one in placed if not turns.isdisjoint(sources_of(one[1].payload) or ())][-1:]
 
 
 MEMORIES: Decider[MemoryCommand, Memories] = Decider(

@@ -10,8 +10,9 @@ from mnemolog.domain import memory
 from mnemolog.domain.memory import Memory, Status
 from mnemolog.domain.scope import Scope, readable
 from mnemolog.events import memory as events
+from mnemolog.events import memory_fold
 from mnemolog.events.envelope import Happened
-from mnemolog.events.event import memory_tag
+from mnemolog.events.event import Event, memory_tag, sources_of
 
 Edge = tuple[str, float]
 """The type of a link and its strength."""
@@ -58,15 +59,15 @@ def evolve(state: Memories, event: Happened) -> Memories:
             return _linked(state, event, payload)
         case events.MemoryCreated():
             state = replace(state, created={**state.created, payload.memory_id: payload})
-    changed = events.evolve(state.known, payload)
-    befores = {memory_tag(id_): state.known.get(id_) for id_ in events.touched(payload)}
+    changed = memory_fold.evolve(state.known, payload)
+    befores = {memory_tag(id_): state.known.get(id_) for id_ in memory_fold.touched(payload)}
     undoes = payload.undoes if isinstance(payload, events.MemoryReverted) else None
     changes = state.changes.and_then(event, befores, undoes)
     return replace(_drawn(state, payload), known={**state.known, **changed}, changes=changes)
 
 
-def _drawn(state: Memories, payload: object) -> Memories:
-    turns = events.sources_of(payload) if isinstance(payload, events.MemoryEvent) else ()
+def _drawn(state: Memories, payload: Event) -> Memories:
+    turns = sources_of(payload)
     if not turns or not isinstance(payload, events.MemoryEvent):
         return state
     before = state.sources.get(payload.memory_id, frozenset())

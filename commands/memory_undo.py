@@ -11,6 +11,7 @@ from mnemolog.domain.errors import UndoConflict
 from mnemolog.domain.memory import Cause, Memory
 from mnemolog.events import memory as events
 from mnemolog.events.event import Event, memory_tag
+from mnemolog.events.memory_fold import evolve, touched
 
 
 def undo(command: UndoChange, state: Memories) -> Sequence[Event]:
@@ -60,8 +61,8 @@ def require_free(state: Memories, reverts: Sequence[Event]) -> None:
     """UndoConflict when a memory would come back while another one has its key (D04)."""
     after: Mapping[UUID, Memory] = state.known
     for revert in reverts:
-        after = {**after, **events.evolve(after, revert)}
-    for back in (after[id_] for revert in reverts for id_ in events.touched(revert)):
+        after = {**after, **evolve(after, revert)}
+    for back in (after[id_] for revert in reverts for id_ in touched(revert)):
         holder = next((one for one in after.values() if back.visible and one.holds(back)), None)
         if holder:
             raise UndoConflict(

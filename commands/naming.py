@@ -16,7 +16,7 @@ from mnemolog.domain.errors import AmbiguousEntity, InvalidInput
 from mnemolog.domain.scope import Scope, readable
 from mnemolog.domain.text import clean, normalize_name
 from mnemolog.events.fields import Flag, Instant, Uuid, checked_by
-from mnemolog.events.graph import entity_tag, name_tag
+from mnemolog.events.graph_tags import entity_tag, name_tag
 
 ME = "me"
 

@@ -21,7 +21,8 @@ from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.event import Event
 from mnemolog.events.fields import Detail, Id, Instant, Label, Text, Uuid
-from mnemolog.events.graph import ENTITIES, EntityEvent, EntityObserved, name_tag
+from mnemolog.events.graph import ENTITIES, EntityEvent, EntityObserved
+from mnemolog.events.graph_tags import name_tag
 from mnemolog.events.memory import MemoryCreated
 
 MAX_ATTACHMENTS = 50

@@ -66,6 +66,11 @@ def day_or_instant(value: object, field: str) -> datetime:
     return aware(value, field)
 
 
+def utc_text(at: datetime) -> str:
+    """An instant as text, one and the same for equal instants."""
+    return at.astimezone(UTC).isoformat()
+
+
 def subject_token(tenant: str) -> str:
     """The tenant id as one token of a NATS subject: other tenant, other token; at most 120 characters.
 

@@ -52,6 +52,14 @@ class Event(BaseModel):
         )
 
 
+def sources_of(event: Event) -> tuple[str, ...] | None:
+    """The turns that an event's words were drawn from; none where they were only said, None where it has none to tell.
+
+    A merge, for one, tells nothing of where its words come from (X04).
+    """
+    return getattr(event, "source_turn_ids", None)
+
+
 def blind_tag(kind: str, text: str) -> str:
     """A tag that would show text. The log keeps an HMAC under the stream's key in its place (design §7)."""
     return f"{BLIND}{kind}:{text}"

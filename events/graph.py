@@ -13,9 +13,9 @@ from pydantic import JsonValue
 from mnemolog.domain.facts import Validity
 from mnemolog.domain.memory import Status
 from mnemolog.domain.scope import Scope
-from mnemolog.domain.text import normalize_name
 from mnemolog.events.conversation import turn_tag
-from mnemolog.events.event import Event, Personal, PersonalText, blind_tag
+from mnemolog.events.event import Event, Personal, PersonalText
+from mnemolog.events.graph_tags import about_tag, entity_tag, name_tag, relation_tag, slot_tag
 
 # What version 1 of EntityObserved is found by.
 ENTITIES = "entities"
@@ -224,27 +224,13 @@ class RelationErased(RelationEvent):
         return frozenset({relation_tag(self.relation_id)})
 
 
-def entity_tag(entity_id: UUID) -> str:
-    return f"entity:{entity_id}"
-
-
-def relation_tag(relation_id: UUID) -> str:
-    return f"relation:{relation_id}"
-
-
-def about_tag(entity_id: UUID) -> str:
-    """The relations that an entity is an end of."""
-    return f"about:{entity_id}"
-
-
-def slot_tag(scope: Scope, agent_id: str | None, subject_id: UUID, predicate: str) -> str:
-    """All that is said under one predicate of one subject, in one scope."""
-    return f"slot:{scope}:{agent_id or ''}:{subject_id}:{predicate}"
-
-
-def name_tag(name: str) -> str:
-    """The name of a person, place or thing as a tag. Blind: whoever reads the log does not learn it."""
-    return blind_tag("name", normalize_name(name))
+def validity_of(event: Event) -> tuple[Validity, ...]:
+    """What an event changes of when facts hold."""
+    match event:
+        case ValidityEvent() | EntitiesMerged() | EntityReverted():
+            return event.validity
+        case _:
+            return ()
 
 
 def _relation_tags(validity: tuple[Validity, ...]) -> set[str]:

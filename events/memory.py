@@ -1,7 +1,5 @@
-"""What happens to a memory, and what each event leaves of it: `evolve` is the one fold of write and read side."""
+"""What happens to a memory, from its making to its end."""
 
-from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, ClassVar, Self
@@ -10,12 +8,11 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict
 
 from mnemolog.domain.bands import Band
-from mnemolog.domain.memory import Cause, Content, Kind, Memory, Status
+from mnemolog.domain.memory import Cause, Content, Kind, Status
 from mnemolog.domain.memory_key import EntityType, FactType, Identity, MemoryType, Source
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
 from mnemolog.events.conversation import turn_tag
-from mnemolog.events.erasure import MemoryErased, UserErased
 from mnemolog.events.event import Event, Personal, PersonalText, blind_tag, memory_tag
 
 RECALLS = "recalls"
@@ -260,70 +257,3 @@ def key_tag(scope: Scope, agent_id: str | None, key: str) -> str:
 
 def _turn_tags(turn_ids: tuple[str, ...]) -> frozenset[str]:
     return frozenset(map(turn_tag, turn_ids))
-
-
-def sources_of(event: Event) -> tuple[str, ...]:
-    """The turns that an event drew words of its memory from."""
-    match event:
-        case MemoryCreated() | MemoryUpdated() | MemoriesMerged() | MemoryObserved():
-            return event.source_turn_ids
-        case _:
-            return ()
-
-
-def touched(event: Event) -> tuple[UUID, ...]:
-    """The memories whose state the event changes, its subject first."""
-    match event:
-        case MemoriesMerged():
-            return (event.memory_id, *event.absorbed_ids)
-        case MemoriesLinked() | LinkReverted():
-            return ()
-        case MemoryEvent() | MemoryErased():
-            return (event.memory_id,)
-        case _:
-            return ()
-
-
-def evolve(memories: Mapping[UUID, Memory], event: Event) -> dict[UUID, Memory]:
-    """The memories that the event changes, as it leaves them; of those that are not in `memories` nothing is said."""
-    if isinstance(event, UserErased):
-        return {id_: memory.erased() for id_, memory in memories.items()}
-    if isinstance(event, MemoryCreated):
-        begun = Memory(event.memory_id, event.kind, event.scope, event.agent_id, event.content)
-        return {event.memory_id: replace(begun, identity=event.identity)}
-    return {id_: _changed(memories[id_], event) for id_ in touched(event) if id_ in memories}
-
-
-def _changed(memory: Memory, event: Event) -> Memory:
-    match event:
-        case MemoryUpdated():
-            return memory.rewritten(event.content)
-        case MemoriesMerged() if event.memory_id == memory.memory_id:
-            return memory.rewritten(event.content)
-        case MemoriesMerged():
-            return memory.absorbed(event.memory_id)
-        case MemorySoftDeleted():
-            return memory.soft_deleted(event.purge_at, event.cause)
-        case MemoryStatusChanged():
-            return memory.turned(event.status, event.cause)
-        case MemoryObserved():
-            return memory.rewritten(replace(memory.content, confidence=event.confidence, importance=event.importance))
-        case MemoryRestored():
-            return memory.restored()
-        case MemoryReverted():
-            return _reverted(memory, event)
-        case MemoryErased():
-            return memory.erased(event.cause)
-        case _:
-            return memory
-
-
-def _reverted(memory: Memory, event: MemoryReverted) -> Memory:
-    return replace(
-        memory,
-        content=event.content,
-        status=event.status,
-        merged_into=event.merged_into,
-        purge_at=event.purge_at,
-        cause=event.cause,
-    )

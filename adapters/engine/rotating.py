@@ -8,7 +8,7 @@ import os
 from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.roots import rotate
 from mnemolog.domain.errors import DataDirectoryInUse, EngineError, InvalidInput
+from mnemolog.domain.identity import utc_text
 
 Progressed = Callable[[int, int], None]
 
@@ -37,7 +38,7 @@ class KeyStatus:
             "master_key": self.master_key,
             "streams": self.streams,
             "data_keys": self.data_keys,
-            "since": self.since.astimezone(UTC).isoformat(),
+            "since": utc_text(self.since),
             "left_over": self.left_over,
         }
 

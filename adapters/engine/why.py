@@ -1,28 +1,26 @@
 """Why something is known: its events, what it was merged from, and the turns behind it (X04)."""
 
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Table, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.adapters.engine.seeing import MEMORY, PROFILE, READERS
 from mnemolog.domain import profile
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.events.event import sources_of
 from mnemolog.events.log import EventLog
 from mnemolog.events.memory import MemoryCreated
-from mnemolog.projections.graph.tables import entities, relations
-from mnemolog.projections.memories.filters import visible_to
+from mnemolog.projections.graph.tables import entities
 from mnemolog.projections.memories.tables import memories
-from mnemolog.projections.profile.tables import todos
-from mnemolog.projections.rows import fetch, stored
-from mnemolog.projections.visibility import owned, shared
+from mnemolog.projections.visibility import owned
 
-MEMORY, PROFILE = "memory", "profile"
 Fields = Mapping[str, Any]
 
 
@@ -96,7 +94,7 @@ class Inquiry:
             behind += further
             found = [await self._absorbed(kind, one, further) for one in sorted(absorbed)]
             absorbed = frozenset().union(*found) - {*merged, id_}
-        turn_ids = sorted({turn_id for event in behind for turn_id in _sources(event)})
+        turn_ids = sorted({turn_id for event in behind for turn_id in sources_of(event.payload) or ()})
         turns = await self._turns(turn_ids)
         into = await self._into(kind, id_)
         causes = [await self._cause(kind, _place(kind, id_), event) for event in events]
@@ -107,7 +105,7 @@ class Inquiry:
         return await self._log.read(self._stream, tags=wanted, until=self._until) if wanted else []
 
     async def _kind(self, id_: str) -> str:
-        for kind in _READERS:
+        for kind in READERS:
             if await self._visible(kind, {id_}):
                 return kind
         raise self._unknown(id_)
@@ -120,7 +118,7 @@ class Inquiry:
         )
 
     async def _visible(self, kind: str, ids: Collection[str]) -> frozenset[str]:
-        return await _READERS[kind](self._connection, self._viewer, ids) if ids else frozenset()
+        return await READERS[kind](self._connection, self._viewer, ids) if ids else frozenset()
 
     async def _absorbed(self, kind: str, id_: str, events: Sequence[Recorded]) -> frozenset[str]:
         """What was merged into it, as far as that stands and may be seen."""
@@ -186,10 +184,6 @@ def _turn(event: Recorded, turn: TurnRecorded) -> SourceTurn:
     )
 
 
-def _sources(event: Recorded) -> Sequence[str]:
-    return getattr(event.payload, "source_turn_ids", ())
-
-
 def _undone(events: Sequence[Recorded]) -> frozenset[UUID]:
     """What was taken back, and its taking back was not."""
     undone: set[UUID] = set()
@@ -202,41 +196,3 @@ def _undone(events: Sequence[Recorded]) -> frozenset[UUID]:
 
 def _place(kind: str, id_: str) -> str:
     return profile.place_of(id_) if kind == PROFILE else id_
-
-
-def _uuids(ids: Collection[str]) -> list[UUID]:
-    found = []
-    for one in ids:
-        try:
-            found.append(UUID(one))
-        except ValueError:
-            continue
-    return found
-
-
-Reader = Callable[[AsyncConnection, Viewer, Collection[str]], Coroutine[Any, Any, frozenset[str]]]
-
-
-def _among(table: Table, name: str, seen: Callable[[Viewer], Sequence[ColumnElement[bool]]]) -> Reader:
-    """Which of some ids stand in a table and may be seen."""
-
-    async def read(connection: AsyncConnection, viewer: Viewer, ids: Collection[str]) -> frozenset[str]:
-        wanted = select(*stored(table)).where(*seen(viewer), table.c[name].in_(_uuids(ids)))
-        return frozenset(str(row[name]) for row in await fetch(connection, table, wanted))
-
-    return read
-
-
-async def _fields(connection: AsyncConnection, viewer: Viewer, ids: Collection[str]) -> frozenset[str]:
-    """A field of the profile is what its name says, set or only proposed, for whoever may see the profile."""
-    readable = viewer.categories is None or profile.CATEGORY in viewer.categories
-    return frozenset(ids) - frozenset(map(str, _uuids(ids))) if readable else frozenset()
-
-
-_READERS: Mapping[str, Reader] = {
-    MEMORY: _among(memories, "memory_id", visible_to),
-    "entity": _among(entities, "entity_id", lambda viewer: [owned(entities, viewer), shared(entities, viewer)]),
-    "relation": _among(relations, "relation_id", lambda viewer: [owned(relations, viewer), shared(relations, viewer)]),
-    "todo": _among(todos, "todo_id", lambda viewer: [owned(todos, viewer), todos.c.agent_id == viewer.agent_id]),
-    PROFILE: _fields,
-}

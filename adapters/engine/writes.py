@@ -29,7 +29,8 @@ from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.erasure import MemoryErased, UserErased
 from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog, Outcome
-from mnemolog.events.memory import MemoryCreated, touched
+from mnemolog.events.memory import MemoryCreated
+from mnemolog.events.memory_fold import touched
 
 
 class Writes(ProfileWrites, GraphWrites, UndertakingWrites):

@@ -14,15 +14,13 @@ from mnemolog.adapters.http.requests import Asker, IdempotencyKey, TheEngine, Wr
 from mnemolog.adapters.http.responses import ReceiptView
 from mnemolog.commands.entities import (
     AddAlias,
-    Aliases,
-    Attributes,
-    Category,
     EntityCommand,
     ForgetEntity,
     MergeEntities,
     RestoreEntity,
     UpdateEntity,
 )
+from mnemolog.commands.entity_requests import Aliases, Attributes, Category
 from mnemolog.commands.fact_changes import EndFact, FactCommand, ForgetFact, RestoreFact, RetireFact
 from mnemolog.commands.facts import Day, FactObject, Predicated, Sources
 from mnemolog.commands.naming import Name

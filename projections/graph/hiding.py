@@ -1,9 +1,10 @@
 """When an entity was hidden, as the log had it: what is told of it is hidden for as long (A19, X13)."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
+from mnemolog.domain.identity import utc_text
 from mnemolog.events.envelope import Recorded
 
 Span = Mapping[str, Any]
@@ -11,7 +12,7 @@ Span = Mapping[str, Any]
 
 def after(spans: Sequence[Span], hidden: bool, event: Recorded) -> list[Span]:
     """The spans once an entity is hidden, or is not, from an event on. None in place of an end is open."""
-    now = {"at": event.recorded_at.astimezone(UTC).isoformat(), "seq": event.seq}
+    now = {"at": utc_text(event.recorded_at), "seq": event.seq}
     is_open = bool(spans) and spans[-1]["until"] is None
     if hidden and not is_open:
         return [*spans, {"since": now, "until": None}]

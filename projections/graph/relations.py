@@ -5,15 +5,15 @@ of the table `periods` that it ends and opens those that are new, without readin
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from mnemolog.domain.facts import Validity
+from mnemolog.domain.identity import utc_text
 from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.events import graph
 from mnemolog.events.envelope import Recorded
-from mnemolog.events.event import Event
 from mnemolog.projections.rows import Row, owner
 
 Rows = Mapping[UUID, Row]
@@ -23,7 +23,7 @@ Span = Mapping[str, str | None]
 def touched(event: Recorded) -> frozenset[UUID]:
     """The relations whose rows an event may change."""
     own = {event.payload.relation_id} if isinstance(event.payload, graph.RelationEvent) else set()
-    return frozenset(own | {one.relation_id for one in _validity(event.payload)})
+    return frozenset(own | {one.relation_id for one in graph.validity_of(event.payload)})
 
 
 def after(rows: Rows, event: Recorded) -> dict[UUID, Row]:
@@ -31,7 +31,7 @@ def after(rows: Rows, event: Recorded) -> dict[UUID, Row]:
     found = dict(rows)
     if isinstance(event.payload, graph.RelationEvent):
         found |= _own(rows.get(event.payload.relation_id), event, event.payload)
-    told = {one.relation_id: _spans(one) for one in _validity(event.payload)}
+    told = {one.relation_id: _spans(one) for one in graph.validity_of(event.payload)}
     return {id_: _believed(row, told[id_] if id_ in told else row["periods"], event) for id_, row in found.items()}
 
 
@@ -41,14 +41,6 @@ def beliefs(before: Row | None, after: Row, event: Recorded) -> Sequence[Row]:
     closed = {"known_to": event.recorded_at, "known_to_seq": event.seq}
     ended = [{**_belief(after, span), **closed} for span in had if span not in has]
     return [*ended, *(_belief(after, span) for span in has if span not in had)]
-
-
-def _validity(payload: Event) -> tuple[Validity, ...]:
-    match payload:
-        case graph.ValidityEvent() | graph.EntitiesMerged() | graph.EntityReverted():
-            return payload.validity
-        case _:
-            return ()
 
 
 def _own(row: Row | None, event: Recorded, payload: graph.RelationEvent) -> dict[UUID, Row]:
@@ -101,14 +93,15 @@ def _believed(row: Row, spans: Iterable[Span], event: Recorded) -> Row:
     """A row with these periods, each known since it was first believed; what is hidden is not believed."""
     shown = row["status"] in VISIBLE
     since = {_span(one): one for one in row["periods"] if (one["known_from"] is not None) == shown}
-    fresh = {"known_from": _utc(event.recorded_at) if shown else None, "known_from_seq": event.seq if shown else None}
+    at, seq = (utc_text(event.recorded_at), event.seq) if shown else (None, None)
+    fresh = {"known_from": at, "known_from_seq": seq}
     periods = [since.get(_span(one), {**_dates(one), **fresh}) for one in spans]
     return {**row, "periods": periods, "updated_at": event.recorded_at, "seq": event.seq}
 
 
 def _spans(validity: Validity) -> list[Span]:
     return [
-        {"valid_from": _utc(one.valid_from), "valid_to": _utc(one.valid_to) if one.valid_to else None}
+        {"valid_from": utc_text(one.valid_from), "valid_to": utc_text(one.valid_to) if one.valid_to else None}
         for one in validity.periods
     ]
 
@@ -119,10 +112,6 @@ def _dates(span: Span) -> Span:
 
 def _span(span: Span) -> tuple[str | None, str | None]:
     return span["valid_from"], span["valid_to"]
-
-
-def _utc(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat()
 
 
 def _open(row: Row | None) -> list[Span]:

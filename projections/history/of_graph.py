@@ -1,10 +1,10 @@
 """What the history tells of an event of the graph, in the words of B §8."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from mnemolog.domain.facts import Validity
+from mnemolog.domain.identity import utc_text
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.events import graph
 from mnemolog.projections.history.subject import ENTITY, RELATION, Subject
@@ -21,7 +21,7 @@ def subjects(payload: GraphEvent) -> Sequence[Subject]:
         own = [Subject(ENTITY, str(payload.entity_id))]
     else:
         own = [Subject(RELATION, str(payload.relation_id))]
-    return list(dict.fromkeys([*own, *(Subject(RELATION, str(one.relation_id)) for one in _validity(payload))]))
+    return list(dict.fromkeys([*own, *(Subject(RELATION, str(one.relation_id)) for one in graph.validity_of(payload))]))
 
 
 def erased(payload: GraphEvent) -> Subject | None:
@@ -34,7 +34,7 @@ def told(payload: GraphEvent, subject: Subject) -> Told:
     if subject.kind == ENTITY:
         assert isinstance(payload, graph.EntityEvent)
         return _of_entity(payload)
-    periods = {one.relation_id: one for one in _validity(payload)}
+    periods = {one.relation_id: one for one in graph.validity_of(payload)}
     held = {str(id_): _dates(one) for id_, one in periods.items()}.get(subject.id)
     about = {} if held is None else {"periods": held}
     if isinstance(payload, graph.RelationEvent) and str(payload.relation_id) == subject.id:
@@ -73,7 +73,7 @@ def _of_relation(payload: graph.RelationEvent) -> Told:
             sources = {"source_turn_ids": list(payload.source_turn_ids)}
             return "UPDATE", {"observed": True, "confidence": payload.confidence, **sources}
         case graph.RelationEnded():
-            return "UPDATE", {"valid_to": _utc(payload.valid_to)}
+            return "UPDATE", {"valid_to": utc_text(payload.valid_to)}
         case graph.RelationRetired():
             return "DELETE", {"retired": True}
         case graph.RelationForgotten():
@@ -100,17 +100,5 @@ def _never_holds(payload: graph.EntityReverted | graph.RelationReverted) -> bool
     )
 
 
-def _validity(payload: GraphEvent) -> tuple[Validity, ...]:
-    match payload:
-        case graph.ValidityEvent() | graph.EntitiesMerged() | graph.EntityReverted():
-            return payload.validity
-        case _:
-            return ()
-
-
 def _dates(one: Validity) -> list[list[str | None]]:
-    return [[_utc(period.valid_from), _utc(period.valid_to) if period.valid_to else None] for period in one.periods]
-
-
-def _utc(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat()
+    return [[utc_text(held.valid_from), utc_text(held.valid_to) if held.valid_to else None] for held in one.periods]

@@ -9,6 +9,7 @@ from mnemolog.events import graph
 from mnemolog.events import memory as events
 from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event
+from mnemolog.events.memory_fold import touched
 from mnemolog.events.profile import FieldEvent, TodoEvent
 from mnemolog.projections.history import of_graph, of_profile
 from mnemolog.projections.history.subject import ENTITY, MEMORY, Subject
@@ -28,7 +29,7 @@ def subjects(payload: Event) -> Sequence[Subject]:
         case FieldEvent() | TodoEvent():
             return of_profile.subjects(payload)
         case _:
-            return [memory(memory_id) for memory_id in events.touched(payload)]
+            return [memory(memory_id) for memory_id in touched(payload)]
 
 
 def erased(payload: Event) -> Subject | None:

@@ -13,7 +13,8 @@ from mnemolog.domain.text import search_document
 from mnemolog.events import memory as events
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased
-from mnemolog.events.event import Event
+from mnemolog.events.event import Event, sources_of
+from mnemolog.events.memory_fold import evolve, touched
 from mnemolog.projections.memories.stored import as_memory, of_memory
 from mnemolog.projections.memories.tables import NAME, links, memories, metadata
 from mnemolog.projections.rows import Key, Row, load, owner, remove, upsert
@@ -59,7 +60,7 @@ async def _unlink(connection: AsyncConnection, gone: Collection[Key]) -> None:
 
 def _concerned(event: Recorded) -> Sequence[UUID]:
     payload = event.payload
-    return payload.memory_ids if isinstance(payload, events.MemoriesRecalled) else events.touched(payload)
+    return payload.memory_ids if isinstance(payload, events.MemoriesRecalled) else touched(payload)
 
 
 def _changed(rows: dict[Key, Row], event: Recorded) -> dict[Key, Row]:
@@ -67,10 +68,10 @@ def _changed(rows: dict[Key, Row], event: Recorded) -> dict[Key, Row]:
         return _recalled(rows, event, event.payload)
     known = {
         memory_id: as_memory(rows[*owner(event), memory_id])
-        for memory_id in events.touched(event.payload)
+        for memory_id in touched(event.payload)
         if (*owner(event), memory_id) in rows
     }
-    changed = events.evolve(known, event.payload)
+    changed = evolve(known, event.payload)
     return {
         (*owner(event), memory_id): _row(memory, event, rows.get((*owner(event), memory_id)))
         for memory_id, memory in changed.items()
@@ -138,7 +139,7 @@ def _life(memory: Memory, event: Recorded, before: Row) -> Row:
     """How often it was said, when it was last in use, since when it is hidden."""
     payload, turns = event.payload, before["source_turn_ids"]
     own = isinstance(payload, events.MemoryEvent) and payload.memory_id == memory.memory_id
-    drawn = [turn_id for turn_id in events.sources_of(payload) if own and turn_id not in turns]
+    drawn = [turn_id for turn_id in sources_of(payload) or () if own and turn_id not in turns]
     used = isinstance(payload, events.MemoryObserved) and payload.cause is events.Observation.USE
     return {
         "source_turn_ids": [*turns, *drawn],

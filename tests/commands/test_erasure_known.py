@@ -21,9 +21,8 @@ from mnemolog.events.graph import (
     RelationForgotten,
     RelationObserved,
     RelationRestored,
-    about_tag,
-    relation_tag,
 )
+from mnemolog.events.graph_tags import about_tag, relation_tag
 from mnemolog.events.profile import ProfileErased, ProfileSet, TodoErased, TodoOpened
 from tests.testkit.clock import START
 from tests.testkit.decider import given

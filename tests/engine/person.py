@@ -19,7 +19,7 @@ from mnemolog.commands.memories import (
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, Position, Receipt, StreamId
-from mnemolog.events.memory import touched
+from mnemolog.events.memory_fold import touched
 from mnemolog.projections.query import Answer, MemoryQuery
 
 T = TypeVar("T")
