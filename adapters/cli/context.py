@@ -6,9 +6,7 @@ import typer
 
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Agent, Json, User
-from mnemolog.adapters.cli.reading import After, Deadline, moment_of, viewer_of
-from mnemolog.adapters.cli.session import settings_of, with_engine
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.cli.reading import After, Deadline, asked
 from mnemolog.domain.category import Context
 from mnemolog.events.fields import validated
 from mnemolog.projections.context import AgentContext, ContextRequest
@@ -32,12 +30,7 @@ def context(
     """What an agent is told: pinned memories, and each category whole or as far as it answers."""
     fields = {"query": question, "categories": tuple(category or ()), "budget_tokens": budget}
     request = validated(ContextRequest, fields)
-
-    async def read(engine: Engine) -> AgentContext:
-        moment = await moment_of(engine, user, after, deadline)
-        return await engine.reads.context(viewer_of(engine, user, agent), request, moment)
-
-    found = with_engine(settings_of(context.obj), read)
+    found = asked(context, user, agent, lambda reads, viewer, at: reads.context(viewer, request, at), after, deadline)
     if json:
         output.as_json(_as_dict(found))
     elif found.memories:

@@ -9,11 +9,8 @@ from rich.text import Text
 
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Agent, Json, User
-from mnemolog.adapters.cli.reading import After, Deadline, moment_of, point_of, viewer_of
-from mnemolog.adapters.cli.session import settings_of, with_engine
-from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.graph_reads import Known, When
-from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.cli.reading import After, Deadline, asked, point_of
+from mnemolog.adapters.engine.graph_reads import When
 from mnemolog.domain.identity import day_or_instant, parse_uuid
 from mnemolog.projections.graph.facts import as_text
 
@@ -48,13 +45,10 @@ def facts(
         day_or_instant(valid_at, "valid_at") if valid_at is not None else None,
         point_of(known_at, "known_at") if known_at is not None else None,
     )
-    at = point_of(as_of, "as_of") if as_of is not None else None
-
-    async def read(engine: Engine) -> Rows:
-        moment = await moment_of(engine, user, after, deadline) if at is None else Moment(as_of=at)
-        return await engine.reads.facts(viewer_of(engine, user, agent), about, when, moment)
-
-    rows = with_engine(settings_of(context.obj), read)
+    then = point_of(as_of, "as_of") if as_of is not None else None
+    rows = asked(
+        context, user, agent, lambda reads, viewer, at: reads.facts(viewer, about, when, at), after, deadline, then
+    )
     output.as_json(rows) if json else _show_facts(rows)
 
 
@@ -70,12 +64,7 @@ def entities(
     json: Json = False,
 ) -> None:
     """Whom and what a user speaks of."""
-
-    async def read(engine: Engine) -> Rows:
-        moment = await moment_of(engine, user, after, deadline)
-        return await engine.reads.entities(viewer_of(engine, user, agent), moment, name)
-
-    rows = with_engine(settings_of(context.obj), read)
+    rows = asked(context, user, agent, lambda reads, viewer, at: reads.entities(viewer, at, name), after, deadline)
     output.as_json(rows) if json else _show_entities(rows)
 
 
@@ -91,12 +80,7 @@ def show(
 ) -> None:
     """One entity, and what is told of it, in both directions."""
     id_ = parse_uuid(entity_id, "entity_id")
-
-    async def read(engine: Engine) -> Known:
-        moment = await moment_of(engine, user, after, deadline)
-        return await engine.reads.entity(viewer_of(engine, user, agent), id_, moment)
-
-    known = with_engine(settings_of(context.obj), read)
+    known = asked(context, user, agent, lambda reads, viewer, at: reads.entity(viewer, id_, at), after, deadline)
     if json:
         output.as_json({**known.entity, "card": known.card, "facts": known.facts})
         return
@@ -116,12 +100,7 @@ def variants(
 ) -> None:
     """Entities that may be the same, as their names differ by a slip only: such as Makesh and Mukesh."""
     id_ = parse_uuid(entity_id, "entity_id")
-
-    async def read(engine: Engine) -> Rows:
-        moment = await moment_of(engine, user, after, deadline)
-        return await engine.reads.variants(viewer_of(engine, user, agent), id_, moment)
-
-    rows = with_engine(settings_of(context.obj), read)
+    rows = asked(context, user, agent, lambda reads, viewer, at: reads.variants(viewer, id_, at), after, deadline)
     output.as_json(rows) if json else _show_entities(rows)
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Agent, IdempotencyKey, Json, Thread, User
 from mnemolog.adapters.cli.progress import bar
-from mnemolog.adapters.cli.reading import moment_of, viewer_of
+from mnemolog.adapters.cli.reading import asked
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.profile_writes import Proposed
@@ -36,12 +36,7 @@ def register(app: typer.Typer) -> None:
 @profile_app.command("show")
 def show(context: typer.Context, user: User, agent: Agent = "default", json: Json = False) -> None:
     """What is set, by field."""
-
-    async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
-        moment = await moment_of(engine, user, None, None)
-        return await engine.reads.profile(viewer_of(engine, user, agent), moment)
-
-    rows = with_engine(settings_of(context.obj), read)
+    rows = asked(context, user, agent, lambda reads, viewer, at: reads.profile(viewer, at))
     if json:
         output.as_json(rows)
         return
@@ -90,13 +85,8 @@ def list_patches(
     json: Json = False,
 ) -> None:
     """What was proposed for the profile, newest first."""
-
-    async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
-        moment = await moment_of(engine, user, None, None)
-        wanted = None if everything else status
-        return await engine.reads.consent(viewer_of(engine, user, agent), wanted, limit, moment)
-
-    rows = with_engine(settings_of(context.obj), read)
+    wanted = None if everything else status
+    rows = asked(context, user, agent, lambda reads, viewer, at: reads.consent(viewer, wanted, limit, at))
     output.as_json(rows) if json else _patches(rows)
 
 

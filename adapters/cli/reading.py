@@ -1,9 +1,9 @@
 """Commands that read: query, list, changes, history, as-of, session."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -12,11 +12,15 @@ from mnemolog.adapters.cli.options import Agent, Json, MemoryId, Thread, User
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.moment import Moment
-from mnemolog.domain.identity import aware, identifier, parse_uuid
+from mnemolog.adapters.engine.reads import Reads
+from mnemolog.domain.identity import aware, parse_uuid
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.fields import validated
 from mnemolog.projections.query import Answer, Hit, MemoryQuery
+
+T = TypeVar("T")
+Ask = Callable[[Reads, Viewer, Moment], Awaitable[T]]
 
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="At most so many.")]
 After = Annotated[str | None, typer.Option(help="A receipt's token: wait until that write is seen.")]
@@ -34,6 +38,24 @@ def register(app: typer.Typer) -> None:
         ("session", session),
     ):
         app.command(name, rich_help_panel=panels.READ)(command)
+
+
+def asked(
+    context: typer.Context,
+    user: str,
+    agent: str,
+    ask: Ask[T],
+    after: str | None = None,
+    deadline: float | None = None,
+    as_of: datetime | int | None = None,
+) -> T:
+    """What `ask` is told of the user as the agent: now, once `after` is seen, or as of earlier."""
+
+    async def read(engine: Engine) -> T:
+        moment = await _moment(engine, user, after, deadline) if as_of is None else Moment(as_of=as_of)
+        return await ask(engine.reads, Viewer(engine.settings.tenant, user, agent), moment)
+
+    return with_engine(settings_of(context.obj), read)
 
 
 def query(
@@ -69,11 +91,10 @@ def query(
         "return": "full" if full else "bullets",
     }
 
-    async def ask(engine: Engine) -> Answer:
-        request = validated(MemoryQuery, {**fields, "tenant": engine.settings.tenant})
-        return await engine.reads.query(request, await moment_of(engine, user, after, deadline))
+    async def ask(reads: Reads, viewer: Viewer, moment: Moment) -> Answer:
+        return await reads.query(validated(MemoryQuery, {**fields, "tenant": viewer.tenant}), moment)
 
-    _show_answer(with_engine(settings_of(context.obj), ask), full=full, json=json, since=since)
+    _show_answer(asked(context, user, agent, ask, after, deadline), full=full, json=json, since=since)
 
 
 def list_memories(
@@ -86,12 +107,7 @@ def list_memories(
     json: Json = False,
 ) -> None:
     """The memories that changed last."""
-
-    async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
-        moment = await moment_of(engine, user, after, deadline)
-        return await engine.reads.newest(viewer_of(engine, user, agent), limit, moment)
-
-    rows = with_engine(settings_of(context.obj), read)
+    rows = asked(context, user, agent, lambda reads, viewer, at: reads.newest(viewer, limit, at), after, deadline)
     output.as_json(rows) if json else output.memories(rows)
 
 
@@ -106,18 +122,15 @@ def changes(
     json: Json = False,
 ) -> None:
     """What changed in a thread: the delta header of an agent."""
-
-    async def read(engine: Engine) -> tuple[str, int, list[dict[str, Any]]]:
-        moment = await moment_of(engine, user, after, deadline)
-        found = await engine.reads.changes(viewer_of(engine, user, agent), thread, since, moment)
-        return found.header, found.rev, [asdict(entry) for entry in found.entries]
-
-    header, rev, entries = with_engine(settings_of(context.obj), read)
+    found = asked(
+        context, user, agent, lambda reads, viewer, at: reads.changes(viewer, thread, since, at), after, deadline
+    )
     if json:
-        output.as_json({"header": header, "rev": rev, "changes": entries})
+        entries = [asdict(entry) for entry in found.entries]
+        output.as_json({"header": found.header, "rev": found.rev, "changes": entries})
         return
-    output.header(header)
-    output.console.print(f"[dim]revision {rev}[/]")
+    output.header(found.header)
+    output.console.print(f"[dim]revision {found.rev}[/]")
 
 
 def links(
@@ -131,12 +144,7 @@ def links(
 ) -> None:
     """What a memory is linked to, the strongest link first."""
     id_ = parse_uuid(memory_id, "memory_id")
-
-    async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
-        moment = await moment_of(engine, user, after, deadline)
-        return await engine.reads.links(viewer_of(engine, user, agent), id_, moment)
-
-    rows = with_engine(settings_of(context.obj), read)
+    rows = asked(context, user, agent, lambda reads, viewer, at: reads.links(viewer, id_, at), after, deadline)
     output.as_json(rows) if json else output.links(rows)
 
 
@@ -152,12 +160,7 @@ def history(
 ) -> None:
     """Everything that happened to a memory, an entity or a fact."""
     id_ = parse_uuid(what, "id")
-
-    async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
-        moment = await moment_of(engine, user, after, deadline)
-        return await engine.reads.history(viewer_of(engine, user, agent), id_, limit, moment)
-
-    rows = with_engine(settings_of(context.obj), read)
+    rows = asked(context, user, agent, lambda reads, viewer, at: reads.history(viewer, id_, limit, at), after, deadline)
     output.as_json(rows) if json else output.history(rows)
 
 
@@ -173,16 +176,15 @@ def as_of(
     json: Json = False,
 ) -> None:
     """A user's memory as it was at an earlier moment, replayed from the log."""
-    at = Moment(as_of=point_of(moment, "moment"))
 
-    async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
+    async def ask(reads: Reads, viewer: Viewer, at: Moment) -> Sequence[Mapping[str, Any]]:
         if question is None:
-            return await engine.reads.newest(viewer_of(engine, user, agent), limit, at)
+            return await reads.newest(viewer, limit, at)
         fields = {"agent": agent, "query": question, "top_k": limit, "filters": {"user_id": user}}
-        request = validated(MemoryQuery, {**fields, "tenant": engine.settings.tenant})
-        return [_whole(hit) for hit in (await engine.reads.query(request, at)).hits]
+        request = validated(MemoryQuery, {**fields, "tenant": viewer.tenant})
+        return [_whole(hit) for hit in (await reads.query(request, at)).hits]
 
-    rows = with_engine(settings_of(context.obj), read)
+    rows = asked(context, user, agent, ask, as_of=point_of(moment, "moment"))
     output.as_json(rows) if json else output.memories(rows, title=f"as of {moment}")
 
 
@@ -196,12 +198,8 @@ def session(
     json: Json = False,
 ) -> None:
     """The working memory of a conversation."""
-
-    async def read(engine: Engine) -> dict[str, Any]:
-        moment = await moment_of(engine, user, after, deadline)
-        return (await engine.reads.session(viewer_of(engine, user, agent), thread, moment)).as_dict()
-
-    found = with_engine(settings_of(context.obj), read)
+    held = asked(context, user, agent, lambda reads, viewer, at: reads.session(viewer, thread, at), after, deadline)
+    found = held.as_dict()
     if json:
         output.as_json(found)
         return
@@ -227,19 +225,11 @@ def _whole(hit: Hit) -> dict[str, Any]:
     return {**hit.row, "score": hit.score, "similarity": hit.similarity, "text_rank": hit.text_rank}
 
 
-def viewer_of(engine: Engine, user: str, agent: str) -> Viewer:
-    return Viewer(engine.settings.tenant, identifier(user, "user_id"), identifier(agent, "agent_id"))
-
-
-def _stream(engine: Engine, user: str) -> StreamId:
-    return StreamId.of_user(identifier(user, "user_id"), engine.settings.tenant)
-
-
-async def moment_of(engine: Engine, user: str, token: str | None, deadline: float | None) -> Moment:
+async def _moment(engine: Engine, user: str, token: str | None, deadline: float | None) -> Moment:
     """A command sees what the commands before it wrote, also when its engine has only just started."""
     if token is not None:
         return Moment(after=Position.of_token(token), deadline=deadline)
-    stream = _stream(engine, user)
+    stream = StreamId.of_user(user, engine.settings.tenant)
     return Moment(after=Position(stream, await engine.log.head(stream)), deadline=deadline)
 
 

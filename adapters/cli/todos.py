@@ -7,15 +7,18 @@ import typer
 from rich.text import Text
 
 from mnemolog.adapters.cli import output, panels
-from mnemolog.adapters.cli.options import IdempotencyKey, Json, Thread, User
-from mnemolog.adapters.cli.reading import moment_of, viewer_of
+from mnemolog.adapters.cli.options import IdempotencyKey, Json, Thread, User, checked_as
+from mnemolog.adapters.cli.reading import asked
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.domain.identity import identifier, parse_uuid
 from mnemolog.domain.todo import Kind, Status
 from mnemolog.events.envelope import Receipt
 
-Owner = Annotated[str, typer.Option("--agent", "-a", help="Whose todos: no other agent sees them.")]
+Owner = Annotated[
+    str,
+    typer.Option("--agent", "-a", help="Whose todos: no other agent sees them.", callback=checked_as("agent_id")),
+]
 TodoId = Annotated[str, typer.Argument(help="The todo's id.")]
 
 todos_app = typer.Typer(
@@ -60,13 +63,8 @@ def list_todos(
     json: Json = False,
 ) -> None:
     """What is due first, then the oldest."""
-
-    async def read(engine: Engine) -> Sequence[Mapping[str, Any]]:
-        moment = await moment_of(engine, user, None, None)
-        wanted = None if everything else status
-        return await engine.reads.todos(viewer_of(engine, user, agent), wanted, kind, moment)
-
-    rows = with_engine(settings_of(context.obj), read)
+    wanted = None if everything else status
+    rows = asked(context, user, agent, lambda reads, viewer, at: reads.todos(viewer, wanted, kind, at))
     output.as_json(rows) if json else _table(rows)
 
 

@@ -7,9 +7,7 @@ from rich.text import Text
 
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Agent, Json, User
-from mnemolog.adapters.cli.reading import After, Deadline, moment_of, viewer_of
-from mnemolog.adapters.cli.session import settings_of, with_engine
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.cli.reading import After, Deadline, asked
 from mnemolog.adapters.engine.why import Cause, Why
 
 
@@ -27,12 +25,7 @@ def why(
     json: Json = False,
 ) -> None:
     """Why something is known: the events that made it, who and under which policy, and the turns behind them."""
-
-    async def read(engine: Engine) -> Why:
-        moment = await moment_of(engine, user, after, deadline)
-        return await engine.reads.why(viewer_of(engine, user, agent), id_, moment)
-
-    found = with_engine(settings_of(context.obj), read)
+    found = asked(context, user, agent, lambda reads, viewer, at: reads.why(viewer, id_, at), after, deadline)
     output.as_json(found.as_dict()) if json else _show(found)
 
 
