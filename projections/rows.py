@@ -13,7 +13,7 @@ from sqlalchemy.sql.selectable import TableValuedAlias
 from mnemolog.events.envelope import Recorded
 from mnemolog.projections.copying import copy_in
 from mnemolog.projections.seal import MAC, seal_of
-from mnemolog.projections.straight import fetch_all, keyed, names, one_each, records, relation, schema_of
+from mnemolog.projections.straight import fetch_all, keyed, names, one_each, records, relation, schema_of, write
 
 Row = dict[str, Any]
 Key = tuple[Any, ...]
@@ -99,15 +99,15 @@ async def upsert(
         seal = seal_of(connection)
         rows = [{**row, MAC: seal.mac(table, row)} for row in rows]
     if len(rows) < COPY_FROM:
-        await _insert(connection, table, rows)
+        _insert(connection, table, rows)
     else:
         await _replace(connection, table, rows, known)
 
 
-async def _insert(connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+def _insert(connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     columns = tuple(table.columns[name] for name in rows[0])
     statement = _upserting(table, schema_of(connection, table), columns)
-    await fetch_all(connection, statement, [records(columns, rows)])
+    write(connection, statement, [records(columns, rows)])
 
 
 async def _replace(

@@ -17,14 +17,14 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import TypeEngine
 
-Driver = psycopg.AsyncConnection[Any]
+from mnemolog.projections.deferring import DeferringConnection, Values
 
 
-def driver_of(connection: AsyncConnection) -> Driver:
+def driver_of(connection: AsyncConnection) -> DeferringConnection:
     """The driver's own connection, in the same transaction."""
     sync_connection = connection.sync_connection
     assert sync_connection is not None, "the connection is open"
-    return cast("Driver", sync_connection.connection.driver_connection)
+    return cast("DeferringConnection", sync_connection.connection.driver_connection)
 
 
 def schema_of(connection: AsyncConnection, table: Table) -> str:
@@ -53,11 +53,16 @@ _TYPE_NAMES: Mapping[type, LiteralString] = {
 }
 
 
-async def fetch_all(connection: AsyncConnection, statement: bytes, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+async def fetch_all(connection: AsyncConnection, statement: bytes, values: Values) -> list[tuple[Any, ...]]:
     """What a statement gives, `%s` for each value."""
     with as_sqlalchemy_raises(statement.split(maxsplit=1)[0].decode()):
         cursor = await driver_of(connection).execute(statement, values)
-        return await cursor.fetchall() if cursor.description else []
+        return await cursor.fetchall()
+
+
+def write(connection: AsyncConnection, statement: bytes, values: Values) -> None:
+    """Have a statement done that gives nothing: it goes with the next one, or with the commit."""
+    driver_of(connection).defer(statement, values)
 
 
 def relation(columns: Iterable[Column[Any]], name: LiteralString) -> Composable:

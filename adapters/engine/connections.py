@@ -8,15 +8,14 @@ from nats.aio.client import Client
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.engine.reaching import reaching
 from mnemolog.adapters.minilm import EmbeddingProcess, MiniLM, embedder_named
 from mnemolog.adapters.minilm.recent import Recent
 from mnemolog.adapters.nats import connection as nats_connection
 from mnemolog.adapters.postgres.pool import Pool, open_pool
-from mnemolog.adapters.postgres.url import sqlalchemy_url
-from mnemolog.projections.seal import OPTION as SEAL
+from mnemolog.adapters.postgres.sqlalchemy import create_engine
 from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.vectors.embedder import Embedder
 
@@ -71,17 +70,14 @@ async def sqlalchemy_engine(
     stack: AsyncExitStack, postgres_dsn: str, seal: RowSeal, *, projecting: bool = False, role: str | None = None
 ) -> AsyncEngine:
     """For `projecting` a power cut may take the last commits, rows and progress alike: the log gives them again."""
-    options = "-c timezone=UTC -c synchronous_commit=off" if projecting else "-c timezone=UTC"
-    if role:
-        options += f" -c role={role}"
-    engine = create_async_engine(
-        sqlalchemy_url(postgres_dsn),
+    options = "-c synchronous_commit=off" if projecting else ""
+    engine = create_engine(
+        postgres_dsn,
+        seal,
+        f"{options} -c role={role}" if role else options,
         pool_size=POOL,
         max_overflow=POOL,
         pool_pre_ping=not projecting,  # A worker tries again anyhow.
-        execution_options={SEAL: seal},
-        hide_parameters=True,  # They hold what people said, and errors reach logs.
-        connect_args={"options": options},
     )
     stack.push_async_callback(engine.dispose)
     return engine

@@ -13,8 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.postgres.progress import is_stopped
 from mnemolog.events.envelope import StreamId
+from mnemolog.projections.deferring import DeferringConnection
 from mnemolog.projections.seal import MAC, seal_of
-from mnemolog.projections.straight import Driver, driver_of
+from mnemolog.projections.straight import as_sqlalchemy_raises, driver_of
 
 Progress = dict[StreamId, int]
 
@@ -36,9 +37,17 @@ SELECT tenant, stream, 0 FROM unnest(%(tenants)s::text[], %(streams)s::text[]) A
 ORDER BY tenant, stream ON CONFLICT DO NOTHING
 """
 _SAVE: LiteralString = """
-UPDATE {progress} AS held SET seq = reached.seq, stopped_at = NULL, reason = NULL, mac = NULL
-FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(seqs)s::bigint[]) AS reached (tenant, stream, seq)
-WHERE (held.tenant, held.stream) = (reached.tenant, reached.stream)
+{saved} AS (
+    UPDATE {progress} AS held SET seq = reached.seq, stopped_at = NULL, reason = NULL, mac = NULL FROM reached
+    WHERE (held.tenant, held.stream) = (reached.tenant, reached.stream) AND reached.place = {place}
+)
+"""
+_REACHED: LiteralString = """
+WITH reached AS MATERIALIZED (
+    SELECT * FROM unnest(%(places)s::int[], %(tenants)s::text[], %(streams)s::text[], %(seqs)s::bigint[])
+    AS reached (place, tenant, stream, seq)
+),
+{} SELECT
 """
 
 
@@ -64,10 +73,15 @@ async def claim(
 async def save(connection: AsyncConnection, reached: Mapping[str, Progress]) -> None:
     """Save the progress of streams that this transaction holds, by schema, and commit."""
     driver = driver_of(connection)
-    async with driver.pipeline():
-        for schema, progress in reached.items():
-            if progress:
-                await driver.execute(_on(_SAVE, schema), {**_names(progress), "seqs": list(progress.values())})
+    rows = [
+        (place, stream.tenant, stream.name, seq)
+        for place, progress in enumerate(reached.values())
+        for stream, seq in progress.items()
+    ]
+    if rows:
+        columns = map(list, zip(*rows, strict=True))
+        driver.defer(_save(tuple(reached)), dict(zip(("places", "tenants", "streams", "seqs"), columns, strict=True)))
+    with as_sqlalchemy_raises("COMMIT"):
         await driver.commit()
 
 
@@ -76,7 +90,7 @@ def _named(row: tuple[Any, ...]) -> dict[str, Any]:
 
 
 async def _claimed(
-    driver: Driver, schemas: tuple[str, ...], streams: Collection[StreamId]
+    driver: DeferringConnection, schemas: tuple[str, ...], streams: Collection[StreamId]
 ) -> Sequence[Sequence[tuple[Any, ...]]]:
     """The rows of each schema."""
     async with driver.pipeline():
@@ -96,6 +110,16 @@ def _claim(schemas: tuple[str, ...]) -> bytes:
     ]
     found = [SQL("SELECT {}, {}.* FROM {}").format(place, name, name) for place, name in enumerate(names)]
     return SQL("WITH {} {}").format(SQL(",").join(claims), SQL(" UNION ALL ").join(found)).as_bytes()
+
+
+@cache
+def _save(schemas: tuple[str, ...]) -> bytes:
+    """One statement for all of them."""
+    saves = [
+        SQL(_SAVE).format(saved=Identifier(f"saved_{place}"), progress=Identifier(schema, "progress"), place=place)
+        for place, schema in enumerate(schemas)
+    ]
+    return SQL(_REACHED).format(SQL(",").join(saves)).as_bytes()
 
 
 @cache

@@ -44,11 +44,8 @@ class PostgresSession:
         return self._progress
 
     async def apply(self, events: Sequence[Recorded], reached: Mapping[StreamId, int] | None = None) -> None:
-        try:
-            if events:
-                await forgetting.apply(self._store.projector, self._connection, events)
-        except DBAPIError as error:
-            raise self._store.judged(error) from error
+        if events:
+            await forgetting.apply(self._store.projector, self._connection, events)
         self.reached.update(reached_by(events) if reached is None else reached)
 
     async def reset(self, stream: StreamId) -> Collection[int]:
@@ -208,8 +205,11 @@ async def sessions(
         await connection.execution_options(schema_translate_map=schemas)
         held = await claim(connection, [store.schema for store in stores], streams)
         opened = [PostgresSession(store, connection, progress) for store, progress in zip(stores, held, strict=True)]
-        yield opened
-        await save(connection, {store.schema: one.reached for store, one in zip(stores, opened, strict=True)})
+        try:
+            yield opened
+            await save(connection, {store.schema: one.reached for store, one in zip(stores, opened, strict=True)})
+        except DBAPIError as error:
+            raise stores[0].judged(error) from error  # Of several, each goes alone next.
 
 
 # Class 54, such as an index entry that is too long: an operational error that no repetition will cure.

@@ -17,7 +17,7 @@ from mnemolog.events.erasure import MemoryErased, UserErased
 from mnemolog.events.memory import ContentEvent
 from mnemolog.events.registry import REGISTRY
 from mnemolog.projections.rows import Key, owner
-from mnemolog.projections.straight import fetch_all, keyed, names, one_each, relation, schema_of
+from mnemolog.projections.straight import fetch_all, keyed, names, one_each, relation, schema_of, write
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 from mnemolog.projections.vectors.tables import NAME, embeddings, metadata, vectors
 
@@ -39,27 +39,25 @@ class VectorsProjector:
         await _forget(connection, batch)
         texts = _texts(batch)
         hashes = {key: sha256(text.encode()).digest() for key, text in texts.items()}
-        written = await self._write(connection, hashes)
+        written = await self._written(connection, hashes)
         missing = [key for key in texts if key not in written]
         if missing:
             made = await self._embedder.embed([texts[key] for key in missing])
-            await self._keep(connection, dict(zip(missing, made, strict=True)), hashes)
-            await self._write(connection, {key: hashes[key] for key in missing})
+            self._keep(connection, dict(zip(missing, made, strict=True)), hashes)
+            write(connection, *self._writing(connection, {key: hashes[key] for key in missing}))
 
-    async def _write(self, connection: AsyncConnection, hashes: Mapping[Key, bytes]) -> set[Key]:
+    async def _written(self, connection: AsyncConnection, hashes: Mapping[Key, bytes]) -> set[Key]:
         """Those of these vectors that are kept already, which no client ever sees: they go from table to table."""
-        if not hashes:
-            return set()
-        wanted = keyed(_HASHED, [(*key, digest) for key, digest in hashes.items()])
-        statement = _writing(schema_of(connection, vectors))
-        return set(await fetch_all(connection, statement, [wanted, self._embedder.model]))
+        return set(await fetch_all(connection, *self._writing(connection, hashes))) if hashes else set()
 
-    async def _keep(
-        self, connection: AsyncConnection, fresh: Mapping[Key, Vectors], hashes: Mapping[Key, bytes]
-    ) -> None:
+    def _writing(self, connection: AsyncConnection, hashes: Mapping[Key, bytes]) -> tuple[bytes, Sequence[str]]:
+        wanted = keyed(_HASHED, [(*key, digest) for key, digest in hashes.items()])
+        return _writing(schema_of(connection, vectors)), [wanted, self._embedder.model]
+
+    def _keep(self, connection: AsyncConnection, fresh: Mapping[Key, Vectors], hashes: Mapping[Key, bytes]) -> None:
         model = self._embedder.model
         rows = ((*key, model, hashes[key], vector.tolist()) for key, vector in fresh.items())
-        await fetch_all(connection, _KEEPING, [keyed(list(embeddings.columns), rows)])
+        write(connection, _KEEPING, [keyed(list(embeddings.columns), rows)])
 
 
 _KEY = (embeddings.c.tenant, embeddings.c.user_id, embeddings.c.memory_id)

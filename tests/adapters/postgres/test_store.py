@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import pytest
 from sqlalchemy import Column, Index, MetaData, Table, Text, select
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres.log import PostgresLog
+from mnemolog.adapters.postgres.sqlalchemy import create_engine
 from mnemolog.adapters.postgres.store import PostgresStore
-from mnemolog.adapters.postgres.url import sqlalchemy_url
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.log import Append
 from mnemolog.events.memory import ContentEvent
 from mnemolog.projections.rows import upsert
 from mnemolog.projections.runtime import Projection
-from mnemolog.projections.seal import OPTION, RowSeal
+from mnemolog.projections.seal import RowSeal
 from tests.testkit.events import created, new
 
 POISON = "poison"
@@ -62,9 +62,7 @@ def _incompressible() -> str:
 
 @pytest.fixture
 async def sqlalchemy(engine: Engine) -> AsyncIterator[AsyncEngine]:
-    seal = {OPTION: RowSeal(b"a key of rows")}
-    url = sqlalchemy_url(engine.endpoints.postgres_dsn)
-    made = create_async_engine(url, pool_size=10, execution_options=seal)
+    made = create_engine(engine.endpoints.postgres_dsn, RowSeal(b"a key of rows"), pool_size=10)
     yield made
     await made.dispose()
 

@@ -1,0 +1,21 @@
+"""SQLAlchemy's engine on a Postgres: rows under a seal, what leaves no answer deferred, and UTC."""
+
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from mnemolog.adapters.postgres.url import sqlalchemy_url
+from mnemolog.projections.deferring import DeferringConnection
+from mnemolog.projections.seal import OPTION as SEAL
+from mnemolog.projections.seal import RowSeal
+
+
+def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: Any) -> AsyncEngine:
+    """`options` as libpq takes them; `pool` as `create_async_engine` does."""
+    return create_async_engine(
+        sqlalchemy_url(postgres_dsn),
+        execution_options={SEAL: seal},
+        hide_parameters=True,  # They hold what people said, and errors reach logs.
+        connect_args={"async_creator_fn": DeferringConnection.connect, "options": f"-c timezone=UTC {options}"},
+        **pool,
+    )
