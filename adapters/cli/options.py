@@ -21,3 +21,7 @@ Thread = Annotated[str, typer.Option("--thread", "-t", help="The conversation.",
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value, for programs.")]
 MemoryId = Annotated[str, typer.Argument(help="The memory's id.")]
 IdempotencyKey = Annotated[str | None, typer.Option("--key", help="Makes a retry of this very request change nothing.")]
+Importance = Annotated[float | None, typer.Option(help="0 to 1, or on the scale that is named.")]
+ImportanceScale = Annotated[str, typer.Option(help="unit: 0 to 1; level3: 0 to 3; level5: 1 to 5.")]
+Confidence = Annotated[float | None, typer.Option(help="How sure it is, 0 to 1.")]
+Reason = Annotated[str, typer.Option(help="Why.")]

@@ -1,7 +1,7 @@
 """Commands of the profile: profile, consent, todos, seed."""
 
 import json as jsonlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,14 +12,13 @@ from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Agent, IdempotencyKey, Json, Thread, User
 from mnemolog.adapters.cli.progress import bar
 from mnemolog.adapters.cli.reading import asked
-from mnemolog.adapters.cli.session import settings_of, with_engine
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.cli.writing import Who, shown, written
 from mnemolog.adapters.engine.profile_writes import Proposed
 from mnemolog.adapters.engine.seeding import Seeded, seed
+from mnemolog.adapters.engine.writes import Writes
 from mnemolog.domain.consent import APPLIED, Status
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import parse_uuid
-from mnemolog.events.envelope import Receipt
 
 PatchId = Annotated[str, typer.Argument(help="The proposal's id.")]
 
@@ -61,10 +60,10 @@ def set_field(
     """Change a field, or queue the change until the user consents."""
     fields = {"field": field, "value": value, "confidence": confidence, "turn_id": turn}
 
-    async def write(engine: Engine) -> Proposed:
-        return await engine.writes.propose({**_who(engine, user, agent, thread), **fields}, key, consented=agreed)
+    async def propose(writes: Writes, who: Who) -> Proposed:
+        return await writes.propose({**who, **fields}, key, consented=agreed)
 
-    found = with_engine(settings_of(context.obj), write)
+    found = written(context, user, agent, thread, propose)
     if json:
         told = {"patch_id": str(found.patch_id), "status": found.status, "receipt": found.receipt.as_dict()}
         output.as_json(told)
@@ -128,11 +127,11 @@ def seed_user(
     content = _content(file)
     parts = sum(len(content.get(name) or ()) for name in ("profile", "memories", "facts"))
 
-    async def write(engine: Engine) -> Seeded:
+    async def give(writes: Writes, who: Who) -> Seeded:
         with bar("seeding", parts) as progressed:
-            return await seed(engine.writes, _who(engine, user, agent, thread), content, progressed)
+            return await seed(writes, who, content, progressed)
 
-    found = with_engine(settings_of(context.obj), write)
+    found = written(context, user, agent, thread, give)
     if json:
         output.as_json(found.as_dict())
         return
@@ -166,27 +165,9 @@ def _decide(
     thread: str,
     json: bool,
 ) -> None:
-    wanted = parse_uuid(patch_id, "patch_id")
-
-    async def write(engine: Engine) -> Receipt:
-        fields = {**_who(engine, user, agent, thread), "patch_id": wanted, "decision": decision}
-        return await engine.writes.decide_patch(fields)
-
-    _written(context, write, "patch_id", str(wanted), decision, json)
-
-
-def _written(
-    context: typer.Context, write: Callable[[Engine], Awaitable[Receipt]], name: str, id_: str, done: str, json: bool
-) -> None:
-    receipt = with_engine(settings_of(context.obj), write)
-    if json:
-        output.as_json({name: id_, "receipt": receipt.as_dict()})
-    else:
-        output.receipt(f"{done}: [cyan]{id_}[/]", receipt)
-
-
-def _who(engine: Engine, user: str, agent: str, thread: str) -> dict[str, str]:
-    return {"tenant": engine.settings.tenant, "user_id": user, "agent_id": agent, "thread_id": thread}
+    wanted = {"patch_id": parse_uuid(patch_id, "patch_id"), "decision": decision}
+    receipt = written(context, user, agent, thread, lambda writes, who: writes.decide_patch({**who, **wanted}))
+    shown(receipt, decision, json, patch_id=wanted["patch_id"])
 
 
 def _patches(rows: Sequence[Mapping[str, Any]]) -> None:

@@ -9,11 +9,9 @@ from rich.text import Text
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import IdempotencyKey, Json, Thread, User, checked_as
 from mnemolog.adapters.cli.reading import asked
-from mnemolog.adapters.cli.session import settings_of, with_engine
-from mnemolog.adapters.engine.engine import Engine
-from mnemolog.domain.identity import identifier, parse_uuid
+from mnemolog.adapters.cli.writing import shown, written
+from mnemolog.domain.identity import parse_uuid
 from mnemolog.domain.todo import Kind, Status
-from mnemolog.events.envelope import Receipt
 
 Owner = Annotated[
     str,
@@ -45,11 +43,10 @@ def add(
 ) -> None:
     """Open a todo."""
     fields = {"text": text, "kind": kind, "due": due, "source_turn_ids": tuple(turn or ())}
-
-    async def write(engine: Engine) -> tuple[object, Receipt]:
-        return await engine.writes.open_todo({**_who(engine, user, agent, thread), **fields}, key)
-
-    _shown(*with_engine(settings_of(context.obj), write), "opened", json)
+    todo_id, receipt = written(
+        context, user, agent, thread, lambda writes, who: writes.open_todo({**who, **fields}, key)
+    )
+    shown(receipt, "opened", json, todo_id=todo_id)
 
 
 @todos_app.command("list")
@@ -87,25 +84,9 @@ def drop(
 def _close(
     context: typer.Context, todo_id: str, status: Status, user: str, agent: str, thread: str, json: bool
 ) -> None:
-    wanted = parse_uuid(todo_id, "todo_id")
-
-    async def write(engine: Engine) -> tuple[object, Receipt]:
-        fields = {**_who(engine, user, agent, thread), "todo_id": wanted, "status": status}
-        return wanted, await engine.writes.change_todo(fields)
-
-    _shown(*with_engine(settings_of(context.obj), write), status, json)
-
-
-def _shown(todo_id: object, receipt: Receipt, done: str, json: bool) -> None:
-    if json:
-        output.as_json({"todo_id": str(todo_id), "receipt": receipt.as_dict()})
-    else:
-        output.receipt(f"{done}: [cyan]{todo_id}[/]", receipt)
-
-
-def _who(engine: Engine, user: str, agent: str, thread: str) -> dict[str, str]:
-    who = {"user_id": user, "agent_id": identifier(agent, "agent_id"), "thread_id": thread}
-    return {"tenant": engine.settings.tenant, **who}
+    wanted = {"todo_id": parse_uuid(todo_id, "todo_id"), "status": status}
+    receipt = written(context, user, agent, thread, lambda writes, who: writes.change_todo({**who, **wanted}))
+    shown(receipt, status, json, todo_id=wanted["todo_id"])
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> None:

@@ -1,14 +1,16 @@
-"""Commands that change memories: add, create, update, merge, link, delete, restore, undo."""
+"""Commands that change memories: update, merge, link, archive, delete, restore, undo; and how any command writes."""
 
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from mnemolog.adapters.cli import output, panels
-from mnemolog.adapters.cli.options import Agent, IdempotencyKey, Json, MemoryId, Thread, User
+from mnemolog.adapters.cli.options import Agent, Importance, ImportanceScale, Json, MemoryId, Thread, User
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.writes import Writes
+from mnemolog.commands.decider import Command
 from mnemolog.commands.memories import (
     ChangeStatus,
     LinkMemories,
@@ -18,20 +20,18 @@ from mnemolog.commands.memories import (
     SoftDeleteMemory,
     UpdateMemory,
 )
-from mnemolog.domain.identity import identifier, parse_uuid
+from mnemolog.domain.identity import parse_uuid
 from mnemolog.domain.memory import Status
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.fields import validated
 
-Text = Annotated[str, typer.Argument(help="What to remember.")]
-Importance = Annotated[float | None, typer.Option(help="0 to 1, or on the scale that is named.")]
-ImportanceScale = Annotated[str, typer.Option(help="unit: 0 to 1; level3: 0 to 3; level5: 1 to 5.")]
+T = TypeVar("T")
+CommandType = TypeVar("CommandType", bound=Command)
+Who = Mapping[str, str]
 
 
 def register(app: typer.Typer) -> None:
     for name, command in (
-        ("add", add),
-        ("create", create),
         ("update", update),
         ("merge", merge),
         ("link", link),
@@ -43,79 +43,35 @@ def register(app: typer.Typer) -> None:
         app.command(name, rich_help_panel=panels.CHANGE)(command)
 
 
-def add(
-    context: typer.Context,
-    text: Text,
-    user: User,
-    speaker: Annotated[str, typer.Option(help="The name of who says it.")] = "",
-    role: Annotated[str, typer.Option(help="user, assistant, system or tool.")] = "user",
-    turn_id: Annotated[str | None, typer.Option(help="Your id of the turn: adding it again changes nothing.")] = None,
-    agent: Agent = "default",
-    thread: Thread = "main",
-    json: Json = False,
-) -> None:
-    """Record what was said, and remember it."""
-    fields = {"text": text, "speaker": speaker, "role": role, "actor": role}
+def written(
+    context: typer.Context, user: str, agent: str, thread: str, write: Callable[[Writes, Who], Awaitable[T]]
+) -> T:
+    """What `write` gives, which is told whose memory changes, by which agent and in which thread."""
 
-    async def record(engine: Engine) -> tuple[object, Receipt]:
-        named = {"turn_id": turn_id or engine.writes.new_turn_id()}
-        return await engine.writes.record_turn({**_who(engine, user, agent, thread), **fields, **named})
+    async def run(engine: Engine) -> T:
+        who = {"tenant": engine.settings.tenant, "user_id": user, "agent_id": agent, "thread_id": thread}
+        return await write(engine.writes, who)
 
-    _written(context, record, "remembered", json)
+    return with_engine(settings_of(context.obj), run)
 
 
-def create(
-    context: typer.Context,
-    text: Text,
-    user: User,
-    category: Annotated[
-        str | None, typer.Option(help="Such as profile, preferences or tasks; note unless said.")
-    ] = None,
-    kind: Annotated[str, typer.Option(help="fact, episode, insight, procedure, scene or summary.")] = "fact",
-    importance: Importance = None,
-    importance_scale: ImportanceScale = "unit",
-    confidence: Annotated[float, typer.Option(help="0 to 1.")] = 1.0,
-    pinned: Annotated[bool, typer.Option("--pinned", help="Never let it fade.")] = False,
-    scope: Annotated[str, typer.Option(help="global, or agent: for this agent's eyes only.")] = "global",
-    type_: Annotated[str | None, typer.Option("--type", help="PROFILE, PEOPLE or PROJECT.")] = None,
-    fact_type: Annotated[str | None, typer.Option(help="fact, preference, relationship, friction or habit.")] = None,
-    ref: Annotated[
-        list[str] | None, typer.Option(help="Whom it is about, as person:ana_silva; the first makes the key.")
-    ] = None,
-    label: Annotated[str, typer.Option(help="The name of whom it is about, as it is shown.")] = "",
-    topic: Annotated[list[str] | None, typer.Option(help="A topic; may be repeated.")] = None,
-    memory_key: Annotated[
-        str, typer.Option(help="A key of yours: the memory that has it is updated or observed instead.")
-    ] = "",
-    merge_similar: Annotated[
-        bool, typer.Option("--merge-similar", help="Where one says the same, update or observe that instead.")
-    ] = False,
-    agent: Agent = "default",
-    thread: Thread = "main",
-    key: IdempotencyKey = None,
-    json: Json = False,
-) -> None:
-    """Write one memory as it is; where its memory key is known, on the memory that has it."""
-    given = {"category": category, "importance": importance, "type": type_, "fact_type": fact_type}
-    fields = {
-        **{name: value for name, value in given.items() if value is not None},
-        "text": text,
-        "kind": kind,
-        "importance_scale": importance_scale,
-        "confidence": confidence,
-        "pinned": pinned,
-        "scope": scope,
-        "entity_refs": tuple(ref or ()),
-        "entity_label": label,
-        "topics": tuple(topic or ()),
-        "memory_key": memory_key,
-        "merge_similar": merge_similar,
-    }
+def command_of(kind: type[CommandType], writes: Writes, who: Who, fields: Mapping[str, Any]) -> CommandType:
+    """The command, with the time if it tells one."""
+    now = {"at": writes.now()} if "at" in kind.model_fields else {}
+    return validated(kind, {**who, **now, **fields})
 
-    async def write(engine: Engine) -> tuple[object, Receipt]:
-        return await engine.writes.create({**_who(engine, user, agent, thread), **fields}, key)
 
-    _written(context, write, "created", json)
+def shown(receipt: Receipt, done: str, json: bool, **ids: object) -> None:
+    """What was done, to whom or what; `ids` by their names in JSON."""
+    if json:
+        output.as_json({**{name: str(id_) for name, id_ in ids.items()}, "receipt": receipt.as_dict()})
+    else:
+        output.receipt(": ".join([done, *(f"[cyan]{id_}[/]" for id_ in ids.values())]), receipt)
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """Without what was left out."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def update(
@@ -218,41 +174,26 @@ def undo(
     """Undo an update, a merge or a deletion."""
     wanted = parse_uuid(id_, "event_id" if event else "memory_id")
 
-    async def revert(engine: Engine) -> tuple[object, Receipt]:
-        stream = StreamId.of_user(identifier(user, "user_id"), engine.settings.tenant)
-        act = engine.writes.undo_event if event else engine.writes.undo_last
-        return wanted, await act(stream, wanted, agent_id=agent, thread_id=thread)
+    async def revert(writes: Writes, who: Who) -> Receipt:
+        act = writes.undo_event if event else writes.undo_last
+        return await act(StreamId.of_user(user, who["tenant"]), wanted, agent_id=agent, thread_id=thread)
 
-    _written(context, revert, "undone", json)
-
-
-def _who(engine: Engine, user: str, agent: str, thread: str) -> dict[str, str]:
-    return {"tenant": engine.settings.tenant, "user_id": user, "agent_id": agent, "thread_id": thread}
+    shown(written(context, user, agent, thread, revert), "undone", json, memory_id=wanted)
 
 
 def _execute(
     context: typer.Context,
     command: type[MemoryCommand],
     fields: dict[str, Any],
-    sentence: str,
+    done: str,
     user: str,
     agent: str,
     thread: str,
     json: bool,
 ) -> None:
-    async def run(engine: Engine) -> tuple[object, Receipt]:
-        now = {"at": engine.writes.now()} if command is SoftDeleteMemory else {}
-        request = validated(command, {**_who(engine, user, agent, thread), **fields, **now})
-        return request.memory_id, await engine.writes.execute(request)
+    async def execute(writes: Writes, who: Who) -> tuple[object, Receipt]:
+        request = command_of(command, writes, who, fields)
+        return request.memory_id, await writes.execute(request)
 
-    _written(context, run, sentence, json)
-
-
-def _written(
-    context: typer.Context, write: Callable[[Engine], Awaitable[tuple[object, Receipt]]], sentence: str, json: bool
-) -> None:
-    memory_id, receipt = with_engine(settings_of(context.obj), write)
-    if json:
-        output.as_json({"memory_id": str(memory_id), "receipt": receipt.as_dict()})
-    else:
-        output.receipt(f"{sentence}: [cyan]{memory_id}[/]", receipt)
+    memory_id, receipt = written(context, user, agent, thread, execute)
+    shown(receipt, done, json, memory_id=memory_id)
