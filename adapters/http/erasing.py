@@ -3,15 +3,29 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
+from pydantic import Field
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.erasing import erase
-from mnemolog.adapters.http.requests import IdempotencyKey, TheEngine, ThreadErasure, UserErasure
+from mnemolog.adapters.http.requests import Asked, Asker, IdempotencyKey, TheEngine, fields_of
 from mnemolog.adapters.http.responses import ErasureView
 from mnemolog.commands.erasure import Erase, EraseThread, EraseUser
-from mnemolog.events.fields import validated
+from mnemolog.events.envelope import DEFAULT_AGENT
+from mnemolog.events.fields import Id, validated
 
 router = APIRouter(tags=["erasure"])
+
+
+class ThreadErasure(Asker):
+    """Whose thread, and who asks."""
+
+    with_survivors: Annotated[bool, Field(description="Erase what its memories were merged into as well.")] = False
+
+
+class UserErasure(Asked):
+    """Who asks."""
+
+    agent_id: Id = DEFAULT_AGENT
 
 
 @router.delete("/threads/{thread_id:path}", summary="Erase a thread for good")
@@ -22,7 +36,7 @@ async def erase_thread(
     engine: TheEngine,
 ) -> ErasureView:
     """Its turns, the memories that were drawn from them, and its sessions. It cannot be undone."""
-    fields = {**asked.model_dump(), "tenant": engine.settings.tenant, "thread_id": thread_id}
+    fields = {**fields_of(engine, asked), "thread_id": thread_id}
     return await erased(engine, validated(EraseThread, fields), key)
 
 
@@ -31,7 +45,7 @@ async def erase_user(
     user_id: Annotated[str, Path()], asked: Annotated[UserErasure, Query()], engine: TheEngine
 ) -> ErasureView:
     """Everything of the user. Who comes back begins anew, with new keys."""
-    fields = {**asked.model_dump(), "tenant": engine.settings.tenant, "user_id": user_id}
+    fields = {**fields_of(engine, asked), "user_id": user_id}
     return await erased(engine, validated(EraseUser, fields), None)
 
 

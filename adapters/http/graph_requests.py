@@ -3,12 +3,11 @@
 from typing import Annotated, Any, Self
 from uuid import UUID
 
-from fastapi import Depends, Path
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from mnemolog.adapters.engine.graph_reads import Known
 from mnemolog.adapters.engine.graph_reads import When as Held
-from mnemolog.adapters.http.requests import Asker, AsOf, When
+from mnemolog.adapters.http.requests import Asker, AsOf, When, path_id
 from mnemolog.domain import identity
 from mnemolog.domain.memory import Status
 from mnemolog.domain.scope import Scope
@@ -47,16 +46,8 @@ class FactsRead(Asker, When):
         return Held(self.valid_at, self.known_at)
 
 
-async def _entity_id(entity_id: Annotated[str, Path(json_schema_extra={"format": "uuid"})]) -> UUID:
-    return identity.parse_uuid(entity_id, "entity_id")
-
-
-async def _relation_id(relation_id: Annotated[str, Path(json_schema_extra={"format": "uuid"})]) -> UUID:
-    return identity.parse_uuid(relation_id, "relation_id")
-
-
-EntityId = Annotated[UUID, Depends(_entity_id)]
-RelationId = Annotated[UUID, Depends(_relation_id)]
+EntityId = Annotated[UUID, path_id("entity_id")]
+RelationId = Annotated[UUID, path_id("relation_id")]
 
 
 class _View(BaseModel):

@@ -1,7 +1,5 @@
 """Routes that change the graph: tell, end, retire facts; make entities known, name and merge them; forget, restore."""
 
-from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -10,7 +8,7 @@ from pydantic.config import JsonDict
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.graph_requests import EntityId, RelationId
-from mnemolog.adapters.http.requests import Asker, IdempotencyKey, TheEngine, Writer
+from mnemolog.adapters.http.requests import IdempotencyKey, TheEngine, Writer, fields_of
 from mnemolog.adapters.http.responses import ReceiptView
 from mnemolog.commands.entities import (
     AddAlias,
@@ -118,7 +116,7 @@ class ObservedView(ReceiptView):
 @router.post("/facts", status_code=201, summary="Tell a fact")
 async def tell_fact(body: NewFact, key: IdempotencyKey, engine: TheEngine) -> ToldView:
     """Who is named for the first time becomes known with it. What was known already is an observation."""
-    relation_id, receipt = await engine.writes.remember(_fields(engine, body), key)
+    relation_id, receipt = await engine.writes.remember(fields_of(engine, body), key)
     return ToldView.of(receipt, relation_id=relation_id)
 
 
@@ -149,7 +147,7 @@ async def restore_fact(relation_id: RelationId, body: Writer, key: IdempotencyKe
 @router.post("/entities", status_code=201, summary="Make an entity known")
 async def observe_entity(body: NewEntity, key: IdempotencyKey, engine: TheEngine) -> ObservedView:
     """The one that bears the name, if there is one: what is new of it is added."""
-    entity_id, receipt = await engine.writes.observe_entity(_fields(engine, body), key)
+    entity_id, receipt = await engine.writes.observe_entity(fields_of(engine, body), key)
     return ObservedView.of(receipt, entity_id=entity_id)
 
 
@@ -186,17 +184,12 @@ async def restore_entity(entity_id: EntityId, body: Writer, key: IdempotencyKey,
 async def _fact(
     engine: Engine, command: type[FactCommand], asked: Writer, key: str | None, relation_id: UUID, **fields: object
 ) -> ReceiptView:
-    request = validated(command, {**_fields(engine, asked), "relation_id": relation_id, **fields})
+    request = validated(command, {**fields_of(engine, asked), "relation_id": relation_id, **fields})
     return ReceiptView.of(await engine.writes.change_fact(request, key))
 
 
 async def _entity(
     engine: Engine, command: type[EntityCommand], asked: Writer, key: str | None, entity_id: UUID, **fields: object
 ) -> ReceiptView:
-    request = validated(command, {**_fields(engine, asked), "entity_id": entity_id, **fields})
+    request = validated(command, {**fields_of(engine, asked), "entity_id": entity_id, **fields})
     return ReceiptView.of(await engine.writes.change_entity(request, key))
-
-
-def _fields(engine: Engine, asked: Asker) -> Mapping[str, Any]:
-    """What the caller set, and the tenant; the rest is the command's own default."""
-    return {**asked.model_dump(exclude_unset=True), "tenant": engine.settings.tenant}

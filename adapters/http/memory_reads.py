@@ -4,13 +4,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from mnemolog.adapters.http.memory_requests import QueryRequest
 from mnemolog.adapters.http.requests import (
     HistoryRead,
     LinksRead,
     MemoryId,
     MemoryRead,
     NewestRead,
-    QueryRequest,
     TheEngine,
     When,
     viewer_of,

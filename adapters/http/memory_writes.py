@@ -1,25 +1,15 @@
 """Routes that change memories: create, update, delete, restore, merge, link, undo."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+from uuid import UUID
 
 from fastapi import APIRouter, Query
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.erasing import erased
-from mnemolog.adapters.http.requests import (
-    Deletion,
-    IdempotencyKey,
-    Link,
-    MemoryChange,
-    MemoryId,
-    Merge,
-    NewMemory,
-    TheEngine,
-    Undo,
-    Writer,
-    stream_of,
-)
+from mnemolog.adapters.http.memory_requests import Deletion, Link, MemoryChange, Merge, NewMemory, Undo
+from mnemolog.adapters.http.requests import IdempotencyKey, MemoryId, TheEngine, Writer, fields_of, stream_of
 from mnemolog.adapters.http.responses import CreatedView, ErasureView, ReceiptView
 from mnemolog.commands.erasure import EraseMemory
 from mnemolog.commands.memories import (
@@ -32,6 +22,7 @@ from mnemolog.commands.memories import (
     UpdateMemory,
 )
 from mnemolog.domain.memory import Status
+from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import validated
 
 router = APIRouter(tags=["writing"])
@@ -40,7 +31,7 @@ router = APIRouter(tags=["writing"])
 @router.post("/memory", status_code=201, summary="Create a memory")
 async def create_memory(body: NewMemory, key: IdempotencyKey, engine: TheEngine) -> CreatedView:
     """A retry with the same Idempotency-Key gives the first memory's id; where its key was known, that memory's."""
-    memory_id, receipt = await engine.writes.create(_fields(engine, body), key)
+    memory_id, receipt = await engine.writes.create(fields_of(engine, body), key)
     return CreatedView.of(receipt, memory_id=memory_id)
 
 
@@ -55,11 +46,11 @@ async def delete_memory(
     memory_id: MemoryId, asked: Annotated[Deletion, Query()], key: IdempotencyKey, engine: TheEngine
 ) -> ErasureView | ReceiptView:
     """Soft: it is hidden at once, until it is restored. With `hard=true` its text is destroyed for good."""
-    options = asked.model_dump(include={"keep_turns", "with_survivors"})
-    fields = {**_fields(engine, asked), **options, "memory_id": memory_id}
     if asked.hard:
-        return await erased(engine, validated(EraseMemory, _without(fields, "reason", "hard")), key)
-    soft = {**_without(fields, "hard", *options), "at": engine.writes.now()}
+        fields = fields_of(engine, asked, "reason", "hard")
+        return await erased(engine, validated(EraseMemory, {**fields, "memory_id": memory_id}), key)
+    fields = fields_of(engine, asked, "hard", "keep_turns", "with_survivors")
+    soft = {**fields, "memory_id": memory_id, "at": engine.writes.now()}
     return ReceiptView.of(await engine.writes.execute(validated(SoftDeleteMemory, soft), key))
 
 
@@ -90,27 +81,23 @@ async def link_memories(memory_id: MemoryId, body: Link, key: IdempotencyKey, en
 @router.post("/memory/{memory_id}/undo", summary="Undo the last change of a memory")
 async def undo_last_change(memory_id: MemoryId, body: Writer, key: IdempotencyKey, engine: TheEngine) -> ReceiptView:
     """Each call goes one change further back; send an Idempotency-Key, so that a retry does not."""
-    who = {"agent_id": body.agent_id, "thread_id": body.thread_id}
-    return ReceiptView.of(await engine.writes.undo_last(stream_of(engine, body), memory_id, key, **who))
+    return await _undone(engine, engine.writes.undo_last, body, memory_id, key)
 
 
 @router.post("/undo", summary="Undo one change by its event")
 async def undo_change(body: Undo, key: IdempotencyKey, engine: TheEngine) -> ReceiptView:
     """On every memory that it changed. A change that others build on is refused: undo those first."""
-    who = {"agent_id": body.agent_id, "thread_id": body.thread_id}
-    return ReceiptView.of(await engine.writes.undo_event(stream_of(engine, body), body.event_id, key, **who))
+    return await _undone(engine, engine.writes.undo_event, body, body.event_id, key)
 
 
 async def _run(
     engine: Engine, command: type[MemoryCommand], asked: Writer, key: str | None, **fields: object
 ) -> ReceiptView:
-    return ReceiptView.of(await engine.writes.execute(validated(command, {**_fields(engine, asked), **fields}), key))
+    return ReceiptView.of(await engine.writes.execute(validated(command, {**fields_of(engine, asked), **fields}), key))
 
 
-def _without(fields: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    return {name: value for name, value in fields.items() if name not in names}
-
-
-def _fields(engine: Engine, asked: Writer) -> Mapping[str, Any]:
-    """What the caller set, and the tenant; the rest is the command's own default."""
-    return {**asked.model_dump(exclude_unset=True), "tenant": engine.settings.tenant}
+async def _undone(
+    engine: Engine, undo: Callable[..., Awaitable[Receipt]], asked: Writer, id_: UUID, key: str | None
+) -> ReceiptView:
+    who = {"agent_id": asked.agent_id, "thread_id": asked.thread_id}
+    return ReceiptView.of(await undo(stream_of(engine, asked), id_, key, **who))

@@ -1,24 +1,34 @@
 """Routes of the profile: what is known of a user, what waits for his consent, and how he is seeded (B §10, D14)."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.seeding import seed
-from mnemolog.adapters.http.requests import Asker, IdempotencyKey, Limit, TheEngine, When, Writer, viewer_of
+from mnemolog.adapters.http.requests import (
+    Asker,
+    IdempotencyKey,
+    Limit,
+    TheEngine,
+    When,
+    Writer,
+    fields_of,
+    path_id,
+    viewer_of,
+)
 from mnemolog.adapters.http.responses import ReceiptView
 from mnemolog.commands.profile import SIGNAL, Value
 from mnemolog.commands.seed import Seed
 from mnemolog.domain.consent import Status
-from mnemolog.domain.identity import parse_uuid
 from mnemolog.events.fields import Flag, Id, Unit
 
 router = APIRouter(tags=["profile"])
+
+PatchId = Annotated[UUID, path_id("patch_id")]
 
 
 class ProfileRead(Asker, When):
@@ -123,7 +133,7 @@ async def get_profile(asked: Annotated[ProfileRead, Query()], engine: TheEngine)
 @router.post("/profile", status_code=201, summary="Propose a change of the profile")
 async def propose_profile(body: Proposal, key: IdempotencyKey, engine: TheEngine) -> ProposedView:
     """preferred_name, pronouns, city and language wait for consent, 7 days long; other fields for a second signal."""
-    fields = _fields(engine, body, without={"consent"})
+    fields = fields_of(engine, body, "consent")
     found = await engine.writes.propose(fields, key, consented=body.consent)
     return ProposedView.of(found.receipt, patch_id=found.patch_id, status=found.status)
 
@@ -136,23 +146,13 @@ async def list_consent(asked: Annotated[ConsentRead, Query()], engine: TheEngine
 
 
 @router.post("/consent/{patch_id}/grant", summary="Grant a proposal")
-async def grant_consent(
-    patch_id: Annotated[str, Path(json_schema_extra={"format": "uuid"})],
-    body: Writer,
-    key: IdempotencyKey,
-    engine: TheEngine,
-) -> ReceiptView:
+async def grant_consent(patch_id: PatchId, body: Writer, key: IdempotencyKey, engine: TheEngine) -> ReceiptView:
     """It applies at once. Whoever proposed it cannot grant it."""
     return await _decided(engine, body, key, patch_id, Status.GRANTED)
 
 
 @router.post("/consent/{patch_id}/refuse", summary="Refuse a proposal")
-async def refuse_consent(
-    patch_id: Annotated[str, Path(json_schema_extra={"format": "uuid"})],
-    body: Writer,
-    key: IdempotencyKey,
-    engine: TheEngine,
-) -> ReceiptView:
+async def refuse_consent(patch_id: PatchId, body: Writer, key: IdempotencyKey, engine: TheEngine) -> ReceiptView:
     """The profile stays as it is."""
     return await _decided(engine, body, key, patch_id, Status.REFUSED)
 
@@ -160,7 +160,7 @@ async def refuse_consent(
 @router.post("/seed", status_code=201, summary="Give a user an initial profile")
 async def seed_user(body: SeedBody, engine: TheEngine) -> SeededView:
     """Fields, memories and facts under one correlation id. The same seed again writes what is still lacking."""
-    who = _fields(engine, body, without=set(Seed.model_fields))
+    who = fields_of(engine, body, *Seed.model_fields)
     content = body.model_dump(include=set(Seed.model_fields))
     found = await seed(engine.writes, who, content)
     return SeededView.of(found.receipt, **found.parts)
@@ -170,12 +170,8 @@ async def _decided(
     engine: Engine,
     body: Writer,
     key: str | None,
-    patch_id: str,
+    patch_id: UUID,
     decision: Literal[Status.GRANTED, Status.REFUSED],
 ) -> ReceiptView:
-    fields = {**_fields(engine, body), "patch_id": parse_uuid(patch_id, "patch_id"), "decision": decision}
+    fields = {**fields_of(engine, body), "patch_id": patch_id, "decision": decision}
     return ReceiptView.of(await engine.writes.decide_patch(fields, key))
-
-
-def _fields(engine: Engine, asked: Asker, without: set[str] | None = None) -> Mapping[str, Any]:
-    return {**asked.model_dump(exclude_unset=True, exclude=without), "tenant": engine.settings.tenant}

@@ -1,16 +1,23 @@
 """Routes of todos. They are of one agent, so a request must name it (D11)."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict
 
-from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http.requests import Asker, IdempotencyKey, TheEngine, When, Writer, viewer_of
+from mnemolog.adapters.http.requests import (
+    Asker,
+    IdempotencyKey,
+    TheEngine,
+    When,
+    Writer,
+    fields_of,
+    path_id,
+    viewer_of,
+)
 from mnemolog.adapters.http.responses import ReceiptView
-from mnemolog.domain.identity import parse_uuid
 from mnemolog.domain.todo import Kind, Status
 from mnemolog.events.fields import Id, Instant, Text
 
@@ -88,21 +95,17 @@ async def list_todos(asked: Annotated[TodosRead, Query()], engine: TheEngine) ->
 @router.post("/todos", status_code=201, summary="Open a todo")
 async def open_todo(body: NewTodo, key: IdempotencyKey, engine: TheEngine) -> OpenedView:
     """A retry with the same Idempotency-Key gives the first todo's id."""
-    todo_id, receipt = await engine.writes.open_todo(_fields(engine, body), key)
+    todo_id, receipt = await engine.writes.open_todo(fields_of(engine, body), key)
     return OpenedView.of(receipt, todo_id=todo_id)
 
 
 @router.post("/todos/{todo_id}", summary="Change a todo, or close it")
 async def change_todo(
-    todo_id: Annotated[str, Path(json_schema_extra={"format": "uuid"})],
+    todo_id: Annotated[UUID, path_id("todo_id")],
     body: TodoChange,
     key: IdempotencyKey,
     engine: TheEngine,
 ) -> ReceiptView:
     """`POST /undo` takes it back."""
-    fields = {**_fields(engine, body), "todo_id": parse_uuid(todo_id, "todo_id")}
+    fields = {**fields_of(engine, body), "todo_id": todo_id}
     return ReceiptView.of(await engine.writes.change_todo(fields, key))
-
-
-def _fields(engine: Engine, asked: Asker) -> dict[str, Any]:
-    return {**asked.model_dump(exclude_unset=True), "tenant": engine.settings.tenant}

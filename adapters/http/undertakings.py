@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from mnemolog.adapters.engine import forgetting
 from mnemolog.adapters.engine.forgetting import Forgetting, Reach
-from mnemolog.adapters.http.requests import IdempotencyKey, TheEngine, Writer, viewer_of
+from mnemolog.adapters.http.requests import IdempotencyKey, TheEngine, Writer, fields_of, viewer_of
 from mnemolog.adapters.http.responses import ReceiptView
 from mnemolog.commands.rollback import Plan, Rollback
 from mnemolog.events.envelope import Receipt
@@ -56,8 +56,7 @@ class RolledBack(BaseModel):
 @router.post("/rollback", summary="Undo a whole run, import or stretch of a thread")
 async def roll_back(body: RollbackRequest, key: IdempotencyKey, engine: TheEngine) -> RolledBack:
     """All or nothing, in one step; a later change of something is a conflict. What was said stays said."""
-    about = {"tenant": engine.settings.tenant, "at": engine.writes.now()}
-    command = validated(Rollback, {**body.model_dump(exclude={"dry_run"}), **about})
+    command = validated(Rollback, {**fields_of(engine, body, "dry_run"), "at": engine.writes.now()})
     plan = await engine.writes.rollback_plan(command)
     return RolledBack.of(plan, None if body.dry_run else await engine.writes.rollback(command, key))
 

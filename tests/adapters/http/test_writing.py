@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from mnemolog.adapters.http import requests
+from mnemolog.adapters.http import memory_requests
+from mnemolog.adapters.http.requests import Writer
 from mnemolog.commands import memories as commands
 from mnemolog.commands.decider import Command
 from tests.adapters.http.conftest import Api, Json
@@ -140,20 +141,18 @@ async def test_a_change_is_told_in_the_thread_that_made_it(api: Api) -> None:
 BEYOND = {"hard", "keep_turns", "with_survivors"}
 # What no caller says: whose server it is, who he is, what a model found, why a memory fades.
 WITHIN = {"tenant", "actor", "consenting", "correlation_id", "similar", "cause"}
-PAIRS: list[tuple[type[requests.Writer], type[Command], set[str]]] = [
-    (requests.NewMemory, commands.CreateMemory, {"memory_id"}),
-    (requests.MemoryChange, commands.UpdateMemory, {"memory_id"}),
-    (requests.Merge, commands.MergeMemories, {"memory_id"}),
-    (requests.Link, commands.LinkMemories, {"memory_id"}),
-    (requests.Deletion, commands.SoftDeleteMemory, {"memory_id", "at"}),
-    (requests.Writer, commands.RestoreMemory, {"memory_id"}),
+PAIRS: list[tuple[type[Writer], type[Command], set[str]]] = [
+    (memory_requests.NewMemory, commands.CreateMemory, {"memory_id"}),
+    (memory_requests.MemoryChange, commands.UpdateMemory, {"memory_id"}),
+    (memory_requests.Merge, commands.MergeMemories, {"memory_id"}),
+    (memory_requests.Link, commands.LinkMemories, {"memory_id"}),
+    (memory_requests.Deletion, commands.SoftDeleteMemory, {"memory_id", "at"}),
+    (Writer, commands.RestoreMemory, {"memory_id"}),
 ]
 
 
 @pytest.mark.parametrize(("body", "command", "inside"), PAIRS)
-def test_a_body_offers_what_its_command_takes(
-    body: type[requests.Writer], command: type[Command], inside: set[str]
-) -> None:
+def test_a_body_offers_what_its_command_takes(body: type[Writer], command: type[Command], inside: set[str]) -> None:
     def shape(model: Any) -> dict[str, Any]:
         return {name: (field.annotation, field.default) for name, field in model.model_fields.items()}
 
