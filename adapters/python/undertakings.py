@@ -34,7 +34,7 @@ class UndertakingVerbs(Opening):
             memory.rollback(user_id="ana", thread="main", skip_conflicts=True)
         """
         engine = await self._engine()
-        meant = {"of_run": run, "of_undertaking": undertaking, "of_thread": thread, "since": since, "until": until}
+        meant = _meant(run, undertaking, thread, since, until)
         command = await self._rollback(user_id, meant, skip_conflicts=skip_conflicts)
         return self._noted(await engine.writes.rollback(command, idempotency_key))
 
@@ -53,8 +53,8 @@ class UndertakingVerbs(Opening):
         Example:
             memory.rollback_plan(user_id="ana", run="episode-7").conflicts
         """
-        meant = {"of_run": run, "of_undertaking": undertaking, "of_thread": thread, "since": since, "until": until}
-        return await (await self._engine()).writes.rollback_plan(await self._rollback(user_id, meant))
+        command = await self._rollback(user_id, _meant(run, undertaking, thread, since, until))
+        return await (await self._engine()).writes.rollback_plan(command)
 
     async def forget_scope(
         self,
@@ -81,3 +81,7 @@ class UndertakingVerbs(Opening):
     async def _rollback(self, user_id: str, meant: Mapping[str, object], *, skip_conflicts: bool = False) -> Rollback:
         at = (await self._engine()).writes.now()
         return validated(Rollback, {**self._who(user_id), **meant, "skip_conflicts": skip_conflicts, "at": at})
+
+
+def _meant(run: object, undertaking: object, thread: object, since: object, until: object) -> Mapping[str, object]:
+    return {"of_run": run, "of_undertaking": undertaking, "of_thread": thread, "since": since, "until": until}
