@@ -80,7 +80,8 @@ def fault_of(complaint: Mapping[str, Any]) -> tuple[str, str, str]:
         return path, complaint["ctx"]["message"], complaint["ctx"]["fix"]
     if complaint["type"] == "extra_forbidden":
         return path, "is not known here", "leave it out, or correct its name"
-    return path, f"{complaint['msg'].lower()}, not {complaint['input']!r:.80}", _fix(complaint["type"])
+    message = complaint["msg"]
+    return path, f"{message[:1].lower()}{message[1:]}, not {complaint['input']!r:.80}", _fix(complaint["type"])
 
 
 def _path(loc: tuple[int | str, ...]) -> str:

@@ -26,6 +26,27 @@ async def memories(ana: Person) -> list[dict[str, Any]]:
     return [dict(row) for row in await ana.engine.reads.newest(ana.viewer, 1000, await ana.caught_up())]
 
 
+@pytest.mark.spec("D01")
+@pytest.mark.parametrize("type_", ["PROFILE", "PEOPLE", "PROJECT"])
+async def test_a_memory_reads_with_its_type_subtype_source_status_and_confidence(
+    engine: Engine, user: str, type_: str
+) -> None:
+    ana = Person(engine, user)
+    about = {"type": type_, "entity_type": "org", "fact_type": "fact", "entity_refs": ["org:acme"]}
+    await ana.creates("Acme ships in May", **about, source="shadow_extraction", confidence=0.7)
+
+    [memory] = await memories(ana)
+
+    read = ("type", "entity_type", "fact_type", "source", "status", "confidence")
+    assert [memory[name] for name in read] == [type_, "org", "fact", "shadow_extraction", "active", 0.7]
+
+
+@pytest.mark.spec("D01")
+async def test_an_open_loop_is_not_written_and_the_refusal_names_what_is(engine: Engine, user: str) -> None:
+    with pytest.raises(InvalidInput, match="'PROFILE', 'PEOPLE' or 'PROJECT', not 'OPEN_LOOP'"):
+        await Person(engine, user).creates("Ship the beta", type="OPEN_LOOP")
+
+
 @pytest.mark.spec("D04", "D13")
 async def test_two_hundred_writers_of_one_key_leave_one_memory_and_all_observations(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
