@@ -15,7 +15,7 @@ up: $(VENV)/.runtime              ## Run an engine with the HTTP API until Ctrl-
 	@$(BIN)/mnemolog up $(ARGS)
 
 test: $(VENV)/.dev                ## Run the tests on real servers, started on free ports.
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 lint: $(VENV)/.dev                ## Check style and formatting.
 	$(BIN)/ruff check .
