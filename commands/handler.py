@@ -56,6 +56,10 @@ class Handler:
         actor, consenting = self._principal.actor(command.agent_id), self._principal.may(Role.CONSENT)
         return command.model_copy(update={"actor": actor, "consenting": consenting})
 
+    def turn_id(self, message_id: str) -> str:
+        """How a message of its principal's is recorded."""
+        return self._principal.turn_id(message_id) if self._principal else message_id
+
     async def handle(
         self,
         decider: Decider[C, S],

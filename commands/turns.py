@@ -10,7 +10,7 @@ from pydantic import Field
 from mnemolog.commands.decider import Command, Decider, Placed
 from mnemolog.commands.graph import Graph, applied, entity_reads
 from mnemolog.commands.naming import bearers, name_of
-from mnemolog.domain import importance
+from mnemolog.domain import importance, principal
 from mnemolog.domain.entity import PERSON
 from mnemolog.domain.errors import IdempotencyConflict
 from mnemolog.domain.memory import Content, Kind
@@ -40,6 +40,7 @@ class RecordTurn(Command):
     """One message as its producer sent it. `turn_id` makes it idempotent; `memory_id` and `entity_id` are drawn."""
 
     drawn: ClassVar[frozenset[str]] = frozenset({"memory_id", "entity_id"})
+    needs: ClassVar[principal.Role] = principal.Role.PUBLISH
 
     turn_id: Id
     role: Role = Role.USER

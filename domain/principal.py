@@ -1,5 +1,6 @@
 """A principal: who calls, and what the caller may reach and do (design §7). Scope is derived from it, never taken."""
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -7,13 +8,19 @@ from mnemolog.domain.errors import InvalidInput, NotFound, NotPermitted
 from mnemolog.domain.viewer import Viewer
 
 ALL = "*"
+# The place of the engine's own turns among those of producers.
+OPERATOR = "engine"
 
 
 class Role(StrEnum):
-    """What a principal may do. `admin` may do all of it, and see how the engine is."""
+    """What a principal may do. `publish` is to record turns, which `write` may too, and makes a producer of him.
+
+    `admin` may do all of it, and see how the engine is.
+    """
 
     READ = "read"
     WRITE = "write"
+    PUBLISH = "publish"
     ERASE = "erase"
     CONSENT = "consent"
     ADMIN = "admin"
@@ -33,8 +40,14 @@ class Principal:
         if "/" in self.name:
             raise InvalidInput("a name holds no /", field="name", fix="events name an agent behind it: leave / out")
 
+    @property
+    def publishes(self) -> bool:
+        """Whether this is a producer: it has a place of its own for turns, and message ids of its own."""
+        return Role.PUBLISH in self.roles
+
     def may(self, role: Role) -> bool:
-        return role in self.roles or Role.ADMIN in self.roles
+        writing = role is Role.PUBLISH and Role.WRITE in self.roles
+        return writing or role in self.roles or Role.ADMIN in self.roles
 
     def require(self, role: Role) -> None:
         """NotPermitted unless the principal has this role."""
@@ -69,14 +82,28 @@ class Principal:
         """Who did it, as events and histories keep it."""
         return f"{self.name}/{agent_id}"
 
+    def turn_id(self, message_id: str) -> str:
+        """How a message is recorded: two producers may count theirs alike, and no name holds a slash."""
+        return f"{self.name}/{message_id}" if self.publishes else message_id
+
+
+def producer_name(name: str) -> str:
+    """The name of a producer, which is one token of subjects and a user of NATS."""
+    if name == OPERATOR or not _TOKEN.fullmatch(name):
+        fix = f"use 1 to 40 of A-Z a-z 0-9 _ -, and not {OPERATOR}"
+        raise InvalidInput(f"{name!r:.60} is no name of a producer", field="name", fix=fix)
+    return name
+
 
 def _within(ids: frozenset[str], id_: str) -> bool:
     return ALL in ids or id_ in ids
 
 
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,40}")
 _DOES = {
     Role.READ: "read",
     Role.WRITE: "write",
+    Role.PUBLISH: "publish turns",
     Role.ERASE: "erase",
     Role.CONSENT: "consent for a user",
     Role.ADMIN: "look after the engine",

@@ -15,7 +15,9 @@ from mnemolog.domain.principal import ALL, Principal, Role
 from mnemolog.events.fields import Id, Tenant, validated
 
 
-class _Wanted(BaseModel):
+class Wanted(BaseModel):
+    """Whom a key shall stand for."""
+
     name: Id
     tenant: Tenant
     agents: frozenset[Id]
@@ -52,7 +54,7 @@ def create(
     """Make a key. Its text is shown once; from the first key on, every HTTP request needs one."""
     settings = settings_of(context.obj)
     reach = {"agents": agents or [ALL], "users": users or [ALL], "roles": roles or [Role.READ, Role.WRITE]}
-    wanted = validated(_Wanted, {"name": name, "tenant": settings.tenant if tenant is None else tenant, **reach})
+    wanted = validated(Wanted, {"name": name, "tenant": settings.tenant if tenant is None else tenant, **reach})
 
     async def make(engine: Engine) -> tuple[ApiKey, str]:
         engine.require_operator()

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.progress import bar
 from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.nats.dead_letters import DeadLetter, DeadLetters
 from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound
 from mnemolog.events.envelope import Receipt
@@ -105,15 +105,17 @@ def discard(
 
 
 def _show_all(found: Sequence[DeadLetter]) -> None:
-    table = Table("id", "when", "tenant", "field", "reason", "bytes", box=None, header_style="dim", pad_edge=False)
+    table = output.table("id", "when", "tenant", "producer", "field", "reason", "bytes")
     for one in found:
         why = Text(f"{one.reason['code']}: {one.reason['message']}")
-        table.add_row(str(one.id), output.when(one.at), one.tenant, Text(one.reason["field"]), why, f"{one.size:,}")
+        whose = one.tenant, one.address.producer or "–"
+        table.add_row(str(one.id), output.when(one.at), *whose, Text(one.reason["field"]), why, f"{one.size:,}")
     output.console.print(table)
 
 
 def _show_one(letter: DeadLetter) -> None:
     output.line("tenant", letter.tenant)
+    output.line("from  ", letter.address.turns)
     output.line("when  ", output.when(letter.at))
     output.line("reason", f"{letter.reason['code']}: {letter.reason['field']} {letter.reason['message']}")
     output.line("to do ", letter.reason["fix"])
@@ -125,7 +127,11 @@ def _show_one(letter: DeadLetter) -> None:
 
 
 def _with(context: typer.Context, use: Callable[[DeadLetters], Awaitable[T]]) -> T:
-    return with_engine(settings_of(context.obj), lambda engine: use(DeadLetters(engine.nats)))
+    async def used(engine: Engine) -> T:
+        engine.require_operator()
+        return await use(DeadLetters(engine.nats))
+
+    return with_engine(settings_of(context.obj), used)
 
 
 async def _first(found: AsyncIterator[DeadLetter], limit: int) -> list[DeadLetter]:

@@ -18,7 +18,10 @@ SHOWN_FAULTS = 20
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """Every turn of the file is recorded, was there already, or is set aside. Seconds until it can be found, too."""
+    """Every turn of the file is recorded, was there already, or is set aside. Seconds until it can be found, too.
+
+    `kept`: those that were set aside are dead letters. In the name of an API key none goes over NATS.
+    """
 
     turns: int
     recorded: int
@@ -26,6 +29,7 @@ class Ingested:
     set_aside: list[SetAside]
     seconds: float
     import_id: UUID
+    kept: bool
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -42,7 +46,7 @@ class Ingested:
             output.line("✗ " + fault.place, f"{error['field']} {error['message']} → {error['fix']}")
         if len(self.set_aside) > SHOWN_FAULTS:
             output.console.print(f"  … and {len(self.set_aside) - SHOWN_FAULTS:,} more")
-        if self.set_aside:
+        if self.set_aside and self.kept:
             output.console.print("  [dim]they are kept: mnemolog dead-letters list[/]")
 
 
@@ -51,9 +55,11 @@ async def ingest_file(engine: Engine, path: Path, layout: Format, user: str | No
     turns = source.read(path, layout, {"user_id": user} if user else None)
     began = time.monotonic()
     with bar("into the log", len(turns)) as progressed:
-        report = await Ingest(engine.nats, engine.settings.tenant, turns, progressed).run()
+        writes = engine.writes if engine.principal else None
+        report = await Ingest(engine.nats, engine.settings.tenant, turns, progressed, writes).run()
     with output.errors.status("projections catch up"):
         await engine.settled()
     seconds = time.monotonic() - began
     id_ = source.import_id(path)
-    return Ingested(report.turns, report.recorded, report.already, report.set_aside, seconds, id_)
+    kept = engine.principal is None
+    return Ingested(report.turns, report.recorded, report.already, report.set_aside, seconds, id_, kept)

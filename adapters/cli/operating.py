@@ -61,7 +61,7 @@ def _announce(engine: Engine, url: str, *, keyless: bool, json: bool) -> None:
     output.console.print(f"  HTTP     {url}  [dim](documentation: {url}/docs)[/]")
     if keyless:
         output.console.print("           [dim]no API keys: it answers whoever is on this machine, and nobody else[/]")
-    output.console.print("  NATS     subject mnemolog.turns.<tenant>  [dim](address and token: engine.json)[/]")
+    output.console.print("  NATS     subject mnemolog.turns.<tenant>.<producer>  [dim](users: mnemolog producers)[/]")
     output.console.print("  [dim]Ctrl-C stops it[/]")
 
 

@@ -1,22 +1,24 @@
-"""Commands around producers: who may publish turns to the embedded NATS, and the schema of what they publish."""
+"""Commands around producers: who may publish turns and of whom, and the schema of what they publish."""
 
-from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import typer
-from rich.table import Table
+from rich.text import Text
 
 from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli.api_keys import Wanted
 from mnemolog.adapters.cli.options import Json
-from mnemolog.adapters.cli.session import settings_of
-from mnemolog.adapters.config import Settings
-from mnemolog.adapters.embedded import running_engine
-from mnemolog.adapters.embedded.producers import Producers
-from mnemolog.domain.errors import InvalidInput
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.engine import producers as engine_producers
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.nats.subjects import Address
+from mnemolog.domain.principal import ALL, Principal, Role, producer_name
+from mnemolog.events.fields import validated
 
 Name = Annotated[str, typer.Argument(help="1 to 40 of A-Z a-z 0-9 _ -")]
 
-producers = typer.Typer(help="Who may publish turns to the embedded NATS.", no_args_is_help=True)
+producers = typer.Typer(help="Who may publish turns over NATS, and of whom.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -29,41 +31,50 @@ def add(
     context: typer.Context,
     name: Name,
     tenant: Annotated[str | None, typer.Option("--tenant", help="Whose turns; as in the settings unless said.")] = None,
+    users: Annotated[
+        list[str] | None, typer.Option("--user", "-u", help="Of whom its turns are; may be repeated; all unless given.")
+    ] = None,
+    agents: Annotated[
+        list[str] | None, typer.Option("--agent", "-a", help="For whom it speaks; may be repeated; any unless given.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """A user that may publish turns of one tenant, hear its own receipts, and nothing else. Its password shows once."""
+    """A producer: it publishes turns of these users and agents, hears its own receipts, and nothing else.
+
+    Its password shows once. It is an API key: from the first one on, every HTTP request needs one.
+    """
     settings = settings_of(context.obj, tenant=tenant)
-    password = _known(settings).add(name, settings.tenant, datetime.now(UTC))
-    url = f"nats://{name}:{password}@{_address(settings)}"
-    if json:
-        output.as_json({"name": name, "tenant": settings.tenant, "password": password, "nats_url": url})
-        return
-    output.done(f"{name} may publish turns of {settings.tenant}")
-    output.console.print(url, soft_wrap=True, highlight=False)
-    output.console.print("  [dim]the password is shown this once[/]")
+    reach = {"users": users or [ALL], "agents": agents or [ALL], "roles": [Role.PUBLISH]}
+    wanted = validated(Wanted, {"name": producer_name(name), "tenant": settings.tenant, **reach})
+    shown = with_engine(settings, lambda engine: _added(engine, wanted.principal()))
+    output.as_json(shown) if json else _show_added(shown)
 
 
 @producers.command("list")
 def list_producers(context: typer.Context, json: Json = False) -> None:
-    """Who may publish turns, of which tenant, since when."""
-    found = _known(settings_of(context.obj)).all()
+    """Who may publish turns, of which tenant, users and agents, since when."""
+    found = with_engine(settings_of(context.obj), engine_producers.known)
     if json:
-        output.as_json([{"name": one.name, "tenant": one.tenant, "added_at": one.added_at} for one in found])
+        output.as_json(found)
         return
-    table = Table("name", "tenant", "added", box=None, header_style="dim", pad_edge=False)
+    table = output.table("name", "tenant", "users", "agents", "when", "state")
     for one in found:
-        table.add_row(one.name, one.tenant, output.when(datetime.fromisoformat(one.added_at)))
+        reach = [Text(", ".join(one[column]) or "–") for column in ("users", "agents")]
+        table.add_row(one["name"], one["tenant"], *reach, output.when(one["added_at"]), one["state"])
     output.console.print(table if found else "[dim]no producers[/]")
 
 
 @producers.command()
 def remove(context: typer.Context, name: Name, json: Json = False) -> None:
-    """Take a user's access away. Its connections end at once."""
-    gone = _known(settings_of(context.obj)).remove(name)
+    """Take a producer's access away. Its connections end at once; turns of its that wait are set aside."""
+    settings = settings_of(context.obj)
+    tenant = with_engine(settings, lambda engine: engine_producers.remove(engine, name))
     if json:
-        output.as_json({"name": gone.name, "tenant": gone.tenant})
-    else:
-        output.done(f"{name} may publish no more")
+        output.as_json({"name": name, "tenant": tenant})
+        return
+    output.done(f"{name} may publish no more")
+    if settings.nats_url:
+        output.console.print("  [dim]take its user out of the configuration of your NATS, too[/]")
 
 
 def asyncapi(
@@ -77,16 +88,33 @@ def asyncapi(
     typer.echo(described.as_yaml(document) if yaml else described.as_json(document))
 
 
-def _known(settings: Settings) -> Producers:
-    if settings.nats_url:
-        raise InvalidInput(
-            "the users of your own NATS are in its configuration",
-            field="nats_url",
-            fix="see docs/how-to/use-your-own-servers.md",
-        )
-    return Producers(settings.directory)
+async def _added(engine: Engine, principal: Principal) -> dict[str, Any]:
+    added = await engine_producers.add(engine, principal)
+    address = Address.of(principal.tenant, principal.name)
+    host = urlsplit(engine.endpoints.nats_url).netloc.rpartition("@")[2]
+    own_nats = {"nats_user": added.user.user()} if engine.settings.nats_url else {}
+    return {
+        "name": principal.name,
+        "tenant": principal.tenant,
+        "users": sorted(principal.users),
+        "agents": sorted(principal.agents),
+        "subject": address.turns,
+        "password": added.password,
+        "nats_url": f"nats://{principal.name}:{added.password}@{host}",
+        "first_key": added.first,
+        **own_nats,
+    }
 
 
-def _address(settings: Settings) -> str:
-    running = running_engine(settings.directory)
-    return running.nats_url.rpartition("@")[2] if running else "127.0.0.1:<port, once the engine runs>"
+def _show_added(shown: dict[str, Any]) -> None:
+    output.done(f"{shown['name']} may publish turns of {shown['tenant']} on {shown['subject']}")
+    for whom in ("users", "agents"):
+        every = f"all {whom} of the tenant: name them with --{whom[:-1]} to say otherwise"
+        output.line(f"  {whom:6}", every if shown[whom] == [ALL] else ", ".join(shown[whom]))
+    output.console.print(Text(shown["nats_url"]), soft_wrap=True)
+    output.console.print("  [dim]the password is shown this once[/]")
+    if "nats_user" in shown:
+        output.console.print("  [dim]add this user to the account of the producers of your NATS:[/]")
+        output.as_json(shown["nats_user"])
+    if shown["first_key"]:
+        output.console.print("  [yellow]from now on every HTTP request needs a key[/]: mnemolog api-keys create")

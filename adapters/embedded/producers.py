@@ -1,59 +1,62 @@
-"""Who may publish turns to the embedded NATS: users with a tenant each, kept as bcrypt hashes in the data directory.
+"""The NATS users of producers: what each may publish and hear; those of the embedded server, in the data directory.
 
 They share a NATS account beside the engine's, into which come turns and receipts and nothing else: no event, no
 JetStream API, and what a producer gives as a reply subject is one of its own account. In it, each user may publish
-turns of its tenant, and subscribe to its own receipts and its own inbox.
+on the subject that names it, and subscribe to its own receipts and its own inbox. The password is the text of the API
+key that says whom the producer reaches; the server knows its bcrypt hash.
 """
 
 import fcntl
 import json
-import re
-import secrets
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import bcrypt
 
 from mnemolog.adapters.embedded.binaries import require
 from mnemolog.adapters.embedded.data_directory import write_privately
 from mnemolog.adapters.embedded.leftovers import working_in
-from mnemolog.domain.errors import Conflict, InvalidInput, NotFound
-from mnemolog.domain.identity import subject_token
+from mnemolog.adapters.nats.subjects import ALL_RECEIPTS, ALL_TURNS, Address
+from mnemolog.domain.errors import Conflict
+from mnemolog.domain.principal import OPERATOR
 
 ENGINE_ACCOUNT = "MNEMOLOG"
 PRODUCERS_ACCOUNT = "PRODUCERS"
-ENGINE_USER = "engine"
+ENGINE_USER = OPERATOR
 # A password here has 256 random bits, so nobody guesses it, hashed slowly or not; nats-server checks at each connect.
 BCRYPT_COST = 8
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 @dataclass(frozen=True, slots=True)
 class Producer:
-    """A NATS user that may publish turns of one tenant. `added_at` is ISO 8601."""
+    """A NATS user that may publish turns. `added_at` is ISO 8601; one of before producers had keys has no `key_id`."""
 
     name: str
     tenant: str
     added_at: str
     password: str
+    key_id: str = ""
 
-    @property
-    def turns(self) -> str:
-        return f"mnemolog.turns.{subject_token(self.tenant)}"
+    @classmethod
+    def of(cls, name: str, tenant: str, at: datetime, password: str, key_id: str) -> Self:
+        """A user of whose password the hash is kept."""
+        hashed = bcrypt.hashpw(password.encode(), bcrypt.gensalt(BCRYPT_COST)).decode()
+        return cls(name, tenant, at.isoformat(), hashed, key_id)
 
-    @property
-    def receipts(self) -> str:
-        return f"mnemolog.receipts.{subject_token(self.tenant)}.{self.name}.>"
+    def user(self) -> Mapping[str, Any]:
+        """As the configuration of nats-server has it.
 
-    @property
-    def inbox(self) -> str:
-        """For JetStream's acknowledgements. One of its own, so that nobody learns where another waits for them."""
-        return f"_INBOX.{self.name}.>"
+        The inbox is for JetStream's acknowledgements: one of its own, so that nobody learns where another waits.
+        """
+        own = Address.of(self.tenant, self.name)
+        publish = [own.turns] if self.key_id else [own.turns, Address.of(self.tenant).turns]
+        permissions = {"publish": publish, "subscribe": [f"{own.receipts}.>", f"_INBOX.{self.name}.>"]}
+        return {"user": self.name, "password": self.password, "permissions": permissions}
 
 
 class Producers:
@@ -67,24 +70,18 @@ class Producers:
             return []
         return [Producer(**fields) for fields in json.loads(self._file.read_text())]
 
-    def add(self, name: str, tenant: str, at: datetime) -> str:
-        """A new producer; its password, which is kept nowhere. Conflict when the name is taken."""
-        if name == ENGINE_USER or not _NAME.fullmatch(name):
-            raise InvalidInput(f"{name!r:.60} is no name", field="name", fix="use 1 to 40 of A-Z a-z 0-9 _ -")
-        password = secrets.token_urlsafe(32)
-        hashed = bcrypt.hashpw(password.encode(), bcrypt.gensalt(BCRYPT_COST)).decode()
+    def add(self, producer: Producer) -> None:
+        """Conflict when its name is taken."""
         with self._changing() as producers:
-            if name in producers:
-                raise Conflict(f"there is a producer {name!r} already", field="name", fix="remove it, or use another")
-            producers[name] = Producer(name, tenant, at.isoformat(), hashed)
-        return password
+            if producer.name in producers:
+                what = f"there is a producer {producer.name!r} already"
+                raise Conflict(what, field="name", fix="remove it, or use another")
+            producers[producer.name] = producer
 
-    def remove(self, name: str) -> Producer:
-        """Its connections end. NotFound when there is none."""
+    def remove(self, name: str) -> Producer | None:
+        """Its connections end. None when there is none."""
         with self._changing() as producers:
-            if name not in producers:
-                raise NotFound(f"there is no producer {name!r}", field="name", fix="see `mnemolog producers list`")
-            return producers.pop(name)
+            return producers.pop(name, None)
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Producer]]:
@@ -114,19 +111,14 @@ def accounts(engine_password: str, producers: Sequence[Producer]) -> Mapping[str
 
     One account for all, made at the start: nats-server 2.15 loses the imports of one that a reload brings (#8560).
     """
-    turns, receipts = "mnemolog.turns.*", "mnemolog.receipts.>"
     engine = {
         "jetstream": "enabled",
         "users": [{"user": ENGINE_USER, "password": engine_password}],
-        "exports": [{"service": turns}, {"stream": receipts}],
+        "exports": [{"service": ALL_TURNS}, {"stream": ALL_RECEIPTS}],
     }
     imports = [
-        {"service": {"account": ENGINE_ACCOUNT, "subject": turns}},
-        {"stream": {"account": ENGINE_ACCOUNT, "subject": receipts}},
+        {"service": {"account": ENGINE_ACCOUNT, "subject": ALL_TURNS}},
+        {"stream": {"account": ENGINE_ACCOUNT, "subject": ALL_RECEIPTS}},
     ]
-    return {ENGINE_ACCOUNT: engine, PRODUCERS_ACCOUNT: {"users": list(map(_user, producers)), "imports": imports}}
-
-
-def _user(producer: Producer) -> Mapping[str, Any]:
-    permissions = {"publish": [producer.turns], "subscribe": [producer.inbox, producer.receipts]}
-    return {"user": producer.name, "password": producer.password, "permissions": permissions}
+    users = [producer.user() for producer in producers]
+    return {ENGINE_ACCOUNT: engine, PRODUCERS_ACCOUNT: {"users": users, "imports": imports}}

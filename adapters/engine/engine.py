@@ -60,7 +60,7 @@ from mnemolog.commands.handler import Handler
 from mnemolog.domain.errors import ServerFailed
 from mnemolog.domain.identity import uuid7
 from mnemolog.domain.policy import Policy
-from mnemolog.domain.principal import Principal, Role
+from mnemolog.domain.principal import OPERATOR, Principal, Role
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import StoredEvent
 from mnemolog.projections.seal import RowSeal
@@ -200,6 +200,7 @@ async def _wire(
         policy.predicates,
         settings.read_deadline,
     )
+    api_keys = ApiKeys(engine, roots.derived("api keys"), now, os.urandom)
     policies = Policies(pool)
     await policies.keep(policy.text, now())
     handler = Handler(log, now, new_id, policy.version)
@@ -219,7 +220,7 @@ async def _wire(
         await projections.create()
         workers = Workers(projections.groups, projections.deliver, projections.paused)
         followers.append(partial(_delivered, workers))  # At once: by way of the relay it would take some milliseconds.
-        turns = subscribers.Turns(TurnIntake(writes.turn, writes.record_turns, nats, jetstream))
+        turns = subscribers.Turns(TurnIntake(partial(_in_name_of, writes, api_keys), nats, jetstream))
         projecting = _projecting(endpoints.postgres_dsn, nats, wire_key, workers)
         steps = [relay.run, anchoring.run, streams.keep, turns.run, recalls.run, *projecting]
         await run(stack, [*steps, partial(_warm, embedder)])
@@ -227,7 +228,6 @@ async def _wire(
     if servers is None:
         await require_kept(projections, settings)
     verifier = Verifier(pool, roots, engine, log, projections.running, jetstream, anchors)
-    api_keys = ApiKeys(engine, roots.derived("api keys"), now, os.urandom)
     parts = log, outbox, projections, reads, writes, nats, verifier, anchoring, policy, policies, api_keys, recalls
     opened = Engine(settings, endpoints, servers, *parts)
     if servers and not passive:
@@ -286,6 +286,11 @@ def _told(followers: Sequence[Callable[[Sequence[StoredEvent]], None]], events: 
 def _delivered(workers: Workers, events: Sequence[StoredEvent]) -> None:
     for event in events:
         workers.deliver(event)
+
+
+async def _in_name_of(writes: Writes, api_keys: ApiKeys, producer: str) -> Writes:
+    """What records a producer's turns. The engine's own place is the operator's: no producer may publish there."""
+    return writes if producer == OPERATOR else writes.by(await api_keys.producer(producer))
 
 
 async def _subscribe(stack: AsyncExitStack, nats_url: str, turns: subscribers.Turns) -> None:

@@ -80,10 +80,11 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
         return created.memory_id, receipt
 
     def turn(self, fields: Mapping[str, Any]) -> HearTurn:
-        """The command of a turn, with what was drawn from it: `memories` and `facts`, if any."""
+        """The command of a turn in its principal's name, with what was drawn from it: `memories` and `facts`."""
         drawn = {"memory_id": self._handler.new_id(), "entity_id": self._handler.new_id()}
         plain = {name: value for name, value in fields.items() if name not in ("memories", "facts")}
-        turn = validated(HearTurn, {**plain, **drawn})
+        asked = self._handler.admitted(validated(HearTurn, {**plain, **drawn}))
+        turn = asked.model_copy(update={"turn_id": self._handler.turn_id(asked.turn_id)})
         about = {**turn.model_dump(include=set(Command.model_fields)), "source_turn_ids": (turn.turn_id,)}
         memories = [self._drawn(about, one) for one in fields.get("memories", ())]
         facts = [self.fact({**about, "at": turn.occurred_at, **one}) for one in fields.get("facts", ())]
@@ -104,10 +105,10 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
         ]
 
     async def _beside(self, turn: HearTurn) -> HearTurn:
-        """With what the memories that were drawn from it are like."""
+        """With what the memories that were drawn from it are like; they are admitted with it."""
         if self._neighbours is None or not turn.memories:
             return turn
-        similar = [await self._neighbours.beside(self._handler.admitted(one)) for one in turn.memories]
+        similar = [await self._neighbours.beside(one) for one in turn.memories]
         return turn.model_copy(update={"memories": tuple(similar)})
 
     async def _heard_again(self, turn: HearTurn, error: AmbiguousEntity) -> Outcome:

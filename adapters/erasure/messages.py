@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import AsyncIterator, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
-from mnemolog.adapters.nats.subjects import DEAD_LETTERS, TURNS, dead_letter_subject, turn_subject
+from mnemolog.adapters.nats.subjects import DEAD_LETTERS, TURNS, Address, dead_letters_of, turns_of
 from mnemolog.events.envelope import DEFAULT_THREAD, StreamId
 
 
@@ -17,6 +18,7 @@ class Message:
     """A message as it is stored."""
 
     stream: str
+    subject: str
     seq: int
     data: bytes
     headers: dict[str, str]
@@ -38,18 +40,25 @@ class Named:
 
     def concerns(self, message: Message) -> bool:
         """Whether the message is not plainly another user's."""
-        fields = _fields(message.data)
-        return fields is None or fields.get("user_id") in (None, self.stream.owner)
+        user_id = (_fields(message.data) or {}).get("user_id")
+        return user_id is None or str(user_id) == self.stream.owner
 
     def matches(self, message: Message) -> bool:
         """Whether the message is such a turn; of what cannot be read, whether the user's id stands in it in quotes."""
         fields = _fields(message.data)
         if fields is None:
             return self.everything and message.holds(json.dumps(self.stream.owner, ensure_ascii=False))
-        if fields.get("user_id") != self.stream.owner:
+        # A number is an id by its digits, and what is no id is no turn's.
+        named = {name: str(value) for name, value in fields.items() if name in _IDS}
+        if named.get("user_id") != self.stream.owner:
             return False
-        thread = fields.get("thread_id", DEFAULT_THREAD)
-        return self.everything or thread in self.threads or fields.get("message_id") in self.turns
+        thread, message_id = named.get("thread_id", DEFAULT_THREAD), named.get("message_id")
+        # Of a producer without a key, the id is recorded as it is.
+        ids = {message_id, f"{Address.on(message.subject).producer}/{message_id}"}
+        return self.everything or thread in self.threads or not ids.isdisjoint(self.turns)
+
+
+_IDS = frozenset({"user_id", "thread_id", "message_id"})
 
 
 def forms(phrase: str) -> set[str]:
@@ -61,28 +70,27 @@ def forms(phrase: str) -> set[str]:
     }
 
 
-async def stored(jetstream: JetStreamContext, stream: str, subject: str) -> AsyncIterator[Message]:
-    """Every message of a stream on a subject, oldest first; none where there is no such stream."""
-    seq = 1
-    while True:
-        try:
-            found = await jetstream.get_msg(stream, seq=seq, subject=subject, next=True)
-        except NotFoundError:
-            return
-        assert found.seq is not None
-        yield Message(stream, found.seq, found.data or b"", dict(found.headers or {}))
-        seq = found.seq + 1
+async def stored(jetstream: JetStreamContext, stream: str, *subjects: str) -> AsyncIterator[Message]:
+    """Every message of a stream on each of the subjects, oldest first; none where there is no such stream."""
+    for subject in subjects:
+        with suppress(NotFoundError):
+            seq = 1
+            while True:
+                found = await jetstream.get_msg(stream, seq=seq, subject=subject, next=True)
+                assert found.seq is not None
+                yield Message(stream, found.subject or "", found.seq, found.data or b"", dict(found.headers or {}))
+                seq = found.seq + 1
 
 
 async def purge_turns(jetstream: JetStreamContext, waiting: Named, set_aside: Named) -> int:
     """Overwrite and delete turns that wait to be recorded, and turns that were set aside; how many those were."""
-    tenant = turn_subject(waiting.stream.tenant).rpartition(".")[2]
+    tenant = waiting.stream.tenant
     count = 0
-    for stream, subject, named in (
-        (TURNS, turn_subject(waiting.stream.tenant), waiting),
-        (DEAD_LETTERS, dead_letter_subject(tenant), set_aside),
+    for stream, subjects, named in (
+        (TURNS, turns_of(tenant), waiting),
+        (DEAD_LETTERS, dead_letters_of(tenant), set_aside),
     ):
-        gone = [message.seq async for message in stored(jetstream, stream, subject) if named.matches(message)]
+        gone = [message.seq async for message in stored(jetstream, stream, *subjects) if named.matches(message)]
         for seq in gone:
             await jetstream.delete_msg(stream, seq)  # Without `no_erase`: its bytes are overwritten.
         count += len(gone)

@@ -16,10 +16,10 @@ from mnemolog.adapters.nats.subjects import (
     DEAD_LETTERS,
     EVENTS,
     TURNS,
-    dead_letter_subject,
+    dead_letters_of,
     partition_of,
     partition_subject,
-    turn_subject,
+    turns_of,
 )
 from mnemolog.domain.errors import MalformedEvent
 from mnemolog.domain.session import SAID
@@ -54,12 +54,9 @@ async def turns_on_jetstream(jetstream: JetStreamContext, target: Target, phrase
         everything=subject.everything,
     )
     waiting = Named(subject.stream, turns=target.turn_ids)
-    token = turn_subject(subject.stream.tenant).rpartition(".")[2]
-    for name, where, meant in (
-        (TURNS, turn_subject(subject.stream.tenant), waiting),
-        (DEAD_LETTERS, dead_letter_subject(token), named),
-    ):
-        messages = [one async for one in stored(jetstream, name, where) if meant.concerns(one)]
+    tenant = subject.stream.tenant
+    for name, where, meant in ((TURNS, turns_of(tenant), waiting), (DEAD_LETTERS, dead_letters_of(tenant), named)):
+        messages = [one async for one in stored(jetstream, name, *where) if meant.concerns(one)]
         found = [meant.matches(one) or bool(phrase and one.holds(phrase)) for one in messages]
         yield tallied(f"jetstream {name}", found)
 

@@ -1,18 +1,23 @@
 """Publish turns to JetStream and wait for the engine's receipt of each: what is reported as recorded is in the log."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from nats.aio.client import Client
 
+from mnemolog.adapters.engine.writes import Writes
 from mnemolog.adapters.ingest.source import SourceTurn
 from mnemolog.adapters.nats.producer import Sent, TurnSender
+from mnemolog.adapters.nats.subjects import Address
+from mnemolog.adapters.nats.turn_message import read_turn
+from mnemolog.adapters.nats.turns import fields_of
 from mnemolog.domain.errors import MnemologError
+from mnemolog.domain.principal import OPERATOR
 
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """A turn that was refused; what reached the engine is in the dead-letter stream with its bytes."""
+    """A turn that was refused; what reached the engine over NATS is in the dead-letter stream with its bytes."""
 
     place: str
     error: dict[str, str]
@@ -29,12 +34,20 @@ class IngestReport:
 
 
 class Ingest:
-    """One run over one source. Run again after a crash: turns that are in the log are counted as `already`."""
+    """One run over one source. Run again after a crash: turns that are in the log are counted as `already`.
+
+    With `writes`, turns are recorded by these, in the name that they have: over NATS they would be the engine's own.
+    """
 
     def __init__(
-        self, nats: Client, tenant: str, turns: Sequence[SourceTurn], progressed: Callable[[int], None] | None = None
+        self,
+        nats: Client,
+        tenant: str,
+        turns: Sequence[SourceTurn],
+        progressed: Callable[[int], None] | None = None,
+        writes: Writes | None = None,
     ) -> None:
-        self._nats, self._tenant = nats, tenant
+        self._nats, self._tenant, self._writes = nats, tenant, writes
         self._turns, self._progressed = turns, progressed or (lambda count: None)
         self.report = IngestReport(turns=len(turns))
 
@@ -43,12 +56,27 @@ class Ingest:
 
         ServerFailed when no receipt came for a minute: the engine that this run is attached to may have ended.
         """
-        async with TurnSender(self._nats, self._tenant) as sender:
-            places = (turn.place for turn in self._turns)
-            async for outcome in sender.send_all(turn.body for turn in self._turns):
-                self._count(next(places), outcome)
-                self._progressed(1)
+        if self._writes:
+            return await self._counted(self._recorded_by(self._writes))
+        async with TurnSender(self._nats, Address.of(self._tenant, OPERATOR)) as sender:
+            return await self._counted(sender.send_all(self._bodies()))
+
+    async def _recorded_by(self, writes: Writes) -> AsyncIterator[Sent]:
+        for body in self._bodies():
+            try:
+                yield (await writes.record_turn(fields_of(read_turn(body), self._tenant)))[1]
+            except MnemologError as error:
+                yield error
+
+    async def _counted(self, outcomes: AsyncIterator[Sent]) -> IngestReport:
+        places = (turn.place for turn in self._turns)
+        async for outcome in outcomes:
+            self._count(next(places), outcome)
+            self._progressed(1)
         return self.report
+
+    def _bodies(self) -> Iterator[bytes]:
+        return (turn.body for turn in self._turns)
 
     def _count(self, place: str, outcome: Sent) -> None:
         if isinstance(outcome, MnemologError):

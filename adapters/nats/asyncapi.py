@@ -16,7 +16,15 @@ from pydantic import BaseModel, Field
 
 import mnemolog
 from mnemolog.adapters.nats.streams import DEDUPE_SECONDS, StreamLimits
-from mnemolog.adapters.nats.subjects import ALL_DEAD_LETTERS, ALL_TURNS, DEAD_LETTERS, EVENTS, INTAKE, TURNS
+from mnemolog.adapters.nats.subjects import (
+    ALL_DEAD_LETTERS,
+    ALL_RECEIPTS,
+    ALL_TURNS,
+    DEAD_LETTERS,
+    EVENTS,
+    INTAKE,
+    TURNS,
+)
 from mnemolog.adapters.nats.subscribers import TURNS_ARE, broker
 from mnemolog.adapters.nats.turn_message import CUT, ORIGINAL_HEADERS, REASON, REPLY_TO, TurnMessage
 from mnemolog.adapters.nats.wire import MAC, MESSAGE_ID
@@ -83,8 +91,9 @@ class EventMessage(BaseModel):
 
 HEADERS: Mapping[str, Mapping[str, str]] = {
     "turns": {
-        MESSAGE_ID: f"JetStream drops a second message with the same id within {DEDUPE_SECONDS:.0f} seconds.",
-        REPLY_TO: "Where the receipt shall go; best below `mnemolog.receipts.<tenant>.<your name>`.",
+        MESSAGE_ID: f"JetStream drops a second message with the same id within {DEDUPE_SECONDS:.0f} seconds, whoever "
+        "sent the first: take one that nobody guesses, or none.",
+        REPLY_TO: "Where the receipt shall go: below `mnemolog.receipts.<tenant>.<producer>`, and nowhere else.",
     },
     "events": {
         MESSAGE_ID: "The event's id.",
@@ -101,16 +110,17 @@ HEADERS: Mapping[str, Mapping[str, str]] = {
     },
 }
 ADDRESSES = {
-    "turns": "mnemolog.turns.{tenant}",
+    "turns": "mnemolog.turns.{tenant}.{producer}",
     "events": "mnemolog.events.{partition}.{type}",
-    "receipts": "mnemolog.receipts.{tenant}.{place}",
-    "dead-letters": "mnemolog.dead.turns.{tenant}",
+    "receipts": "mnemolog.receipts.{tenant}.{producer}.{place}",
+    "dead-letters": "mnemolog.dead.turns.{tenant}.{producer}",
 }
 PARAMETERS = {
     "tenant": {"description": "The tenant; what is not a letter, digit, _ or - of ASCII is percent-encoded."},
     "partition": {"description": "p0 to p63, by stream: all events of a stream share one."},
     "type": {"description": "The event's type, such as MemoryCreated."},
-    "place": {"description": "The producer's name, and tokens of its own."},
+    "producer": {"description": "Its name, as `mnemolog producers add` made it: what it may reach follows from it."},
+    "place": {"description": "Tokens of the producer's own."},
 }
 STREAMS = {"turns": TURNS, "events": EVENTS, "dead-letters": DEAD_LETTERS}
 
@@ -158,7 +168,7 @@ def _by_faststream() -> Document:
     answers_are = "The answer to a turn that named a place for it, once it is in the log or refused."
     letters_are = "Turns that were refused, byte for byte as they came."
     described.publisher("mnemolog.events.*.*", title="events", description=events_are, schema=EventMessage)
-    described.publisher("mnemolog.receipts.>", title="receipts", description=answers_are, schema=Accepted | Refused)
+    described.publisher(ALL_RECEIPTS, title="receipts", description=answers_are, schema=Accepted | Refused)
     described.publisher(ALL_DEAD_LETTERS, title="dead-letters", description=letters_are, schema=bytes)
     title, version = "Mnemolog over NATS", mnemolog.__version__
     text = json.dumps(AsyncAPI(described, title=title, version=version).to_specification().to_jsonable())

@@ -1,26 +1,26 @@
 """Dead letters: turns that were refused, with their bytes and the reason; shown, sent again, or let go.
 
 A letter's id is its sequence in the stream. It is removed once its turn is in the log, or by `discard`; a turn that is
-refused again stays the letter that it was.
+refused again stays the letter that it was. Sent again, it is the turn of the producer who sent it, and reaches no
+further than he does then.
 """
 
 import base64
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
-from urllib.parse import unquote
 
 from nats.aio.client import Client
 from nats.js.api import RawStreamMsg
 from nats.js.errors import NotFoundError
 
 from mnemolog.adapters.nats.producer import TurnSender
-from mnemolog.adapters.nats.subjects import ALL_DEAD_LETTERS, DEAD_LETTERS, dead_letter_subject
+from mnemolog.adapters.nats.subjects import ALL_DEAD_LETTERS, DEAD_LETTERS, Address, dead_letters_of
 from mnemolog.adapters.nats.turn_message import CUT, ORIGINAL_HEADERS, REASON, REPLAY, read_turn
 from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound
-from mnemolog.domain.identity import subject_token
 from mnemolog.events.envelope import Receipt
 
 SHOWN_BYTES = 100
@@ -31,7 +31,7 @@ class DeadLetter:
     """A refused turn. `size` is that of the message as it came; `body` is shorter when it was cut."""
 
     id: int
-    tenant: str
+    address: Address
     at: datetime
     reason: Mapping[str, str]
     body: bytes
@@ -46,13 +46,17 @@ class DeadLetter:
         assert message.time is not None
         return cls(
             message.seq,
-            unquote(message.subject.rpartition(".")[2]),
+            Address.on(message.subject),
             message.time,
             json.loads(headers.get(REASON, '{"code": "error", "message": "", "field": "", "fix": ""}')),
             body,
             int(headers.get(CUT, len(body))),
             json.loads(headers.get(ORIGINAL_HEADERS, "{}")),
         )
+
+    @property
+    def tenant(self) -> str:
+        return self.address.tenant
 
     @property
     def cut(self) -> bool:
@@ -67,6 +71,7 @@ class DeadLetter:
         return {
             "id": self.id,
             "tenant": self.tenant,
+            "producer": self.address.producer,
             "at": self.at.isoformat(),
             "reason": dict(self.reason),
             "headers": dict(self.headers),
@@ -85,17 +90,12 @@ class DeadLetters:
 
     async def all(self, tenant: str | None = None, reason: str | None = None) -> AsyncIterator[DeadLetter]:
         """The letters, oldest first: of one tenant, and with this code as their reason, such as `invalid_input`."""
-        subject = dead_letter_subject(subject_token(tenant)) if tenant else ALL_DEAD_LETTERS
-        after = 0
-        while True:
-            try:
-                found = await self._jetstream.get_msg(DEAD_LETTERS, after + 1, subject, next=True)
-            except NotFoundError:
-                return
-            letter = DeadLetter.of(found)
-            after = letter.id
+        subjects = dead_letters_of(tenant) if tenant else (ALL_DEAD_LETTERS,)
+        letter = await self._after(0, subjects)
+        while letter:
             if reason in (None, letter.reason["code"]):
                 yield letter
+            letter = await self._after(letter.id, subjects)
 
     async def get(self, id_: int) -> DeadLetter:
         """The letter; NotFound when there is none under this id."""
@@ -119,7 +119,7 @@ class DeadLetters:
             )
         if body is not None:
             read_turn(body)
-        async with TurnSender(self._client, letter.tenant) as sender:
+        async with TurnSender(self._client, letter.address) as sender:
             outcome = await sender.send(letter.body if body is None else body, {**letter.headers, REPLAY: str(id_)})
         if isinstance(outcome, Receipt):
             await self._remove(id_)
@@ -131,6 +131,14 @@ class DeadLetters:
         """Remove a letter for good; its bytes are overwritten. NotFound when there is none."""
         await self.get(id_)
         await self._remove(id_)
+
+    async def _after(self, id_: int, subjects: Sequence[str]) -> DeadLetter | None:
+        """The next letter on any of the subjects."""
+        found = []
+        for subject in subjects:
+            with suppress(NotFoundError):
+                found.append(DeadLetter.of(await self._jetstream.get_msg(DEAD_LETTERS, id_ + 1, subject, next=True)))
+        return min(found, key=lambda letter: letter.id, default=None)
 
     async def _remove(self, id_: int) -> None:
         try:

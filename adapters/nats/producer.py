@@ -14,7 +14,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from mnemolog.adapters.nats.pipeline import IN_FLIGHT, Pipeline, acknowledged
-from mnemolog.adapters.nats.subjects import receipt_subject, turn_subject
+from mnemolog.adapters.nats.subjects import Address
 from mnemolog.adapters.nats.turn_message import REPLY_TO, outcome_of
 from mnemolog.adapters.nats.wire import MESSAGE_ID
 from mnemolog.domain.errors import InvalidInput, MnemologError, ServerFailed
@@ -34,23 +34,21 @@ class TurnSender:
     """An async context over a connection that somebody else closes.
 
     With `receipts` a turn is done when it stands in the log, or is refused; without, when JetStream has it.
-    `name` is the producer's, as the server knows it.
     """
 
     def __init__(
         self,
         client: Client,
-        tenant: str,
-        name: str = "engine",
+        address: Address,
         *,
         receipts: bool = True,
         silence: float = SILENCE_SECONDS,
         resend: float = RESEND_SECONDS,
     ) -> None:
-        self._client, self._subject, self._receipts = client, turn_subject(tenant), receipts
+        self._client, self._subject, self._receipts = client, address.turns, receipts
         self._silence, self._resend = silence, resend
         self._run, self._numbers = os.urandom(8).hex(), count()
-        self._pipeline = Pipeline(client, f"{receipt_subject(tenant, name)}.{self._run}" if receipts else "")
+        self._pipeline = Pipeline(client, f"{address.receipts}.{self._run}" if receipts else "")
         self._heard = 0.0
 
     async def __aenter__(self) -> Self:

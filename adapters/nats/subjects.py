@@ -1,9 +1,12 @@
 """Names of subjects, streams and consumers. Ids travel in headers, never in subjects."""
 
 import re
+from typing import NamedTuple, Self
+from urllib.parse import unquote
 from zlib import crc32
 
 from mnemolog.domain.identity import subject_token
+from mnemolog.domain.principal import OPERATOR
 from mnemolog.events.envelope import StreamId
 
 PARTITIONS = 64
@@ -13,13 +16,16 @@ EVENTS = "MNEMOLOG_EVENTS"
 TURNS = "MNEMOLOG_TURNS"
 DEAD_LETTERS = "MNEMOLOG_DEAD_LETTERS"
 
-INTAKE = "turn-intake"
+# Not the name of before: engines that took `turn-intake` would read the producer in a subject as a tenant.
+INTAKE = "producer-turns"
 # Of versions that read events by a durable consumer.
 FORMER_PROJECTORS = "projectors"
 
 ALL_EVENTS = "mnemolog.events.>"
-ALL_TURNS = "mnemolog.turns.*"
+ALL_TURNS = "mnemolog.turns.>"
+ALL_RECEIPTS = "mnemolog.receipts.>"
 ALL_DEAD_LETTERS = "mnemolog.dead.>"
+_TURNS, _DEAD_LETTERS = "mnemolog.turns.", "mnemolog.dead.turns."
 
 
 def event_subject(stream: StreamId, type_name: str) -> str:
@@ -37,28 +43,70 @@ def partition_subject(partition: int) -> str:
     return f"mnemolog.events.p{partition}.>"
 
 
-def turn_subject(tenant: str) -> str:
-    """Where producers of a tenant publish turns."""
-    return f"mnemolog.turns.{subject_token(tenant)}"
+class Address(NamedTuple):
+    """Where turns come from, as tokens of a subject: the tenant, and the producer unless nobody is named."""
+
+    tenant_token: str
+    producer: str
+
+    @classmethod
+    def of(cls, tenant: str, producer: str = "") -> Self:
+        return cls(subject_token(tenant), producer and subject_token(producer))
+
+    @classmethod
+    def on(cls, subject: str) -> Self:
+        """The address in the subject of a turn or of a dead letter."""
+        tenant_token, _, producer = subject.removeprefix(_DEAD_LETTERS).removeprefix(_TURNS).partition(".")
+        return cls(tenant_token, producer)
+
+    @property
+    def tenant(self) -> str:
+        return unquote(self.tenant_token)
+
+    @property
+    def turns(self) -> str:
+        """Where its turns are published."""
+        return f"{_TURNS}{self._place}"
+
+    @property
+    def dead_letters(self) -> str:
+        return f"{_DEAD_LETTERS}{self._place}"
+
+    @property
+    def receipts(self) -> str:
+        """It listens for receipts on tokens of its own below."""
+        return f"mnemolog.receipts.{self.tenant_token}.{self.producer or OPERATOR}"
+
+    def answerable(self, subject: str) -> bool:
+        """Whether a receipt may go there: the engine may publish where the producer may not.
+
+        Plain tokens, among the producer's own receipts. Nobody may also name others of the tenant, and places where
+        neither server nor engine listens.
+        """
+        if len(subject) > MAX_SUBJECT or not _PLAIN.fullmatch(subject):
+            return False
+        if self.producer:
+            return subject.startswith(f"{self.receipts}.")
+        elsewhere = not subject.startswith(("$", "mnemolog."))
+        return elsewhere or subject.startswith(f"mnemolog.receipts.{self.tenant_token}.")
+
+    @property
+    def _place(self) -> str:
+        return ".".join(filter(None, self))
 
 
-def dead_letter_subject(tenant_token: str) -> str:
-    return f"mnemolog.dead.turns.{tenant_token}"
+def turns_of(tenant: str) -> tuple[str, str]:
+    """The subjects of all turns of a tenant: of nobody, and of each producer."""
+    return _with_producers(Address.of(tenant).turns)
 
 
-def receipt_subject(tenant: str, name: str) -> str:
-    """Where the producer of this name listens for receipts, on tokens of its own below it."""
-    return f"mnemolog.receipts.{subject_token(tenant)}.{subject_token(name)}"
+def dead_letters_of(tenant: str) -> tuple[str, str]:
+    """The subjects of all dead letters of a tenant."""
+    return _with_producers(Address.of(tenant).dead_letters)
 
 
-def answerable(subject: str, tenant_token: str) -> bool:
-    """Whether a receipt may go there: the engine may publish where the producer may not.
-
-    Plain tokens; among the receipts of its own tenant, or where neither server nor engine listens.
-    """
-    if len(subject) > MAX_SUBJECT or not _PLAIN.fullmatch(subject):
-        return False
-    return subject.startswith(f"mnemolog.receipts.{tenant_token}.") or not subject.startswith(("$", "mnemolog."))
+def _with_producers(subject: str) -> tuple[str, str]:
+    return subject, f"{subject}.>"
 
 
 _PLAIN = re.compile(r"[^\s.*>]+(?:\.[^\s.*>]+)*")

@@ -39,7 +39,7 @@ TEXT = {"minLength": 1, "maxLength": MAX_TEXT_BYTES}
 
 
 class TurnMessage(BaseModel):
-    """One message of a conversation, as a producer in any language publishes it to `mnemolog.turns.<tenant>`.
+    """One message of a conversation, as a producer in any language publishes it to its own `mnemolog.turns.` subject.
 
     `message_id` is unique for the user and makes the turn idempotent: sent again, it changes nothing.
     """

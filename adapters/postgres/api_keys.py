@@ -15,10 +15,11 @@ from time import monotonic
 from typing import Any
 
 from sqlalchemy import ARRAY, Column, DateTime, LargeBinary, MetaData, Table, Text, exists, select, update
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy import text as statement
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from mnemolog.domain.errors import NotFound, Unauthenticated
-from mnemolog.domain.principal import Principal, Role
+from mnemolog.domain.errors import Conflict, NotFound, Unauthenticated
+from mnemolog.domain.principal import Principal, Role, producer_name
 from mnemolog.projections.seal import MAC, RowSeal, mac_column
 
 PREFIX = "mnk"
@@ -91,10 +92,12 @@ class ApiKeys:
         self._any, self._asked = False, float("-inf")
 
     async def create(self, principal: Principal) -> tuple[ApiKey, str]:
-        """A new key, and its text, which is shown this once."""
+        """A new key, and its text, which is shown this once. Conflict for a producer's name that another key has."""
         key_id, secret = self._random_bytes(ID_BYTES).hex(), _text(self._random_bytes(SECRET_BYTES))
         made = ApiKey(key_id, principal, self._now(), None, True, self._secret_mac(key_id, secret))
         async with self._engine.begin() as connection:
+            if principal.publishes:
+                await self._require_free(connection, producer_name(principal.name))
             await connection.execute(_keys.insert(), self._row(made))
         self._any = True
         return made, f"{PREFIX}_{key_id}_{secret}"
@@ -137,6 +140,25 @@ class ApiKeys:
             raise Unauthenticated("this API key opens nothing", field="Authorization", fix=_FIX)
         return found.principal
 
+    async def producer(self, name: str) -> Principal | None:
+        """Who publishes turns under a name; None where no key was ever made. Unauthenticated when nobody has it."""
+        async with self._engine.connect() as connection:
+            found = await self._producer(connection, name)
+        if found is None and await self.any():
+            raise Unauthenticated("no producer has this subject", field="subject", fix=_FIX_PRODUCER)
+        return found.principal if found else None
+
+    async def _producer(self, connection: AsyncConnection, name: str) -> ApiKey | None:
+        named = select(_keys).where(_keys.c.name == name, _keys.c.revoked_at.is_(None))
+        rows = (await connection.execute(named.order_by(_keys.c.created_at.desc()))).mappings()
+        keys = map(self._opened, map(dict, rows))
+        return next((key for key in keys if key.valid and key.principal.publishes), None)
+
+    async def _require_free(self, connection: AsyncConnection, name: str) -> None:
+        await connection.execute(_ONE_AT_A_TIME)
+        if await self._producer(connection, name):
+            raise Conflict(f"there is a producer {name!r} already", field="name", fix="remove it, or use another")
+
     async def _recent(self, key_id: str) -> ApiKey | None:
         at, found = self._held.get(key_id, (float("-inf"), None))
         if self._clock() - at > FRESH_SECONDS:
@@ -169,6 +191,8 @@ class ApiKeys:
         return hmac.digest(self._key, f"{key_id} {secret}".encode(), sha256)
 
 
+_ONE_AT_A_TIME = statement("LOCK TABLE mnemolog.api_keys IN SHARE ROW EXCLUSIVE MODE")
+_FIX_PRODUCER = "publish to mnemolog.turns.<tenant>.<producer>, as `mnemolog producers add` names it"
 _FIX = "send `Authorization: Bearer mnk_...` with a key that `mnemolog api-keys create` gave"
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from mnemolog.adapters.nats.connection import connect
 from mnemolog.adapters.nats.producer import SILENCE_SECONDS, Sent, TurnSender
+from mnemolog.adapters.nats.subjects import Address
 from mnemolog.adapters.nats.turn_message import TurnMessage
 from mnemolog.domain.errors import MnemologError, ServerFailed
 from mnemolog.events.envelope import DEFAULT_TENANT, Receipt
@@ -25,7 +26,7 @@ UNNAMED = "producer"
 
 
 class Destination(BaseModel):
-    """Where turns go. A user and password in the URL are those of `mnemolog producers add`."""
+    """Where turns go: to a place of the producer's own. `mnemolog producers add` gave the user in the URL."""
 
     nats_url: str
     tenant: Tenant
@@ -115,8 +116,7 @@ class AsyncTurnProducer:
                 client = await self._connected()
                 sender = TurnSender(
                     client,
-                    self._destination.tenant,
-                    self._destination.name,
+                    Address.of(self._destination.tenant, self._destination.name),
                     receipts=self._receipts,
                     silence=self._deadline,
                 )

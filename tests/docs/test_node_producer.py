@@ -1,19 +1,20 @@
-"""The producer in Node that the documentation shows, run against the engine as a producer of one tenant."""
+"""The producer in Node that the documentation shows, run against the engine as a producer of one user."""
 
 import asyncio
 import json
 import shutil
 import subprocess
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mnemolog.adapters.embedded.producers import Producers
+from mnemolog.adapters.engine import producers
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.domain.principal import Role
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import StreamId
+from tests.adapters.principals.keys import principal
 from tests.docs.pages import ROOT
 
 EXAMPLE = ROOT / "docs" / "examples" / "node-producer"
@@ -43,8 +44,8 @@ def turn(user: str, number: int, **fields: Any) -> dict[str, Any]:
 
 async def published(engine: Engine, example: Path, user: str, turns: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The answers that the example prints."""
-    producers = Producers(engine.settings.directory)
-    password = producers.add(f"node-{user}", "acme.eu", datetime.now(UTC))
+    who = principal(f"node-{user}", tenant="acme.eu", users=[user], roles=[Role.PUBLISH])
+    password = (await producers.add(engine, who)).password
     await asyncio.sleep(0.5)
     address = engine.endpoints.nats_url.rpartition("@")[2]
     process = await asyncio.create_subprocess_exec(
@@ -59,24 +60,25 @@ async def published(engine: Engine, example: Path, user: str, turns: list[dict[s
     )  # fmt: skip
     async with asyncio.timeout(60):
         out, errors = await process.communicate("\n".join(map(json.dumps, turns)).encode())
-    producers.remove(f"node-{user}")
+    await producers.remove(engine, who.name)
     assert process.returncode == 0, errors.decode()
     return [json.loads(line) for line in out.decode().splitlines()]
 
 
 async def test_turns_from_node_are_recorded_once_in_order_and_answered(
-    engine: Engine, user: str, example: Path
+    guarded: Engine, user: str, example: Path
 ) -> None:
     turns = [turn(user, number) for number in range(600)]
 
-    answers = await published(engine, example, user, [*turns, turns[0], turn(user, 7, text="")])
+    answers = await published(guarded, example, user, [*turns, turns[0], turn(user, 7, text=""), turn("somebody", 1)])
 
-    events = await engine.log.read(StreamId.of_user(user, "acme.eu"))
+    events = await guarded.log.read(StreamId.of_user(user, "acme.eu"))
     recorded = [event.payload.turn_id for event in events if isinstance(event.payload, TurnRecorded)]
-    assert recorded == [one["message_id"] for one in turns]
-    assert [one["ok"] for one in answers] == [True] * 601 + [False]
+    assert recorded == [f"node-{user}/{one['message_id']}" for one in turns]
+    assert [one["ok"] for one in answers] == [True] * 601 + [False] * 2
     assert [answers[0]["receipt"]["already"], answers[600]["receipt"]["already"]] == [False, True]
     assert answers[601]["error"]["field"] == "text"
+    assert answers[602]["error"]["code"] == "not_found"
 
 
 def test_the_example_names_no_registry() -> None:

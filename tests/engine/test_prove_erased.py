@@ -10,13 +10,15 @@ from sqlalchemy import text
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.erasure.messages import Message, Named
 from mnemolog.adapters.erasure.proof import Proof
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import Subject
-from mnemolog.adapters.nats.subjects import DEAD_LETTERS, dead_letter_subject
+from mnemolog.adapters.nats.subjects import DEAD_LETTERS, TURNS, Address
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.commands.erasure import Erase, EraseMemory, EraseThread, EraseUser
 from mnemolog.domain.session import key
+from mnemolog.events.envelope import StreamId
 from tests.engine.person import Person
 
 SECRET = "Zanzibarquux"
@@ -53,7 +55,7 @@ async def set_aside(ana: Person) -> None:
         "text": SECRET,
         "role": "?",
     }
-    await ana.engine.nats.jetstream().publish(dead_letter_subject(ana.tenant), json.dumps(letter).encode())
+    await ana.engine.nats.jetstream().publish(Address.of(ana.tenant).dead_letters, json.dumps(letter).encode())
 
 
 async def proof_of(ana: Person, memory_id: UUID | None = None, phrase: str | None = SECRET) -> Proof:
@@ -113,6 +115,25 @@ async def test_after_an_erasure_the_text_can_be_read_nowhere(engine: Engine, use
     assert looked_at["log"] >= 6, "the events are still there, and closed"
     assert looked_at["jetstream MNEMOLOG_EVENTS"] >= 6
     assert any("backups" in line for line in proof.unseen)
+
+
+@pytest.mark.spec("X07")
+@pytest.mark.parametrize(
+    ("fields", "meant"),
+    [
+        ({"message_id": "7"}, True),
+        ({"message_id": 7}, True),
+        ({"user_id": "42", "message_id": "7"}, True),
+        ({"message_id": "8", "thread_id": 12}, True),
+        ({"message_id": "8"}, False),
+        ({"message_id": ["7"], "thread_id": {}}, False),
+        ({"user_id": 43, "message_id": "7"}, False),
+    ],
+)
+def test_a_message_is_meant_by_its_ids_however_they_are_written(fields: dict[str, object], meant: bool) -> None:
+    named = Named(StreamId.of_user("42"), threads=frozenset({"12"}), turns=frozenset({"7"}))
+    body = json.dumps({"user_id": 42, **fields}).encode()
+    assert named.matches(Message(TURNS, Address.of("default").turns, 1, body, {})) is meant
 
 
 Sabotage = Callable[[Person, UUID], Awaitable[None]]

@@ -17,7 +17,7 @@ from uuid import UUID
 import httpx
 
 from mnemolog.adapters.engine.engine import now
-from mnemolog.adapters.nats.subjects import turn_subject
+from mnemolog.adapters.nats.subjects import Address
 from mnemolog.adapters.nats.turn_message import REPLY_TO
 from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.commands.memories import MergeMemories, RestoreMemory, SoftDeleteMemory, UpdateMemory
@@ -207,7 +207,7 @@ class Load:
         inbox = client.new_inbox()
         answers = await client.subscribe(inbox)
         try:
-            await client.publish(turn_subject(DEFAULT_TENANT), json.dumps(turn).encode(), headers={REPLY_TO: inbox})
+            await client.publish(Address.of(DEFAULT_TENANT).turns, json.dumps(turn).encode(), headers={REPLY_TO: inbox})
             answer = json.loads((await answers.next_msg(RECEIPT_SECONDS)).data)
         finally:
             with suppress(Exception):

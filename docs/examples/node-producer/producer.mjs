@@ -15,6 +15,7 @@ const codec = JSONCodec();
 const url = new URL(process.env.NATS_URL ?? "nats://127.0.0.1:4222");
 const tenant = encodeURIComponent(process.env.TENANT ?? "default").replaceAll(".", "%2E");
 const user = decodeURIComponent(url.username);
+const producer = user || "producer"; // The subject names who publishes: the server lets nobody else do it there.
 
 const client = await connect({
   servers: url.host,
@@ -23,7 +24,7 @@ const client = await connect({
   maxReconnectAttempts: -1,
 });
 
-const place = `mnemolog.receipts.${tenant}.${user || "producer"}.${nuid.next()}`;
+const place = `mnemolog.receipts.${tenant}.${producer}.${nuid.next()}`;
 const waiting = new Map();
 client.subscribe(`${place}.*`, {
   callback: (error, message) => {
@@ -36,7 +37,7 @@ function send(turn, number, attempt) {
   const h = headers();
   h.set("Nats-Msg-Id", `${place}-${number}-${attempt}`); // A new one each time: a dropped turn gets no receipt.
   h.set("Mnemolog-Reply-To", `${place}.${number}`);
-  client.publish(`mnemolog.turns.${tenant}`, codec.encode(turn), { headers: h });
+  client.publish(`mnemolog.turns.${tenant}.${producer}`, codec.encode(turn), { headers: h });
 }
 
 function published(turn, number) {

@@ -87,22 +87,3 @@ async def test_discard_asks_first(engine: Engine, tenant: str, user: str) -> Non
     assert ran.code != 0
     assert "Discard 1 dead letter" in ran.err
     assert len(await listed(engine, tenant)) == 1
-
-
-async def test_producers_are_added_listed_and_removed(engine: Engine, user: str) -> None:
-    name = f"cli-{user}"
-
-    async def producers(*arguments: str) -> Ran:
-        return await mnemolog(engine.settings.directory, "producers", *arguments)
-
-    added = (await producers("add", name, "--tenant", "acme", "--json")).value
-    twice = await producers("add", name, "--json")
-    found = (await producers("list", "--json")).value
-    removed = await producers("remove", name, "--json")
-    again = await producers("remove", name, "--json")
-
-    assert added["nats_url"] == f"nats://{name}:{added['password']}@{engine.endpoints.nats_url.rpartition('@')[2]}"
-    assert (twice.code, twice.value["error"]["code"]) == (1, "conflict")
-    assert [one["tenant"] for one in found if one["name"] == name] == ["acme"]
-    assert added["password"] not in json.dumps(found)
-    assert (removed.code, again.code, again.value["error"]["code"]) == (0, 1, "not_found")

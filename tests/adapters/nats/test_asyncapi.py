@@ -11,13 +11,14 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from mnemolog.adapters.nats import asyncapi, wire
-from mnemolog.adapters.nats.subjects import dead_letter_subject, event_subject, receipt_subject, turn_subject
+from mnemolog.adapters.nats.subjects import Address, event_subject
 from mnemolog.adapters.nats.turn_message import TurnMessage, answer
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import Receipt, StreamId
 from tests.docs.pages import ROOT
 from tests.testkit.events import created, new, stored
 
+JUNO = Address.of("acme.eu", "juno")
 REFERENCE = ROOT / "docs" / "reference"
 
 
@@ -71,10 +72,10 @@ def test_every_channel_has_an_operation_and_a_message_with_a_payload(document: d
 @pytest.mark.parametrize(
     ("channel", "subject"),
     [
-        ("turns", turn_subject("acme.eu")),
+        ("turns", JUNO.turns),
         ("events", event_subject(StreamId.of_user("ana"), "MemoryCreated")),
-        ("receipts", receipt_subject("acme.eu", "juno") + ".run.7"),
-        ("dead-letters", dead_letter_subject("acme%2Eeu")),
+        ("receipts", f"{JUNO.receipts}.run.7"),
+        ("dead-letters", JUNO.dead_letters),
     ],
 )
 def test_the_addresses_are_the_subjects_that_are_used(document: dict[str, Any], channel: str, subject: str) -> None:
@@ -85,7 +86,7 @@ def test_the_addresses_are_the_subjects_that_are_used(document: dict[str, Any], 
 def test_streams_headers_receipts_and_limits_stand_in_it(document: dict[str, Any]) -> None:
     text = json.dumps(document)
     for word in (
-        "MNEMOLOG_TURNS", "MNEMOLOG_EVENTS", "MNEMOLOG_DEAD_LETTERS", "turn-intake", "Nats-Msg-Id",
+        "MNEMOLOG_TURNS", "MNEMOLOG_EVENTS", "MNEMOLOG_DEAD_LETTERS", "producer-turns", "Nats-Msg-Id",
         "Mnemolog-Reply-To", "Mnemolog-Mac", "Mnemolog-Reason", "262144", "max_payload",
     ):  # fmt: skip
         assert word in text, word

@@ -16,7 +16,7 @@ from mnemolog.adapters.nats.connection import connect
 from mnemolog.adapters.nats.pipeline import IN_FLIGHT
 from mnemolog.adapters.nats.producer import TurnSender
 from mnemolog.adapters.nats.streams import StreamLimits, Streams
-from mnemolog.adapters.nats.subjects import TURNS
+from mnemolog.adapters.nats.subjects import TURNS, Address
 from mnemolog.domain.errors import IdempotencyConflict, InvalidInput, ServerFailed
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Receipt, StreamId
@@ -134,7 +134,7 @@ async def waiting(server: OwnServer) -> int:
 
 async def test_without_an_engine_a_producer_stops_at_its_window_and_says_so(silent: OwnServer, user: str) -> None:
     client = await connect(silent.url, "tests")
-    async with TurnSender(client, "default", silence=0.5, resend=0.6) as sender:
+    async with TurnSender(client, Address.of("default"), silence=0.5, resend=0.6) as sender:
         with pytest.raises(ServerFailed, match="no answer came"):
             async for _ in sender.send_all(bodies(user, 3 * IN_FLIGHT)):
                 pass
@@ -154,7 +154,7 @@ async def test_without_receipts_a_turn_is_done_when_jetstream_has_it(silent: Own
 @pytest.mark.spec("X14")
 async def test_turns_that_are_published_while_the_server_restarts_arrive_once(silent: OwnServer, user: str) -> None:
     client = await connect(silent.url, "tests")
-    async with TurnSender(client, "default", receipts=False, resend=1.0) as sender:
+    async with TurnSender(client, Address.of("default"), receipts=False, resend=1.0) as sender:
         outcomes = []
         async for outcome in sender.send_all(bodies(user, 20_000)):
             outcomes.append(outcome)

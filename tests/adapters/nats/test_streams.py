@@ -93,6 +93,34 @@ async def test_a_stream_of_the_first_version_is_brought_up_to_date_with_its_mess
     assert (now.config.discard, now.config.max_bytes, now.state.messages) == (DiscardPolicy.NEW, 1 << 20, 1)
 
 
+@pytest.mark.spec("X14")
+async def test_a_stream_of_before_producers_had_subjects_takes_theirs_and_loses_nothing_that_waits(
+    client: Client, jetstream: JetStreamContext
+) -> None:
+    former = StreamConfig(name=TURNS, subjects=["mnemolog.turns.*"], retention=RetentionPolicy.WORK_QUEUE)
+    await jetstream.add_stream(former.evolve(storage=StorageType.FILE, duplicate_window=120.0, num_replicas=1))
+    inbox = client.new_inbox()
+    taking = ConsumerConfig(durable_name="turn-intake", deliver_subject=inbox, filter_subject="mnemolog.turns.*")
+    await jetstream.add_consumer(TURNS, taking)
+    arrived = await client.subscribe(inbox)
+    for number in range(3):
+        await jetstream.publish("mnemolog.turns.acme", f"waiting {number}".encode())
+    await (await arrived.next_msg(5)).ack_sync()
+    await arrived.next_msg(5), "one is on its way, and nobody acknowledges it"
+
+    await Streams(jetstream, StreamLimits()).ensure()
+    await jetstream.publish("mnemolog.turns.acme.juno", b"a producer's")
+
+    assert [one.name for one in await jetstream.consumers_info(TURNS)] == []
+    fresh = await jetstream.subscribe("mnemolog.turns.>", queue=INTAKE, stream=TURNS, manual_ack=True)
+    found = [await fresh.next_msg(5) for _ in range(3)]
+    assert [(one.subject, one.data) for one in found] == [
+        ("mnemolog.turns.acme", b"waiting 1"),
+        ("mnemolog.turns.acme", b"waiting 2"),
+        ("mnemolog.turns.acme.juno", b"a producer's"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("found", "note", "wanted", "expected"),
     [

@@ -15,13 +15,7 @@ from mnemolog.adapters.engine.engine import Engine, new_id, now
 from mnemolog.adapters.engine.writes import Writes
 from mnemolog.adapters.nats import subscribers
 from mnemolog.adapters.nats.streams import StreamLimits
-from mnemolog.adapters.nats.subjects import (
-    DEAD_LETTERS,
-    EVENTS,
-    TURNS,
-    dead_letter_subject,
-    turn_subject,
-)
+from mnemolog.adapters.nats.subjects import DEAD_LETTERS, EVENTS, TURNS, Address
 from mnemolog.adapters.nats.turns import TurnIntake
 from mnemolog.commands.handler import Handler
 from mnemolog.domain.category import CategoryPolicy
@@ -45,7 +39,7 @@ def tenant(user: str) -> str:
 
 async def publish(engine: Engine, tenant: str, body: bytes, headers: dict[str, str] | None = None) -> None:
     sent = {"Nats-Msg-Id": str(uuid4()), **(headers or {})}
-    await engine.nats.jetstream().publish(turn_subject(tenant), body, headers=sent, timeout=5)
+    await engine.nats.jetstream().publish(Address.of(tenant).turns, body, headers=sent, timeout=5)
 
 
 async def recorded(engine: Engine, user: str, tenant: str) -> Sequence[Recorded]:
@@ -65,7 +59,7 @@ async def ask(engine: Engine, tenant: str, body: bytes) -> dict[str, Any]:
 
 async def dead_letter(engine: Engine, tenant: str) -> RawStreamMsg:
     """The newest dead letter of a tenant, once there is one."""
-    subject = dead_letter_subject(turn_subject(tenant).rpartition(".")[2])
+    subject = Address.of(tenant).dead_letters
     async with asyncio.timeout(10):
         while True:
             try:
@@ -220,8 +214,11 @@ async def test_the_streams_keep_their_configuration_when_the_subscribers_start(a
     for info in ours:
         await apart.jetstream.update_stream(info.config.evolve(max_age=365 * 24 * 3600.0, description="ours"))
     before = [(await apart.jetstream.stream_info(name)).config for name in names]
-    writes = Writes(Handler(apart.log, now, new_id), apart.log, CategoryPolicy())
-    turns = subscribers.Turns(TurnIntake(writes.turn, writes.record_turns, apart.nats, apart.jetstream))
+
+    async def anybody(name: str) -> Writes:
+        return Writes(Handler(apart.log, now, new_id), apart.log, CategoryPolicy())
+
+    turns = subscribers.Turns(TurnIntake(anybody, apart.nats, apart.jetstream))
     broker = subscribers.broker(apart.nats.connected_url.geturl() if apart.nats.connected_url else "")
 
     turns.subscribe(broker)

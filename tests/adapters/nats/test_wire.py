@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemolog.adapters.nats import wire
-from mnemolog.adapters.nats.subjects import PARTITIONS, answerable, dead_letter_subject, event_subject, turn_subject
+from mnemolog.adapters.nats.subjects import PARTITIONS, Address, event_subject
 from mnemolog.domain.errors import MalformedEvent
 from mnemolog.events.envelope import NewEvent, StoredEvent, StreamId
 from mnemolog.events.registry import REGISTRY
@@ -17,6 +17,9 @@ from tests.testkit.events import created, header_of, new, stored
 from tests.testkit.payloads import ids, instants, new_events
 
 streams = st.builds(StreamId, ids, ids)
+tenants = st.from_regex(r"[A-Za-z0-9._-]{1,40}", fullmatch=True)
+producers = st.from_regex(r"[A-Za-z0-9_-]{0,40}", fullmatch=True)
+NOBODY = Address.of("acme")
 
 
 @given(new_events, streams, instants, st.binary(max_size=99), st.binary(min_size=32, max_size=32))
@@ -42,12 +45,25 @@ def test_all_events_of_a_stream_share_a_partition(stream: StreamId) -> None:
     assert len({event_subject(stream, name).split(".")[2] for name in REGISTRY.types}) == 1
 
 
-@given(st.from_regex(r"[A-Za-z0-9._-]{1,40}", fullmatch=True))
-def test_a_tenant_is_one_token_of_its_subjects(tenant: str) -> None:
-    subject = turn_subject(tenant)
+@given(tenants, producers)
+def test_tenant_and_producer_are_one_token_each_of_their_subjects(tenant: str, producer: str) -> None:
+    address = Address.of(tenant, producer)
 
-    assert re.fullmatch(r"mnemolog\.turns\.[^\s.*>]+", subject)
-    assert dead_letter_subject(subject.rpartition(".")[2]).count(".") == 3
+    assert re.fullmatch(r"mnemolog\.turns(\.[^\s.*>]+){1,2}", address.turns)
+    assert address.turns.count(".") == (3 if producer else 2)
+    assert Address.on(address.turns) == Address.on(address.dead_letters) == address
+    assert (address.tenant, address.producer) == (tenant, producer)
+
+
+@given(tenants, producers.filter(bool), tenants, producers)
+def test_a_producer_is_answered_among_its_own_receipts_alone(
+    tenant: str, producer: str, other_tenant: str, other: str
+) -> None:
+    one, two = Address.of(tenant, producer), Address.of(other_tenant, other)
+
+    assert one.answerable(f"{one.receipts}.run.7")
+    assert one.answerable(f"{two.receipts}.run.7") == (one.receipts == two.receipts)
+    assert not one.answerable("_INBOX.abc.def")
 
 
 def test_the_headers_name_the_event_and_are_fresh_each_time() -> None:
@@ -105,8 +121,8 @@ def test_an_event_that_is_too_large_for_a_message_announces_itself_without_its_d
 
 
 @pytest.mark.parametrize("subject", ["_INBOX.abc.def", "replies", "app.replies.7", "mnemolog.receipts.acme.juno.7"])
-def test_a_receipt_may_go_to_an_inbox_of_the_producer(subject: str) -> None:
-    assert answerable(subject, "acme")
+def test_a_receipt_may_go_to_an_inbox_of_who_is_nobody(subject: str) -> None:
+    assert NOBODY.answerable(subject)
 
 
 @pytest.mark.parametrize(
@@ -131,4 +147,5 @@ def test_a_receipt_may_go_to_an_inbox_of_the_producer(subject: str) -> None:
     ],
 )
 def test_a_receipt_goes_nowhere_where_something_would_happen(subject: str) -> None:
-    assert not answerable(subject, "acme")
+    assert not NOBODY.answerable(subject)
+    assert not Address.of("acme", "juno").answerable(subject)

@@ -1,0 +1,86 @@
+"""Producers of turns: each is an API key with the role `publish`, and a user of NATS that has its text as password.
+
+The key says of whom its turns may speak; NATS lets the user publish on the subject that names it. On a NATS of your own
+the operator writes the user into its configuration.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from mnemolog.adapters.embedded.producers import Producer, Producers
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.postgres.api_keys import ApiKey
+from mnemolog.domain.errors import Conflict, NotFound
+from mnemolog.domain.principal import Principal
+
+KEYLESS = "without a key"
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A new producer. `first`: there was no API key before, and from now on nobody is answered who has none."""
+
+    key: ApiKey
+    password: str
+    user: Producer
+    first: bool
+
+
+async def add(engine: Engine, principal: Principal) -> Added:
+    """A producer and its password, which is kept nowhere. Conflict when its name is taken."""
+    engine.require_operator()
+    first = not await engine.api_keys.any()
+    key, text = await engine.api_keys.create(principal)
+    user = Producer.of(principal.name, principal.tenant, key.created_at, text, key.key_id)
+    if users := _users(engine):
+        try:
+            users.add(user)
+        except Conflict:
+            await engine.api_keys.revoke(key.key_id)
+            raise
+    return Added(key, text, user, first)
+
+
+async def known(engine: Engine) -> Sequence[dict[str, Any]]:
+    """Who may publish turns, and of whom. A user of the embedded NATS from before there were keys reaches nobody."""
+    engine.require_operator()
+    keys = [key for key in await engine.api_keys.list() if key.principal.publishes and not key.revoked_at]
+    users = _users(engine)
+    keyless = [user for user in users.all() if not user.key_id] if users else []
+    return [*map(_of_key, keys), *map(_of_user, keyless)]
+
+
+async def remove(engine: Engine, name: str) -> str:
+    """Its tenant. Its connections to the embedded NATS end, and turns of its that wait are refused."""
+    engine.require_operator()
+    users = _users(engine)
+    user = users.remove(name) if users else None
+    keys = [key for key in await engine.api_keys.list() if key.valid and _is(key, name)]
+    for key in keys:
+        await engine.api_keys.revoke(key.key_id)
+    if not user and not keys:
+        raise NotFound(f"there is no producer {name!r}", field="name", fix="see `mnemolog producers list`")
+    return user.tenant if user else keys[0].principal.tenant
+
+
+def _users(engine: Engine) -> Producers | None:
+    """Those of the embedded NATS; None where the operator has his own."""
+    return None if engine.settings.nats_url else Producers(engine.settings.directory)
+
+
+def _is(key: ApiKey, name: str) -> bool:
+    return key.principal.publishes and key.principal.name == name
+
+
+def _of_key(key: ApiKey) -> dict[str, Any]:
+    fields = key.as_dict()
+    shown = {name: fields[name] for name in ("name", "tenant", "users", "agents")}
+    state = "valid" if key.valid else "forged"
+    return {**shown, "added_at": key.created_at, "state": state}
+
+
+def _of_user(user: Producer) -> dict[str, Any]:
+    added_at = datetime.fromisoformat(user.added_at)
+    return {"name": user.name, "tenant": user.tenant, "users": [], "agents": [], "added_at": added_at, "state": KEYLESS}
