@@ -16,7 +16,8 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from mnemolog import AsyncTurnProducer
-from mnemolog.adapters.embedded.producers import Producer, Producers
+from mnemolog.adapters.embedded.binaries import require
+from mnemolog.adapters.embedded.producers import Producer, Producers, accounts
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.nats.connection import connect
 from mnemolog.adapters.nats.streams import StreamLimits, Streams
@@ -25,6 +26,7 @@ from mnemolog.domain.errors import Conflict
 from mnemolog.events.envelope import Receipt, StreamId
 from tests.adapters.nats.own_server import OwnServer, own_server
 from tests.adapters.nats.test_turns import message
+from tests.docs.pages import ROOT, blocks
 
 AT = datetime(2026, 1, 3, tzinfo=UTC)
 SUBJECT = "mnemolog.events.p0.MemoryCreated"
@@ -264,6 +266,47 @@ async def test_without_any_key_a_producer_of_before_publishes_through_its_accoun
     producers.remove(f"p-{user}")
     assert isinstance(receipt, Receipt)
     assert receipt.stream == StreamId.of_user(user, "acme")
+
+
+async def test_the_configuration_for_a_nats_of_ones_own_keeps_producers_where_the_embedded_one_does(
+    tmp_path: Path,
+) -> None:
+    [shown] = [one.text for one in blocks(ROOT / "docs/how-to/use-your-own-servers.md") if "accounts {" in one.text]
+    juno = Producer.of("juno", "acme", AT, "secret", "0123456789abcdef")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    own_store = shown.replace("/var/lib/nats", str(tmp_path / "store"))
+    (tmp_path / "own.conf").write_text(own_store.replace("$2a$11$...", juno.password))
+    options = ("-a", "127.0.0.1", "-p", str(port), "-c", str(tmp_path / "own.conf"))
+    process = await asyncio.create_subprocess_exec(require("nats"), *options)
+    said: list[str] = []
+
+    async def note(error: Exception) -> None:
+        said.append(str(error).lower())
+
+    engine = await connect(f"nats://engine:secret@127.0.0.1:{port}", "engine")
+    await Streams(engine.jetstream(), StreamLimits()).ensure()
+    own = await nats.connect(f"nats://juno:secret@127.0.0.1:{port}", inbox_prefix="_INBOX.juno", error_cb=note)
+    heard = await own.subscribe("mnemolog.receipts.acme.juno.run.*")
+    ack = await own.jetstream().publish("mnemolog.turns.acme.juno", b"a turn")
+    await engine.publish("mnemolog.receipts.acme.juno.run.1", b"receipt")
+    receipt = await heard.next_msg(2)
+    for subject in ("mnemolog.turns.acme", "mnemolog.turns.acme.nova", "mnemolog.turns.acme.engine", SUBJECT):
+        await own.publish(subject, b"{}")
+    await own.subscribe("mnemolog.receipts.acme.nova.>")
+    await own.flush()
+    for client in (own, engine):
+        await client.close()
+    process.kill()
+    await process.wait()
+
+    assert (ack.stream, receipt.data) == (TURNS, b"receipt")
+    assert len([one for one in said if "permissions violation for publish" in one]) == 4
+    assert len([one for one in said if "permissions violation for subscription" in one]) == 1
+    imported = accounts("secret", [juno])["PRODUCERS"]
+    for subject in juno.user()["permissions"]["publish"] + juno.user()["permissions"]["subscribe"]:
+        assert subject in shown
+    assert all(one[kind]["subject"] in shown for one in imported["imports"] for kind in one)
 
 
 def test_no_password_is_kept(tmp_path: Path) -> None:
