@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.engine.reaching import reaching
 from mnemolog.adapters.minilm import EmbeddingProcess, MiniLM, embedder_named
+from mnemolog.adapters.minilm.ahead import Ahead
 from mnemolog.adapters.minilm.recent import Recent
 from mnemolog.adapters.nats import connection as nats_connection
 from mnemolog.adapters.postgres.pool import Pool, open_pool
@@ -63,7 +64,7 @@ def embedder_of(stack: AsyncExitStack, name: Literal["minilm", "lexical"], *, pr
         return embedder_named(name)
     process = EmbeddingProcess(MiniLM())
     stack.push_async_callback(process.aclose)
-    return Recent(process)
+    return Ahead(Recent(process))
 
 
 async def sqlalchemy_engine(

@@ -37,6 +37,7 @@ from mnemolog.adapters.engine.starting import require_kept, started_or_running
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.engine.workers import Workers
 from mnemolog.adapters.engine.writes import Writes
+from mnemolog.adapters.minilm.ahead import Ahead
 from mnemolog.adapters.nats import subscribers
 from mnemolog.adapters.nats.event_subscriber import EventSubscriber
 from mnemolog.adapters.nats.relay import Relay
@@ -62,7 +63,8 @@ from mnemolog.domain.identity import uuid7
 from mnemolog.domain.policy import Policy
 from mnemolog.domain.principal import OPERATOR, Principal, Role
 from mnemolog.events.codec import Codec
-from mnemolog.events.envelope import StoredEvent
+from mnemolog.events.envelope import NewEvent, StoredEvent
+from mnemolog.events.memory import ContentEvent
 from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.vectors.embedder import Embedder
 
@@ -203,7 +205,7 @@ async def _wire(
     api_keys = ApiKeys(engine, roots.derived("api keys"), now, os.urandom)
     policies = Policies(pool)
     await policies.keep(policy.text, now())
-    handler = Handler(log, now, new_id, policy.version)
+    handler = Handler(log, now, new_id, policy.version, partial(_expected, embedder))
     neighbours = Neighbours(reads, embedder, policy.bands)
     writes = Writes(
         handler, log, policy.categories, policy.profile, neighbours, policy.predicates, Sightings(reads, log)
@@ -262,6 +264,12 @@ async def _warm(embedder: Embedder) -> None:
     """Load the model while everything else starts, so that the first question does not wait for it."""
     with suppress(ServerFailed):  # Nobody needs it yet: the first question tries again.
         await embedder.embed(["warm"])
+
+
+def _expected(embedder: Embedder, events: Sequence[NewEvent]) -> None:
+    """Have the vectors of these texts begun, which a projection asks for as soon as they are durable."""
+    if isinstance(embedder, Ahead):
+        embedder.expect([one.payload.text for one in events if isinstance(one.payload, ContentEvent)])
 
 
 def _projecting(

@@ -1,0 +1,72 @@
+"""An embedder that begins with what it will soon be asked for: while a write becomes durable, its vector is made."""
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from mnemolog.adapters.minilm.process import PORTION
+from mnemolog.domain.calibration import Calibration
+from mnemolog.domain.errors import MnemologError
+from mnemolog.projections.vectors.embedder import Embedder, Vectors
+
+# Who writes faster than that has no use for it: what is asked for late would be made twice.
+AHEAD = 64
+# Nobody asks any more for a vector that another process projects, or for one of a write that failed.
+FORGET_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A text that nobody asked for yet; `done` when its vector is remembered, or cannot be made."""
+
+    text: str
+    at: float
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Ahead:
+    """`embedder` remembers what it made."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.model, self.dimensions = embedder.model, embedder.dimensions
+        self.calibration: Calibration = embedder.calibration
+        self._embedder = embedder
+        self._expected: OrderedDict[bytes, Expected] = OrderedDict()
+        self._waiting: deque[Expected] = deque()
+        self._working: asyncio.Task[None] | None = None
+
+    def expect(self, texts: Sequence[str]) -> None:
+        """Begin with texts that will be asked for in a moment; with a few, the others come in their time."""
+        now = asyncio.get_running_loop().time()
+        while self._expected and next(iter(self._expected.values())).at < now - FORGET_SECONDS:
+            self._expected.popitem(last=False)
+        for text in texts[: AHEAD - len(self._expected)]:
+            expected = Expected(text, now)
+            self._expected[_digest(text)] = expected
+            self._waiting.append(expected)
+        if self._waiting and (self._working is None or self._working.done()):
+            self._working = asyncio.create_task(self._work())
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row a text, of length 1, in the order given."""
+        begun = [self._expected.pop(digest, None) for digest in map(_digest, texts)]
+        for expected in filter(None, begun):
+            await expected.done.wait()
+        return await self._embedder.embed(texts)
+
+    async def _work(self) -> None:
+        while self._waiting:
+            portion = [self._waiting.popleft() for _ in range(min(PORTION, len(self._waiting)))]
+            try:
+                with suppress(MnemologError):  # Who asks for it is told.
+                    await self._embedder.embed([expected.text for expected in portion])
+            finally:
+                for expected in portion:
+                    expected.done.set()
+
+
+def _digest(text: str) -> bytes:
+    return sha256(text.encode()).digest()

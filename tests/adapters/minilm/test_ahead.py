@@ -1,0 +1,94 @@
+"""Vectors that are made before they are asked for: once, the same, and never waited for in vain."""
+
+import asyncio
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from mnemolog.adapters.minilm import InThread, Lexical
+from mnemolog.adapters.minilm.ahead import AHEAD, Ahead
+from mnemolog.adapters.minilm.recent import Recent
+from mnemolog.domain.errors import ServerFailed
+from mnemolog.projections.vectors.embedder import Vectors
+
+
+class Slow(InThread):
+    """Answers when it is told to, and remembers what it was asked; fails while it is `down`."""
+
+    def __init__(self) -> None:
+        super().__init__(Lexical())
+        self.asked: list[list[str]] = []
+        self.may = asyncio.Event()
+        self.down = False
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        self.asked.append(list(texts))
+        await self.may.wait()
+        if self.down:
+            raise ServerFailed("the model is away", fix="try again")
+        return await super().embed(texts)
+
+
+async def begun() -> None:
+    """Let what waits begin."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+async def test_what_was_expected_is_made_once_and_reads_the_same() -> None:
+    slow = Slow()
+    ahead = Ahead(Recent(slow))
+    ahead.expect(["tea"])
+    await begun()
+    ahead.expect(["rain", "cake"])
+    assert slow.asked == [["tea"]]
+
+    slow.may.set()
+    made = await ahead.embed(["rain", "tea", "snow"])
+
+    assert slow.asked == [["tea"], ["rain", "cake"], ["snow"]]
+    assert np.array_equal(made, await InThread(Lexical()).embed(["rain", "tea", "snow"]))
+
+
+async def test_a_model_that_fails_ahead_is_asked_again_by_who_needs_it() -> None:
+    slow = Slow()
+    slow.may.set()
+    slow.down = True
+    ahead = Ahead(Recent(slow))
+    ahead.expect(["tea"])
+    await begun()
+
+    with pytest.raises(ServerFailed):
+        await ahead.embed(["tea"])
+    slow.down = False
+
+    assert len(await ahead.embed(["tea"])) == 1
+
+
+async def test_of_many_that_nobody_asks_for_only_the_first_are_made() -> None:
+    slow = Slow()
+    slow.may.set()
+    ahead = Ahead(Recent(slow))
+
+    for number in range(3 * AHEAD):
+        ahead.expect([str(number)])
+        await asyncio.sleep(0)
+    await ahead.embed([str(AHEAD - 1)])
+
+    made = [text for texts in slow.asked for text in texts]
+    assert sorted(made, key=int) == [str(number) for number in range(AHEAD)]
+
+
+async def test_who_gives_up_waiting_leaves_the_vector_for_others() -> None:
+    slow = Slow()
+    ahead = Ahead(Recent(slow))
+    ahead.expect(["tea"])
+    await begun()
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await ahead.embed(["tea"])
+    slow.may.set()
+
+    assert len(await ahead.embed(["tea"])) == 1
