@@ -14,7 +14,7 @@ from mnemolog.commands.turn_taking import Order, Ticket, TurnTaking
 from mnemolog.domain.errors import ConcurrencyConflict, MnemologError
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.principal import Principal, Role
-from mnemolog.events.envelope import DEFAULT_POLICY, Receipt, StreamId
+from mnemolog.events.envelope import DEFAULT_POLICY, NewEvent, Receipt, StreamId
 from mnemolog.events.log import Append, EventLog, Outcome
 
 C = TypeVar("C", bound=Command)
@@ -26,7 +26,8 @@ ATTEMPTS = 8
 class Handler:
     """Runs deciders. `now` and `new_id` are its clock and its source of UUIDv7 ids.
 
-    `policy_version` names the policy that it decides under, in every event that it writes (X04).
+    `policy_version` names the policy that it decides under, in every event that it writes (X04). `decided` is told of
+    events before they are appended, which may fail yet.
     """
 
     def __init__(
@@ -35,8 +36,10 @@ class Handler:
         now: Callable[[], datetime],
         new_id: Callable[[], UUID],
         policy_version: str = DEFAULT_POLICY,
+        decided: Callable[[Sequence[NewEvent]], None] = lambda events: None,
     ) -> None:
         self._log, self.now, self.new_id, self._policy_version = log, now, new_id, policy_version
+        self._decided = decided
         self._turns = TurnTaking()
         self._principal: Principal | None = None
 
@@ -109,7 +112,8 @@ class Handler:
         """Without waiting for anybody; who met another writer takes turns, else of many most would never win."""
         alone = idempotency_key is None and len(orders) == 1
         if not self._turns.taken(stream):
-            outcomes = await self._tried(decider, stream, orders, idempotency_key)
+            unread = all(decider.anew(order.command) for order in orders)
+            outcomes = await self._tried(decider, stream, orders, idempotency_key, unread=unread)
             if not isinstance(outcomes, ConcurrencyConflict):
                 return outcomes
         if alone:
@@ -153,20 +157,34 @@ class Handler:
         raise conflict
 
     async def _tried(
-        self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]], idempotency_key: str | None
+        self,
+        decider: Decider[C, S],
+        stream: StreamId,
+        orders: Sequence[Order[C]],
+        idempotency_key: str | None,
+        *,
+        unread: bool = False,
     ) -> Sequence[Outcome] | ConcurrencyConflict:
-        draft = await self._drafted(decider, stream, orders)
+        """`unread`: decided as if nothing they depend on were written; the guard says whether that is so."""
+        draft = self._unread(decider, stream, orders) if unread else await self._drafted(decider, stream, orders)
         standing = draft.standing() if idempotency_key else None
         if not draft.events and not standing:
             return draft.outcomes(first_seq=0)
         fingerprint = orders[0].command.fingerprint() if idempotency_key else b""
         append = Append(stream, tuple(draft.events), draft.guard, idempotency_key, fingerprint, standing)
+        self._decided(draft.events)
         [outcome] = await self._log.append([append])
         if isinstance(outcome, Receipt):
             return [outcome] if outcome.already else draft.outcomes(outcome.first_seq)
         if isinstance(outcome, ConcurrencyConflict):
             return outcome
         raise outcome
+
+    def _unread(self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]]) -> Draft[C, S]:
+        tags = frozenset[str]().union(*(decider.tags(decider.initial, order.command) for order in orders))
+        draft = Draft(decider, stream, [], tags, self.new_id, self._policy_version)
+        draft.take(orders)
+        return draft
 
     async def _drafted(self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]]) -> Draft[C, S]:
         """What is decided on one reading of all that it depends on; the reading is repeated until it holds all that."""

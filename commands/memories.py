@@ -103,6 +103,11 @@ def _written(command: MemoryCommand, placed: Sequence[Placed]) -> Sequence[Place
     return [one for one in placed if not turns.isdisjoint(sources_of(one[1].payload) or ())][-1:]
 
 
+def _anew(command: MemoryCommand) -> bool:
+    """A memory whose id was just drawn, beside which nothing is known."""
+    return isinstance(command, CreateMemory) and not command.key and len(command.reads()) == 1
+
+
 MEMORIES: Decider[MemoryCommand, Memories] = Decider(
     initial=Memories(),
     subject=lambda command: memory_tag(command.memory_id),
@@ -110,4 +115,5 @@ MEMORIES: Decider[MemoryCommand, Memories] = Decider(
     evolve=evolve,
     decide=decide,
     written=_written,
+    anew=_anew,
 )

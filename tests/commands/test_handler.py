@@ -328,6 +328,31 @@ async def test_a_decision_reads_the_memories_that_it_depends_on_and_no_others(en
     assert [event.seq for event in tagged] == [2, 3]
 
 
+class Counted(MemoryLog):
+    """A log that counts how often a decision reads it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reads = 0
+
+    async def read(self, *args: Any, **kwargs: Any) -> Sequence[Recorded]:
+        self.reads += 1
+        return await super().read(*args, **kwargs)
+
+
+async def test_a_new_memory_is_written_without_reading_and_one_that_is_known_after_it() -> None:
+    log, memory_id = Counted(), uuid4()
+    run = Handler(log, Clock(), ids())
+
+    first = await run.handle(MEMORIES, create("ana", memory_id))
+    assert log.reads == 0
+
+    again = await run.handle(MEMORIES, create("ana", memory_id))
+    assert (again.already, again.event_ids) == (True, first.event_ids)
+    with pytest.raises(IdempotencyConflict):
+        await run.handle(MEMORIES, create("ana", memory_id, text="Ana lives in Porto"))
+
+
 async def test_a_memory_is_hidden_and_comes_back(engine: Engine, user: str) -> None:
     run, memory_id = handler(engine.log), uuid4()
     await run.handle(MEMORIES, create(user, memory_id))
