@@ -32,7 +32,9 @@ from mnemolog.domain.entity import THING, Entity, Traits, require_active, requir
 from mnemolog.domain.errors import TransitionRefused
 from mnemolog.domain.memory import Status
 from mnemolog.domain.scope import Scope
+from mnemolog.domain.text import normalize_name
 from mnemolog.events import graph as events
+from mnemolog.events.conversation import turn_tag
 from mnemolog.events.event import Event
 from mnemolog.events.graph_tags import entity_tag
 
@@ -65,7 +67,7 @@ def decide(state: Graph, command: GraphCommand) -> Sequence[Event]:
 def _observe(command: ObserveEntity, state: Graph) -> Sequence[Event]:
     found = None if command.another else known_as(state, command)
     if found is not None:
-        return _added(command, found)
+        return _added(command, state, found)
     if command.entity_id in state.entities:
         return []
     name = name_of(command, command.name)
@@ -87,24 +89,39 @@ def known_as(state: Graph, command: ObserveEntity) -> Entity | None:
     return meant(state, command, command.name, command.scope, command.seen, path="name", category=category)
 
 
-def _added(command: ObserveEntity, found: Entity) -> Sequence[Event]:
+def _added(command: ObserveEntity, state: Graph, found: Entity) -> Sequence[Event]:
     was = found.traits
     category = command.category if was.category == THING else was.category
     attributes = {**was.attributes, **command.attributes}
-    return _updated(found, replace(was.also_called(*command.aliases), category=category, attributes=attributes))
+    traits = replace(was.also_called(*command.aliases), category=category, attributes=attributes)
+    changed, told = _changed(found, traits), _told(command, traits)
+    words = state.words[entity_tag(found.entity_id)]
+    if not changed and (not command.source_turn_ids or words.tells(told, traits)):
+        return []
+    fields = content(found.entity_id, traits)
+    return [events.EntityUpdated(**fields, changed=changed, source_turn_ids=command.source_turn_ids, told=(told,))]
 
 
-def _updated(found: Entity, traits: Traits) -> Sequence[Event]:
-    fields = ("name", "category", "confidence", "aliases", "attributes")
-    changed = tuple(sorted(name for name in fields if getattr(traits, name) != getattr(found.traits, name)))
-    return [events.EntityUpdated(**content(found.entity_id, traits), changed=changed)] if changed else []
+def _told(command: ObserveEntity, traits: Traits) -> events.Telling:
+    """Whoever tells of an entity by its id means it by its name."""
+    named = {normalize_name(name) for name in (name_of(command, command.name), *command.aliases)}
+    names = tuple(name for name in (traits.name, *traits.aliases) if normalize_name(name) in named) or (traits.name,)
+    sources = tuple(map(turn_tag, command.source_turn_ids)) or (events.SAID,)
+    return events.Telling(sources=sources, names=names, attributes=tuple(sorted(command.attributes)))
+
+
+def _changed(found: Entity, traits: Traits) -> tuple[str, ...]:
+    fields = ("aliases", "attributes", "category", "confidence", "name")
+    return tuple(name for name in fields if getattr(traits, name) != getattr(found.traits, name))
 
 
 @_decide.register
 def _update(command: UpdateEntity, state: Graph) -> Sequence[Event]:
     found = _active(state, command, "updated")
     asked = command.model_dump(include={"name", "category", "aliases", "attributes", "confidence"}, exclude_none=True)
-    return _updated(found, replace(found.traits, **asked).also_called(found.traits.name))
+    traits = replace(found.traits, **asked).also_called(found.traits.name)
+    changed = _changed(found, traits)
+    return [events.EntityUpdated(**content(found.entity_id, traits), changed=changed)] if changed else []
 
 
 @_decide.register

@@ -1,20 +1,22 @@
 """Erase a memory, a thread, what else is known, or a user: unless something stands in the way (X07)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
 from mnemolog.commands.decider import Decider
+from mnemolog.commands.entities import content
 from mnemolog.commands.erasure_requests import Erase, EraseKnown, EraseMemory, EraseThread, EraseUser
-from mnemolog.commands.erasure_state import SAID, Known, Written, evolve
-from mnemolog.commands.erasure_taken import ENTITY, Taken, gone_with, purged, taken
+from mnemolog.commands.erasure_state import Known, Written, evolve
+from mnemolog.commands.erasure_taken import ENTITY, Taken, gone_with, ground_of, purged, taken
+from mnemolog.commands.words import UNTOLD
 from mnemolog.domain.errors import NotFound, TransitionRefused
 from mnemolog.domain.memory import Cause, Status, no_such_memory
 from mnemolog.domain.scope import readable
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.erasure import USER, MemoryErased, SourceTurn, ThreadErased, UserErased
 from mnemolog.events.event import Event, memory_tag
-from mnemolog.events.graph import EntityErased, RelationErased
+from mnemolog.events.graph import SAID, EntityCleared, EntityErased, EntityKept, RelationErased
 from mnemolog.events.graph_tags import about_tag
 from mnemolog.events.profile import ProfileErased, TodoErased
 
@@ -26,6 +28,7 @@ __all__ = [
     "EraseMemory",
     "EraseThread",
     "EraseUser",
+    "at_stake",
 ]
 
 
@@ -35,12 +38,37 @@ def _tags(state: Written, command: Erase) -> frozenset[str]:
     going = {*found.memories, *found.survivors}
     partners = {id_ for merge in state.merges if not going.isdisjoint(merge.members) for id_ in merge.members}
     tags = {command.subject(), USER, *map(memory_tag, going | partners), *map(turn_tag, found.turns)}
-    gone = gone_with(found.turns, found.memories)
-    drawn = [tag for tag, one in state.known.items() if not one.sources.isdisjoint(gone)]
-    for tag in {*drawn, *found.known}:
-        tags |= {tag, *state.known[tag].sources} - {SAID}
-        tags |= {about_tag(UUID(tag.removeprefix(ENTITY)))} if tag.startswith(ENTITY) else set()
-    return frozenset(tags)
+    tags |= {*map(turn_tag, command.spoken_in), *(state.speakers[one] for one in found.turns if one in state.speakers)}
+    concerned = _concerned(state, found)
+    for tag in concerned:
+        tags |= {tag, *state.known[tag].sources} - {SAID, UNTOLD}
+    return frozenset(tags.union(about_tag(id_) for id_ in _unnamed(state, found, concerned)))
+
+
+def at_stake(state: Written, command: Erase) -> frozenset[UUID]:
+    """The entities that go, or lose their name, unless they speak elsewhere, too."""
+    found = taken(state, command)
+    named = command.name if isinstance(command, EraseKnown) else None
+    return frozenset(id_ for id_ in _unnamed(state, found, _concerned(state, found)) if str(id_) != named)
+
+
+def _concerned(state: Written, found: Taken) -> Collection[str]:
+    """What goes, and whatever was drawn from something that goes, or from an entity that was."""
+    concerned = dict.fromkeys(found.known)
+    queue = {*gone_with(found.turns, found.memories), *concerned}
+    while queue:
+        drawn = [tag for tag, one in state.known.items() if not one.sources.isdisjoint(queue)]
+        queue = set(drawn).difference(concerned)
+        concerned |= dict.fromkeys(drawn)
+    return concerned
+
+
+def _unnamed(state: Written, found: Taken, concerned: Iterable[str]) -> Sequence[UUID]:
+    """The entities that go, and those of whom nothing that stays told the name: whether they keep it, and with what
+    else, is in what is told of them."""
+    ground = ground_of(state, found, found.known)
+    entities = [tag for tag in concerned if tag in ground.entities]
+    return [UUID(tag.removeprefix(ENTITY)) for tag in entities if tag in found.known or not ground.named(tag)]
 
 
 def decide(state: Written, command: Erase) -> Sequence[Event]:
@@ -62,7 +90,8 @@ def decide(state: Written, command: Erase) -> Sequence[Event]:
     erased: list[Event] = list(_erased(state, found.memories, places, cause))
     ended = [ThreadErased(thread_id=thread)] if thread is not None and (left or erased) else []
     known = [event for tag in found.known for event in _known_erased(state.known[tag], tag, found)]
-    return [*erased, *known, *ended]
+    cleared = [event for tag in found.cleared for event in _cleared(state, tag, found)]
+    return [*erased, *known, *cleared, *ended]
 
 
 def _due(state: Written, command: Erase, at: datetime) -> bool:
@@ -83,7 +112,7 @@ def _known_erased(known: Known, tag: str, found: Taken) -> Sequence[Event]:
         case "relation":
             return [RelationErased(relation_id=UUID(name))]
         case "profile":
-            return [ProfileErased(field=name), *_held_still(known, found)]
+            return [ProfileErased(field=name), *_waiting_still(known, found), *_held_still(known, found)]
         case _:
             return [TodoErased(todo_id=UUID(name))]
 
@@ -94,6 +123,26 @@ def _held_still(known: Known, found: Taken) -> Sequence[Event]:
     if held is None or not held.values or not found.turns or not set(held.source_turn_ids).isdisjoint(found.turns):
         return []
     return [held.model_copy(update={"undoes": None})]
+
+
+def _waiting_still(known: Known, found: Taken) -> Iterable[Event]:
+    """What others proposed for a place, too, proposed again without the turns that go; none of what was named."""
+    for proposed in known.waiting.values() if found.turns else ():
+        turns = tuple(one for one in proposed.source_turn_ids if one not in found.turns)
+        if turns or not proposed.source_turn_ids:
+            yield proposed.model_copy(update={"source_turn_ids": turns, "signals": max(1, len(turns))})
+
+
+def _cleared(state: Written, tag: str, found: Taken) -> Sequence[Event]:
+    """An entity with what others told of it."""
+    ground, entity_id = ground_of(state, found, found.known), UUID(tag.removeprefix(ENTITY))
+    traits = ground.kept(tag)
+    if traits is None:
+        return []
+    told = ground.tellings(tag, traits)
+    turns = dict.fromkeys(one.removeprefix(TURN) for each in told for one in each.sources if one.startswith(TURN))
+    kept = EntityKept(**content(entity_id, traits), source_turn_ids=tuple(turns), told=told)
+    return [EntityCleared(entity_id=entity_id), kept]
 
 
 def _erased(
@@ -123,6 +172,7 @@ def _require_there(state: Written, command: Erase) -> None:
                 raise NotFound(what, field="name", fix=f"look it up: `mnemolog {LISTED[command.kind]}`")
 
 
+TURN = turn_tag("")
 LISTED = {"entity": "entities", "relation": "facts", "profile": "profile show", "todo": "todos list"}
 ERASURE: Decider[Erase, Written] = Decider(
     initial=Written(),

@@ -13,13 +13,16 @@ from mnemolog.events.fields import Flag, Id, Instant, Uuid
 class Erase(Command):
     """With `with_survivors`, memories that absorbed a text that goes are erased as well.
 
-    `due`: a purge at its time. Nothing goes when it was restored since, or has time left.
+    `due`: a purge at its time. Nothing goes when it was restored since, or has time left. `spoken_in`: turns in which
+    somebody speaks who would go otherwise; found for the request, and judged by the decision.
     """
 
+    drawn: ClassVar[frozenset[str]] = frozenset({"spoken_in"})
     needs: ClassVar[Role] = Role.ERASE
 
     with_survivors: Flag = False
     due: Instant | None = None
+    spoken_in: tuple[Id, ...] = ()
 
     def subject(self) -> str:
         raise NotImplementedError

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
+from mnemolog.commands.words import Words, after
 from mnemolog.domain.memory import Memory
 from mnemolog.domain.scope import Scope
 from mnemolog.events import memory as events
@@ -14,7 +15,9 @@ from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 from mnemolog.events.event import Event, memory_tag, sources_of
 from mnemolog.events.graph import (
+    SAID,
     EntitiesMerged,
+    EntityErased,
     EntityEvent,
     EntityForgotten,
     EntityObserved,
@@ -27,11 +30,9 @@ from mnemolog.events.graph import (
     RelationReverted,
 )
 from mnemolog.events.graph_tags import entity_tag
-from mnemolog.events.profile import FieldEvent, ProfileSet, TodoEvent, TodoOpened
+from mnemolog.events.profile import FieldEvent, ProfileDecided, ProfileProposed, ProfileSet, TodoEvent, TodoOpened
 
-# Said by somebody, and drawn from nothing.
-SAID = "said"
-KNOWN = EntityEvent | RelationEvent | FieldEvent | TodoEvent
+NO_WORDS = Words()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +52,19 @@ class Merge:
 class Known:
     """An entity, a relation, a place of the profile or a todo: the tags of what it was drawn from, and whose it is.
 
-    `about`: the entities that it tells of, or was merged from. `holds`: what it holds, if it is a `place` of
-    the profile. `erased`: nothing of it stands.
+    `about`: the entities that a relation tells of. `words`: those of an entity, and `merged_into` whom it stands for.
+    `holds`: what it holds, if it is a `place` of the profile, and `waiting`: what is proposed for it. `erased`: nothing
+    of it stands.
     """
 
     sources: frozenset[str] = frozenset()
     scope: Scope = Scope.GLOBAL
     agent_id: str | None = None
     about: frozenset[str] = frozenset()
+    words: Words = NO_WORDS
+    merged_into: str | None = None
     holds: ProfileSet | None = None
+    waiting: Mapping[UUID, ProfileProposed] = field(default_factory=dict)
     place: bool = False
     purge_at: datetime | None = None
     erased: bool = False
@@ -67,12 +72,16 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was written of the memories and turns that a decision reads. `turns`: those whose text still stands."""
+    """What was written of the memories and turns that a decision reads. `turns`: those whose text still stands.
+
+    `speakers`: by turn, the entity that spoke, as a tag.
+    """
 
     memories: Mapping[UUID, Memory] = field(default_factory=dict)
     sources: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict)
     merges: tuple[Merge, ...] = ()
     turns: Mapping[str, str] = field(default_factory=dict)
+    speakers: Mapping[str, str] = field(default_factory=dict)
     threads: frozenset[str] = frozenset()
     known: Mapping[str, Known] = field(default_factory=dict)
 
@@ -80,7 +89,9 @@ class Written:
 def evolve(state: Written, event: Happened) -> Written:
     payload = event.payload
     match payload:
-        case EntityEvent() | RelationEvent() | FieldEvent() | TodoEvent():
+        case EntityEvent():
+            return replace(state, known={**state.known, **_entities(state, payload)})
+        case RelationEvent() | FieldEvent() | TodoEvent():
             own = _known(state, payload)
             return replace(state, known={**state.known, payload.key_scope(): own, **_told_of(state, payload, own)})
         case TurnRecorded():
@@ -96,7 +107,7 @@ def evolve(state: Written, event: Happened) -> Written:
             gone = {turn.turn_id for turn in payload.turns}
             state = replace(state, turns={id_: one for id_, one in state.turns.items() if id_ not in gone})
         case UserErased():
-            known = {tag: replace(one, erased=True) for tag, one in state.known.items()}
+            known = {tag: replace(one, words=NO_WORDS, waiting={}, erased=True) for tag, one in state.known.items()}
             state = replace(state, turns={}, known=known)
     return replace(state, memories={**state.memories, **memory_fold.evolve(state.memories, payload)})
 
@@ -104,7 +115,13 @@ def evolve(state: Written, event: Happened) -> Written:
 def _heard(state: Written, turn: TurnRecorded) -> Written:
     """A turn without text is one that was erased."""
     standing = {turn.turn_id: turn.thread_id} if turn.text else {}
-    return replace(state, turns={**state.turns, **standing}, threads=state.threads | {turn.thread_id})
+    state = replace(state, turns={**state.turns, **standing}, threads=state.threads | {turn.thread_id})
+    if turn.speaker_entity_id is None:
+        return state
+    speaker = entity_tag(turn.speaker_entity_id)
+    known = {speaker: _spoken_of(state.known[speaker], {turn_tag(turn.turn_id)})} if speaker in state.known else {}
+    speakers = {**state.speakers, turn.turn_id: speaker}
+    return replace(state, speakers=speakers, known={**state.known, **known})
 
 
 def _drawn(state: Written, event: events.MemoryEvent) -> Written:
@@ -119,24 +136,55 @@ def _merge(state: Written, merged: events.MemoriesMerged) -> Merge:
     return Merge(merged.memory_id, merged.absorbed_ids, before is None or before.content.text != merged.text)
 
 
-def _known(state: Written, event: EntityEvent | RelationEvent | FieldEvent | TodoEvent) -> Known:
+def _entities(state: Written, event: EntityEvent) -> Mapping[str, Known]:
+    """What an event leaves of its entity, and of those that it merges."""
+    tag = event.key_scope()
+    merged = map(entity_tag, event.absorbed_ids) if isinstance(event, EntitiesMerged) else ()
+    absorbed = {one: replace(state.known[one], merged_into=tag) for one in merged if one in state.known}
+    words = after({one: known.words for one, known in state.known.items()}, event).get(tag, NO_WORDS)
+    own = _entity(state.known.get(tag, Known()), event)
+    return {tag: replace(own, words=words, sources=own.sources | words.sources), **absorbed}
+
+
+def _entity(before: Known, event: EntityEvent) -> Known:
+    match event:
+        case EntityErased():
+            return replace(before, purge_at=None, erased=True)
+        case EntityForgotten(purge_at=purge_at):
+            return replace(before, purge_at=purge_at)
+        case EntityRestored():
+            return replace(before, purge_at=None)
+        case EntityObserved(scope=scope, agent_id=agent_id):
+            return replace(before, scope=scope, agent_id=agent_id, purge_at=None, erased=False)
+        case EntityReverted(purge_at=purge_at, merged_into=merged_into):
+            into = entity_tag(merged_into) if merged_into else None
+            return replace(before, purge_at=purge_at, merged_into=into)
+        case _:
+            return before
+
+
+def _spoken_of(entity: Known, told: frozenset[str] | set[str]) -> Known:
+    return replace(entity, words=entity.words.spoken_of(told), sources=entity.sources | told)
+
+
+def _known(state: Written, event: RelationEvent | FieldEvent | TodoEvent) -> Known:
     """A subject is named by the tag that its key goes by."""
     before = state.known.get(event.key_scope(), Known(place=isinstance(event, FieldEvent)))
     if event.shreds():
-        return replace(before, holds=None, purge_at=None, erased=True)
+        return replace(before, holds=None, waiting={}, purge_at=None, erased=True)
     match event:
-        case EntityForgotten() | RelationForgotten() | EntityReverted() | RelationReverted():
+        case RelationForgotten() | RelationReverted():
             before = replace(before, purge_at=event.purge_at)
-        case EntityRestored() | RelationRestored() | EntityObserved():
+        case RelationRestored():
             before = replace(before, purge_at=None)
-    match event:
-        case EntityObserved(scope=scope, agent_id=agent_id):
-            before = replace(before, scope=scope, agent_id=agent_id)
         case RelationAsserted(scope=scope, agent_id=agent_id, subject_id=subject_id, object_id=object_id):
             ends = frozenset(map(entity_tag, filter(None, (subject_id, object_id))))
             before = replace(before, scope=scope, agent_id=agent_id, about=ends)
-        case EntitiesMerged(absorbed_ids=absorbed_ids):
-            before = replace(before, about=before.about.union(map(entity_tag, absorbed_ids)))
+        case ProfileProposed(patch_id=patch_id):
+            before = replace(before, waiting={**before.waiting, patch_id: event})
+        case ProfileDecided(patch_id=patch_id):
+            waiting = {id_: one for id_, one in before.waiting.items() if id_ != patch_id}
+            before = replace(before, waiting=waiting)
         case ProfileSet():
             before = replace(before, holds=event)
         case TodoOpened(agent_id=agent_id):
@@ -149,10 +197,7 @@ def _told_of(state: Written, event: Event, relation: Known) -> Mapping[str, Know
     if not isinstance(event, RelationEvent) or event.shreds():
         return {}
     told = _sources(event)
-    return {
-        tag: replace(state.known[tag], sources=state.known[tag].sources | told)
-        for tag in relation.about & state.known.keys()
-    }
+    return {tag: _spoken_of(state.known[tag], told) for tag in relation.about & state.known.keys()}
 
 
 def _sources(event: Event) -> frozenset[str]:

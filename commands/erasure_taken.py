@@ -3,6 +3,8 @@
 A text may stand in more than one place: in the turn that a memory was drawn from, in what else was drawn from that
 turn, in the memories that were merged into it, and in those that it was merged into. The first three go with it; of the
 last the caller must say so, since more than was asked for is lost then.
+
+An entity of whom others speak, too, stays, and is cleared of what nobody else told.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,10 +13,12 @@ from typing import Any
 from uuid import UUID
 
 from mnemolog.commands.erasure_requests import Erase, EraseKnown, EraseMemory, EraseThread
-from mnemolog.commands.erasure_state import SAID, Known, Written
+from mnemolog.commands.erasure_state import Known, Written
+from mnemolog.commands.erasure_words import Ground
 from mnemolog.domain.memory import Status
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.event import memory_tag
+from mnemolog.events.graph import SAID
 
 ENTITY = "entity:"
 
@@ -23,19 +27,22 @@ ENTITY = "entity:"
 class Taken:
     """What an erasure takes: memories, the one that was asked for first, turns, and what was drawn from nothing else.
 
-    `known` are the tags of entities, relations, places of the profile and todos. `survivors` stand in its way.
+    `known` are the tags of entities, relations, places of the profile and todos; `cleared` those of entities that only
+    lose words. `survivors` stand in its way.
     """
 
     memories: tuple[UUID, ...]
     turns: tuple[str, ...]
     survivors: tuple[UUID, ...] = ()
     known: tuple[str, ...] = ()
+    cleared: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "memories": [str(id_) for id_ in self.memories],
             "turns": list(self.turns),
             "known": list(self.known),
+            "cleared": list(self.cleared),
             "survivors": [str(id_) for id_ in self.survivors],
         }
 
@@ -45,7 +52,10 @@ def taken(state: Written, command: Erase) -> Taken:
     found = _found(state, command, ())
     while command.with_survivors and found.survivors:
         found = _found(state, command, (*found.memories, *found.survivors))
-    return replace(found, known=_known_going(state, command, found))
+    going = drawn_along(state, found, [command.subject()] if isinstance(command, EraseKnown) else [])
+    known = tuple(tag for tag in going if not state.known[tag].erased)
+    ground, entities = ground_of(state, found, going), [tag for tag in _entities(state) if tag not in going]
+    return replace(found, known=known, cleared=tuple(tag for tag in entities if ground.loses(tag)))
 
 
 def gone_with(turns: Iterable[str], memories: Iterable[UUID]) -> set[str]:
@@ -67,35 +77,46 @@ def with_absorbed(state: Written, memories: Iterable[UUID]) -> tuple[UUID, ...]:
     return tuple(found)
 
 
-def with_told(state: Written, tags: Iterable[str]) -> Iterable[str]:
-    """These, and with each entity what it was merged from and what is told of it."""
+def drawn_along(state: Written, found: Taken, named: Iterable[str] = ()) -> Sequence[str]:
+    """What is named, and what was drawn from nothing that stays, erased or not."""
+    named = with_told(state, named)
+    ground = ground_of(state, found, named)
+    entities = [tag for tag in _entities(state) if ground.touched(tag) and ground.kept(tag) is None]
+    others = [tag for tag, one in state.known.items() if not _is_entity(tag) and _drawn_from(one, ground)]
+    return with_told(state, [*named, *entities, *others])
+
+
+def ground_of(state: Written, found: Taken, known: Iterable[str]) -> Ground:
+    """On what words stand while these go."""
+    gone = {*gone_with(found.turns, found.memories), *filter(_is_entity, known)}
+    memories = (memory_tag(id_) for id_ in state.memories if not purged(state, id_))
+    staying = {SAID, *map(turn_tag, state.turns), *memories} - gone
+    return Ground({tag: state.known[tag].words for tag in _entities(state)}, staying, gone)
+
+
+def with_told(state: Written, tags: Iterable[str]) -> Sequence[str]:
+    """These, and with each entity what stands for it and what is told of it."""
     gone = dict.fromkeys(tag for tag in tags if tag in state.known)
-    queue = [tag for tag in gone if tag.startswith(ENTITY)]
+    queue = list(filter(_is_entity, gone))
     for entity in queue:  # It grows on the way.
-        told = [tag for tag, one in state.known.items() if entity in one.about and not tag.startswith(ENTITY)]
-        absorbed = [tag for tag in state.known[entity].about if tag in state.known and tag not in gone]
+        told = [tag for tag, one in state.known.items() if entity in one.about]
+        absorbed = [tag for tag, one in state.known.items() if one.merged_into == entity and tag not in gone]
         gone |= dict.fromkeys([*told, *absorbed])
         queue += absorbed
-    return gone
+    return list(gone)
 
 
-def _known_going(state: Written, command: Erase, found: Taken) -> tuple[str, ...]:
-    """What is named, and what was drawn from nothing that stays."""
-    named = [command.subject()] if isinstance(command, EraseKnown) else []
-    lost = [tag for tag, one in state.known.items() if _drawn_from(state, one, found)]
-    return tuple(tag for tag in with_told(state, [*named, *lost]) if not state.known[tag].erased)
-
-
-def _drawn_from(state: Written, known: Known, found: Taken) -> bool:
+def _drawn_from(known: Known, ground: Ground) -> bool:
     """Whether some of its sources go, and none of them stays; a place of the profile may hold words of each of them."""
-    going = gone_with(found.turns, found.memories)
-    standing = {
-        SAID,
-        *map(turn_tag, state.turns),
-        *(memory_tag(id_) for id_ in state.memories if not purged(state, id_)),
-    }
-    stays = known.sources & standing - going
-    return bool(known.sources & going) and (not stays or known.place)
+    return not ground.gone.isdisjoint(known.sources) and (ground.staying.isdisjoint(known.sources) or known.place)
+
+
+def _entities(state: Written) -> Sequence[str]:
+    return list(filter(_is_entity, state.known))
+
+
+def _is_entity(tag: str) -> bool:
+    return tag.startswith(ENTITY)
 
 
 def _found(state: Written, command: Erase, more: tuple[UUID, ...]) -> Taken:

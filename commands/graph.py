@@ -5,9 +5,11 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 from uuid import UUID
 
+from mnemolog.commands import words
 from mnemolog.commands.decider import Command
 from mnemolog.commands.graph_fold import absorbed_by, entities_after, relation_after
 from mnemolog.commands.steps import Steps
+from mnemolog.commands.words import Words
 from mnemolog.domain import facts
 from mnemolog.domain.entity import Entity, erased_entity, no_such_entity
 from mnemolog.domain.facts import Slot, Validity
@@ -35,11 +37,15 @@ Place = tuple[Scope, str | None, UUID, str]
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """`named`: every entity that was read of, among them those that were merged. `relations` are in order of record."""
+    """`named`: every entity that was read of, among them those that were merged. `relations` are in order of record.
+
+    `words` are those of entities, by their tags.
+    """
 
     entities: Mapping[UUID, Entity] = field(default_factory=dict)
     relations: Mapping[UUID, Relation] = field(default_factory=dict)
     named: frozenset[UUID] = frozenset()
+    words: Mapping[str, Words] = field(default_factory=dict)
     changes: Steps[Node] = field(default_factory=Steps)
 
     def root(self, entity_id: UUID) -> UUID:
@@ -65,7 +71,11 @@ def evolve(state: Graph, event: Happened) -> Graph:
     after = applied(state, payload)
     undoes = payload.undoes if isinstance(payload, events.EntityReverted | events.RelationReverted) else None
     befores = {tag: _node(state, tag) for tag in _subjects(state, payload)}
-    return replace(after, changes=state.changes.and_then(event, befores, undoes)) if befores else after
+    if not befores:
+        return after
+    changes = state.changes.and_then(event, befores, undoes)
+    for_good = isinstance(payload, events.EntityCleared)
+    return replace(after, changes=changes.for_good(event.event_id) if for_good else changes)
 
 
 def applied(state: Graph, payload: Event) -> Graph:
@@ -73,7 +83,8 @@ def applied(state: Graph, payload: Event) -> Graph:
     match payload:
         case events.EntityEvent():
             named = state.named | {payload.entity_id, *absorbed_by(payload)}
-            state = replace(state, named=named, entities={**state.entities, **entities_after(state.entities, payload)})
+            entities = {**state.entities, **entities_after(state.entities, payload)}
+            state = replace(state, named=named, entities=entities, words=words.after(state.words, payload))
         case events.RelationEvent():
             own = relation_after(state.relations.get(payload.relation_id), payload)
             state = replace(state, relations={**state.relations, **({payload.relation_id: own} if own else {})})
@@ -160,6 +171,8 @@ def _node(state: Graph, tag: str) -> Node | None:
 def _subjects(state: Graph, payload: Event) -> tuple[str, ...]:
     """What an event changes, its own subject first: also the relations of which it changes what is said."""
     match payload:
+        case events.EntityUpdated(changed=()) | events.EntityKept():
+            return ()
         case events.EntityEvent():
             return tuple(map(entity_tag, (payload.entity_id, *absorbed_by(payload))))
         case events.RelationEvent():

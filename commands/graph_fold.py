@@ -42,6 +42,8 @@ def _changed(entity: Entity, payload: events.EntityEvent) -> Entity:
             return entity.forgotten(payload.purge_at)
         case events.EntityRestored():
             return entity.restored()
+        case events.EntityCleared():
+            return entity.cleared()
         case events.EntityErased():
             return entity.erased()
         case _:

@@ -5,7 +5,7 @@ it can itself be undone: then what it had taken back stands again.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 from uuid import UUID
 
@@ -41,6 +41,10 @@ class Steps(Generic[T]):
         }
         takers = {undoes: self.taken_back.get(undoes, frozenset()) | {id_}} if undoes else {}
         return Steps({**self.of, **added}, {**self.changed, id_: tuple(befores)}, {**self.taken_back, **takers})
+
+    def for_good(self, event_id: UUID) -> "Steps[T]":
+        """With a change that cannot be undone, and so stands in the way of undoing what came before it."""
+        return replace(self, changed={id_: subjects for id_, subjects in self.changed.items() if id_ != event_id})
 
     def subjects(self, event_id: UUID) -> tuple[str, ...]:
         """What an event changed."""

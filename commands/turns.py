@@ -98,7 +98,9 @@ def _require_same(earlier: TurnRecorded, turn: RecordTurn) -> None:
 
 def _person(turn: RecordTurn, entity_id: UUID) -> EntityObserved:
     name = name_of(turn, turn.speaker)
-    return EntityObserved(entity_id=entity_id, category=PERSON, scope=Scope.GLOBAL, name=name)
+    return EntityObserved(
+        entity_id=entity_id, category=PERSON, scope=Scope.GLOBAL, name=name, source_turn_ids=(turn.turn_id,)
+    )
 
 
 def _recorded(turn: RecordTurn, entity_id: UUID | None) -> TurnRecorded:

@@ -65,10 +65,13 @@ class Entity:
     def restored(self) -> "Entity":
         return replace(self, status=Status.ACTIVE, purge_at=None)
 
+    def cleared(self) -> "Entity":
+        """Without its names and attributes."""
+        return replace(self, traits=Traits("", self.traits.category, self.traits.confidence))
+
     def erased(self) -> "Entity":
-        """Without its names and attributes, for good. Its shape stays, so that a merge stays a merge (X07)."""
-        traits = Traits("", self.traits.category, self.traits.confidence)
-        return replace(self, traits=traits, status=Status.PURGED, purge_at=None)
+        """Without its words, for good. Its shape stays, so that a merge stays a merge (X07)."""
+        return replace(self.cleared(), status=Status.PURGED, purge_at=None)
 
 
 def require_active(entity: Entity, what: str, path: str = "entity_id") -> None:

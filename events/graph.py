@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import JsonValue
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from mnemolog.domain.facts import Validity
 from mnemolog.domain.memory import Status
@@ -20,7 +20,23 @@ from mnemolog.events.graph_tags import about_tag, entity_tag, name_tag, relation
 # What version 1 of EntityObserved is found by.
 ENTITIES = "entities"
 
+# The source of words that somebody said without a turn.
+SAID = "said"
+
 Attributes = dict[str, JsonValue]
+
+
+class Telling(BaseModel):
+    """Names of an entity, and keys of its attributes, with what told them.
+
+    `sources` are tags, of turns, of memories, of entities that were merged into it; or `said`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    sources: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    attributes: tuple[str, ...] = ()
 
 
 class EntityEvent(Event):
@@ -66,9 +82,20 @@ class EntityObserved(EntityContent):
 
 
 class EntityUpdated(EntityContent):
-    """An entity reads differently from now on. `changed` names the fields that the caller set."""
+    """An entity reads differently from now on, or turns tell again what is known: then nothing is `changed`.
+
+    `told` is what `source_turn_ids` told of it; these are None where nothing says what the new words come from, as in
+    version 1.
+    """
+
+    version = 2
 
     changed: tuple[str, ...]
+    source_turn_ids: tuple[str, ...] | None = None
+    told: Annotated[tuple[Telling, ...], Personal()] = ()
+
+    def tags(self) -> frozenset[str]:
+        return super().tags() | set(map(turn_tag, self.source_turn_ids or ()))
 
 
 class EntityAliased(EntityContent):
@@ -114,6 +141,26 @@ class EntityReverted(EntityContent):
 
     def tags(self) -> frozenset[str]:
         return super().tags() | _relation_tags(self.validity)
+
+
+class EntityCleared(EntityEvent):
+    """Every word that was ever told of an entity is destroyed; what stays of it is told anew by the next event.
+
+    So goes what an erased turn told of somebody whom others speak of, too.
+    """
+
+    def shreds(self) -> frozenset[str]:
+        return frozenset({entity_tag(self.entity_id)})
+
+
+class EntityKept(EntityContent):
+    """What stays of a cleared entity; `told` by what, `source_turn_ids` are the turns among that."""
+
+    source_turn_ids: tuple[str, ...] = ()
+    told: Annotated[tuple[Telling, ...], Personal()] = ()
+
+    def tags(self) -> frozenset[str]:
+        return super().tags() | set(map(turn_tag, self.source_turn_ids))
 
 
 class EntityErased(EntityEvent):

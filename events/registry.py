@@ -68,6 +68,8 @@ REGISTRY = Registry(
         graph.EntityForgotten,
         graph.EntityRestored,
         graph.EntityReverted,
+        graph.EntityCleared,
+        graph.EntityKept,
         graph.EntityErased,
         graph.RelationAsserted,
         graph.RelationObserved,
@@ -104,6 +106,7 @@ REGISTRY = Registry(
         ("EntityObserved", 1): dict,  # Other tags, the same fields.
         ("EntityObserved", 2): dict,  # Another key, and fields that have defaults.
         # Fields were added, with defaults.
+        ("EntityUpdated", 1): dict,
         ("MemoryCreated", 1): dict,
         ("MemoryUpdated", 1): dict,
         ("MemoriesMerged", 1): dict,

@@ -13,13 +13,14 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 from sqlalchemy import delete
 
+from mnemolog.adapters.engine.speakers import spoken_in
 from mnemolog.adapters.erasure.leftovers import forget_in_leftovers
 from mnemolog.adapters.erasure.messages import Named, purge_turns
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.redis.rebuildable import SHADOW
 from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
-from mnemolog.commands.erasure import Erase, EraseThread, EraseUser
-from mnemolog.commands.erasure_taken import Taken
+from mnemolog.commands.erasure import Erase, EraseThread, EraseUser, at_stake
+from mnemolog.commands.erasure_taken import Taken, taken
 from mnemolog.commands.handler import ATTEMPTS
 from mnemolog.domain.errors import MnemologError
 from mnemolog.events.conversation import TurnRecorded
@@ -58,7 +59,8 @@ async def extent(engine: "Engine", command: Erase | EraseUser) -> Taken:
     """What the command would take: nothing is changed."""
     if isinstance(command, EraseUser):
         return await _everything(engine, command.stream())
-    return await engine.writes.taken_by(command)
+    _, found = await _judged(engine, command)
+    return found
 
 
 async def erase(engine: "Engine", command: Erase | EraseUser, idempotency_key: str | None = None) -> Erasure:
@@ -66,10 +68,11 @@ async def erase(engine: "Engine", command: Erase | EraseUser, idempotency_key: s
 
     Erasing what is erased changes nothing.
     """
-    before = await extent(engine, command)
     if isinstance(command, EraseUser):
+        before = await extent(engine, command)
         receipt = await engine.writes.erase_user(command)
     else:
+        command, before = await _judged(engine, command)
         receipt = await engine.writes.erase(command, idempotency_key)
     stream = command.stream()
     messages = await purge_turns(engine.nats.jetstream(), *_named(command, before))
@@ -78,6 +81,17 @@ async def erase(engine: "Engine", command: Erase | EraseUser, idempotency_key: s
     finally:
         await _sweep(engine, stream, before.memories)
     return Erasure(receipt, before, messages, held_up)
+
+
+async def _judged(engine: "Engine", command: Erase) -> tuple[Erase, Taken]:
+    """The command with where else those speak who would go with it, and what it would take."""
+    state = await engine.writes.written(command)
+    found, speakers = taken(state, command), at_stake(state, command)
+    elsewhere = await spoken_in(engine.log, command.stream(), speakers, found.turns)
+    if not elsewhere:
+        return command, found
+    command = command.model_copy(update={"spoken_in": elsewhere})
+    return command, taken(await engine.writes.written(command), command)
 
 
 async def _forgotten(engine: "Engine", at: Position) -> Mapping[str, MnemologError]:

@@ -13,7 +13,7 @@ from mnemolog.adapters.engine.sightings import Sightings
 from mnemolog.adapters.engine.undertaking_writes import UndertakingWrites
 from mnemolog.commands.decider import Command
 from mnemolog.commands.erasure import ERASURE, USER_ERASURE, Erase, EraseUser
-from mnemolog.commands.erasure_taken import Taken, taken
+from mnemolog.commands.erasure_state import Written
 from mnemolog.commands.handler import Handler
 from mnemolog.commands.heard import HEARD, HearTurn
 from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, UndoChange, UpdateMemory
@@ -160,9 +160,9 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
             return Receipt(stream, (last.event_id,), head, head, already=True)
         return await self._handler.handle(USER_ERASURE, command)
 
-    async def taken_by(self, command: Erase) -> Taken:
-        """What an erasure would take along now."""
-        return taken(await self._handler.read(ERASURE, command), command)
+    async def written(self, command: Erase) -> Written:
+        """All that an erasure would be decided on now."""
+        return await self._handler.read(ERASURE, command)
 
     async def _marked(self, receipt: Receipt) -> Receipt:
         """A receipt of something that was written before says so when its text was erased since (design §3)."""

@@ -114,7 +114,8 @@ def _named(one: Columns, rows: TableClause, target: Target) -> ColumnElement[boo
 
 def _of_place(rows: TableClause, target: Target) -> ColumnElement[bool]:
     """Rows of a place of the profile, but for what came after the erasure."""
-    places = [place_of(tag.removeprefix("profile:")) for tag in target.known if tag.startswith("profile:")]
+    tags = [tag for tag in (*target.known, *target.rewritten) if tag.startswith("profile:")]
+    places = [place_of(tag.removeprefix("profile:")) for tag in tags]
     names = [name for place in places for name in (place, f"{place}{ADDING}")]
     return and_(rows.c.field.in_(names), rows.c.seq <= max(target.seqs, default=0))
 

@@ -1,22 +1,26 @@
 """What a proof is about: the events, keys and ids of a memory, a thread or a user, erased or not (X16)."""
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from mnemolog.commands.erasure import ERASURE, EraseMemory
 from mnemolog.commands.erasure_state import Written
-from mnemolog.commands.erasure_taken import gone_with, taken, with_absorbed, with_told
+from mnemolog.commands.erasure_taken import Taken, drawn_along, ground_of, taken, with_absorbed, with_told
 from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.memory import no_such_memory
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
+from mnemolog.events.event import sources_of
 from mnemolog.events.graph import EntityEvent, RelationEvent
 from mnemolog.events.log import EventLog
 from mnemolog.events.memory import MemoryCreated, MemoryEvent
 from mnemolog.events.profile import FieldEvent, TodoEvent
+
+# The seq that no event has: what is to be cleared and is not.
+NEVER = 2**63
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +43,16 @@ class Subject:
 
 @dataclass(slots=True)
 class Target:
-    """Ids of what was erased; of its events with text, those by `event_ids` and how many of them still open."""
+    """Ids of what was erased; of its events with text, those by `event_ids` and how many of them still open.
+
+    `rewritten`: what lost words only, and the seq that its events come before that must not open.
+    """
 
     subject: Subject
     memory_ids: frozenset[UUID] = frozenset()
     turn_ids: frozenset[str] = frozenset()
     known: frozenset[str] = frozenset()
+    rewritten: Mapping[str, int] = field(default_factory=dict)
     event_ids: set[UUID] = field(default_factory=set)
     seqs: set[int] = field(default_factory=set)
     key_ids: set[bytes] = field(default_factory=set)
@@ -79,6 +87,8 @@ class _Read:
     state: Written = ERASURE.initial
     turns: dict[str, tuple[str, int]] = field(default_factory=dict)
     met: dict[str, int] = field(default_factory=dict)
+    told: dict[str, dict[str, int]] = field(default_factory=dict)
+    shredded: dict[str, list[int]] = field(default_factory=dict)
     born: dict[UUID, int] = field(default_factory=dict)
     kept_turns: list[bool] = field(default_factory=list)
 
@@ -88,25 +98,35 @@ class _Read:
             case TurnRecorded(turn_id=turn_id, thread_id=thread_id):
                 self.turns[turn_id] = (thread_id, event.seq)
             case EntityEvent() | RelationEvent() | FieldEvent() | TodoEvent():
-                self.met.setdefault(event.payload.key_scope(), event.seq)
-                if event.payload.shreds() and event.payload.key_scope() == self.subject.known:
-                    self.until = event.seq
+                self._meet(event, event.payload.key_scope())
             case MemoryCreated(memory_id=memory_id):
                 self.born[memory_id] = event.seq
             case MemoryErased(memory_id=memory_id, turns=turns) if memory_id == self.subject.memory_id:
                 self.kept_turns.append(not turns)
-            case UserErased() if self.subject.everything:
+            case UserErased() if self.subject.everything or self._of_thread():
                 self.until = event.seq
             case ThreadErased(thread_id=thread_id) if thread_id == self.subject.thread_id:
                 self.until = event.seq
+
+    def _of_thread(self) -> bool:
+        """Whether the subject is a thread in which something was said by now."""
+        return self.subject.thread_id in {thread_id for thread_id, _ in self.turns.values()}
+
+    def _meet(self, event: Recorded, tag: str) -> None:
+        self.met.setdefault(tag, event.seq)
+        self.told.setdefault(tag, {}).update(dict.fromkeys(sources_of(event.payload) or (), event.seq))
+        if event.payload.shreds():
+            self.shredded.setdefault(tag, []).append(event.seq)
+            self.until = event.seq if tag == self.subject.known else self.until
 
     def target(self) -> Target:
         subject, meant = self.subject, {id_: at for id_, (at, seq) in self.turns.items() if seq < self.until}
         if subject.memory_id is not None:
             kept = bool(self.kept_turns) and all(self.kept_turns)
-            return _of_memory(self.state, subject, subject.memory_id, keep_turns=kept)
+            return self._with_known(_of_memory(self.state, subject, subject.memory_id, keep_turns=kept))
         if subject.thread_id is not None:
-            return _of_thread(self.state, subject, {id_ for id_, at in meant.items() if at == subject.thread_id})
+            turns = {id_ for id_, at in meant.items() if at == subject.thread_id}
+            return self._with_known(_of_thread(self.state, subject, turns))
         if subject.known is not None:
             return _of_known(self.state, subject, subject.known)
         if not (self.turns or self.born or self.met):
@@ -114,6 +134,25 @@ class _Read:
         born = frozenset(id_ for id_, seq in self.born.items() if seq < self.until)
         met = frozenset(tag for tag, seq in self.met.items() if seq < self.until)
         return Target(subject, born, frozenset(meant), met)
+
+    def _with_known(self, target: Target) -> Target:
+        """And what was drawn from these alone, erased or not; of what others told, too, what it read before.
+
+        A place of the profile is always written anew, an entity where it loses a word.
+        """
+        state, found = self.state, Taken(tuple(target.memory_ids), tuple(target.turn_ids))
+        ground = ground_of(state, found, ())
+        drawn = {tag: one for tag, one in state.known.items() if not ground.gone.isdisjoint(one.sources)}
+        gone = [*drawn_along(state, found), *(tag for tag, one in drawn.items() if one.erased)]
+        known = frozenset(tag for tag in with_told(state, gone) if not state.known[tag].place)
+        cleared = {tag: self._cleared(tag, target.turn_ids) for tag in drawn.keys() - known}
+        losing = {tag: NEVER for tag in cleared if state.known[tag].place or ground.loses(tag)}
+        return replace(target, known=known, rewritten={**losing, **{tag: at for tag, at in cleared.items() if at}})
+
+    def _cleared(self, tag: str, turns: Collection[str]) -> int | None:
+        """When it was cleared of what these turns told."""
+        last = max((seq for turn, seq in self.told.get(tag, {}).items() if turn in turns), default=0)
+        return next((seq for seq in self.shredded.get(tag, ()) if seq > last), None)
 
 
 async def _read(log: EventLog, subject: Subject) -> _Read:
@@ -128,7 +167,7 @@ def _of_memory(state: Written, subject: Subject, memory_id: UUID, *, keep_turns:
         raise no_such_memory(subject.stream.owner, memory_id, "memory")
     wanted = EraseMemory(user_id=subject.stream.owner, memory_id=memory_id, keep_turns=keep_turns, with_survivors=True)
     found = taken(state, wanted)
-    return _with_known(state, Target(subject, frozenset(found.memories), frozenset(found.turns)))
+    return Target(subject, frozenset(found.memories), frozenset(found.turns))
 
 
 def _of_thread(state: Written, subject: Subject, turns: set[str]) -> Target:
@@ -136,20 +175,13 @@ def _of_thread(state: Written, subject: Subject, turns: set[str]) -> Target:
         what = f"user {subject.stream.owner!r} has no thread {subject.thread_id!r}"
         raise NotFound(what, field="thread", fix="name the thread of a turn")
     drawn = [id_ for id_, sources in state.sources.items() if not turns.isdisjoint(sources)]
-    return _with_known(state, Target(subject, frozenset(with_absorbed(state, drawn)), frozenset(turns)))
+    return Target(subject, frozenset(with_absorbed(state, drawn)), frozenset(turns))
 
 
 def _of_known(state: Written, subject: Subject, tag: str) -> Target:
     if tag not in state.known:
         raise NotFound(f"user {subject.stream.owner!r} has no {tag!r}", field="known", fix="name it as history does")
     return Target(subject, known=frozenset(with_told(state, [tag])))
-
-
-def _with_known(state: Written, target: Target) -> Target:
-    """And what was drawn from these alone, erased or not."""
-    gone = gone_with(target.turn_ids, target.memory_ids)
-    drawn = [tag for tag, one in state.known.items() if one.sources and one.sources <= gone]
-    return replace(target, known=frozenset(with_told(state, drawn)))
 
 
 async def _events(log: EventLog, stream: StreamId) -> AsyncIterator[tuple[StoredEvent, Recorded]]:
@@ -169,7 +201,8 @@ def _concerned(target: Target, event: Recorded) -> bool:
         case MemoryEvent(memory_id=memory_id):
             return memory_id in target.memory_ids
         case EntityEvent() | RelationEvent() | FieldEvent() | TodoEvent():
-            return event.payload.key_scope() in target.known
+            scope = event.payload.key_scope()
+            return scope in target.known or event.seq < target.rewritten.get(scope, 0)
         case _:
             return target.subject.everything
 

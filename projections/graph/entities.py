@@ -9,6 +9,7 @@ from mnemolog.domain.text import normalize_name
 from mnemolog.events import graph
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded
+from mnemolog.events.event import sources_of
 from mnemolog.projections.graph import hiding
 from mnemolog.projections.rows import Row, owner
 
@@ -53,7 +54,10 @@ def _changes(row: Row, event: Recorded) -> dict[str, Any]:
             state = {"status": reverted.status, "merged_into": reverted.merged_into, "purge_at": reverted.purge_at}
             return {**_content(reverted), **state, **_FORGOTTEN_NO_MORE}
         case graph.EntityContent() as content:
-            return _content(content)
+            new = [turn_id for turn_id in sources_of(content) or () if turn_id not in row["source_turn_ids"]]
+            return {**_content(content), "source_turn_ids": [*row["source_turn_ids"], *new]}
+        case graph.EntityCleared():
+            return _ERASED
         case graph.EntityForgotten(purge_at=purge_at, reason=reason):
             hidden = {"status": Status.SOFT_DELETED, "purge_at": purge_at}
             return {**hidden, "forgotten_at": event.recorded_at, "forget_reason": reason}

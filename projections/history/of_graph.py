@@ -26,7 +26,8 @@ def subjects(payload: GraphEvent) -> Sequence[Subject]:
 
 def erased(payload: GraphEvent) -> Subject | None:
     """Whose reasons go."""
-    return subjects(payload)[0] if isinstance(payload, graph.EntityErased | graph.RelationErased) else None
+    gone = graph.EntityCleared | graph.EntityErased | graph.RelationErased
+    return subjects(payload)[0] if isinstance(payload, gone) else None
 
 
 def told(payload: GraphEvent, subject: Subject) -> Told:
@@ -49,7 +50,8 @@ def _of_entity(payload: graph.EntityEvent) -> Told:
         case graph.EntityObserved():
             return "ADD", {"source_turn_ids": list(payload.source_turn_ids)}
         case graph.EntityUpdated():
-            return "UPDATE", {"changed": list(payload.changed)}
+            sources = {} if payload.source_turn_ids is None else {"source_turn_ids": list(payload.source_turn_ids)}
+            return "UPDATE", {"changed": list(payload.changed), **sources}
         case graph.EntityAliased():
             return "UPDATE", {"changed": ["aliases"]}
         case graph.EntitiesMerged():
@@ -59,6 +61,10 @@ def _of_entity(payload: graph.EntityEvent) -> Told:
             return "DELETE", {"reason": payload.reason, "purge_at": payload.purge_at.isoformat()}
         case graph.EntityReverted():
             return _undone(payload)
+        case graph.EntityCleared():
+            return "UPDATE", {"cleared": True}
+        case graph.EntityKept():
+            return "UPDATE", {"kept": True, "source_turn_ids": list(payload.source_turn_ids)}
         case graph.EntityErased():
             return "DELETE", {"erased": True}
         case _:

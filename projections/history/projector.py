@@ -59,13 +59,17 @@ def _last(schema: str) -> bytes:
 
 
 async def _forget_reasons(connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
-    """A reason is personal: of what was erased the rows stay, and their reasons read as a rebuild reads them."""
-    gone = {_key(event, subject) for event in batch if (subject := erased(event.payload))}
+    """A reason is personal: of what was erased the rows stay, and their reasons read as a rebuild reads them.
+
+    What was hidden again since has a reason of its own.
+    """
+    gone = {_key(event, subject): event.seq for event in batch if (subject := erased(event.payload))}
     if not gone:
         return
     wanted = select(*stored(history)).where(tuple_(*_SUBJECT).in_(sorted(gone)), history.c.meta.has_key("reason"))
     rows = await fetch(connection, history, wanted)
-    await upsert(connection, history, [{**row, "meta": {**row["meta"], "reason": ""}} for row in rows])
+    before = [row for row in rows if row["seq"] <= gone[tuple(row[column.name] for column in _SUBJECT)]]
+    await upsert(connection, history, [{**row, "meta": {**row["meta"], "reason": ""}} for row in before])
 
 
 def _row(event: Recorded, subject: Subject, last_seq: int | None) -> Row:

@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 
 from mnemolog.commands.erasure import ERASURE, EraseKnown, EraseThread
+from mnemolog.domain.consent import Status as Decision
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.scope import Scope
 from mnemolog.events.conversation import TurnRecorded
@@ -23,7 +24,7 @@ from mnemolog.events.graph import (
     RelationRestored,
 )
 from mnemolog.events.graph_tags import about_tag, relation_tag
-from mnemolog.events.profile import ProfileErased, ProfileSet, TodoErased, TodoOpened
+from mnemolog.events.profile import ProfileDecided, ProfileErased, ProfileProposed, ProfileSet, TodoErased, TodoOpened
 from tests.testkit.clock import START
 from tests.testkit.decider import given
 
@@ -156,3 +157,28 @@ def test_what_another_agent_knows_alone_is_not_there() -> None:
     command = EraseKnown(user_id="ana", agent_id="rival", kind="relation", name=str(FACT))
 
     given(ERASURE, private).when(command).then_refused(NotFound, "name")
+
+
+def proposed(patch: int, value: str, *turns: str) -> ProfileProposed:
+    about = {"field": "city", "patch_id": UUID(int=patch), "sensitive": True, "source": "api", "value": value}
+    signals = {"signals": max(1, len(turns)), "confidence": 0.5, "proposed_by": ("agent:coach",)}
+    return ProfileProposed.model_validate({**about, **signals, "expires_at": START, "source_turn_ids": turns})
+
+
+@pytest.mark.spec("A19", "X07", "B10")
+def test_what_others_proposed_for_a_place_waits_on_without_the_erased_turn() -> None:
+    told = [said("t1"), said("t9", "other")]
+    mine, theirs, both, stated = (
+        proposed(7, "Lisbon", "t1"),
+        proposed(8, "Porto", "t9"),
+        proposed(9, "Faro", "t1", "t9"),
+        proposed(10, "Braga"),
+    )
+    refused = ProfileDecided(field="city", patch_id=UUID(int=11), decision=Decision.REFUSED, by="user")
+    story = given(ERASURE, *told, mine, theirs, both, stated, proposed(11, "Evora", "t9"), refused)
+
+    story.when(THREAD).then(
+        ProfileErased(field="city"), theirs, proposed(9, "Faro", "t9"), stated, ThreadErased(thread_id="main")
+    )
+    story.after(THREAD).when(THREAD).then_nothing()
+    story.when(EraseKnown(user_id="ana", kind="profile", name="city")).then(ProfileErased(field="city"))

@@ -48,7 +48,9 @@ def remembered(text: str, **fields: Any) -> MemoryCreated:
 
 
 def seen(name: str, entity_id: UUID = ENTITY) -> EntityObserved:
-    return EntityObserved(entity_id=entity_id, category="Person", scope=Scope.GLOBAL, name=name)
+    return EntityObserved(
+        entity_id=entity_id, category="Person", scope=Scope.GLOBAL, name=name, source_turn_ids=("msg-1",)
+    )
 
 
 @pytest.mark.spec("X12")

@@ -166,6 +166,26 @@ async def test_a_turn_may_be_kept_and_erased_later(engine: Engine, user: str) ->
 
 
 @pytest.mark.spec("X07", "A19")
+async def test_a_speaker_keeps_his_name_until_the_last_turn_that_he_speaks_in_is_erased(
+    engine: Engine, user: str
+) -> None:
+    first, second = Person(engine, user, thread="first"), Person(engine, user, thread="second")
+    for person, text in ((first, "I like tea"), (second, "I like coffee")):
+        await drawn(person, text, speaker=SECRET)
+
+    await erase(engine, EraseThread(user_id=user, thread_id="first"))
+    assert [row["name"] for row in await engine.reads.entities(first.viewer)] == [SECRET]
+    await erase(engine, EraseThread(user_id=user, thread_id="second"))
+
+    assert await engine.reads.entities(first.viewer) == []
+    assert SECRET not in await in_the_log(first) + repr(await first.everything())
+    assert (await prove(engine, Subject(first.stream, thread_id="second"), SECRET)).holds
+    await drawn(second, "I am back", speaker=SECRET)
+    assert [row["name"] for row in await engine.reads.entities(first.viewer, await second.caught_up())] == [SECRET]
+    await assert_live_equals_rebuilt(engine, "graph", "history", "working")
+
+
+@pytest.mark.spec("X07", "A19")
 async def test_an_erased_thread_takes_its_turns_memories_and_sessions(engine: Engine, user: str) -> None:
     secret, other = Person(engine, user, thread="secret/1"), Person(engine, user, thread="secret")
     gone, kept = await drawn(secret, f"I hide in {SECRET}"), await drawn(other, "I like tea")

@@ -13,7 +13,7 @@ from mnemolog.adapters.engine.profile_writes import Proposed
 from mnemolog.adapters.engine.seeding import seed
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import Subject
-from mnemolog.commands.erasure import EraseKnown, EraseUser
+from mnemolog.commands.erasure import EraseKnown, EraseThread, EraseUser
 from mnemolog.domain import todo
 from mnemolog.domain.consent import QUEUED_FOR, Status
 from mnemolog.domain.errors import (
@@ -278,6 +278,25 @@ async def test_an_erased_user_leaves_no_profile_and_the_proof_says_so(ana: Perso
 
 
 @pytest.mark.spec("X07", "X16")
+async def test_a_proposal_of_another_turn_outlives_an_erasure_and_can_be_granted(ana: Person) -> None:
+    turns = [{**who(ana), "turn_id": f"{ana.user}-{n}", "thread_id": f"{ana.user}-{n}", "text": "hi"} for n in (1, 2)]
+    for turn in turns:
+        await ana.engine.writes.record_turn(turn)
+    await proposes(coach(ana), "city", "Zanzibarquux", turn_id=f"{ana.user}-1")
+    kept = await proposes(coach(ana), "city", "Porto", turn_id=f"{ana.user}-2")
+    subject = Subject(ana.stream, thread_id=f"{ana.user}-1")
+    assert not (await prove(ana.engine, subject)).holds
+
+    await erase(ana.engine, EraseThread(user_id=ana.user, thread_id=f"{ana.user}-1"))
+
+    for phrase in (None, "Zanzibarquux"):
+        assert (await prove(ana.engine, subject, phrase)).holds
+    assert sorted(await consent(ana)) == [("city", "", Status.EXPIRED), ("city", "Porto", Status.PROPOSED)]
+    await assert_live_equals_rebuilt(ana.engine, "profile", "history")
+    await decides(ana, kept.patch_id, Status.GRANTED)
+    assert await profile(ana) == {"city": "Porto"}
+
+
 async def test_a_place_and_a_todo_can_be_erased_alone(ana: Person) -> None:
     await proposes(ana, "tone", "brief", confidence=1.0)
     await proposes(coach(ana), "city", "Lisbon")

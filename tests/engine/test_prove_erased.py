@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.erasure.messages import Message, Named
 from mnemolog.adapters.erasure.proof import Proof
 from mnemolog.adapters.erasure.prove import prove
@@ -19,7 +20,9 @@ from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.commands.erasure import Erase, EraseMemory, EraseThread, EraseUser
 from mnemolog.domain.session import key
 from mnemolog.events.envelope import StreamId
+from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
+from tests.engine.teller import Teller
 
 SECRET = "Zanzibarquux"
 
@@ -257,3 +260,48 @@ async def test_a_phrase_is_found_in_tables_that_nobody_knows(clean: Person) -> N
 
     assert readable(await proof_of(clean, memory_id)) == {"postgres mnemolog_memories_v1_shadow.things": 1}
     assert (await proof_of(clean, memory_id, "another phrase")).holds
+
+
+@pytest.mark.spec("X16")
+async def test_what_is_said_in_a_thread_after_its_user_was_erased_is_not_what_was_erased(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user)
+    await planted(ana)
+    await erase(engine, EraseUser(user_id=user))
+    await ana.says("I am back")
+
+    assert (await prove(engine, Subject(ana.stream, thread_id=ana.thread))).holds
+    await ana.caught_up()
+    other = Person(engine, user, thread="other")
+    await other.says("And here")
+    assert not (await prove(engine, Subject(ana.stream, thread_id="other"))).holds
+
+
+@pytest.mark.spec("X07", "X16", "A19")
+async def test_an_alias_that_an_erased_turn_told_can_be_read_nowhere_and_the_rest_stays(
+    engine: Engine, user: str
+) -> None:
+    ana = Teller(engine, user)
+    turns = [{"user_id": user, "turn_id": f"{user}-{n}", "thread_id": f"{user}-{n}", "text": "hello"} for n in (1, 2)]
+    for turn in turns:
+        await engine.writes.record_turn({**turn, "speaker": "Ana"})
+    marta = await ana.knows_of("Marta", source_turn_ids=[f"{user}-1"])
+    attributes = {"lives": SECRET, "job": "baker"}
+    await ana.knows_of("Marta", source_turn_ids=[f"{user}-2"], aliases=[SECRET], attributes=attributes)
+    await ana.knows_of("Marta", source_turn_ids=[f"{user}-1"], attributes={"job": "baker"})
+    before = Moment(as_of=await engine.log.head(ana.stream))
+    subject = Subject(ana.stream, thread_id=f"{user}-2")
+    assert not (await prove(engine, subject)).holds
+
+    await erase(engine, EraseThread(user_id=user, thread_id=f"{user}-2"))
+
+    for phrase in (None, SECRET):
+        proof = await prove(engine, subject, phrase)
+        assert readable(proof) == {}
+    entity = (await ana.entity(marta)).entity
+    assert (entity["name"], entity["aliases"], entity["attributes"]) == ("Marta", [], {"job": "baker"})
+    assert {row["name"] for row in await ana.entities()} == {"Ana", "Marta"}
+    assert SECRET not in repr([await ana.history(marta), await ana.entities(moment=before)])
+    assert [row["event"] for row in await ana.history(marta)][-2:] == ["UPDATE", "UPDATE"]
+    await assert_live_equals_rebuilt(engine, "graph", "history", "working")

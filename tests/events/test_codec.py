@@ -12,6 +12,7 @@ from mnemolog.events.codec import Codec, schema
 from mnemolog.events.conversation import Attachment
 from mnemolog.events.envelope import NewEvent, StoredEvent
 from mnemolog.events.event import BLIND, Event
+from mnemolog.events.graph import Telling
 from mnemolog.events.registry import REGISTRY
 from tests.testkit.cipher import ShreddingCipher
 from tests.testkit.events import STREAM, created, new, stored
@@ -65,6 +66,8 @@ def test_what_an_event_shows_besides_its_sealed_part_holds_no_personal_text(even
 def _spoken(payload: type[Event], name: str) -> Any:
     if name == "attachments":
         return (Attachment(type="image", caption=SECRET),)
+    if name == "told":
+        return (Telling(sources=("turn:t",), names=(SECRET,), attributes=(SECRET,)),)
     forms: dict[Any, Any] = {tuple: (SECRET,), dict: {SECRET: SECRET}}
     origin: Any = get_origin(payload.model_fields[name].annotation)
     return forms.get(origin, SECRET)

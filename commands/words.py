@@ -1,0 +1,103 @@
+"""Which words of an entity were told by what: so that an erasure takes those that nothing tells any more (X07).
+
+A word is a name, in whatever spelling, or an attribute with its value. Of some nothing says what told them: a user put
+them there, or a version of the engine that did not say. They stay as long as the entity does.
+"""
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field, replace
+
+from mnemolog.domain.entity import Traits
+from mnemolog.domain.relation import value_key
+from mnemolog.domain.text import normalize_name
+from mnemolog.events import graph as events
+from mnemolog.events.conversation import turn_tag
+from mnemolog.events.event import sources_of
+from mnemolog.events.graph_tags import entity_tag
+
+# What stands for the source of a word where no event names one.
+UNTOLD = "untold"
+# None and a name, or the key of an attribute and its value.
+Word = tuple[str | None, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What an entity reads now, and every word that it ever had, by the tags of what told it.
+
+    `spoken`: where it is spoken of, or speaks itself, by the name that it has: facts and turns.
+    """
+
+    traits: Traits | None = None
+    told: Mapping[Word, frozenset[str]] = field(default_factory=dict)
+    spoken: frozenset[str] = frozenset()
+
+    @property
+    def sources(self) -> frozenset[str]:
+        return self.spoken.union(*self.told.values())
+
+    def tells(self, told: events.Telling, traits: Traits) -> bool:
+        """Whether each of these words was told by each of these sources before."""
+        return all(self.told.get(word, frozenset()).issuperset(told.sources) for word in _meant(told, traits))
+
+    def spoken_of(self, sources: Iterable[str]) -> "Words":
+        return replace(self, spoken=self.spoken.union(sources))
+
+
+def after(entities: Mapping[str, Words], event: events.EntityEvent) -> Mapping[str, Words]:
+    """The words of entities, by their tags, after an event."""
+    tag = event.key_scope()
+    words = entities.get(tag, Words())
+    match event:
+        case events.EntityContent():
+            return {**entities, tag: _told_by(event, words, entities)}
+        case events.EntityCleared() | events.EntityErased():
+            return {**entities, tag: Words(spoken=words.spoken)}
+        case _:
+            return entities
+
+
+def _told_by(event: events.EntityContent, words: Words, entities: Mapping[str, Words]) -> Words:
+    traits = Traits(event.name, event.category, event.confidence, event.aliases, event.attributes)
+    told = dict(words.told)
+    for word, sources in _told(event, traits, entities):
+        told[word] = told.get(word, frozenset()).union(sources)
+    for word in _words(traits):
+        told.setdefault(word, frozenset({UNTOLD}))
+    return replace(words, traits=traits, told=told)
+
+
+def _told(
+    event: events.EntityContent, traits: Traits, entities: Mapping[str, Words]
+) -> Iterable[tuple[Word, Iterable[str]]]:
+    match event:
+        case events.EntityObserved():
+            sources = tuple(map(turn_tag, sources_of(event) or ())) or (events.SAID,)
+            return [(word, sources) for word in _words(traits)]
+        case events.EntityUpdated(told=told) | events.EntityKept(told=told):
+            return [(word, one.sources) for one in told for word in _meant(one, traits)]
+        case events.EntitiesMerged(absorbed_ids=absorbed_ids):
+            tags = [tag for tag in map(entity_tag, absorbed_ids) if tag in entities]
+            return [(word, [tag]) for tag in tags for word in _words(entities[tag].traits) & _words(traits)]
+        case _:
+            return []
+
+
+def _meant(one: events.Telling, traits: Traits) -> Set[Word]:
+    told = {key: traits.attributes[key] for key in one.attributes if key in traits.attributes}
+    return _words(Traits("", "", aliases=one.names, attributes=told))
+
+
+def _words(traits: Traits | None) -> Set[Word]:
+    if traits is None:
+        return set()
+    names = {name_word(name) for name in (traits.name, *traits.aliases) if name}
+    return names | {attribute_word(key, value) for key, value in traits.attributes.items()}
+
+
+def name_word(name: str) -> Word:
+    return None, normalize_name(name)
+
+
+def attribute_word(key: str, value: object) -> Word:
+    return key, value_key(value)
