@@ -100,11 +100,11 @@ def _show(found: list[ApiKey]) -> None:
     if not found:
         output.console.print("[dim]no API keys: whoever is on this machine may read and write[/]")
         return
-    table = output.table("id", "name", "tenant", "agents", "users", "roles", "when", "state")
+    table = output.table("id", "name", "tenant", "agents", "users", "roles", "since", "state")
     for key in found:
         fields: dict[str, Any] = key.as_dict()
         reach = [Text(", ".join(fields[column])) for column in ("agents", "users", "roles")]
         state = "valid" if key.valid else "revoked" if key.genuine else "[red]forged[/]"
         named = Text(key.principal.name), Text(key.principal.tenant)
-        table.add_row(key.key_id, *named, *reach, output.when(key.created_at), state)
+        table.add_row(key.key_id, *named, *reach, output.when(key.created_at)[:10], state)
     output.console.print(table)

@@ -117,7 +117,7 @@ async def _show_changes(story: Story, label: str, rev: int, written: Receipt) ->
 
 async def _earlier(story: Story, before: int, merged: int) -> None:
     _title("The same question, as of three moments, replayed from the log")
-    question = "What can Ana not eat?"
+    question, told = "What can Ana not eat?", list[tuple[str, str]]()
     for label, moment in (
         (f"before the merge (@{before})", Moment(as_of=before)),
         (f"after the merge (@{merged})", Moment(as_of=merged)),
@@ -126,13 +126,14 @@ async def _earlier(story: Story, before: int, merged: int) -> None:
         answer = await story.ask(question, moment=moment)
         hits = [hit.text for hit in answer.hits if hit.category == "profile"]
         story.told[f"as of {label}"] = hits
-        output.line(f"{label:<26}", "; ".join(hits))
+        told.append((label, "; ".join(hits)))
+    output.show(("as of", "what answers"), told)
     _require(story.told[f"as of before the merge (@{before})"] == story.told["as of now"], "the undo brought all back")
 
 
 async def _rebuild(story: Story) -> None:
     engine = story.engine
-    _title("Every projection is rebuilt from the log and compared; the old one is dropped for it")
+    _title("Every projection is rebuilt from the log, compared, and swapped in")
     rebuilt = await replaying.rebuild_all(engine)
     replaying.show(rebuilt)
     _require(all(one.equal for one in rebuilt), "every projection equals one rebuilt from the log")

@@ -105,27 +105,24 @@ def variants(
 
 
 def _show_entities(rows: Rows) -> None:
-    if not rows:
-        output.console.print("[dim]nothing found[/]")
-        return
-    table = output.table("category", "name", "also called", "last seen", "id")
-    for row in rows:
-        named = (row["category"], row["name"], ", ".join(row["aliases"]), output.when(row["last_seen"]))
-        table.add_row(*map(Text, named), Text(str(row["entity_id"]), style="dim"))
-    output.console.print(table)
+    told = [(row["category"], _named(row), output.when(row["last_seen"]), row["entity_id"]) for row in rows]
+    output.show(("category", "name", "last seen", "id"), told)
+
+
+def _named(row: Mapping[str, Any]) -> Text:
+    also = f" ({', '.join(row['aliases'])})" if row["aliases"] else ""
+    return Text.assemble(row["name"], (also, "dim"))
 
 
 def _show_facts(rows: Rows) -> None:
-    if not rows:
-        output.console.print("[dim]no facts[/]")
-        return
-    table = output.table("subject", "predicate", "object", "holds", "known since", "id")
-    for row in rows:
-        thing = row["object"] if row["object"] is not None else as_text(row["value"])
-        told = (row["subject"], row["predicate"], thing, _holds(row), output.when(row["known_from"]))
-        style = "strike dim" if row["overridden_by"] else ""
-        table.add_row(*(Text(cell, style=style) for cell in told), Text(str(row["relation_id"]), style="dim"))
-    output.console.print(table)
+    told = [(_told(row), _holds(row), output.when(row["known_from"]), row["relation_id"]) for row in rows]
+    output.show(("fact", "holds", "known since", "id"), told, nothing="no facts")
+
+
+def _told(row: Mapping[str, Any]) -> Text:
+    thing = row["object"] if row["object"] is not None else as_text(row["value"])
+    style = "strike dim" if row["overridden_by"] else ""
+    return Text.assemble(row["subject"], " ", (row["predicate"], "cyan"), " ", thing, style=style)
 
 
 def _holds(row: Mapping[str, Any]) -> str:
@@ -134,5 +131,4 @@ def _holds(row: Mapping[str, Any]) -> str:
 
 def _day(at: datetime) -> str:
     """A day's start as that day."""
-    text = output.when(at)
-    return text.removesuffix(" 00:00:00.000Z")
+    return output.when(at).removesuffix(" 00:00:00Z")

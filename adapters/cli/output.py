@@ -18,6 +18,13 @@ from mnemolog.events.envelope import Receipt
 console = Console()
 errors = Console(stderr=True)
 
+IDS = frozenset({"id", "event id", "policy"})
+# Columns of which each cell stays in one piece: it is copied, or has no place to break.
+WHOLE = IDS | {"score", "event", "setting", "since"}
+# On a screen of fewer columns than this a time takes two lines, as wide as a day.
+NARROW = 100
+BROKEN = {"when": 10, "last seen": 10, "known since": 11, "due": 10, "holds": 12, "signals": 12, "status": 12}
+
 
 def as_json(value: Any) -> None:
     """One JSON value on standard output."""
@@ -51,37 +58,29 @@ def receipt(sentence: str, written: Receipt) -> None:
 
 def memories(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> None:
     """Memories as a table."""
-    if not rows:
-        console.print("[dim]nothing found[/]")
-        return
     scored = any(row.get("score") is not None for row in rows)
-    table = _table(title, *(["score"] if scored else []), "category", "text", "id")
-    for row in rows:
-        score = [f"{row['score']:.2f}"] if scored else []
-        table.add_row(*score, row["category"], Text(row["text"]), Text(str(row["memory_id"]), style="dim"))
-    console.print(table)
+    told = [
+        (*([f"{row['score']:.2f}"] if scored else []), row["category"], row["text"], row["memory_id"]) for row in rows
+    ]
+    show((*(["score"] if scored else []), "category", "text", "id"), told, title=title)
 
 
 def links(rows: Sequence[Mapping[str, Any]]) -> None:
     """The links of a memory as a table, the strongest first."""
-    if not rows:
-        console.print("[dim]no links[/]")
-        return
-    table = _table("", "strength", "", "type", "text", "id")
-    for row in rows:
-        sign = {"out": "→", "in": "←"}[row["direction"]]
-        id_ = Text(str(row["memory_id"]), style="dim")
-        table.add_row(f"{row['strength']:.2f}", sign, row["relation_type"], Text(row["text"]), id_)
-    console.print(table)
+    sign = {"out": "→", "in": "←"}
+    told = [
+        (f"{row['strength']:.2f}", sign[row["direction"]], row["relation_type"], row["text"], row["memory_id"])
+        for row in rows
+    ]
+    show(("strength", "", "type", "text", "id"), told, nothing="no links")
 
 
 def history(rows: Iterable[Mapping[str, Any]]) -> None:
     """The history of a memory as a table, newest first."""
-    table = _table("", "when", "event", "actor", "from", "to", "event id")
-    for row in rows:
-        old, new = (_seq(row[name]) for name in ("old_ref", "new_ref"))
-        table.add_row(when(row["ts"]), row["event"], row["actor"], old, new, Text(row["meta"]["event_id"], style="dim"))
-    console.print(table)
+    told = [
+        (when(row["ts"]), row["event"], row["actor"] or "", f"@{row['seq']}", row["meta"]["event_id"]) for row in rows
+    ]
+    show(("when", "event", "actor", "seq", "event id"), told)
 
 
 def line(label: str, text: str) -> None:
@@ -100,14 +99,12 @@ def header(text: str) -> None:
 
 
 def settings(rows: Iterable[tuple[str, object, str, str]]) -> None:
-    """Settings as a table: name, value, variable, meaning."""
-    table = _table("", "setting", "value", "variable", "meaning")
-    for name, value, variable, meaning in rows:
-        shown = (
-            Text("–", style="dim") if value is None else Text(value if isinstance(value, str) else json.dumps(value))
-        )
-        table.add_row(name, shown, Text(variable, style="dim"), meaning)
-    console.print(table)
+    """Settings as a table: name and variable, value, meaning."""
+    told = [
+        (Text.assemble(name, "\n", (variable, "dim")), value if isinstance(value, str) else _json(value), meaning)
+        for name, value, variable, meaning in rows
+    ]
+    show(("setting", "value", "meaning"), told)
 
 
 def count(number: int, one: str, many: str = "") -> str:
@@ -116,23 +113,39 @@ def count(number: int, one: str, many: str = "") -> str:
 
 
 def when(at: datetime) -> str:
-    return at.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + "Z"
+    return at.strftime("%Y-%m-%d %H:%M:%SZ")
 
 
-def table(*columns: str) -> Table:
-    """An empty table in the common look."""
-    return _table("", *columns)
+def show(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "", nothing: str = "nothing found"
+) -> None:
+    """A table, or in a word that there is nothing. The cells may hold anything."""
+    if not rows:
+        console.print(f"[dim]{nothing}[/]")
+        return
+    shown = table(*columns, title=title)
+    for cells in rows:
+        shown.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in cells))
+    console.print(shown)
 
 
-def _seq(reference: str | None) -> str:
-    return f"@{reference.rpartition('@')[2]}" if reference else "–"
-
-
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title or None, title_justify="left", box=None, header_style="dim", pad_edge=False)
+def table(*columns: str, title: str = "") -> Table:
+    """An empty table in the common look. Ids stay in one piece, however narrow the screen; times and texts break."""
+    shown = Table(title=title or None, title_justify="left", box=None, header_style="dim", pad_edge=False)
+    broken = BROKEN if console.width < NARROW else {}
     for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column in ("when", "score"))
-    return table
+        shown.add_column(
+            column,
+            overflow="fold",
+            no_wrap=column in WHOLE,
+            max_width=broken.get(column),
+            style="dim" if column in IDS else "",
+        )
+    return shown
+
+
+def _json(value: object) -> Text:
+    return Text("–", style="dim") if value is None else Text(json.dumps(value))
 
 
 def _plain(value: object) -> object:

@@ -57,10 +57,10 @@ def list_producers(context: typer.Context, json: Json = False) -> None:
     if json:
         output.as_json(found)
         return
-    table = output.table("name", "tenant", "users", "agents", "when", "state")
+    table = output.table("name", "tenant", "users", "agents", "since", "state")
     for one in found:
         reach = [Text(", ".join(one[column]) or "–") for column in ("users", "agents")]
-        table.add_row(one["name"], one["tenant"], *reach, output.when(one["added_at"]), one["state"])
+        table.add_row(one["name"], one["tenant"], *reach, output.when(one["added_at"])[:10], one["state"])
     output.console.print(table if found else "[dim]no producers[/]")
 
 

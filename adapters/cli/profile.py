@@ -171,11 +171,18 @@ def _decide(
 
 
 def _patches(rows: Sequence[Mapping[str, Any]]) -> None:
-    if not rows:
-        output.console.print("[dim]nothing waits[/]")
-        return
-    table = output.table("field", "value", "signals", "by", "status", "until", "id")
-    for row in rows:
-        told = (row["field"], Text(row["value"]), str(row["signals"]), ", ".join(row["proposed_by"]))
-        table.add_row(*told, row["status"], output.when(row["expires_at"])[:10], str(row["patch_id"]))
-    output.console.print(table)
+    told = [
+        (
+            Text.assemble((row["field"], "cyan"), " ", row["value"]),
+            f"{row['signals']} by {', '.join(row['proposed_by'])}",
+            _status(row),
+            row["patch_id"],
+        )
+        for row in rows
+    ]
+    output.show(("change", "signals", "status", "id"), told, nothing="nothing waits")
+
+
+def _status(row: Mapping[str, Any]) -> str:
+    until = f", until {output.when(row['expires_at'])[:10]}" if row["status"] == Status.PROPOSED else ""
+    return f"{row['status']}{until}"

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
-from rich.text import Text
 
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import IdempotencyKey, Json, Thread, User, checked_as
@@ -62,7 +61,7 @@ def list_todos(
     """What is due first, then the oldest."""
     wanted = None if everything else status
     rows = asked(context, user, agent, lambda reads, viewer, at: reads.todos(viewer, wanted, kind, at))
-    output.as_json(rows) if json else _table(rows)
+    output.as_json(rows) if json else _show(rows)
 
 
 @todos_app.command("done")
@@ -89,12 +88,12 @@ def _close(
     shown(receipt, status, json, todo_id=wanted["todo_id"])
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> None:
-    if not rows:
-        output.console.print("[dim]nothing to do[/]")
-        return
-    table = output.table("kind", "text", "status", "due", "id")
-    for row in rows:
-        due = output.when(row["due"])[:16] if row["due"] else "–"
-        table.add_row(row["kind"], Text(row["text"]), row["status"], due, str(row["todo_id"]))
-    output.console.print(table)
+def _show(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Their status only where it is not the same for all."""
+    mixed = len({row["status"] for row in rows}) > 1
+    told = [(row["kind"], row["text"], *([row["status"]] if mixed else []), _due(row), row["todo_id"]) for row in rows]
+    output.show(("kind", "text", *(["status"] if mixed else []), "due", "id"), told, nothing="nothing to do")
+
+
+def _due(row: Mapping[str, Any]) -> str:
+    return output.when(row["due"])[:16] if row["due"] else "–"

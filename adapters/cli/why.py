@@ -1,6 +1,8 @@
 """The command that tells why something is known: why (X04)."""
 
+from collections.abc import Mapping
 from typing import Annotated
+from uuid import UUID
 
 import typer
 from rich.text import Text
@@ -31,12 +33,19 @@ def why(
 
 def _show(found: Why) -> None:
     output.console.print(f"[bold]{found.kind}[/] {found.id}", highlight=False)
-    table = output.table("seq", "when", "event", "actor", "agent", "policy", "how")
-    for event in found.events:
-        policy = Text(event.policy_version, style="dim")
-        when = output.when(event.recorded_at)
-        table.add_row(f"@{event.seq}", when, event.type, event.actor, event.agent_id, policy, _how(event))
-    output.console.print(table)
+    seqs = {event.event_id: f"@{event.seq}" for event in found.events}
+    told = [
+        (
+            f"@{event.seq}",
+            output.when(event.recorded_at),
+            Text.assemble(event.type, (_how(event, seqs), "dim")),
+            event.actor,
+            event.agent_id,
+            event.policy_version,
+        )
+        for event in found.events
+    ]
+    output.show(("seq", "when", "event", "actor", "agent", "policy"), told)
     for one in found.merged_from:
         output.line("merged from", one)
     if found.merged_into:
@@ -48,8 +57,10 @@ def _show(found: Why) -> None:
         output.console.print(f"[dim]and {output.count(found.unseen_turns, 'turn')} that this agent may not see[/]")
 
 
-def _how(event: Cause) -> str:
+def _how(event: Cause, seqs: Mapping[UUID, str]) -> str:
+    """In a line of its own below the event."""
     match = event.match or {}
     similarity = f" {match['similarity']:.2f}" if match.get("similarity") is not None else ""
-    parts = [f"{match['band']}{similarity}" if match else "", f"undoes {event.undoes}" if event.undoes else ""]
-    return ", ".join(part for part in parts if part)
+    undoes = f"undoes {seqs.get(event.undoes, 'another')}" if event.undoes else ""
+    parts = [f"{match['band']}{similarity}" if match else "", undoes]
+    return "".join(f"\n{part}" for part in parts if part)

@@ -22,14 +22,14 @@ class Ran:
         return json.loads(self.out)
 
 
-async def mnemolog(data_dir: Path, *arguments: str, embedder: str = "lexical") -> Ran:
+async def mnemolog(data_dir: Path, *arguments: str, embedder: str = "lexical", columns: int = 200) -> Ran:
     """Run one command to its end."""
     environment = {
         **os.environ,
         "MNEMOLOG_DATA_DIR": str(data_dir),
         "MNEMOLOG_EMBEDDER": embedder,
         "MNEMOLOG_DURABLE": "false",
-        "COLUMNS": "200",
+        "COLUMNS": str(columns),
     }
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", "from mnemolog.adapters.cli import main; main()", *arguments),

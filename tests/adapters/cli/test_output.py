@@ -1,0 +1,71 @@
+"""Tables on a screen of 80 columns and more: ids in one piece, words whole."""
+
+import io
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from mnemolog.adapters.cli import output
+from mnemolog.adapters.engine.engine import Engine
+from tests.adapters.cli.command import mnemolog
+from tests.engine.teller import Teller
+
+WIDTHS = st.integers(80, 160)
+TEXTS = st.lists(st.text("aeimnost", min_size=1, max_size=13), min_size=1, max_size=30).map(" ".join)
+ROW = {"category": "preferences", "direction": "out", "strength": 0.5, "relation_type": "related_to"}
+THEN = datetime(2026, 1, 3, 1, 2, 10, 123456, tzinfo=UTC)
+
+
+def row(id_: UUID, text: str, score: float | None) -> dict[str, Any]:
+    told = {"ts": THEN, "event": "RESTORE", "actor": text, "seq": 1234}
+    return {**ROW, **told, "memory_id": id_, "text": text, "score": score, "meta": {"event_id": str(id_)}}
+
+
+@given(width=WIDTHS, ids=st.lists(st.uuids(), min_size=1, max_size=3), text=TEXTS, score=st.none() | st.floats(0, 1))
+@pytest.mark.parametrize("table", [output.memories, output.links, output.history])
+def test_ids_and_words_stay_whole(table: Any, width: int, ids: list[UUID], text: str, score: float | None) -> None:
+    screen = Console(file=io.StringIO(), width=width)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(output, "console", screen)
+        table([row(id_, text, score) for id_ in ids])
+
+    lines = screen.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    words = {word for line in lines for word in line.split()}
+    assert max(map(len, lines)) <= width
+    assert {str(id_) for id_ in ids} <= words
+    assert set(text.split()) <= words
+
+
+def test_an_actor_may_look_like_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    output.history([row(UUID(int=1), "[red]coach", None)])
+
+    assert "[red]coach" in capsys.readouterr().out
+
+
+async def test_every_id_can_be_copied_from_a_narrow_screen(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    period = {"since": "2026-01-10", "until": "2026-03-01"}
+    fact_id = await ana.tells("Albert Schweitzer", "works_at", "Hospital of Lambaréné", **period)
+    coach = {"user_id": user, "agent_id": "coach"}
+    todo_id, _ = await engine.writes.open_todo(
+        {**coach, "text": "walk along the river with Marta", "kind": "commitment", "due": "2026-11-03T10:00:00Z"}
+    )
+    patch = await engine.writes.propose({**coach, "field": "preferred_name", "value": "Ana Maria", "confidence": 1.0})
+
+    async def words(*arguments: str) -> list[str]:
+        ran = await mnemolog(engine.settings.directory, *arguments, "-u", user, columns=80)
+        assert max(map(len, ran.out.splitlines())) <= 80
+        return ran.out.split()
+
+    shown = set(await words("facts", "--valid-at", "2026-02-01"))
+    assert {str(fact_id), "Schweitzer", "2026-01-10", "2026-03-01"} <= shown
+    entities = {str(one["entity_id"]) for one in await ana.entities()}
+    assert entities <= set(await words("entities"))
+    assert {str(todo_id), "2026-11-03", "commitment"} <= set(await words("todos", "list", "-a", "coach"))
+    assert {str(patch.patch_id), "preferred_name", "agent:coach"} <= set(await words("consent", "list"))
+    assert {"RelationAsserted", engine.policy.version} <= set(await words("why", str(fact_id)))
