@@ -62,7 +62,8 @@ def evolve(state: Memories, event: Happened) -> Memories:
     changed = memory_fold.evolve(state.known, payload)
     befores = {memory_tag(id_): state.known.get(id_) for id_ in memory_fold.touched(payload)}
     undoes = payload.undoes if isinstance(payload, events.MemoryReverted) else None
-    changes = state.changes.and_then(event, befores, undoes)
+    used = isinstance(payload, events.MemoryObserved) and payload.cause is events.Observation.USE
+    changes = state.changes.and_then(event, befores, undoes, mere=used)
     return replace(_drawn(state, payload), known={**state.known, **changed}, changes=changes)
 
 

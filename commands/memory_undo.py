@@ -1,12 +1,13 @@
 """Undo a change of memories and links: compensate, so that all that it touched is as it was before it (X03)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 from mnemolog.commands.memory_requests import UndoChange
 from mnemolog.commands.memory_state import Edge, Memories, ends, is_link
-from mnemolog.domain import memory
+from mnemolog.domain import corroboration, memory
 from mnemolog.domain.errors import UndoConflict
 from mnemolog.domain.memory import Cause, Memory
 from mnemolog.events import memory as events
@@ -29,6 +30,14 @@ def undo(command: UndoChange, state: Memories) -> Sequence[Event]:
     return reverts
 
 
+def _as_used_since(state: Memories, event_id: UUID, before: Memory) -> Memory:
+    """A memory as it was before a change, grown as often as it was used since: that it was stays true."""
+    content = before.content
+    for _ in range(state.changes.observed_since(memory_tag(before.memory_id), event_id)):
+        content = corroboration.corroborated(content)
+    return replace(before, content=content)
+
+
 def meant(command: UndoChange, state: Memories) -> UUID | None:
     return command.event_id or state.changes.last(memory_tag(command.memory_id))
 
@@ -43,8 +52,10 @@ def reverted(state: Memories, event_id: UUID, subject: str, before: Memory | Edg
         )
     [memory_id] = ends([subject])
     now = state.known[memory_id]
-    # A memory that began with the change goes as any memory does: softly.
-    then = before if isinstance(before, Memory) else now.soft_deleted(at + memory.PURGE_AFTER, Cause.UNDONE)
+    if isinstance(before, Memory):
+        then = _as_used_since(state, event_id, before)
+    else:  # A memory that began with the change goes as any memory does: softly.
+        then = now.soft_deleted(at + memory.PURGE_AFTER, Cause.UNDONE)
     return events.MemoryReverted.of(
         memory_id,
         then.content,

@@ -1,7 +1,8 @@
 """The changes of what a decision reads, subject by subject: which stand, which were undone, which can be undone (X03).
 
 A change can be undone when on each of its subjects everything later is undone too. An undo is a change as well, so
-it can itself be undone: then what it had taken back stands again.
+it can itself be undone: then what it had taken back stands again. What is mere observation is in no undo's way: whoever
+undoes what came before it lets it stand.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,12 +18,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[T]):
-    """One change of one subject. `before`: what it was until then; None when it began here."""
+    """One change of one subject. `before`: what it was until then; None when it began here. `mere`: an observation."""
 
     event_id: UUID
     name: str
     before: T | None
     undoes: UUID | None = None
+    mere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,14 @@ class Steps(Generic[T]):
     changed: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict)
     taken_back: Mapping[UUID, frozenset[UUID]] = field(default_factory=dict)
 
-    def and_then(self, event: Happened, befores: Mapping[str, T | None], undoes: UUID | None = None) -> "Steps[T]":
+    def and_then(
+        self, event: Happened, befores: Mapping[str, T | None], undoes: UUID | None = None, *, mere: bool = False
+    ) -> "Steps[T]":
         """With an event that changed these subjects, in this order."""
         id_, name = event.event_id, event.payload.type_name()
         added = {
-            subject: (*self.of.get(subject, ()), Step(id_, name, before, undoes)) for subject, before in befores.items()
+            subject: (*self.of.get(subject, ()), Step(id_, name, before, undoes, mere))
+            for subject, before in befores.items()
         }
         takers = {undoes: self.taken_back.get(undoes, frozenset()) | {id_}} if undoes else {}
         return Steps({**self.of, **added}, {**self.changed, id_: tuple(befores)}, {**self.taken_back, **takers})
@@ -55,9 +60,13 @@ class Steps(Generic[T]):
         return any(not self.undone(taker) for taker in self.taken_back.get(event_id, ()))
 
     def last(self, subject: str) -> UUID | None:
-        """The last change of a subject that stands."""
-        standing = _standing(self.of.get(subject, ()))
+        """The last change of a subject that stands, and is no mere observation."""
+        standing = [one for one in _standing(self.of.get(subject, ())) if not one.mere]
         return standing[-1].event_id if standing else None
+
+    def observed_since(self, subject: str, event_id: UUID) -> int:
+        """How many observations stand that came after a change."""
+        return sum(one.mere for one in self._after(subject, event_id))
 
     def befores(self, event_id: UUID) -> Mapping[str, T | None]:
         """What each subject of a change was before it; UndoConflict when a later change stands on one of them."""
@@ -67,15 +76,19 @@ class Steps(Generic[T]):
         return found
 
     def _before(self, subject: str, event_id: UUID) -> T | None:
-        steps = self.of[subject]
-        place = next(place for place, one in enumerate(steps) if one.event_id == event_id)
-        if later := _standing(steps[place + 1 :]):
+        if later := [one for one in self._after(subject, event_id) if not one.mere]:
             raise UndoConflict(
                 f"{subject.replace(':', ' ', 1)} was changed later by {later[-1].name} {later[-1].event_id}",
                 field="event_id",
                 fix="undo that change first",
             )
-        return steps[place].before
+        return next(one.before for one in self.of[subject] if one.event_id == event_id)
+
+    def _after(self, subject: str, event_id: UUID) -> list[Step[T]]:
+        """What came after a change, and stands."""
+        steps = self.of[subject]
+        place = next(place for place, one in enumerate(steps) if one.event_id == event_id)
+        return _standing(steps[place + 1 :])
 
 
 def no_such_change(event_id: UUID) -> NotFound:
@@ -94,8 +107,20 @@ def _standing(steps: Sequence[Step[T]]) -> list[Step[T]]:
     standing: list[tuple[UUID, Step[T]]] = []
     taken: dict[UUID, UUID] = {}
     for one in steps:
-        if standing and one.undoes in (standing[-1][0], standing[-1][1].event_id):
-            taken[one.event_id] = standing.pop()[0]
+        place = _undone(standing, one.undoes)
+        if place is not None:
+            taken[one.event_id] = standing.pop(place)[0]
         else:
             standing.append((taken.get(one.undoes, one.event_id) if one.undoes else one.event_id, one))
     return [one for _, one in standing]
+
+
+def _undone(standing: Sequence[tuple[UUID, Step[T]]], undoes: UUID | None) -> int | None:
+    """The place of what is undone: below mere observations, if at all."""
+    for place in reversed(range(len(standing))):
+        id_, one = standing[place]
+        if undoes in (id_, one.event_id):
+            return place
+        if not one.mere:
+            return None
+    return None

@@ -22,6 +22,7 @@ from mnemolog.commands.memories import (
     LinkMemories,
     Memories,
     MergeMemories,
+    ObserveUse,
     RestoreMemory,
     SoftDeleteMemory,
     UpdateMemory,
@@ -72,6 +73,7 @@ asked = st.one_of(
     command(UpdateMemory, memory_id=ids, text=st.sampled_from(["Ana walks", "Ana runs"]), pinned=st.booleans()),
     pairs.map(lambda both: (MergeMemories, {"memory_id": both[0], "absorbed_ids": (both[1],)})),
     pairs.map(lambda both: (LinkMemories, {"memory_id": both[0], "to_id": both[1], "strength": 0.5})),
+    command(ObserveUse, memory_id=ids),
     command(SoftDeleteMemory, memory_id=ids, at=times),
     command(RestoreMemory, memory_id=ids),
     command(

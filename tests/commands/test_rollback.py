@@ -86,6 +86,18 @@ def test_a_later_change_of_somebody_else_is_a_conflict_and_the_rest_can_go_witho
     assert (after[A].content.text, after[B].content.text) == ("mine", created(B).content.text)
 
 
+@pytest.mark.spec("X15", "D13")
+def test_a_memory_that_was_used_since_is_no_conflict() -> None:
+    before = given(DECIDER, created(A))
+    run = [new(updated(A, "Porto"))]
+    use = events.MemoryObserved(memory_id=A, confidence=1.0, importance=0.55, cause=events.Observation.USE)
+
+    plan = ROLLBACKS.plan(before.and_then(*run, use).state, of(*run))
+
+    assert (plan.undone, plan.conflicts) == ((run[0].event_id,), ())
+    assert known(before.and_then(*run, use, *plan.events)) == known(before.and_then(use))
+
+
 @pytest.mark.spec("X15")
 def test_where_everything_conflicts_there_is_nothing_to_leave_out() -> None:
     run = [new(updated(A, "Porto"))]

@@ -1,6 +1,8 @@
 """Undo as a property: whatever was done to some memories, undoing it backwards gives each earlier state exactly."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -28,16 +30,17 @@ from mnemolog.commands.memories import (
     link_tag,
 )
 from mnemolog.domain.bands import Bands
+from mnemolog.domain.corroboration import corroborated
 from mnemolog.domain.errors import Conflict, InvalidInput, NotFound
 from mnemolog.domain.memory import Memory, Status
 from mnemolog.domain.retention import Retention
 from mnemolog.domain.scope import Scope
 from mnemolog.events.envelope import NewEvent
 from mnemolog.events.event import memory_tag
-from mnemolog.events.memory import MemoryEvent
+from mnemolog.events.memory import MemoryEvent, MemoryObserved, MemoryReverted, Observation
 from tests.testkit.clock import START
 from tests.testkit.decider import Story, given
-from tests.testkit.events import created, new
+from tests.testkit.events import created, new, updated
 
 IDS = [uuid4() for _ in range(4)]
 LATER = [uuid4() for _ in range(3)]
@@ -161,17 +164,36 @@ def test_undoing_any_one_change_touches_its_memories_only_or_is_refused(
         return
     event, before = data.draw(st.sampled_from(done))
     ours = story.state.changes.subjects(event.event_id)
-    later = {one for other, _ in done[done.index((event, before)) + 1 :] for one in subjects(story, other)}
+    since = [other for other, _ in done[done.index((event, before)) + 1 :]]
+    later = {one for other in since if not is_use(other) for one in subjects(story, other)}
+    uses = Counter(one for other in since if is_use(other) for one in subjects(story, other))
 
     if later.intersection(ours):
         with pytest.raises(Conflict, match="was changed later by"):
             story.when(undo(event)).events()
     else:
         after = story.after(undo(event)).state
-        assert seen(after, ours) == {**seen(before, ours), **seen(after, begun(before, ours))}
+        assert seen(after, ours) == {**used(seen(before, ours), uses), **seen(after, begun(before, ours))}
         assert all(not after.known[id_].visible for id_ in LATER if memory_tag(id_) in begun(before, ours))
         others = set(story.state.changes.of).difference(ours)
         assert seen(after, others) == seen(story.state, others)
+
+
+def is_use(event: NewEvent) -> bool:
+    return isinstance(event.payload, MemoryObserved) and event.payload.cause is Observation.USE
+
+
+def used(seen: Mapping[str, object], uses: Mapping[str, int]) -> Mapping[str, object]:
+    """The same, with memories grown as often as they were used: that they were outlives an undo."""
+    return {subject: one and _used(one, uses[subject]) for subject, one in seen.items()}
+
+
+def _used(one: object, times: int) -> object:
+    return one if not times or not isinstance(one, Memory) else _used(grown(one), times - 1)
+
+
+def grown(memory: Memory) -> Memory:
+    return replace(memory, content=corroborated(memory.content))
 
 
 def begun(before: Memories, subjects: Iterable[str]) -> list[str]:
@@ -190,6 +212,39 @@ def seen(state: Memories, subjects: Iterable[str]) -> Mapping[str, object]:
     known = {memory_tag(id_): memory for id_, memory in state.known.items()}
     links = {link_tag(*ends): edge for ends, edge in state.links.items()}
     return {subject: {**known, **links}.get(subject) for subject in subjects}
+
+
+@pytest.mark.spec("X03", "D13")
+def test_the_use_of_a_memory_stands_in_no_undos_way_and_is_kept() -> None:
+    update, use = new(updated(IDS[0], "Ana moved", importance=0.25)), ObserveUse(**WHO, memory_id=IDS[0])
+    story = beginning().and_then(update).after(use).after(use)
+    first = beginning().state.known[IDS[0]]
+
+    back = story.after(undo(update))
+    assert back.state.known[IDS[0]] == grown(grown(first))
+    [again] = map(new, story.when(undo(update)).events())
+    forth = story.and_then(again).after(use).after(undo(again)).state.known[IDS[0]]
+    assert forth == grown(story.state.known[IDS[0]])
+
+
+@pytest.mark.spec("X03")
+def test_the_last_change_of_a_memory_is_what_somebody_did_to_it() -> None:
+    update = new(updated(IDS[0], "Ana moved"))
+    story = beginning().and_then(update).after(ObserveUse(**WHO, memory_id=IDS[0]))
+
+    [back] = story.when(UndoChange(**WHO, memory_id=IDS[0], at=START)).events()
+
+    assert isinstance(back, MemoryReverted)
+    assert back.undoes == update.event_id
+
+
+@pytest.mark.spec("X03")
+def test_a_use_can_be_undone_itself_and_one_of_several_too() -> None:
+    use = ObserveUse(**WHO, memory_id=IDS[0])
+    first = [new(event) for event in beginning().when(use).events()]
+    story = beginning().and_then(*first).after(use)
+
+    assert story.after(undo(first[0])).state.known[IDS[0]] == beginning().after(use).state.known[IDS[0]]
 
 
 @for_all(st.lists(commands, max_size=8), wishes)
