@@ -18,7 +18,7 @@ from mnemolog.adapters.erasure.target import Subject
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory, EraseThread, EraseUser
 from mnemolog.commands.erasure_taken import Taken
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.domain.identity import identifier, parse_uuid
+from mnemolog.domain.identity import parse_uuid
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import validated
 
@@ -55,18 +55,27 @@ def erase(
 ) -> None:
     """Destroy the text of a memory, a thread or a user for good. It cannot be undone."""
     settings = settings_of(context.obj)
-    who = {"tenant": settings.tenant, "user_id": user, "agent_id": agent}
+    who = {"user_id": user, "agent_id": agent}
     options = {"keep_turns": keep_turns, "with_survivors": with_survivors}
     command = _command(who, memory, thread, known, options, whole_user=whole_user)
-    found = with_engine(settings, lambda engine: erasing.extent(engine, command)) if dry_run or not yes else None
+    found = with_engine(settings, lambda engine: _extent(engine, command)) if dry_run or not yes else None
     if found and (dry_run or not json):
         _show_extent(found, json=json)
     if dry_run:
         return
     if not yes:
         typer.confirm("Erase this for good?", abort=True, err=True)
-    erased = with_engine(settings, lambda engine: erasing.erase(engine, command))
+    erased = with_engine(settings, lambda engine: erasing.erase(engine, _here(engine, command)))
     _show_erasure(erased, json=json)
+
+
+async def _extent(engine: Engine, command: Erase | EraseUser) -> Taken:
+    return await erasing.extent(engine, _here(engine, command))
+
+
+def _here(engine: Engine, command: Erase | EraseUser) -> Erase | EraseUser:
+    """In the tenant of the API key, if there is one."""
+    return command.model_copy(update={"tenant": engine.settings.tenant})
 
 
 def _command(
@@ -107,10 +116,12 @@ def prove_erased(
 
     Without --memory, --thread and --known, everything of the user that was written before he was erased.
     """
-    settings = settings_of(context.obj)
-    stream = StreamId.of_user(identifier(user, "user"), settings.tenant)
-    subject = Subject(stream, parse_uuid(memory, "memory") if memory is not None else None, thread, known)
-    proof = with_engine(settings, lambda engine: _proven(engine, subject, text))
+    memory_id = parse_uuid(memory, "memory") if memory is not None else None
+
+    def of(tenant: str) -> Subject:
+        return Subject(StreamId.of_user(user, tenant), memory_id, thread, known)
+
+    proof = with_engine(settings_of(context.obj), lambda engine: _proven(engine, of(engine.settings.tenant), text))
     if json:
         output.as_json(proof.as_dict())
     else:
@@ -120,6 +131,8 @@ def prove_erased(
 
 
 async def _proven(engine: Engine, subject: Subject, text: str | None) -> Proof:
+    if engine.principal:
+        engine.principal.require_user(subject.stream.tenant, subject.stream.owner)
     with output.errors.status("looking") as status:
         return await prove(engine, subject, text or None, lambda place: status.update(f"looked at {place.name}"))
 

@@ -89,14 +89,17 @@ def forget(
 ) -> None:
     """Forget a session, what is an agent's own, or what all agents share. `rollback` brings back what is not --hard."""
     settings = settings_of(context.obj)
-    viewer = Viewer(settings.tenant, user, agent)
-    asked = Forgetting(viewer, scope, chat, with_episodes, hard, reason)
+
+    def asked(engine: Engine) -> Forgetting:
+        viewer = Viewer(engine.settings.tenant, user, agent)
+        return Forgetting(viewer, scope, chat, with_episodes, hard, reason)
+
     if dry_run:
-        _show_extent(with_engine(settings, lambda engine: forgetting.extent(engine, asked)), json=json)
+        _show_extent(with_engine(settings, lambda engine: forgetting.extent(engine, asked(engine))), json=json)
         return
     if hard and not yes:
         typer.confirm("Erase this for good?", abort=True, err=True)
-    forgotten = with_engine(settings, lambda engine: forgetting.forget(engine, asked))
+    forgotten = with_engine(settings, lambda engine: forgetting.forget(engine, asked(engine)))
     if json:
         output.as_json(forgotten.as_dict())
         return

@@ -58,6 +58,9 @@ class Erasure:
 async def extent(engine: "Engine", command: Erase | EraseUser) -> Taken:
     """What the command would take: nothing is changed."""
     if isinstance(command, EraseUser):
+        if engine.principal:
+            engine.principal.require(command.needs)
+            engine.principal.require_user(command.tenant, command.user_id)
         return await _everything(engine, command.stream())
     _, found = await _judged(engine, command)
     return found

@@ -48,3 +48,29 @@ async def test_commands_in_the_name_of_a_key_reach_what_it_reaches(
     monkeypatch.setenv("MNEMOLOG_API_KEY", "mnk_wrong_key")
     wrong = await mnemolog(guarded.settings.directory, "list", "--user", user, "--json")
     assert (wrong.code, wrong.value["error"]["code"]) == (1, "unauthenticated")
+
+
+@pytest.mark.spec("X07")
+async def test_what_is_erased_and_forgotten_is_the_keys_own(
+    guarded: Engine, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others, _ = await guarded.writes.create({"user_id": f"{user}-other", "tenant": "acme", "text": "tea"})
+    theirs, _ = await guarded.writes.create({"user_id": user, "text": "coffee"})
+    roles = [part for role in ("read", "write", "erase") for part in ("--roles", role)]
+    made = (await keys(guarded, "create", "eraser", "--users", user, "--tenant", "acme", *roles, "--json")).value
+    monkeypatch.setenv("MNEMOLOG_API_KEY", made["api_key"])
+
+    async def run(*arguments: str, of: str = user) -> Ran:
+        return await mnemolog(guarded.settings.directory, *arguments, "--user", of, "--json")
+
+    own = (await run("create", "milk")).value["memory_id"]
+    everything = ("erase", "--everything", "--dry-run")
+    forgotten = (await run("forget", "--scope", "global", "--dry-run")).value
+    listed = (await run(*everything)).value
+    refused = [await run(*command, of=f"{user}-other") for command in (everything, ("prove-erased",))]
+
+    assert forgotten["memories"] == listed["memories"] == [own]
+    assert [ran.value["error"]["code"] for ran in refused] == ["not_found"] * 2
+    assert not any(str(one) in ran.out for one in (others, theirs) for ran in refused)
+    assert (await run("erase", "--everything", "--yes")).value["memories"] == [own]
+    assert (await run("prove-erased")).value["erased"] is True
