@@ -82,7 +82,8 @@ def _affected(relation: Relation, payload: events.RelationEvent) -> Relation:
             return relation.restored()
         case events.RelationReverted():
             was = replace(relation, status=payload.status, purge_at=payload.purge_at, metadata=payload.metadata)
-            return replace(was, confidence=payload.confidence)
+            single = relation.single if payload.single is None else payload.single
+            return replace(was, confidence=payload.confidence, single=single)
         case events.RelationErased():
             return relation.erased()
         case _:

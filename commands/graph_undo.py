@@ -1,6 +1,7 @@
 """Undo a change of an entity or a relation: what it touched is as it was before it (X03)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -82,7 +83,7 @@ def _entity(state: Graph, event_id: UUID, now: Entity, before: Entity | None, at
 def _relation(state: Graph, event_id: UUID, now: Relation, before: Relation | None) -> Event:
     then = before or now.never_held()
     slot = facts_of(state.slot(state.place(now)))
-    own = now.fact.says(then.validity.said)
+    own = replace(now.fact, single=then.single).says(then.validity.said)
     after = facts.settled([own if one.relation_id == now.relation_id else one for one in slot])
     return events.RelationReverted(
         relation_id=now.relation_id,
@@ -91,6 +92,7 @@ def _relation(state: Graph, event_id: UUID, now: Relation, before: Relation | No
         was=now.status,
         status=then.status,
         confidence=then.confidence,
+        single=then.single,
         purge_at=then.purge_at,
         metadata=dict(then.metadata),
     )

@@ -253,13 +253,17 @@ class RelationRestored(RelationEvent):
 class RelationReverted(ValidityEvent):
     """Undo: one relation is as it was before the event `undoes`; `was` is its status until now (X03).
 
-    One that began with that event has no periods from now on.
+    One that began with that event has no periods from now on. `single`: whether its predicate was single-valued when it
+    was told; None of version 1, which left that as it was.
     """
+
+    version = 2
 
     undoes: UUID
     was: Status
     status: Status
     confidence: float
+    single: bool | None = None
     purge_at: datetime | None = None
     metadata: Annotated[Attributes, Personal()] = {}  # noqa: RUF012
 

@@ -107,6 +107,7 @@ REGISTRY = Registry(
         ("EntityObserved", 2): dict,  # Another key, and fields that have defaults.
         # Fields were added, with defaults.
         ("EntityUpdated", 1): dict,
+        ("RelationReverted", 1): dict,
         ("MemoryCreated", 1): dict,
         ("MemoryUpdated", 1): dict,
         ("MemoriesMerged", 1): dict,

@@ -9,6 +9,7 @@ from mnemolog.commands.fact_changes import EndFact, ForgetFact, RestoreFact, Ret
 from mnemolog.commands.naming import Seen
 from mnemolog.domain.errors import AmbiguousEntity, Erased, InvalidInput, NotFound, TransitionRefused
 from mnemolog.domain.memory import Status
+from mnemolog.domain.predicates import Predicate
 from mnemolog.events.event import Event
 from mnemolog.events.graph import (
     EntityObserved,
@@ -263,3 +264,20 @@ def test_asserted_is_what_was_said_and_validity_what_follows() -> None:
     assert isinstance(fact, RelationAsserted)
     assert (fact.valid_from, fact.valid_to) == (year(2020), None)
     assert [one.valid_to for one in fact.validity[0].periods] == [year(2024)]
+
+
+@pytest.mark.spec("X03", "X13")
+def test_an_undo_gives_back_whether_the_predicate_was_single_valued() -> None:
+    told = Told()
+    coffee = told.remember("Ana", "likes", "coffee", since=year(2017), literal=True)
+    tea = told.remember("Ana", "likes", "tea", since=year(2018), until=year(2019), literal=True)
+    before = told.graph.relations
+    told.remember("Ana", "likes", "tea", since=year(2021), literal=True, rule=Predicate("likes", single=True))
+    assert told.held(coffee) == [(2017, 2018)]
+
+    told.undo(told.events()[-1])
+
+    assert (told.held(coffee), told.held(tea)) == ([(2017, None)], [(2018, 2019)])
+    assert told.graph.relations == before
+    told.undo(told.events()[-1])
+    assert told.held(coffee) == [(2017, 2018)]
