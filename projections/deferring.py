@@ -52,12 +52,17 @@ class DeferringConnection(AsyncConnection[Any]):
 
 
 class DeferringCursor(AsyncCursor[Any]):
-    """Every way to the server goes through here, SQLAlchemy's too."""
+    """Every statement goes through here, SQLAlchemy's too, but for those of a server-side cursor."""
 
     async def execute(self, *args: Any, **kwargs: Any) -> Self:
         async with self._held().along():
             await super().execute(*args, **kwargs)
         return self
+
+    async def executemany(self, *args: Any, **kwargs: Any) -> None:
+        async with self._held().along():
+            pass
+        await super().executemany(*args, **kwargs)
 
     @asynccontextmanager
     async def copy(self, *args: Any, **kwargs: Any) -> AsyncIterator[AsyncCopy]:

@@ -9,7 +9,6 @@ from hashlib import sha256
 
 from mnemolog.adapters.minilm.process import PORTION
 from mnemolog.domain.calibration import Calibration
-from mnemolog.domain.errors import MnemologError
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 
 # Who writes faster than that has no use for it: what is asked for late would be made twice.
@@ -18,9 +17,9 @@ AHEAD = 64
 FORGET_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Expected:
-    """A text that nobody asked for yet; `done` when its vector is remembered, or cannot be made."""
+    """A text that nobody asked for yet; `done` and forgotten when its vector is remembered, or cannot be made."""
 
     text: str
     at: float
@@ -58,14 +57,22 @@ class Ahead:
         return await self._embedder.embed(texts)
 
     async def _work(self) -> None:
-        while self._waiting:
-            portion = [self._waiting.popleft() for _ in range(min(PORTION, len(self._waiting)))]
-            try:
-                with suppress(MnemologError):  # Who asks for it is told.
-                    await self._embedder.embed([expected.text for expected in portion])
-            finally:
-                for expected in portion:
-                    expected.done.set()
+        begun: list[Expected] = []
+        try:
+            while self._waiting:
+                begun = [self._waiting.popleft() for _ in range(min(PORTION, len(self._waiting)))]
+                with suppress(Exception):  # Who asks for it meets it again, and is told.
+                    await self._embedder.embed([expected.text for expected in begun])
+                _end(begun)
+        finally:
+            _end([*begun, *self._waiting])
+            self._waiting.clear()
+
+
+def _end(expected: Sequence[Expected]) -> None:
+    for one in expected:
+        one.text = ""
+        one.done.set()
 
 
 def _digest(text: str) -> bytes:

@@ -90,3 +90,13 @@ async def test_a_copy_comes_after_what_was_deferred(driver: DeferringConnection,
         await copy.write_row(["copied"])
     await driver.commit()
     assert await notes(sqlalchemy) == ["before", "copied"]
+
+
+async def test_a_statement_for_many_rows_comes_after_what_was_deferred(
+    driver: DeferringConnection, sqlalchemy: AsyncEngine
+) -> None:
+    driver.defer(ADD, ["before"])
+    async with driver.cursor() as cursor:
+        await cursor.executemany("UPDATE deferred_notes SET note = note || %s", [(" and",), (" after",)])
+    await driver.commit()
+    assert await notes(sqlalchemy) == ["before and after"]

@@ -8,23 +8,28 @@ import pytest
 
 from mnemolog.adapters.minilm import InThread, Lexical
 from mnemolog.adapters.minilm.ahead import AHEAD, Ahead
+from mnemolog.adapters.minilm.process import PORTION
 from mnemolog.adapters.minilm.recent import Recent
 from mnemolog.domain.errors import ServerFailed
 from mnemolog.projections.vectors.embedder import Vectors
 
 
 class Slow(InThread):
-    """Answers when it is told to, and remembers what it was asked; fails while it is `down`."""
+    """Answers when it is told to, and remembers what it was asked; fails once, or as long as it is `down`."""
 
     def __init__(self) -> None:
         super().__init__(Lexical())
         self.asked: list[list[str]] = []
         self.may = asyncio.Event()
         self.down = False
+        self.fails_once: Exception | None = None
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         self.asked.append(list(texts))
         await self.may.wait()
+        if self.fails_once:
+            error, self.fails_once = self.fails_once, None
+            raise error
         if self.down:
             raise ServerFailed("the model is away", fix="try again")
         return await super().embed(texts)
@@ -64,6 +69,18 @@ async def test_a_model_that_fails_ahead_is_asked_again_by_who_needs_it() -> None
     slow.down = False
 
     assert len(await ahead.embed(["tea"])) == 1
+
+
+async def test_whatever_a_model_fails_with_ahead_nobody_waits_for_it_for_ever() -> None:
+    slow = Slow()
+    slow.may.set()
+    slow.fails_once = OSError("no more processes")
+    ahead = Ahead(Recent(slow))
+    texts = [str(number) for number in range(2 * PORTION)]
+    ahead.expect(texts)
+
+    async with asyncio.timeout(5):
+        assert len(await ahead.embed(texts)) == len(texts)
 
 
 async def test_of_many_that_nobody_asks_for_only_the_first_are_made() -> None:
