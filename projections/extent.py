@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Table, select
+from sqlalchemy import ColumnElement, Table, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.memory import VISIBLE, Kind, Status
@@ -70,9 +70,13 @@ async def _todos(connection: AsyncConnection, viewer: Viewer) -> Sequence[UUID]:
 
 
 async def _places(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:
-    """Each place that ever held something or was to hold it: of an empty one, what it held before may stand."""
-    fields = select(profile_fields.c.field).where(owned(profile_fields, viewer))
-    proposed = select(consent.c.field).where(owned(consent, viewer))
+    """Each place that holds something, or for which something was proposed that is not erased.
+
+    What an empty one held before stands in its proposals.
+    """
+    held = owned(profile_fields, viewer) & (func.cardinality(profile_fields.c.held) > 0)
+    fields = select(profile_fields.c.field).where(held)
+    proposed = select(consent.c.field).where(owned(consent, viewer), consent.c.value != "")
     found = (await connection.execute(fields.union(proposed))).scalars()
     return sorted({place_of(field) for field in found})
 

@@ -149,4 +149,24 @@ async def test_what_was_forgotten_softly_before_and_the_profile_are_erased_with_
     assert (await forget(engine, own)).extent.as_dict()["todos"] == [str(todo_id)]
     assert "buy sugar" not in str([event.payload for event in await engine.log.read(ana.stream)])
     assert (await extent(engine, own)).todos == []
+    head = await engine.log.head(ana.stream)
+    for reach in (Reach.GLOBAL, Reach.AGENT):
+        again = await forget(engine, Forgetting(ana.viewer, reach, hard=True))
+        assert not any(again.extent.as_dict().values())
+        assert again.receipt is None
+    assert await engine.log.head(ana.stream) == head
     await assert_live_equals_rebuilt(engine)
+
+
+@pytest.mark.spec("A19", "B10")
+async def test_a_place_that_an_undo_emptied_is_erased_with_what_it_held(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    who = {"tenant": ana.tenant, "user_id": user, "agent_id": ana.agent}
+    done = await engine.writes.propose({**who, "field": "city", "value": "Marzipan City"}, consented=True)
+    await engine.writes.undo_event(ana.stream, done.receipt.event_ids[-1])
+
+    found = await forget(engine, Forgetting(ana.viewer, Reach.GLOBAL, hard=True))
+
+    assert found.extent.profile == ["city"]
+    assert "Marzipan" not in str([event.payload for event in await engine.log.read(ana.stream)])
+    assert (await extent(engine, Forgetting(ana.viewer, Reach.GLOBAL, hard=True))).profile == []
