@@ -36,8 +36,8 @@ class UndertakingWrites:
         return await self._handler.handle(ROLLBACKS.decider, meant, idempotency_key=idempotency_key)
 
     async def rollback_plan(self, command: Rollback) -> Plan:
-        """What a rollback would undo now, and what stands in its way."""
-        meant = await self._meant(command)
+        """What a rollback would undo now, and what stands in its way, for whoever asks."""
+        meant = self._handler.admitted(await self._meant(command))
         return ROLLBACKS.plan(await self._handler.read(ROLLBACKS.decider, meant), meant)
 
     async def _meant(self, command: Rollback) -> Rollback:

@@ -40,7 +40,7 @@ class ProfileProjector:
         rows = await _rows(connection, batch)
         changed: dict[Table, dict[Key, Row]] = {table: {} for table in rows}
         for event in batch:
-            for table, key, row in _after(rows, event):
+            for table, key, row in after(rows, event):
                 rows[table][key] = changed[table][key] = row
         for table, found in changed.items():
             await upsert(connection, table, list(found.values()))
@@ -79,7 +79,7 @@ async def _proposed_for(connection: AsyncConnection, places: Collection[Key]) ->
     return {(row["tenant"], row["user_id"], row["patch_id"]): row for row in found}
 
 
-def _after(rows: Rows, event: Recorded) -> Sequence[Change]:
+def after(rows: Rows, event: Recorded) -> Sequence[Change]:
     """The rows that an event changes. What is not there, as an event was skipped, is not changed."""
     whose, payload = owner(event), event.payload
     match payload:
