@@ -1,7 +1,9 @@
 """The connections of an engine, and the process that embeds for it, each closed with it."""
 
 import asyncio
+import os
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from typing import Literal
 
 from nats.aio.client import Client
@@ -10,12 +12,15 @@ from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from mnemolog.adapters.embedded import Endpoints
 from mnemolog.adapters.engine.reaching import reaching
 from mnemolog.adapters.minilm import EmbeddingProcess, MiniLM, embedder_named
 from mnemolog.adapters.minilm.ahead import Ahead
 from mnemolog.adapters.minilm.recent import Recent
 from mnemolog.adapters.nats import connection as nats_connection
+from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
 from mnemolog.adapters.postgres.pool import Pool, open_pool
+from mnemolog.adapters.postgres.roots import Roots, open_roots
 from mnemolog.adapters.postgres.sqlalchemy import create_engine
 from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.vectors.embedder import Embedder
@@ -23,7 +28,38 @@ from mnemolog.projections.vectors.embedder import Embedder
 POOL = 10
 
 
-async def postgres_pools(stack: AsyncExitStack, postgres_dsn: str, *, migrating: bool) -> tuple[Pool, Pool]:
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """`pool` tries a connection before its use; the log uses `untried` ones, and notices dead ones itself.
+
+    `rows` is the operator's way to the tables of projections, `writing` the projectors', `reading` the readers'.
+    """
+
+    pool: Pool
+    untried: Pool
+    nats: Client
+    redis: Redis
+    roots: Roots
+    rows: AsyncEngine
+    writing: AsyncEngine
+    reading: AsyncEngine
+
+
+async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes, *, migrating: bool) -> Connections:
+    """Connected to all three servers, or an error that names the one that is not there."""
+    pool, untried = await _postgres_pools(stack, endpoints.postgres_dsn, migrating=migrating)
+    nats = await _nats_client(stack, endpoints.nats_url)
+    roots = await open_roots(pool, master_key, os.urandom)
+    seal = RowSeal(roots.derived("rows"))
+    role = READER if await may_read_as_reader(pool) else None
+    rows = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal)
+    writing = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, projecting=True)
+    reading = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, role=role)
+    redis = await _redis_client(stack, endpoints.redis_url)
+    return Connections(pool, untried, nats, redis, roots, rows, writing, reading)
+
+
+async def _postgres_pools(stack: AsyncExitStack, postgres_dsn: str, *, migrating: bool) -> tuple[Pool, Pool]:
     """One whose connections are tried before each use, and one for the log, which notices dead ones itself."""
     async with reaching("postgres", postgres_dsn):
         if migrating:
@@ -41,14 +77,14 @@ def _migrate(postgres_dsn: str) -> None:
     migrate(postgres_dsn)
 
 
-async def nats_client(stack: AsyncExitStack, nats_url: str) -> Client:
+async def _nats_client(stack: AsyncExitStack, nats_url: str) -> Client:
     async with reaching("nats", nats_url):
         client = await nats_connection.connect(nats_url, "mnemolog")
     stack.push_async_callback(client.close)
     return client
 
 
-async def redis_client(stack: AsyncExitStack, redis_url: str) -> Redis:
+async def _redis_client(stack: AsyncExitStack, redis_url: str) -> Redis:
     # No socket timeout: with one, redis-py 8 waits by wait_for, which loses cancellations on Python 3.11.
     retry = Retry(ExponentialBackoff(cap=1.0, base=0.05), retries=5)
     redis = Redis.from_url(redis_url, retry=retry, socket_timeout=None)
@@ -67,7 +103,7 @@ def embedder_of(stack: AsyncExitStack, name: Literal["minilm", "lexical"], *, pr
     return Ahead(Recent(process))
 
 
-async def sqlalchemy_engine(
+def _sqlalchemy_engine(
     stack: AsyncExitStack, postgres_dsn: str, seal: RowSeal, *, projecting: bool = False, role: str | None = None
 ) -> AsyncEngine:
     """For `projecting` a power cut may take the last commits, rows and progress alike: the log gives them again."""

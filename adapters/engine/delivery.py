@@ -1,0 +1,123 @@
+"""What runs in an engine with servers: relay, anchors, turns from producers, and the workers of the projections."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, fields
+from functools import partial
+
+from nats.js import JetStreamContext
+
+from mnemolog.adapters.config import Settings
+from mnemolog.adapters.embedded import Endpoints
+from mnemolog.adapters.engine.clock import new_id, now
+from mnemolog.adapters.engine.connections import Connections
+from mnemolog.adapters.engine.projections import Projections
+from mnemolog.adapters.engine.tasks import run
+from mnemolog.adapters.engine.workers import Workers
+from mnemolog.adapters.engine.writes import Writes
+from mnemolog.adapters.nats import subscribers
+from mnemolog.adapters.nats.event_subscriber import EventSubscriber
+from mnemolog.adapters.nats.relay import Relay
+from mnemolog.adapters.nats.streams import StreamLimits, Streams
+from mnemolog.adapters.nats.subjects import PARTITIONS
+from mnemolog.adapters.nats.turns import TurnIntake
+from mnemolog.adapters.postgres.api_keys import ApiKeys
+from mnemolog.adapters.postgres.leases import Leases
+from mnemolog.adapters.postgres.outbox import Outbox
+from mnemolog.adapters.verify.anchor_file import AnchorFile
+from mnemolog.adapters.verify.anchor_stream import AnchorStream
+from mnemolog.adapters.verify.anchoring import Anchoring
+from mnemolog.domain.principal import OPERATOR
+from mnemolog.events.envelope import StoredEvent
+
+Follower = Callable[[Sequence[StoredEvent]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What brings events from the log to JetStream. `followers` are told of what this process appends."""
+
+    outbox: Outbox
+    streams: Streams
+    anchors: AnchorFile
+    anchoring: Anchoring
+    relay: Relay
+    followers: list[Follower]
+
+    def told(self, events: Sequence[StoredEvent]) -> None:
+        """Tell of what was appended."""
+        for follower in self.followers:
+            follower(events)
+
+
+def delivery_of(settings: Settings, endpoints: Endpoints, to: Connections) -> Delivery:
+    outbox = Outbox(to.pool, endpoints.postgres_dsn)
+    streams = Streams(to.nats.jetstream(), _limits(settings))
+    anchors = AnchorFile(settings.anchors)
+    anchoring = _anchoring(settings, anchors, to.nats.jetstream(), to)
+    relay = Relay(outbox, to.nats, to.roots.derived("wire"), streams, anchoring.published)
+    return Delivery(outbox, streams, anchors, anchoring, relay, [lambda events: relay.wake()])
+
+
+async def start(
+    stack: AsyncExitStack,
+    settings: Settings,
+    endpoints: Endpoints,
+    to: Connections,
+    delivery: Delivery,
+    projections: Projections,
+    writes: Writes,
+    api_keys: ApiKeys,
+) -> None:
+    """Run what keeps events and turns delivered and projections applied, until the stack is closed."""
+    await delivery.anchoring.begin(accept=settings.accept_rollback)
+    stack.push_async_callback(delivery.anchoring.flush)
+    await delivery.streams.ensure()
+    await projections.create()
+    workers = Workers(projections.groups, projections.deliver, projections.paused)
+    # At once: by way of the relay it would take some milliseconds.
+    delivery.followers.append(partial(_delivered, workers))
+    in_name_of = partial(_in_name_of, writes, api_keys)
+    turns = subscribers.Turns(TurnIntake(in_name_of, to.nats, to.nats.jetstream()))
+    projecting = _projecting(endpoints.postgres_dsn, to, workers)
+    steps = [delivery.relay.run, delivery.anchoring.run, delivery.streams.keep, turns.run]
+    await run(stack, [*steps, *projecting])
+    await _subscribe(stack, endpoints.nats_url, turns)
+
+
+def _anchoring(settings: Settings, anchors: AnchorFile, jetstream: JetStreamContext, to: Connections) -> Anchoring:
+    stream, key = AnchorStream(jetstream, settings.replicas), to.roots.derived("anchors")
+    return Anchoring(anchors, stream, to.pool, key, now, new_id().hex, settings.anchor_seconds)
+
+
+def _limits(settings: Settings) -> StreamLimits:
+    return StreamLimits(**settings.model_dump(include={field.name for field in fields(StreamLimits)}))
+
+
+def _projecting(postgres_dsn: str, to: Connections, workers: Workers) -> Sequence[Callable[[], Awaitable[None]]]:
+    """The steps that keep this process's share of the partitions applied."""
+    subscriber = EventSubscriber(to.nats, to.roots.derived("wire"), workers.deliver, workers.delivered)
+
+    async def share(partitions: frozenset[int]) -> None:
+        await subscriber.follow(partitions)
+        workers.own(partitions)
+
+    leases = Leases(postgres_dsn, PARTITIONS)
+    return [partial(leases.run, share), partial(workers.watch, lambda: to.nats.stats["reconnects"]), *workers.steps()]
+
+
+def _delivered(workers: Workers, events: Sequence[StoredEvent]) -> None:
+    for event in events:
+        workers.deliver(event)
+
+
+async def _in_name_of(writes: Writes, api_keys: ApiKeys, producer: str) -> Writes:
+    """What records a producer's turns. The engine's own place is the operator's: no producer may publish there."""
+    return writes if producer == OPERATOR else writes.by(await api_keys.producer(producer))
+
+
+async def _subscribe(stack: AsyncExitStack, nats_url: str, turns: subscribers.Turns) -> None:
+    broker = subscribers.broker(nats_url)
+    turns.subscribe(broker)
+    await broker.start()
+    stack.push_async_callback(broker.stop)

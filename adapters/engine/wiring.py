@@ -1,0 +1,168 @@
+"""The parts of an engine, wired together: servers, log, relay, subscribers, projections, reads and writes.
+
+What runs is stopped in reverse.
+"""
+
+import os
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+
+from nats.aio.client import Client
+
+from mnemolog.adapters import keys
+from mnemolog.adapters.config import Settings
+from mnemolog.adapters.embedded import EmbeddedServers, Endpoints
+from mnemolog.adapters.engine.clock import new_id, now
+from mnemolog.adapters.engine.connections import Connections, connect, embedder_of
+from mnemolog.adapters.engine.delivery import Delivery, delivery_of, start
+from mnemolog.adapters.engine.filling import FillProcesses, Place
+from mnemolog.adapters.engine.neighbours import Neighbours
+from mnemolog.adapters.engine.projections import Projections
+from mnemolog.adapters.engine.reads import Reads
+from mnemolog.adapters.engine.recalls import Recalls
+from mnemolog.adapters.engine.sightings import Sightings
+from mnemolog.adapters.engine.starting import require_kept
+from mnemolog.adapters.engine.tasks import run
+from mnemolog.adapters.engine.writes import Writes
+from mnemolog.adapters.minilm.ahead import Ahead
+from mnemolog.adapters.postgres.api_keys import ApiKeys
+from mnemolog.adapters.postgres.log import PostgresLog
+from mnemolog.adapters.postgres.outbox import Outbox
+from mnemolog.adapters.postgres.policies import Policies
+from mnemolog.adapters.verify.anchoring import Anchoring
+from mnemolog.adapters.verify.verification import Verifier
+from mnemolog.commands.handler import Handler
+from mnemolog.domain.errors import ServerFailed
+from mnemolog.domain.policy import Policy
+from mnemolog.events.codec import Codec
+from mnemolog.events.envelope import NewEvent
+from mnemolog.events.memory import ContentEvent
+from mnemolog.projections.vectors.embedder import Embedder
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an engine is made of."""
+
+    log: PostgresLog
+    outbox: Outbox
+    projections: Projections
+    reads: Reads
+    writes: Writes
+    nats: Client
+    verifier: Verifier
+    anchoring: Anchoring
+    policy: Policy
+    policies: Policies
+    api_keys: ApiKeys
+    recalls: Recalls
+
+
+async def wire(
+    stack: AsyncExitStack,
+    settings: Settings,
+    policy: Policy,
+    endpoints: Endpoints,
+    servers: EmbeddedServers | None,
+    *,
+    passive: bool,
+) -> Parts:
+    """Everything connected and, for an engine that has servers and is not `passive`, running."""
+    master_key = _master_key(settings)
+    to = await connect(stack, endpoints, master_key, migrating=servers is not None)
+    delivery = delivery_of(settings, endpoints, to)
+    log = PostgresLog(to.untried, Codec(), to.roots, now, delivery.told, deadline=settings.append_deadline)
+    embedder = embedder_of(stack, settings.embedder, projecting=servers is not None and not passive)
+    projections = _projections(
+        settings, Place(endpoints.postgres_dsn, endpoints.redis_url, master_key, settings.embedder), to, log, embedder
+    )
+    parts = await _parts(settings, policy, to, delivery, log, projections, embedder)
+    stack.push_async_callback(parts.recalls.flush)
+    if servers is None:
+        await require_kept(projections, settings)
+    elif passive:
+        await projections.create()
+    else:
+        await start(stack, settings, endpoints, to, delivery, projections, parts.writes, parts.api_keys)
+        await run(stack, [parts.recalls.run, partial(_warm, embedder)])
+    return parts
+
+
+def _projections(
+    settings: Settings, place: Place, to: Connections, log: PostgresLog, embedder: Embedder
+) -> Projections:
+    projections = Projections(to.rows, to.redis, log, embedder, settings.strategy, to.writing, FillProcesses(place))
+    for name in settings.projection_strategies:
+        projections.require(name)
+    return projections
+
+
+async def _parts(
+    settings: Settings,
+    policy: Policy,
+    to: Connections,
+    delivery: Delivery,
+    log: PostgresLog,
+    projections: Projections,
+    embedder: Embedder,
+) -> Parts:
+    reads = _reads(settings, policy, to, log, projections, embedder)
+    policies = Policies(to.pool)
+    await policies.keep(policy.text, now())
+    writes = _writes(policy, log, reads, embedder)
+    recalls = Recalls(writes.record_recalls, settings.recall_seconds)
+    reads.recalled = recalls.note
+    api_keys = ApiKeys(to.rows, to.roots.derived("api keys"), now, os.urandom)
+    jetstream = to.nats.jetstream()
+    verifier = Verifier(to.pool, to.roots, to.rows, log, projections.running, jetstream, delivery.anchors)
+    beside = to.nats, verifier, delivery.anchoring, policy, policies, api_keys, recalls
+    return Parts(log, delivery.outbox, projections, reads, writes, *beside)
+
+
+def _reads(
+    settings: Settings,
+    policy: Policy,
+    to: Connections,
+    log: PostgresLog,
+    projections: Projections,
+    embedder: Embedder,
+) -> Reads:
+    return Reads(
+        projections.live,
+        projections.seen_on(to.reading),
+        log,
+        projections.running,
+        projections.projectors,
+        projections.working,
+        embedder,
+        policy.categories,
+        policy.predicates,
+        settings.read_deadline,
+    )
+
+
+def _writes(policy: Policy, log: PostgresLog, reads: Reads, embedder: Embedder) -> Writes:
+    handler = Handler(log, now, new_id, policy.version, partial(_expected, embedder))
+    neighbours, sightings = Neighbours(reads, embedder, policy.bands), Sightings(reads, log)
+    return Writes(handler, log, policy.categories, policy.profile, neighbours, policy.predicates, sightings)
+
+
+def _master_key(settings: Settings) -> bytes:
+    if settings.master_key:
+        return keys.decoded(settings.master_key, field="master_key")
+    settings.directory.mkdir(parents=True, exist_ok=True)
+    return keys.from_file(settings.directory / "master.key")
+
+
+async def _warm(embedder: Embedder) -> None:
+    """Load the model while everything else starts, so that the first question does not wait for it."""
+    with suppress(ServerFailed):  # Nobody needs it yet: the first question tries again.
+        await embedder.embed(["warm"])
+
+
+def _expected(embedder: Embedder, events: Sequence[NewEvent]) -> None:
+    """Have the vectors of these texts begun, which a projection asks for as soon as they are durable."""
+    if isinstance(embedder, Ahead):
+        embedder.expect([one.payload.text for one in events if isinstance(one.payload, ContentEvent)])
