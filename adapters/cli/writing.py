@@ -6,7 +6,16 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from mnemolog.adapters.cli import output, panels
-from mnemolog.adapters.cli.options import Agent, Importance, ImportanceScale, Json, MemoryId, Thread, User
+from mnemolog.adapters.cli.options import (
+    Agent,
+    IdempotencyKey,
+    Importance,
+    ImportanceScale,
+    Json,
+    MemoryId,
+    Thread,
+    User,
+)
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.writes import Writes
@@ -169,16 +178,21 @@ def undo(
     event: Annotated[bool, typer.Option("--event", help="ID is an event's id, from `history`.")] = False,
     agent: Agent = "default",
     thread: Thread = "main",
+    key: IdempotencyKey = None,
     json: Json = False,
 ) -> None:
-    """Undo an update, a merge or a deletion."""
-    wanted = parse_uuid(id_, "event_id" if event else "memory_id")
+    """Undo the last change of a memory, or any one change by its event; an undo, too.
+
+    Each call on a memory goes one change further back; with --key, a retry does not.
+    """
+    kind = "event_id" if event else "memory_id"
+    wanted = parse_uuid(id_, kind)
 
     async def revert(writes: Writes, who: Who) -> Receipt:
         act = writes.undo_event if event else writes.undo_last
-        return await act(StreamId.of_user(user, who["tenant"]), wanted, agent_id=agent, thread_id=thread)
+        return await act(StreamId.of_user(user, who["tenant"]), wanted, key, agent_id=agent, thread_id=thread)
 
-    shown(written(context, user, agent, thread, revert), "undone", json, memory_id=wanted)
+    shown(written(context, user, agent, thread, revert), "undone", json, **{kind: wanted})
 
 
 def _execute(

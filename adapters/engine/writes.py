@@ -173,14 +173,14 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
         return replace(receipt, erased=gone)
 
     async def undo_event(
-        self, stream: StreamId, event_id: UUID, idempotency_key: str | None = None, **who: str
+        self, stream: StreamId, event_id: UUID, idempotency_key: str | None = None, **who: str | None
     ) -> Receipt:
         """Undo the change of one event, on all that it changed (X03)."""
         about = {"tenant": stream.tenant, "user_id": stream.owner, "at": self.now(), "of_event": event_id}
         return await self.rollback(validated(Rollback, {**about, **who}), idempotency_key)
 
     async def undo_last(
-        self, stream: StreamId, memory_id: UUID, idempotency_key: str | None = None, **who: str
+        self, stream: StreamId, memory_id: UUID, idempotency_key: str | None = None, **who: str | None
     ) -> Receipt:
         """Undo the last change that is in force on a memory. Without a key, a retry goes one change further back."""
         return await self._undo(stream, {"memory_id": memory_id, **who}, idempotency_key)

@@ -99,5 +99,5 @@ async def _run(
 async def _undone(
     engine: Engine, undo: Callable[..., Awaitable[Receipt]], asked: Writer, id_: UUID, key: str | None
 ) -> ReceiptView:
-    who = {"agent_id": asked.agent_id, "thread_id": asked.thread_id}
+    who = asked.model_dump(include={"agent_id", "thread_id", "run_id"})
     return ReceiptView.of(await undo(stream_of(engine, asked), id_, key, **who))

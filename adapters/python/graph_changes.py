@@ -135,7 +135,7 @@ class GraphChangeVerbs(Opening):
     async def merge_entities(
         self, entity_id: UUID | str, absorbed_ids: Sequence[UUID | str], *, user_id: str
     ) -> Receipt:
-        """Take entities for one from now on; `undo` parts them again.
+        """Take entities for one from now on; `undo(event_id=...)` parts them again.
 
         Example:
             makesh, mukesh = (memory.add_entity(name, user_id="ana") for name in ("Makesh", "Mukesh"))

@@ -325,16 +325,31 @@ class AsyncMemory(GraphVerbs, GraphChangeVerbs, ProfileVerbs, UndertakingVerbs):
         """
         return await self._execute(RestoreMemory, user_id, memory_id)
 
-    async def undo(self, memory_id: UUID | str, *, user_id: str) -> Receipt:
-        """Undo the last change of a memory: an update, a merge or a forgetting.
+    async def undo(
+        self,
+        memory_id: UUID | str | None = None,
+        *,
+        user_id: str,
+        event_id: UUID | str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Receipt:
+        """Undo the last change of a memory, or one change of anything by its event: a merge of entities, an undo.
+
+        Each call on a memory goes one change further back; a retry with the same idempotency key does not.
 
         Example:
             memory.undo(added.memory_id, user_id="ana")
         """
-        engine, stream = await self._engine(), self._stream(user_id)
-        id_ = parse_uuid(memory_id, "memory_id")
+        if (memory_id is None) == (event_id is None):
+            raise InvalidInput(
+                "one thing at a time is undone", field="memory_id", fix="give a memory_id or an event_id"
+            )
+        writes, stream = (await self._engine()).writes, self._stream(user_id)
         who = {"agent_id": self._agent_id, "thread_id": self._thread_id}
-        return self._noted(await engine.writes.undo_last(stream, id_, **who))
+        if memory_id is not None:
+            wanted = parse_uuid(memory_id, "memory_id")
+            return self._noted(await writes.undo_last(stream, wanted, idempotency_key, **who))
+        return self._noted(await writes.undo_event(stream, parse_uuid(event_id, "event_id"), idempotency_key, **who))
 
     async def erase(
         self,

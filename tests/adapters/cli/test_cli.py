@@ -50,6 +50,21 @@ async def test_a_memory_is_changed_undone_and_seen_as_it_was(engine: Engine, use
     assert changes["header"] == "Memory updates since rev 2:\n- ↑updated: [Preferences] Prefers tea"
 
 
+@pytest.mark.spec("X03", "X14")
+async def test_an_undo_with_a_key_goes_back_once_and_names_what_it_was_given(engine: Engine, user: str) -> None:
+    memory_id = (await run(engine, "create", "one", "-u", user))["memory_id"]
+    for text_ in ("two", "three"):
+        await run(engine, "update", memory_id, "-u", user, "--text", text_)
+    undo = ("undo", memory_id, "-u", user, "--key", "once")
+    first, again = await run(engine, *undo), await run(engine, *undo)
+    assert (first["memory_id"], again["receipt"]["already"]) == (memory_id, True)
+    assert again["receipt"]["event_ids"] == first["receipt"]["event_ids"]
+    [event_id] = first["receipt"]["event_ids"]
+    redone = await run(engine, "undo", event_id, "--event", "-u", user, "--key", "redo")
+    assert (redone["event_id"], "memory_id" in redone) == (event_id, False)
+    assert [row["text"] for row in await run(engine, "list", "-u", user)] == ["three"]
+
+
 @pytest.mark.spec("X12")
 async def test_ingest_reports_a_bad_line_and_takes_the_others_once(engine: Engine, user: str, tmp_path: Path) -> None:
     path = tmp_path / "turns.jsonl"

@@ -109,6 +109,20 @@ async def test_undo_of_the_last_change_goes_back_once_a_key(api: Api) -> None:
     assert (await memory(api, further, path))["text"] == "one"
 
 
+@pytest.mark.spec("X03", "X15")
+async def test_an_undo_in_a_run_is_rolled_back_with_the_run(api: Api) -> None:
+    made = await api.remember("one")
+    path = f"/memory/{made['memory_id']}"
+    await api.patch(path, text="two")
+    changed = await api.patch(path, text="three")
+    by_event = await api.post("/undo", event_id=changed["event_ids"][0], run_id="r1")
+    last = await api.post(f"{path}/undo", run_id="r1")
+    assert (await memory(api, last, path))["text"] == "one"
+    back = await api.post("/rollback", of_run="r1")
+    assert back["undone"] == [last["event_ids"][0], by_event["event_ids"][0]]
+    assert (await memory(api, back["receipt"], path))["text"] == "three"
+
+
 @pytest.mark.spec("X14")
 async def test_one_key_for_two_kinds_of_change_is_a_conflict(api: Api) -> None:
     made = await api.remember("one")
