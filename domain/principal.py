@@ -84,7 +84,12 @@ class Principal:
 
     def turn_id(self, message_id: str) -> str:
         """How a message is recorded: two producers may count theirs alike, and no name holds a slash."""
-        return f"{self.name}/{message_id}" if self.publishes else message_id
+        return recorded_id(self.name, message_id) if self.publishes else message_id
+
+
+def recorded_id(producer: str, message_id: str) -> str:
+    """How a message of a producer's is recorded."""
+    return f"{producer}/{message_id}"
 
 
 def producer_name(name: str) -> str:

@@ -3,9 +3,9 @@
 Each step can be repeated: whoever was interrupted erases again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -78,7 +78,7 @@ async def erase(engine: "Engine", command: Erase | EraseUser, idempotency_key: s
         command, before = await _judged(engine, command)
         receipt = await engine.writes.erase(command, idempotency_key)
     stream = command.stream()
-    messages = await purge_turns(engine.nats.jetstream(), *_named(command, before))
+    messages = await purge_turns(engine.nats.jetstream(), *_named(command, before, await engine.api_keys.producers()))
     try:
         held_up = await _forgotten(engine, Position(stream, receipt.last_seq))
     finally:
@@ -115,15 +115,15 @@ async def _forgotten(engine: "Engine", at: Position) -> Mapping[str, MnemologErr
     return held_up
 
 
-def _named(command: Erase | EraseUser, found: Taken) -> tuple[Named, Named]:
+def _named(command: Erase | EraseUser, found: Taken, keyed: Collection[str]) -> tuple[Named, Named]:
     """Turns that wait and were recorded already; and of those that were set aside, all that belong to it."""
     stream = command.stream()
-    waiting = Named(stream, turns=frozenset(found.turns))
+    waiting = Named(stream, turns=frozenset(found.turns), keyed=keyed)
     match command:
         case EraseUser():
             return waiting, Named(stream, everything=True)
         case EraseThread(thread_id=thread_id):
-            return waiting, Named(stream, threads=frozenset({thread_id}), turns=waiting.turns)
+            return waiting, replace(waiting, threads=frozenset({thread_id}))
         case _:
             return waiting, waiting
 

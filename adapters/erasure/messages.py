@@ -1,7 +1,7 @@
 """Messages of a JetStream stream, read one by one: no consumer is made, so that a work queue can be looked through."""
 
 import json
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +10,7 @@ from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
 from mnemolog.adapters.nats.subjects import DEAD_LETTERS, TURNS, Address, dead_letters_of, turns_of
+from mnemolog.domain.principal import recorded_id
 from mnemolog.events.envelope import DEFAULT_THREAD, StreamId
 
 
@@ -31,12 +32,16 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a turn's message may name: a user, and of his only these threads and turns where they are given."""
+    """What a turn's message may name: a user, and of his only these threads and turns where they are given.
+
+    `keyed`: the producers that have a key, or had one; their turns are recorded under ids of their own.
+    """
 
     stream: StreamId
     threads: Collection[str] = ()
     turns: Collection[str] = ()
     everything: bool = False
+    keyed: Collection[str] = ()
 
     def concerns(self, message: Message) -> bool:
         """Whether the message is not plainly another user's."""
@@ -52,10 +57,13 @@ class Named:
         named = {name: str(value) for name, value in fields.items() if name in _IDS}
         if named.get("user_id") != self.stream.owner:
             return False
-        thread, message_id = named.get("thread_id", DEFAULT_THREAD), named.get("message_id")
-        # Of a producer without a key, the id is recorded as it is.
-        ids = {message_id, f"{Address.on(message.subject).producer}/{message_id}"}
-        return self.everything or thread in self.threads or not ids.isdisjoint(self.turns)
+        thread = named.get("thread_id", DEFAULT_THREAD)
+        return self.everything or thread in self.threads or self._recorded_as(message, named) in self.turns
+
+    def _recorded_as(self, message: Message, named: Mapping[str, str]) -> str | None:
+        """The id of the turn in the log: the message's own of nobody, of the operator and of who has no key."""
+        message_id, producer = named.get("message_id"), Address.on(message.subject).producer
+        return recorded_id(producer, message_id) if message_id and producer in self.keyed else message_id
 
 
 _IDS = frozenset({"user_id", "thread_id", "message_id"})

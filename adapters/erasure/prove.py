@@ -47,7 +47,8 @@ async def _places(engine: Engine, target: Target, phrase: str | None) -> AsyncIt
             yield place
     jetstream = engine.nats.jetstream()
     yield await stores.events_on_jetstream(jetstream, engine.log, target, phrase)
-    async for place in stores.turns_on_jetstream(jetstream, target, phrase):
+    keyed = await engine.api_keys.producers()
+    async for place in stores.turns_on_jetstream(jetstream, target, phrase, keyed):
         yield place
     redis = Redis.from_url(engine.endpoints.redis_url)
     try:

@@ -1,7 +1,7 @@
 """JetStream, Redis and files: what of them names what was erased, or holds its words (X16)."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,16 +44,19 @@ async def events_on_jetstream(jetstream: JetStreamContext, log: EventLog, target
     return tallied(f"jetstream {EVENTS}", verdicts)
 
 
-async def turns_on_jetstream(jetstream: JetStreamContext, target: Target, phrase: str | None) -> AsyncIterator[Place]:
-    """Turns that wait to be recorded, and turns that were set aside."""
+async def turns_on_jetstream(
+    jetstream: JetStreamContext, target: Target, phrase: str | None, keyed: Collection[str]
+) -> AsyncIterator[Place]:
+    """Turns that wait to be recorded, and turns that were set aside; `keyed` are the producers that have a key."""
     subject = target.subject
     named = Named(
         subject.stream,
         threads=frozenset({subject.thread_id}) if subject.thread_id is not None else (),
         turns=target.turn_ids,
         everything=subject.everything,
+        keyed=keyed,
     )
-    waiting = Named(subject.stream, turns=target.turn_ids)
+    waiting = Named(subject.stream, turns=target.turn_ids, keyed=keyed)
     tenant = subject.stream.tenant
     for name, where, meant in ((TURNS, turns_of(tenant), waiting), (DEAD_LETTERS, dead_letters_of(tenant), named)):
         messages = [one async for one in stored(jetstream, name, *where) if meant.concerns(one)]

@@ -148,6 +148,10 @@ class ApiKeys:
             raise Unauthenticated("no producer has this subject", field="subject", fix=_FIX_PRODUCER)
         return found.principal if found else None
 
+    async def producers(self) -> frozenset[str]:
+        """The names that publish turns, and those that did: what they said is recorded under ids of their own."""
+        return frozenset(key.principal.name for key in await self.list() if key.principal.publishes)
+
     async def _producer(self, connection: AsyncConnection, name: str) -> ApiKey | None:
         named = select(_keys).where(_keys.c.name == name, _keys.c.revoked_at.is_(None))
         rows = (await connection.execute(named.order_by(_keys.c.created_at.desc()))).mappings()

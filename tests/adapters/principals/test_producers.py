@@ -361,3 +361,23 @@ async def test_an_erasure_takes_what_a_producer_has_waiting_and_set_aside(
     assert len(await two.letters()) == 1, "the message of another that is counted alike stays"
     proof = await prove(guarded, Subject(stream, thread_id=thread), None)
     assert proof.holds
+
+
+@pytest.mark.spec("X07", "X16")
+async def test_an_erasure_of_a_turn_of_nobodys_leaves_the_message_of_a_producer_that_is_counted_alike(
+    guarded: Engine, user: str, tenant: str
+) -> None:
+    """Which was never recorded; of the operator the id is recorded as it is."""
+    kira, gone = [await producer(guarded, publisher(f"{name}-{user}", tenant, ["ben"])) for name in ("kira", "gone")]
+    await producers.remove(guarded, gone.address.producer)
+    operator = Published(guarded, tenant, OPERATOR)
+    turn = {"user_id": user, "tenant": tenant, "turn_id": "msg-1", "thread_id": "said", "text": "I hide"}
+    await guarded.writes.record_turn(turn)
+    for publish in (kira, gone, operator):
+        assert isinstance(await publish(user, text="I hide elsewhere", thread_id="elsewhere"), MnemologError)
+
+    erased = await erase(guarded, EraseThread(tenant=tenant, user_id=user, thread_id="said"))
+
+    assert [len(await one.letters()) for one in (kira, gone, operator)] == [1, 1, 0]
+    assert erased.messages == 1
+    assert (await prove(guarded, Subject(StreamId.of_user(user, tenant), thread_id="said"), None)).holds
