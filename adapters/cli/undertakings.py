@@ -51,8 +51,9 @@ def rollback(
     async def act(engine: Engine) -> tuple[Plan, Receipt | None]:
         about = {**asked, "tenant": engine.settings.tenant, "at": engine.writes.now()}
         command = validated(Rollback, about)
-        plan = await engine.writes.rollback_plan(command)
-        return plan, None if dry_run else await engine.writes.rollback(command, key)
+        if dry_run:
+            return await engine.writes.rollback_plan(command), None
+        return await engine.writes.rolled_back(command, key)
 
     plan, receipt = with_engine(settings_of(context.obj), act)
     if json:

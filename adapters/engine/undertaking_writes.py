@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from mnemolog.adapters.engine.named import named_by
 from mnemolog.commands.decider import Command, Decider
@@ -35,10 +36,22 @@ class UndertakingWrites:
         meant = await self._meant(command)
         return await self._handler.handle(ROLLBACKS.decider, meant, idempotency_key=idempotency_key)
 
+    async def rolled_back(self, command: Rollback, idempotency_key: str | None = None) -> tuple[Plan, Receipt]:
+        """A rollback, with what its events undid, sent again or not, and the conflicts that are left as they are."""
+        receipt = await self.rollback(command, idempotency_key)
+        left = (await self.rollback_plan(command)).conflicts if command.skip_conflicts else ()
+        return Plan(undone=await self._undone_by(receipt), conflicts=left), receipt
+
     async def rollback_plan(self, command: Rollback) -> Plan:
         """What a rollback would undo now, and what stands in its way, for whoever asks."""
         meant = self._handler.admitted(await self._meant(command))
         return ROLLBACKS.plan(await self._handler.read(ROLLBACKS.decider, meant), meant)
+
+    async def _undone_by(self, receipt: Receipt) -> tuple[UUID, ...]:
+        """What undoes a merge are several events."""
+        written = await self._log.read(receipt.stream, after=receipt.first_seq - 1, until=receipt.last_seq)
+        own = (event.payload for event in written if event.event_id in receipt.event_ids)
+        return tuple(dict.fromkeys(undoes for payload in own if (undoes := getattr(payload, "undoes", None))))
 
     async def _meant(self, command: Rollback) -> Rollback:
         """With the events of what it names. What an event touched never changes, so nothing can come between."""

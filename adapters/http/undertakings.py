@@ -57,8 +57,9 @@ class RolledBack(BaseModel):
 async def roll_back(body: RollbackRequest, key: IdempotencyKey, engine: TheEngine) -> RolledBack:
     """All or nothing, in one step; a later change of something is a conflict. What was said stays said."""
     command = validated(Rollback, {**fields_of(engine, body, "dry_run"), "at": engine.writes.now()})
-    plan = await engine.writes.rollback_plan(command)
-    return RolledBack.of(plan, None if body.dry_run else await engine.writes.rollback(command, key))
+    if body.dry_run:
+        return RolledBack.of(await engine.writes.rollback_plan(command), None)
+    return RolledBack.of(*await engine.writes.rolled_back(command, key))
 
 
 class ForgetRequest(Writer):

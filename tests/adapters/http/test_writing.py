@@ -123,6 +123,19 @@ async def test_an_undo_in_a_run_is_rolled_back_with_the_run(api: Api) -> None:
     assert (await memory(api, back["receipt"], path))["text"] == "three"
 
 
+@pytest.mark.spec("X14", "X15")
+async def test_a_rollback_that_is_sent_again_gives_the_same_answer(api: Api) -> None:
+    tea, milk = await api.remember("Likes tea", run_id="r1"), await api.remember("Takes milk", run_id="r1")
+    merged = await api.post(f"/memory/{tea['memory_id']}/merge", absorbed_ids=[milk["memory_id"]], run_id="r1")
+    bicycle = await api.remember("Owns a bicycle", run_id="r1")
+    await api.patch(f"/memory/{bicycle['memory_id']}", text="Sold it")
+    asked = {"of_run": "r1", "skip_conflicts": True}
+    first, again = [await api.post("/rollback", key="r", **asked) for _ in range(2)]
+    assert first["undone"] == [one["event_ids"][0] for one in (merged, milk, tea)]
+    assert [one["event_id"] for one in first["conflicts"]] == bicycle["event_ids"]
+    assert again == {**first, "receipt": {**first["receipt"], "already": True}}
+
+
 @pytest.mark.spec("X14")
 async def test_one_key_for_two_kinds_of_change_is_a_conflict(api: Api) -> None:
     made = await api.remember("one")
