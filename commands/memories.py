@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mnemolog.commands import memory_changes as changes
+from mnemolog.commands import same_subject
 from mnemolog.commands.decider import Decider, Placed
 from mnemolog.commands.memory_requests import (
     ChangeStatus,
@@ -80,13 +81,16 @@ def tags(state: Memories, command: MemoryCommand) -> frozenset[str]:
     reads = set(command.reads())
     if isinstance(command, UndoChange) and (event_id := meant(command, state)):
         reads |= set(ends(state.changes.subjects(event_id)))
-    places = {(command.key, command.scope, command.owner)} if isinstance(command, CreateMemory) else set()
+    places, subject = set[tuple[str, Any, str | None]](), frozenset[str]()
+    if isinstance(command, CreateMemory):
+        subject = same_subject.reads(state.people, command)
+        places = {(key, command.scope, command.owner) for key in same_subject.keys(state.people, command)}
     if isinstance(command, RestoreMemory | ChangeStatus | UndoChange):
         places |= {_place(state.known[id_]) for id_ in reads if id_ in state.known}
     keyed = [place for place in places if place[0]]
     others = {one.memory_id for place in keyed for one in state.of_key(*place)}
     keys = {key_tag(scope, agent_id, key) for key, scope, agent_id in keyed}
-    return frozenset({USER, *keys, *map(memory_tag, reads | others)})
+    return frozenset({USER, *subject, *keys, *map(memory_tag, reads | others)})
 
 
 def _place(memory: Memory) -> tuple[str, Any, str | None]:

@@ -131,6 +131,10 @@ class CreateMemory(Writing):
         """The key that is named, or the one that follows from what the memory is about."""
         return self.memory_key or memory_key(self.type, self.entity_type, self.entity_refs, self.fact_type)
 
+    def key_about(self, ref: str) -> str:
+        """The key that follows where it is about another reference."""
+        return memory_key(self.type, self.entity_type, (ref,), self.fact_type)
+
     @property
     def identity(self) -> Identity:
         return Identity(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
+from mnemolog.commands.graph import Graph, applied
 from mnemolog.commands.memory_requests import MemoryCommand
 from mnemolog.commands.steps import Steps
 from mnemolog.domain import memory
@@ -12,7 +13,9 @@ from mnemolog.domain.scope import Scope, readable
 from mnemolog.events import memory as events
 from mnemolog.events import memory_fold
 from mnemolog.events.envelope import Happened
+from mnemolog.events.erasure import UserErased
 from mnemolog.events.event import Event, memory_tag, sources_of
+from mnemolog.events.graph import EntityEvent
 
 Edge = tuple[str, float]
 """The type of a link and its strength."""
@@ -22,7 +25,7 @@ Edge = tuple[str, float]
 class Memories:
     """The memories of a decision and the links between them, as they are, as they began, and every change of them.
 
-    `sources` are the turns that each memory was drawn from or was observed in.
+    `sources` are the turns that each memory was drawn from or was observed in; `people`, whom keys may be about.
     """
 
     known: Mapping[UUID, Memory] = field(default_factory=dict)
@@ -30,6 +33,7 @@ class Memories:
     links: Mapping[tuple[UUID, UUID], Edge] = field(default_factory=dict)
     sources: Mapping[UUID, frozenset[str]] = field(default_factory=dict)
     changes: Steps[Memory | Edge] = field(default_factory=Steps)
+    people: Graph = field(default_factory=Graph)
 
     def get(self, memory_id: UUID, command: MemoryCommand, path: str = "memory_id") -> Memory:
         """A memory that the asking agent may see; for any other the answer is that there is none (A01)."""
@@ -57,6 +61,10 @@ def evolve(state: Memories, event: Happened) -> Memories:
     match payload:
         case events.MemoriesLinked() | events.LinkReverted():
             return _linked(state, event, payload)
+        case EntityEvent():
+            return replace(state, people=applied(state.people, payload))
+        case UserErased():
+            state = replace(state, people=Graph())
         case events.MemoryCreated():
             state = replace(state, created={**state.created, payload.memory_id: payload})
     changed = memory_fold.evolve(state.known, payload)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from mnemolog.commands import same_subject
 from mnemolog.commands.memory_requests import CreateMemory, Near, Writing
 from mnemolog.commands.memory_state import Memories
 from mnemolog.domain import bands, corroboration, procedure
@@ -23,8 +24,8 @@ def create(command: CreateMemory, state: Memories) -> Sequence[Event]:
         procedure.require_wanted(command.source, command.confidence)
     if command.memory_id in state.known:
         return _again(command, state)
-    if holder := state.holder(command.key, command.scope, command.owner):
-        return met(command, state, holder, Match(band=Band.KEY, candidate_id=holder.memory_id))
+    if holders := _holders(command, state):
+        return _met_by_key(command, state, holders)
     match = _match(command, state)
     if match is None or match.candidate_id is None or match.band is Band.FALLBACK:
         return [_created(command, match), *links(command, state, _begun(command))]
@@ -34,6 +35,30 @@ def create(command: CreateMemory, state: Memories) -> Sequence[Event]:
     kept = {key: one for key, one in state.known.items() if key != known.memory_id}
     without = replace(state, known=kept)
     return [_created(command, match), _absorbing(command, known, match), *links(command, without, _begun(command))]
+
+
+def _holders(command: CreateMemory, state: Memories) -> Sequence[Memory]:
+    """Who has its key, also under another name of whom it is about: the pinned first, as none goes into another."""
+    held = [state.holder(key, command.scope, command.owner) for key in same_subject.keys(state.people, command)]
+    return sorted(filter(None, held), key=lambda one: not one.content.pinned)
+
+
+def _met_by_key(command: CreateMemory, state: Memories, holders: Sequence[Memory]) -> Sequence[Event]:
+    """What came to have one key, as two names turned out to be one's, becomes one memory."""
+    first, *others = holders
+    match = Match(band=Band.KEY, candidate_id=first.memory_id)
+    absorbed = [one for one in others if not one.content.pinned and one.kind is first.kind]
+    if not absorbed:
+        return met(command, state, first, match)
+    contents = [one.content for one in (first, *absorbed)]
+    content = replace(
+        first.content,
+        importance=max(one.importance for one in contents),
+        confidence=max(one.confidence for one in contents),
+    )
+    ids = tuple(one.memory_id for one in absorbed)
+    merged = events.MemoriesMerged.of(first.memory_id, content, absorbed_ids=ids, match=match)
+    return [merged, *met(command, state, replace(first, content=content), match)]
 
 
 def met(command: CreateMemory, state: Memories, known: Memory, match: Match) -> Sequence[Event]:

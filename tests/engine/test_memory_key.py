@@ -15,6 +15,7 @@ from mnemolog.domain.memory import Status
 from mnemolog.events.memory import MemoryCreated, MemoryObserved, MemoryUpdated
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
+from tests.engine.teller import Teller
 
 WRITERS = 200
 ABOUT = {"type": "PEOPLE", "fact_type": "habit", "entity_refs": ["person:ana_silva"], "entity_label": "Ana Silva"}
@@ -208,3 +209,32 @@ async def test_what_was_found_and_linked_reads_the_same_as_of_now(engine: Engine
 
     assert await engine.reads.memory(ana.viewer, one, now) == await engine.reads.memory(ana.viewer, one)
     assert await engine.reads.links(ana.viewer, one, now) == await engine.reads.links(ana.viewer, one)
+
+
+@pytest.mark.spec("D04", "D13", "X03")
+async def test_variants_of_a_name_that_were_merged_share_their_memories_and_all_of_it_can_be_undone(
+    engine: Engine, user: str
+) -> None:
+    ana = Teller(engine, user)
+    makesh, mukesh = await ana.knows_of("Makesh"), await ana.knows_of("Mukesh")
+    about = {"type": "PEOPLE", "fact_type": "relationship"}
+    first = await ana.creates("Makesh is my cousin", **about, entity_refs=["person:makesh"])
+    second = await ana.creates("Mukesh lives in Pune", **about, entity_refs=["person:mukesh"])
+    assert [row["entity_id"] for row in await engine.reads.variants(ana.viewer, makesh, await ana.caught_up())] == [
+        mukesh
+    ]
+    merged = await ana.joins(makesh, mukesh)
+
+    written, receipt = await engine.writes.create(
+        {"user_id": user, "text": "Mukesh moved to Goa", **about, "entity_refs": ["person:mukesh"]}
+    )
+
+    assert (written, [row["memory_id"] for row in await memories(ana)]) == (second, [second])
+    await assert_live_equals_rebuilt(engine, "memories", "history", "graph")
+    for event_id in reversed(receipt.event_ids):
+        await engine.writes.undo_event(ana.stream, event_id)
+    await ana.takes_back(merged)
+    assert {row["memory_id"]: row["text"] for row in await memories(ana)} == {
+        first: "Makesh is my cousin",
+        second: "Mukesh lives in Pune",
+    }
