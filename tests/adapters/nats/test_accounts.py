@@ -294,7 +294,9 @@ async def test_the_configuration_for_a_nats_of_ones_own_keeps_producers_where_th
     for subject in ("mnemolog.turns.acme", "mnemolog.turns.acme.nova", "mnemolog.turns.acme.engine", SUBJECT):
         await own.publish(subject, b"{}")
     await own.subscribe("mnemolog.receipts.acme.nova.>")
-    await own.flush()
+    async with asyncio.timeout(10):
+        while len(said) < 5:  # noqa: ASYNC110  Told by the client's own tasks.
+            await asyncio.sleep(0.01)
     for client in (own, engine):
         await client.close()
     process.kill()
