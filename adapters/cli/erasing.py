@@ -15,12 +15,11 @@ from mnemolog.adapters.engine.erasing import Erasure
 from mnemolog.adapters.erasure.proof import Place, Proof
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import Subject
-from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory, EraseThread, EraseUser
+from mnemolog.adapters.erasure.wanted import wanted
+from mnemolog.commands.erasure import Erase, EraseUser
 from mnemolog.commands.erasure_taken import Taken
-from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import parse_uuid
 from mnemolog.events.envelope import StreamId
-from mnemolog.events.fields import validated
 
 LISTED = 10
 
@@ -56,8 +55,9 @@ def erase(
     """Destroy the text of a memory, a thread or a user for good. It cannot be undone."""
     settings = settings_of(context.obj)
     who = {"user_id": user, "agent_id": agent}
-    options = {"keep_turns": keep_turns, "with_survivors": with_survivors}
-    command = _command(who, memory, thread, known, options, whole_user=whole_user)
+    command = wanted(
+        *(who, memory, thread, known), everything=whole_user, keep_turns=keep_turns, with_survivors=with_survivors
+    )
     found = with_engine(settings, lambda engine: _extent(engine, command)) if dry_run or not yes else None
     if found and (dry_run or not json):
         _show_extent(found, json=json)
@@ -76,31 +76,6 @@ async def _extent(engine: Engine, command: Erase | EraseUser) -> Taken:
 def _here(engine: Engine, command: Erase | EraseUser) -> Erase | EraseUser:
     """In the tenant of the API key, if there is one."""
     return command.model_copy(update={"tenant": engine.settings.tenant})
-
-
-def _command(
-    who: dict[str, str],
-    memory: str | None,
-    thread: str | None,
-    known: str | None,
-    options: dict[str, bool],
-    *,
-    whole_user: bool,
-) -> Erase | EraseUser:
-    if [memory is not None, thread is not None, known is not None, whole_user].count(True) != 1:
-        raise InvalidInput(
-            "one thing at a time is erased",
-            field="memory",
-            fix="give one of --memory, --thread, --known and --everything",
-        )
-    if memory is not None:
-        return validated(EraseMemory, {**who, **options, "memory_id": memory})
-    if thread is not None:
-        return validated(EraseThread, {**who, "with_survivors": options["with_survivors"], "thread_id": thread})
-    if known is not None:
-        kind, _, name = known.partition(":")
-        return validated(EraseKnown, {**who, "kind": kind, "name": name})
-    return validated(EraseUser, who)
 
 
 def prove_erased(
@@ -131,8 +106,6 @@ def prove_erased(
 
 
 async def _proven(engine: Engine, subject: Subject, text: str | None) -> Proof:
-    if engine.principal:
-        engine.principal.require_user(subject.stream.tenant, subject.stream.owner)
     with output.errors.status("looking") as status:
         return await prove(engine, subject, text or None, lambda place: status.update(f"looked at {place.name}"))
 
@@ -163,6 +136,8 @@ def _show_extent(found: Taken, *, json: bool) -> None:
     output.console.print(f"{_taken(found)} would go")
     _list("memory", list(map(str, found.memories)))
     _list("turn", found.turns)
+    _list("known", found.known)
+    _list("only loses words", found.cleared)
     if found.survivors:
         output.console.print("[yellow]and they live on in what they were merged into:[/] --with-survivors")
         _list("memory", list(map(str, found.survivors)))
@@ -188,4 +163,5 @@ def _show_erasure(erased: Erasure, *, json: bool) -> None:
 
 def _taken(found: Taken) -> str:
     memories, turns = output.count(len(found.memories), "memory", "memories"), output.count(len(found.turns), "turn")
-    return f"{memories} and {turns}"
+    known = output.count(len(found.known), "thing known", "things known")
+    return f"{memories}, {turns} and {known}" if found.known else f"{memories} and {turns}"

@@ -32,6 +32,8 @@ async def prove(
 
     With a phrase, every row, value and message of the user is searched for it too, and the files on this machine.
     """
+    if engine.principal:
+        engine.principal.require_user(subject.stream.tenant, subject.stream.owner)
     target = await target_of(engine.log, subject)
     places = []
     async for place in _places(engine, target, phrase):

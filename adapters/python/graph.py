@@ -1,4 +1,4 @@
-"""The verbs of the Python face that read the graph: facts, entities, entity."""
+"""The verbs of the Python face that read the graph: facts, entities, entity, variants."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -76,3 +76,22 @@ class GraphVerbs(Opening):
         engine, stream = await self._engine(), self._stream(user_id)
         moment = await self._moment(stream, as_of, after, deadline)
         return await engine.reads.entity(self._viewer(user_id), parse_uuid(entity_id, "entity_id"), moment)
+
+    async def variants(
+        self,
+        entity_id: UUID | str,
+        *,
+        user_id: str,
+        as_of: datetime | str | int | None = None,
+        after: Receipt | str | None = None,
+        deadline: float | None = None,
+    ) -> Sequence[Mapping[str, Any]]:
+        """Entities that may be the same, as their names differ by a slip only: such as Makesh and Mukesh (D13).
+
+        Example:
+            makesh, mukesh = (memory.add_entity(name, user_id="ana") for name in ("Makesh", "Mukesh"))
+            [row["name"] for row in memory.variants(makesh.entity_id, user_id="ana")]
+        """
+        engine, stream = await self._engine(), self._stream(user_id)
+        moment = await self._moment(stream, as_of, after, deadline)
+        return await engine.reads.variants(self._viewer(user_id), parse_uuid(entity_id, "entity_id"), moment)

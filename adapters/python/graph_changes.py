@@ -6,7 +6,14 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from mnemolog.commands.entities import AddAlias, EntityCommand, ForgetEntity, MergeEntities, RestoreEntity
+from mnemolog.commands.entities import (
+    AddAlias,
+    EntityCommand,
+    ForgetEntity,
+    MergeEntities,
+    RestoreEntity,
+    UpdateEntity,
+)
 from mnemolog.commands.fact_changes import EndFact, FactCommand, ForgetFact, RestoreFact, RetireFact
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import validated
@@ -122,6 +129,27 @@ class GraphChangeVerbs(Opening):
         fields = {**self._who(user_id), **told, **given}
         entity_id, receipt = await (await self._engine()).writes.observe_entity(fields)
         return Named(entity_id, self._noted(receipt))
+
+    async def update_entity(
+        self,
+        entity_id: UUID | str,
+        *,
+        user_id: str,
+        name: str | None = None,
+        category: str | None = None,
+        aliases: Sequence[str] | None = None,
+        attributes: Mapping[str, Any] | None = None,
+        confidence: float | None = None,
+    ) -> Receipt:
+        """Change what is given and leave the rest. A name that is replaced stays as an alias.
+
+        Example:
+            marta = memory.add_entity("Marta", user_id="ana")
+            memory.update_entity(marta.entity_id, user_id="ana", category="Person")
+        """
+        named = {"name": name, "category": category, "aliases": None if aliases is None else tuple(aliases)}
+        fields = {**named, "attributes": attributes, "confidence": confidence}
+        return await self._on_entity(UpdateEntity, entity_id, user_id, **fields)
 
     async def add_alias(self, entity_id: UUID | str, alias: str, *, user_id: str, question: str = "") -> Receipt:
         """Give an entity a further name, maybe the answer to a question that was asked.

@@ -5,10 +5,8 @@ from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
-from mnemolog.adapters.engine.erasing import Erasure, erase
 from mnemolog.adapters.engine.reads import Changes
 from mnemolog.adapters.engine.why import Why
-from mnemolog.commands.erasure import Erase, EraseMemory, EraseThread, EraseUser
 from mnemolog.commands.memories import (
     ChangeStatus,
     LinkMemories,
@@ -20,6 +18,7 @@ from mnemolog.commands.memories import (
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import parse_uuid
 from mnemolog.domain.memory import Status
+from mnemolog.erasing import ErasureVerbs
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import validated
 from mnemolog.graph import GraphVerbs
@@ -28,10 +27,11 @@ from mnemolog.profile import ProfileVerbs
 from mnemolog.projections.context import AgentContext, ContextRequest
 from mnemolog.projections.query import MemoryQuery
 from mnemolog.results import Added, Found
+from mnemolog.transfer import TransferVerbs
 from mnemolog.undertakings import UndertakingVerbs
 
 
-class AsyncMemory(GraphVerbs, GraphChangeVerbs, ProfileVerbs, UndertakingVerbs):
+class AsyncMemory(GraphVerbs, GraphChangeVerbs, ProfileVerbs, UndertakingVerbs, ErasureVerbs, TransferVerbs):
     """Memory for agents, on servers that start at the first use and stop at `close`.
 
     `data_dir` defaults to ~/.mnemolog; other keywords are the settings that `mnemolog config` lists. Every write is
@@ -350,34 +350,3 @@ class AsyncMemory(GraphVerbs, GraphChangeVerbs, ProfileVerbs, UndertakingVerbs):
             wanted = parse_uuid(memory_id, "memory_id")
             return self._noted(await writes.undo_last(stream, wanted, idempotency_key, **who))
         return self._noted(await writes.undo_event(stream, parse_uuid(event_id, "event_id"), idempotency_key, **who))
-
-    async def erase(
-        self,
-        memory_id: UUID | str | None = None,
-        *,
-        user_id: str,
-        thread_id: str | None = None,
-        everything: bool = False,
-        keep_turns: bool = False,
-        with_survivors: bool = False,
-    ) -> Erasure:
-        """Destroy the text of a memory, of a thread or of everything of a user, for good: it cannot be undone.
-
-        Example:
-            memory.erase(added.memory_id, user_id="ana")
-        """
-        engine, who = await self._engine(), self._who(user_id)
-        if [memory_id is not None, thread_id is not None, everything].count(True) != 1:
-            raise InvalidInput(
-                "one thing at a time is erased", field="memory_id", fix="give a memory_id, a thread_id or everything"
-            )
-        if memory_id is not None:
-            options = {"keep_turns": keep_turns, "with_survivors": with_survivors}
-            command: Erase | EraseUser = validated(EraseMemory, {**who, **options, "memory_id": memory_id})
-        elif thread_id is not None:
-            command = validated(EraseThread, {**who, "with_survivors": with_survivors, "thread_id": thread_id})
-        else:
-            command = validated(EraseUser, who)
-        erasure = await erase(engine, command)
-        self._noted(erasure.receipt)
-        return erasure

@@ -30,10 +30,10 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_the_example_of_a_method_runs(name: str, memory: Memory) -> None:
+def test_the_example_of_a_method_runs(name: str, memory: Memory, tmp_path: Path) -> None:
     code = example(getattr(AsyncMemory, name).__doc__)
     assert f"memory.{name}(" in code
-    namespace: dict[str, Any] = {"memory": memory}
+    namespace: dict[str, Any] = {"memory": memory, "folder": tmp_path}
     for known in ("added", "first", "second"):
         namespace[known] = memory.create(f"The {known} note, for {name}", user_id="ana")
     if name == "undo":

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mnemolog.adapters.cli.erasing import _command
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.erasure.wanted import wanted
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import StreamId
 from tests.adapters.cli.command import Ran, mnemolog
@@ -78,7 +78,7 @@ def test_what_is_named_wrongly_is_refused(memory: str | None, thread: str | None
     options = {"keep_turns": False, "with_survivors": False}
 
     with pytest.raises(InvalidInput) as refused:
-        _command({"user_id": "ana"}, memory, thread, None, options, whole_user=whole_user)
+        wanted({"user_id": "ana"}, memory, thread, None, everything=whole_user, **options)
 
     assert refused.value.field.startswith("memory")
 

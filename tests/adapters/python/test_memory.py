@@ -1,6 +1,7 @@
 """The verbs of the Python face that the examples of their docstrings do not show whole."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +42,39 @@ def test_an_undo_of_nothing_or_of_two_things_is_refused(memory: Memory, user: st
     assert refused.value.field == "memory_id"
     with pytest.raises(InvalidInput):
         memory.undo(added.memory_id, event_id=added.receipt.event_ids[0], user_id=user)
+
+
+@pytest.mark.spec("X07", "X16", "A19")
+def test_an_entity_is_erased_with_what_is_told_of_it_and_that_is_proven(memory: Memory, user: str) -> None:
+    told = memory.remember("Zanzibarquux", "lives_in", "Lisbon", user_id=user)
+    [entity] = memory.entities(user_id=user, name="Zanzibarquux")
+    known = f"entity:{entity['entity_id']}"
+    assert not memory.prove_erased(user_id=user, known=known, text="Zanzibarquux").holds
+    gone = memory.erase(known=known, user_id=user)
+    assert set(gone.extent.known) == {known, f"relation:{told.relation_id}"}
+    assert memory.prove_erased(user_id=user, known=known, text="Zanzibarquux").holds
+    assert memory.entities(user_id=user, name="Zanzibarquux") == []
+
+
+@pytest.mark.spec("X17")
+def test_a_user_goes_out_to_a_file_and_in_under_another_name(memory: Memory, user: str, tmp_path: Path) -> None:
+    added = memory.create("one", user_id=user)
+    memory.update(added.memory_id, user_id=user, text="two")
+    file = tmp_path / "user.jsonl"
+    assert memory.export_user(file, user_id=user) == 2
+    with pytest.raises(InvalidInput):
+        memory.export_user(file, user_id=user)
+    other = f"{user}-other"
+    assert not memory.import_user(file, user_id=other).already
+    assert memory.import_user(file, user_id=other).already
+    assert memory.get(added.memory_id, user_id=other)["text"] == "two"
+    assert memory.get(added.memory_id, user_id=other, as_of=1)["text"] == "one"
+
+
+@pytest.mark.spec("A07", "D13")
+def test_an_entity_is_renamed_and_its_variants_are_named(memory: Memory, user: str) -> None:
+    makesh, mukesh = (memory.add_entity(name, user_id=user).entity_id for name in ("Makesh", "Mukesh"))
+    assert [row["entity_id"] for row in memory.variants(makesh, user_id=user)] == [mukesh]
+    memory.update_entity(mukesh, user_id=user, name="Roberta", attributes={"age": 40})
+    changed = memory.entity(mukesh, user_id=user).entity
+    assert (changed["name"], changed["aliases"], changed["attributes"]) == ("Roberta", ["Mukesh"], {"age": 40})
