@@ -129,8 +129,7 @@ async def test_a_rollback_that_is_sent_again_gives_the_same_answer(api: Api) -> 
     merged = await api.post(f"/memory/{tea['memory_id']}/merge", absorbed_ids=[milk["memory_id"]], run_id="r1")
     bicycle = await api.remember("Owns a bicycle", run_id="r1")
     await api.patch(f"/memory/{bicycle['memory_id']}", text="Sold it")
-    asked = {"of_run": "r1", "skip_conflicts": True}
-    first, again = [await api.post("/rollback", key="r", **asked) for _ in range(2)]
+    first, again = [await api.post("/rollback", key="r", of_run="r1", skip_conflicts=True) for _ in range(2)]
     assert first["undone"] == [one["event_ids"][0] for one in (merged, milk, tea)]
     assert [one["event_id"] for one in first["conflicts"]] == bicycle["event_ids"]
     assert again == {**first, "receipt": {**first["receipt"], "already": True}}
