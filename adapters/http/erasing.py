@@ -1,15 +1,17 @@
-"""Routes that erase for good: a thread, a user. A memory is erased by its own route, with `hard=true`."""
+"""Routes that erase for good: a thread, what is known, a user. A memory goes by its own route, with `hard=true`."""
 
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 from pydantic import Field
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.erasing import erase
-from mnemolog.adapters.http.requests import Asked, Asker, IdempotencyKey, TheEngine, fields_of
+from mnemolog.adapters.http.graph_requests import EntityId, RelationId
+from mnemolog.adapters.http.requests import Asked, Asker, IdempotencyKey, TheEngine, fields_of, path_id
 from mnemolog.adapters.http.responses import ErasureView
-from mnemolog.commands.erasure import Erase, EraseThread, EraseUser
+from mnemolog.commands.erasure import Erase, EraseKnown, EraseThread, EraseUser
 from mnemolog.events.envelope import DEFAULT_AGENT
 from mnemolog.events.fields import Id, validated
 
@@ -20,6 +22,16 @@ class ThreadErasure(Asker):
     """Whose thread, and who asks."""
 
     with_survivors: Annotated[bool, Field(description="Erase what its memories were merged into as well.")] = False
+
+
+class KnownErasure(Asker):
+    """Of whom it is known, and who asks."""
+
+
+class TodoErasure(Asker):
+    """Whose todo, and the agent that it is of."""
+
+    agent_id: Id
 
 
 class UserErasure(Asked):
@@ -40,6 +52,41 @@ async def erase_thread(
     return await erased(engine, validated(EraseThread, fields), key)
 
 
+@router.delete("/entities/{entity_id}", summary="Erase an entity for good")
+async def erase_entity(
+    entity_id: EntityId, asked: Annotated[KnownErasure, Query()], key: IdempotencyKey, engine: TheEngine
+) -> ErasureView:
+    """With all that is told of it; what was said stays. `POST /entities/{entity_id}/forget` hides it."""
+    return await _known(engine, asked, key, "entity", entity_id)
+
+
+@router.delete("/facts/{relation_id}", summary="Erase a fact for good")
+async def erase_fact(
+    relation_id: RelationId, asked: Annotated[KnownErasure, Query()], key: IdempotencyKey, engine: TheEngine
+) -> ErasureView:
+    """What was said stays. `POST /facts/{relation_id}/forget` hides it."""
+    return await _known(engine, asked, key, "relation", relation_id)
+
+
+@router.delete("/profile/{field}", summary="Erase a field of the profile for good")
+async def erase_field(
+    field: Annotated[str, Path()], asked: Annotated[KnownErasure, Query()], key: IdempotencyKey, engine: TheEngine
+) -> ErasureView:
+    """What it holds, what it held before, and what is proposed for it."""
+    return await _known(engine, asked, key, "profile", field)
+
+
+@router.delete("/todos/{todo_id}", summary="Erase a todo for good")
+async def erase_todo(
+    todo_id: Annotated[UUID, path_id("todo_id")],
+    asked: Annotated[TodoErasure, Query()],
+    key: IdempotencyKey,
+    engine: TheEngine,
+) -> ErasureView:
+    """Status `dropped` closes one and keeps it."""
+    return await _known(engine, asked, key, "todo", todo_id)
+
+
 @router.delete("/users/{user_id:path}", summary="Erase a user for good")
 async def erase_user(
     user_id: Annotated[str, Path()], asked: Annotated[UserErasure, Query()], engine: TheEngine
@@ -47,6 +94,11 @@ async def erase_user(
     """Everything of the user. Who comes back begins anew, with new keys."""
     fields = {**fields_of(engine, asked), "user_id": user_id}
     return await erased(engine, validated(EraseUser, fields), None)
+
+
+async def _known(engine: Engine, asked: Asker, key: str | None, kind: str, name: UUID | str) -> ErasureView:
+    fields = {**fields_of(engine, asked), "kind": kind, "name": str(name)}
+    return await erased(engine, validated(EraseKnown, fields), key)
 
 
 async def erased(engine: Engine, command: Erase | EraseUser, key: str | None) -> ErasureView:

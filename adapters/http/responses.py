@@ -48,6 +48,10 @@ class ErasureView(ReceiptView):
 
     memories: list[UUID]
     turns: list[str]
+    known: list[str] = Field(
+        description="Entities, facts, fields of the profile and todos.", examples=[["entity:0194…", "profile:city"]]
+    )
+    cleared: list[str] = Field(description="Entities that only lost what went with a turn.")
     messages: int = Field(description="Waiting turns and dead letters that were deleted on JetStream.")
     held_up: dict[str, dict[str, str]] = Field(
         description="Projections that stopped, are paused or late: why, and what to do. The text was taken out of them."
@@ -55,7 +59,7 @@ class ErasureView(ReceiptView):
 
     @classmethod
     def of_erasure(cls, erasure: Erasure) -> Self:
-        taken = {"memories": erasure.extent.memories, "turns": erasure.extent.turns}
+        taken = erasure.extent.as_dict()
         held_up = {name: error.as_dict() for name, error in erasure.held_up.items()}
         return cls.of(erasure.receipt, **taken, messages=erasure.messages, held_up=held_up)
 

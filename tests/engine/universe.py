@@ -76,6 +76,7 @@ class Universe:
             "patch_id": str(proposed.patch_id),
             "event_id": str(receipt.event_ids[0]),
             "thread_id": "main",
+            "field": "tone",
             "user_id": user,
             "id": str(memory_id),
         }

@@ -69,3 +69,31 @@ async def test_a_user_is_erased_and_may_come_back(api: Api) -> None:
     assert (await api.query(SECRET))["bullets"] == []
     await said(api, message_id="m2")
     await api.call("DELETE", "/users/nobody-at-all", 404)
+
+
+@pytest.mark.spec("X07", "A19")
+async def test_an_entity_goes_with_its_facts_and_what_was_said_stays(api: Api) -> None:
+    memory_id = await said(api)
+    told = await api.post("/facts", 201, subject=SECRET, predicate="lives_in", object="Lisbon")
+    [entity] = (await api.get("/entities", name=SECRET, after=told["token"]))["entities"]
+    gone = await api.delete(f"/entities/{entity['entity_id']}")
+    assert set(gone["known"]) == {f"entity:{entity['entity_id']}", f"relation:{told['relation_id']}"}
+    assert (gone["memories"], gone["turns"]) == ([], [])
+    assert (await api.get("/facts", about=SECRET))["facts"] == []
+    assert (await api.get(f"/memory/{memory_id}"))["status"] == "active"
+    assert (await api.delete(f"/entities/{entity['entity_id']}"))["already"]
+
+
+@pytest.mark.spec("X07", "A19")
+async def test_a_fact_a_field_of_the_profile_and_a_todo_are_erased_each_alone(api: Api) -> None:
+    told = await api.post("/facts", 201, subject="Bob", predicate="motto", object=SECRET)
+    await api.post("/profile", 201, field="tone", value=SECRET, consent=True)
+    todo = await api.post("/todos", 201, agent_id="coach", kind="habit", text=SECRET)
+    names = (f"relation:{told['relation_id']}", "profile:tone", f"todo:{todo['todo_id']}")
+    paths = (f"/facts/{told['relation_id']}", "/profile/tone", f"/todos/{todo['todo_id']}")
+    await api.delete(paths[2], 404, agent_id="cook")
+    for name, path in zip(names, paths, strict=True):
+        assert (await api.delete(path, agent_id="coach"))["known"] == [name]
+    assert len((await api.get("/entities", name="Bob"))["entities"]) == 1
+    assert (await api.get("/profile"))["profile"] == []
+    assert (await api.get("/todos", agent_id="coach"))["todos"] == []
