@@ -4,10 +4,13 @@ from collections.abc import Iterable
 from itertools import islice
 
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.importance import from_level
 from mnemolog.domain.slug import slug
 from mnemolog.domain.text import normalize_name
 
 TOP_FACTS = 3
+TELLING = from_level(2)
+"""From this importance on something is told in a card, unless it is pinned."""
 
 # The types of D's references, by the category of an entity (A §4.1).
 REF_TYPES = {"Person": "person", "Location": "place", "Organization": "org", "Project": "project"}

@@ -1,4 +1,4 @@
-"""The context of an agent: foundation memories, then each category in its own mode (B §5, D §pinned)."""
+"""The context of an agent: cards of whom it is about, foundation memories, each category in its mode (B §5, D06)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from mnemolog.domain.category import CategoryPolicy, Context, ContextMode
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.fields import Text
 from mnemolog.projections.memories import reader as memories
+from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.memories.filters import active, visible_to
 from mnemolog.projections.memories.reader import Row
 from mnemolog.projections.memories.tables import memories as table
@@ -42,15 +43,19 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class AgentContext:
-    """`foundation` are pinned memories, which stand in their sections too; `memories` tells each once, in order."""
+    """`foundation` are pinned memories, which stand in their sections too; `memories` tells each once, in order.
 
+    `cards` are those of whom the memories of the sections are about.
+    """
+
+    cards: Sequence[Card]
     foundation: Sequence[Row]
     sections: Sequence[Section]
     memories: Sequence[Row]
 
     @property
     def bullets(self) -> list[str]:
-        return [_bullet(row) for row in self.memories]
+        return [*(card.line for card in self.cards), *(_bullet(row) for row in self.memories)]
 
 
 async def gather(
@@ -66,8 +71,12 @@ async def gather(
         for category in await _categories(connection, viewer)
     ]
     told = {row["memory_id"]: row for rows in (foundation, *(one.memories for one in sections)) for row in rows}
-    within = ranking.within_budget(told.values(), request.budget_tokens, _bullet)
-    return AgentContext(foundation, [one for one in sections if one.memories], within)
+    about = await cards(connection, viewer, (ref for row in told.values() for ref in row["entity_refs"]))
+    block: list[Card | Row] = [*about, *told.values()]
+    within = ranking.within_budget(block, request.budget_tokens, _line)
+    cards_within = [one for one in within if isinstance(one, Card)]
+    rows = [one for one in within if not isinstance(one, Card)]
+    return AgentContext(cards_within, foundation, [one for one in sections if one.memories], rows)
 
 
 async def _section(
@@ -92,6 +101,10 @@ async def _whole(connection: AsyncConnection, viewer: Viewer) -> Sequence[Row]:
     ids: list[UUID] = list((await connection.execute(wanted)).scalars())
     rows = await memories.by_ids(connection, viewer, set(ids))
     return [rows[id_] for id_ in ids if id_ in rows and rows[id_]["text"]]
+
+
+def _line(one: Card | Row) -> str:
+    return one.line if isinstance(one, Card) else _bullet(one)
 
 
 def _bullet(row: Row) -> str:

@@ -37,6 +37,7 @@ from mnemolog.projections.context import AgentContext
 from mnemolog.projections.history import reader as history
 from mnemolog.projections.memories import neighbours
 from mnemolog.projections.memories import reader as memories
+from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.profile import reader as profile
 from mnemolog.projections.projector import Projector, Store
 from mnemolog.projections.runtime import Projection
@@ -112,6 +113,10 @@ class Reads(GraphReads):
         """What an agent is told before it answers: pinned memories, and each category in its mode (B §5)."""
         ask = partial(context.gather, request=request, policy=self._policy, embedder=self._embedder)
         return await self._read(viewer, moment, (MEMORIES, VECTORS), ask)
+
+    async def cards(self, viewer: Viewer, refs: Collection[str], moment: Moment = NOW) -> Sequence[Card]:
+        """What is told of each reference, such as `person:john`, in one line, where enough is told of it (D06)."""
+        return await self._read(viewer, moment, (MEMORIES,), partial(cards, refs=refs))
 
     async def memory(self, viewer: Viewer, memory_id: UUID, moment: Moment = NOW) -> Mapping[str, Any]:
         """One memory, hidden or not."""

@@ -1,0 +1,66 @@
+"""Entity cards: of each reference the memories that tell most of it, in one line of a prompt (D06)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ARRAY, ColumnElement, Select, Text, any_, func, literal, select, true
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.card import TELLING, TOP_FACTS, card
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.memories import reader
+from mnemolog.projections.memories.filters import active, unasked, visible_to
+from mnemolog.projections.memories.reader import Row
+from mnemolog.projections.memories.tables import memories
+
+column = memories.c
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What is told of a reference such as `person:john`: the pinned first, then what matters most, then the newest."""
+
+    ref: str
+    memories: Sequence[Row]
+
+    @property
+    def line(self) -> str:
+        """`[person:john]: fact1; fact2; fact3`."""
+        return card(self.ref, (row["text"] for row in self.memories))
+
+
+async def cards(connection: AsyncConnection, viewer: Viewer, refs: Iterable[str]) -> Sequence[Card]:
+    """A card of each reference that enough is told of, in the order of the references."""
+    wanted = list(dict.fromkeys(refs))
+    if not wanted:
+        return []
+    told: dict[str, list[UUID]] = {ref: [] for ref in wanted}
+    for row in await connection.execute(_first_of_each(viewer, wanted)):
+        told[row.ref].append(row.memory_id)
+    rows = await reader.by_ids(connection, viewer, {memory_id for ids in told.values() for memory_id in ids})
+    found = {ref: [rows[one] for one in dict.fromkeys(ids) if one in rows] for ref, ids in told.items()}
+    return [Card(ref, known) for ref, known in found.items() if known]
+
+
+def _first_of_each(viewer: Viewer, refs: Sequence[str]) -> Select[Any]:
+    """References with the memories of their cards, in order."""
+    ref = func.unnest(column.entity_refs).table_valued("ref", name="told").render_derived()
+    asked = literal(refs, ARRAY(Text))
+    order = (column.pinned.desc(), column.importance.desc(), column.created_at.desc(), column.memory_id)
+    place = func.row_number().over(partition_by=ref.c.ref, order_by=order).label("place")
+    ranked = (
+        select(ref.c.ref, column.memory_id, place)
+        .select_from(memories)
+        .join(ref, true())
+        .where(*visible_to(viewer), active(), unasked(), _telling(), ref.c.ref == any_(asked))
+        .where(func.cardinality(column.entity_refs) > 0, column.entity_refs.overlap(asked))
+        .subquery()
+    )
+    shown = select(ranked.c.ref, ranked.c.memory_id).where(ranked.c.place <= TOP_FACTS)
+    return shown.order_by(ranked.c.ref, ranked.c.place)
+
+
+def _telling() -> ColumnElement[bool]:
+    return column.pinned | (column.importance >= TELLING)

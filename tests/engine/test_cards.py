@@ -1,0 +1,79 @@
+"""Entity cards from memories: what matters most of a reference, first in the block (D06)."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.moment import Moment
+from mnemolog.projections.context import ContextRequest
+from tests.engine.person import Person
+
+JOHN, ACME = "person:john", "org:acme"
+pytestmark = pytest.mark.spec("D06")
+
+
+async def tells(person: Person, text: str, *refs: str, level: int = 2, **fields: Any) -> UUID:
+    about = {"entity_refs": list(refs or [JOHN]), "importance_scale": "level3"}
+    return await person.creates(text, **about, **({} if fields.get("pinned") else {"importance": level}), **fields)
+
+
+async def lines(person: Person, *refs: str, moment: Moment | None = None) -> Sequence[str]:
+    found = await person.engine.reads.cards(person.viewer, refs or [JOHN], moment or await person.caught_up())
+    return [card.line for card in found]
+
+
+async def test_the_pinned_come_first_then_what_matters_most_then_the_newest_and_three_at_most(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user)
+    for text, level in {"older": 2, "newer": 2, "trivial": 1, "critical": 3}.items():
+        await tells(ana, text, level=level)
+    await tells(ana, "pinned", pinned=True)
+
+    assert await lines(ana) == ["[person:john]: pinned; critical; newer"]
+
+
+async def test_there_is_a_card_for_each_reference_in_their_order(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await tells(ana, "John founded Acme", JOHN, ACME, JOHN)
+    await tells(ana, "John has a dog")
+
+    cards = ["[org:acme]: John founded Acme", "[person:john]: John has a dog; John founded Acme"]
+    assert await lines(ana, ACME, "person:nobody", JOHN, ACME) == cards
+    assert await lines(ana, "person:nobody") == []
+
+
+async def test_a_card_shows_what_its_reader_may_see_and_nothing_that_is_gone(engine: Engine, user: str) -> None:
+    ana, other = Person(engine, user), Person(engine, f"{user}-2")
+    rival = Person(engine, user, agent="rival")
+    shown = await tells(ana, "John cooks")
+    await tells(rival, "between us", scope="agent")
+    await tells(other, "of somebody else")
+    gone = await tells(ana, "John smokes")
+    await ana.deletes(gone)
+    await tells(ana, "1. Call John\n2. Ask him", kind="procedure")
+
+    assert await lines(ana) == ["[person:john]: John cooks"]
+    assert await lines(rival) == ["[person:john]: between us; John cooks"]
+    before = Moment(as_of=await engine.log.head(ana.stream))
+    await ana.deletes(shown)
+    assert await lines(ana) == []
+    assert await lines(ana, moment=before) == ["[person:john]: John cooks"]
+
+
+async def test_the_cards_of_whom_a_context_is_about_come_first_in_it_and_count_for_its_budget(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user)
+    await tells(ana, "John cooks", category="profile")
+    await tells(ana, "Acme sells tea", ACME, level=1, category="profile")
+
+    async def block(**fields: int) -> list[str]:
+        request = ContextRequest.model_validate({"query": "John", **fields})
+        return (await engine.reads.context(ana.viewer, request, await ana.caught_up())).bullets
+
+    assert await block() == ["[person:john]: John cooks", "[profile] John cooks", "[profile] Acme sells tea"]
+    assert await block(budget_tokens=8) == ["[person:john]: John cooks"]
