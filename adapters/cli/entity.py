@@ -15,6 +15,7 @@ from mnemolog.domain.identity import day_or_instant, parse_uuid
 from mnemolog.projections.graph.facts import as_text
 
 EntityId = Annotated[str, typer.Argument(help="The entity's id.")]
+AsOf = Annotated[str | None, typer.Option(help="As it was known then: a time, or @17: after event 17.")]
 Rows = Sequence[Mapping[str, Any]]
 
 entity_app = typer.Typer(help="One of those whom and what a user speaks of.", no_args_is_help=True)
@@ -45,9 +46,9 @@ def facts(
         day_or_instant(valid_at, "valid_at") if valid_at is not None else None,
         point_of(known_at, "known_at") if known_at is not None else None,
     )
-    then = point_of(as_of, "as_of") if as_of is not None else None
     rows = asked(
-        context, user, agent, lambda reads, viewer, at: reads.facts(viewer, about, when, at), after, deadline, then
+        *(context, user, agent, lambda reads, viewer, at: reads.facts(viewer, about, when, at), after, deadline),
+        as_of=_then(as_of),
     )
     output.as_json(rows) if json else _show_facts(rows)
 
@@ -58,13 +59,17 @@ def entities(
     name: Annotated[
         str | None, typer.Option(help="Only who or what bears this name or alias, in any spelling.")
     ] = None,
+    as_of: AsOf = None,
     after: After = None,
     deadline: Deadline = None,
     agent: Agent = "default",
     json: Json = False,
 ) -> None:
     """Whom and what a user speaks of."""
-    rows = asked(context, user, agent, lambda reads, viewer, at: reads.entities(viewer, at, name), after, deadline)
+    rows = asked(
+        *(context, user, agent, lambda reads, viewer, at: reads.entities(viewer, at, name), after, deadline),
+        as_of=_then(as_of),
+    )
     output.as_json(rows) if json else _show_entities(rows)
 
 
@@ -73,6 +78,7 @@ def show(
     context: typer.Context,
     entity_id: EntityId,
     user: User,
+    as_of: AsOf = None,
     after: After = None,
     deadline: Deadline = None,
     agent: Agent = "default",
@@ -80,7 +86,10 @@ def show(
 ) -> None:
     """One entity, and what is told of it, in both directions."""
     id_ = parse_uuid(entity_id, "entity_id")
-    known = asked(context, user, agent, lambda reads, viewer, at: reads.entity(viewer, id_, at), after, deadline)
+    known = asked(
+        *(context, user, agent, lambda reads, viewer, at: reads.entity(viewer, id_, at), after, deadline),
+        as_of=_then(as_of),
+    )
     if json:
         output.as_json({**known.entity, "card": known.card, "facts": known.facts})
         return
@@ -102,6 +111,10 @@ def variants(
     id_ = parse_uuid(entity_id, "entity_id")
     rows = asked(context, user, agent, lambda reads, viewer, at: reads.variants(viewer, id_, at), after, deadline)
     output.as_json(rows) if json else _show_entities(rows)
+
+
+def _then(as_of: str | None) -> datetime | int | None:
+    return None if as_of is None else point_of(as_of, "as_of")
 
 
 def _show_entities(rows: Rows) -> None:

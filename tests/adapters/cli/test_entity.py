@@ -28,5 +28,9 @@ async def test_facts_and_entities_are_shown_to_people_and_to_programs(engine: En
     shown, known = await run("entity", "show", str(alice["entity_id"]))
     assert known["card"] == "[person:alice]: lives_in Lisbon"  # type: ignore[call-overload]
     assert "Lisbon" in shown
+    _, then = await run("entity", "show", str(alice["entity_id"]), "--as-of", "@3")
+    assert then["card"] == "[person:alice]: lives_in Berlin"  # type: ignore[call-overload]
+    _, before = await run("entities", "--as-of", "@0")
+    assert before == []
     _, history = await run("history", str(alice["entity_id"]))
     assert [row["subject"] for row in history] == ["entity"]
