@@ -47,11 +47,6 @@ def from_five(level: float, field: str = "importance") -> float:
     return (level - 1) / 4
 
 
-def to_level(value: float) -> int:
-    """The level, 0 to 3, of D that is reached: n <= 3 x importance. So the default, 0.5, is D's standard, 1."""
-    return int(3 * value + 1e-9)
-
-
 def from_level(level: float, field: str = "importance") -> float:
     """From the levels 0 to 3 of D: n / 3."""
     if level not in (0, 1, 2, 3):
