@@ -17,10 +17,16 @@ async def named_by(log: EventLog, command: Rollback) -> Sequence[Recorded]:
         found = await log.find(stream, command.of_event)
         return [found] if found else []
     if command.of_run:
-        return await log.read(stream, tags=[run_tag(command.of_run)])
+        return _without_own_undos(await log.read(stream, tags=[run_tag(command.of_run)]))
     if command.of_undertaking:
-        return await log.read(stream, tags=[batch_tag(command.of_undertaking)])
-    return [event for event in await log.read(stream) if _within(event, command)]
+        return _without_own_undos(await log.read(stream, tags=[batch_tag(command.of_undertaking)]))
+    return _without_own_undos([event for event in await log.read(stream) if _within(event, command)])
+
+
+def _without_own_undos(events: Sequence[Recorded]) -> Sequence[Recorded]:
+    """A change and its undo are one change that is not in force: else each rollback of a thread took back the last."""
+    named = {event.event_id for event in events}
+    return [event for event in events if getattr(event.payload, "undoes", None) not in named]
 
 
 def _within(event: Recorded, command: Rollback) -> bool:

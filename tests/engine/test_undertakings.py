@@ -62,6 +62,25 @@ async def test_a_later_change_is_named_and_the_rest_goes_when_it_is_left(engine:
     assert await shown(ana) == {"Ana drinks coffee"}
 
 
+@pytest.mark.spec("X14", "X15")
+async def test_a_thread_that_is_rolled_back_with_undos_and_redos_in_it_is_not_changed_again(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user)
+    tea = await ana.creates("Ana drinks tea")
+    await ana.updates(tea, text="Ana drinks coffee")
+    undone = await ana.undoes(tea)
+    await engine.writes.rollback(rolled_back(ana, of_event=undone.event_ids[0]))
+    assert await shown(ana) == {"Ana drinks coffee"}
+
+    first = await engine.writes.rollback(rolled_back(ana, of_thread=ana.thread))
+    again = await engine.writes.rollback(rolled_back(ana, of_thread=ana.thread))
+
+    assert (len(first.event_ids), again.already) == (2, True)
+    assert await shown(ana) == set()
+    await assert_live_equals_rebuilt(engine)
+
+
 @pytest.mark.spec("X15")
 async def test_what_names_nothing_or_two_things_is_refused(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
