@@ -59,6 +59,10 @@ class Handler:
         actor, consenting = self._principal.actor(command.agent_id), self._principal.may(Role.CONSENT)
         return command.model_copy(update={"actor": actor, "consenting": consenting})
 
+    def may(self, role: Role) -> bool:
+        """Whether its principal may do this."""
+        return self._principal is None or self._principal.may(role)
+
     def turn_id(self, message_id: str) -> str:
         """How a message of its principal's is recorded."""
         return self._principal.turn_id(message_id) if self._principal else message_id

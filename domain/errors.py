@@ -62,7 +62,11 @@ class MnemologError(Exception):
         return f"{where}{self.message}{what_to_do}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The error for programs: `code`, `message`, `field`, `fix`."""
+        """The error for programs: `code`, `message`, `field`, `fix`, and what more there is to tell."""
+        return self.plain()
+
+    def plain(self) -> dict[str, Any]:
+        """`code`, `message`, `field` and `fix` alone, which tell nothing of what is stored."""
         return {"code": self.code, "message": self.message, "field": self.field, "fix": self.fix}
 
 
@@ -161,8 +165,8 @@ class AmbiguousEntity(Conflict):
         self.question, self.candidates = question, candidates
 
     def as_dict(self) -> dict[str, Any]:
-        """With `question`, to be put to the user, and the `candidates`; what they say is personal, so no log has it."""
-        return {**super().as_dict(), "question": self.question, "candidates": list(self.candidates)}
+        """With `question`, to be put to the user, and the `candidates`: for who may read, and in no log or message."""
+        return {**self.plain(), "question": self.question, "candidates": list(self.candidates)}
 
 
 class UndoConflict(Conflict):

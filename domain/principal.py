@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from mnemolog.domain.errors import InvalidInput, NotFound, NotPermitted
+from mnemolog.domain.identity import MAX_IDENTIFIER
 from mnemolog.domain.viewer import Viewer
 
 ALL = "*"
@@ -84,7 +85,15 @@ class Principal:
 
     def turn_id(self, message_id: str) -> str:
         """How a message is recorded: two producers may count theirs alike, and no name holds a slash."""
-        return recorded_id(self.name, message_id) if self.publishes else message_id
+        if not self.publishes:
+            return message_id
+        room = MAX_IDENTIFIER - len(recorded_id(self.name, ""))
+        if len(message_id) > room:
+            what = f"has {len(message_id)} characters, at most {room} are accepted from {self.name!r}"
+            raise InvalidInput(
+                what, field="message_id", fix="use a shorter id: the log has it behind the producer's name"
+            )
+        return recorded_id(self.name, message_id)
 
 
 def recorded_id(producer: str, message_id: str) -> str:

@@ -14,6 +14,7 @@ from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.nats.dead_letters import DeadLetter, DeadLetters
 from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound
+from mnemolog.domain.principal import OPERATOR, producer_name
 from mnemolog.events.envelope import Receipt
 
 T = TypeVar("T")
@@ -67,15 +68,20 @@ def replay(
     tenant: Tenant = None,
     reason: Reason = None,
     file: Annotated[Path | None, typer.Option("--file", help="One letter: send this JSON in its place.")] = None,
+    producer: Annotated[
+        str | None, typer.Option("--as", help=f"Letters of nobody: send them as this producer, or as {OPERATOR}.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Send turns again. What is accepted leaves the dead letters; what is refused again stays."""
     body = _replacement(file, ids)
+    if producer not in (None, OPERATOR):
+        producer = producer_name(producer)
 
     async def run(of: DeadLetters) -> list[dict[str, Any]]:
         chosen = await _chosen(of, ids, all_, tenant, reason)
         with bar("sent again", len(chosen)) as progressed:
-            return [await _replayed(of, id_, body, progressed) for id_ in chosen]
+            return [await _replayed(of.replay(id_, body, producer), id_, progressed) for id_ in chosen]
 
     outcomes = _with(context, run)
     _report(outcomes, "accepted", json=json)
@@ -161,9 +167,11 @@ def _replacement(file: Path | None, ids: list[int] | None) -> bytes | None:
     return file.read_bytes()
 
 
-async def _replayed(of: DeadLetters, id_: int, body: bytes | None, progressed: Callable[[int], None]) -> dict[str, Any]:
+async def _replayed(
+    replay: Awaitable[Receipt | MnemologError], id_: int, progressed: Callable[[int], None]
+) -> dict[str, Any]:
     try:
-        outcome = await of.replay(id_, body)
+        outcome = await replay
     except NotFound as error:
         outcome = error
     progressed(1)

@@ -22,7 +22,7 @@ from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import AmbiguousEntity, MnemologError, NotFound
 from mnemolog.domain.predicates import DEFAULT_PREDICATES, PredicatePolicy
-from mnemolog.domain.principal import Principal
+from mnemolog.domain.principal import Principal, Role
 from mnemolog.domain.profile import DEFAULT_PROFILE, ProfilePolicy
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.envelope import Receipt, StreamId
@@ -54,6 +54,10 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
         return Writes(
             handler, self._log, self._policy, self._profile, self._neighbours, self._predicates, self._sightings
         )
+
+    def may(self, role: Role) -> bool:
+        """Whether its principal may do this."""
+        return self._handler.may(role)
 
     def new_id(self) -> UUID:
         return self._handler.new_id()

@@ -9,7 +9,8 @@ from typing import Any
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
-from mnemolog.adapters.nats.subjects import DEAD_LETTERS, TURNS, Address, dead_letters_of, turns_of
+from mnemolog.adapters.nats.subjects import DEAD_LETTERS, TURNS, dead_letters_of, turns_of
+from mnemolog.adapters.nats.turn_message import sender_of
 from mnemolog.domain.principal import recorded_id
 from mnemolog.events.envelope import DEFAULT_THREAD, StreamId
 
@@ -62,7 +63,7 @@ class Named:
 
     def _recorded_as(self, message: Message, named: Mapping[str, str]) -> str | None:
         """The id of the turn in the log: the message's own of nobody, of the operator and of who has no key."""
-        message_id, producer = named.get("message_id"), Address.on(message.subject).producer
+        message_id, producer = named.get("message_id"), sender_of(message.subject, message.headers).producer
         return recorded_id(producer, message_id) if message_id and producer in self.keyed else message_id
 
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from mnemolog.adapters.http.requests import ChangesRead, SessionRead, TheEngine, When, viewer_of
 from mnemolog.adapters.http.responses import ChangesView, CreatedView, SessionView
 from mnemolog.adapters.nats.turn_message import TurnMessage
-from mnemolog.adapters.nats.turns import fields_of
+from mnemolog.adapters.nats.turns import command_fields
 
 router = APIRouter(tags=["conversation"])
 
@@ -18,7 +18,7 @@ async def record_turn(body: TurnMessage, engine: TheEngine) -> CreatedView:
 
     `memory_id` is the episodic memory that the turn left; `memories` and `facts` are kept with it.
     """
-    memory_id, receipt = await engine.writes.record_turn(fields_of(body, engine.settings.tenant))
+    memory_id, receipt = await engine.writes.record_turn(command_fields(body, engine.settings.tenant))
     return CreatedView.of(receipt, memory_id=memory_id)
 
 

@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse
 from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain import errors
 from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound, ServerFailed
+from mnemolog.domain.principal import Principal, Role
 from mnemolog.events.fields import invalid_input
 
 _logger = logging.getLogger("mnemolog.http")
@@ -101,7 +102,9 @@ async def _on_error(request: Request, error: Exception) -> Response:
     if status >= 500:
         _logger.warning("%s %s: %s", request.method, request.url.path, error)
     retry = {"Retry-After": str(RETRY_SECONDS)} if status == 503 else None
-    return error_answer(error, status, retry)
+    principal: Principal | None = request.state.principal
+    told = error.as_dict() if principal is None or principal.may(Role.READ) else error.plain()
+    return JSONResponse({"error": told}, status, retry)
 
 
 async def _on_invalid(request: Request, error: Exception) -> Response:

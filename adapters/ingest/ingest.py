@@ -10,7 +10,7 @@ from mnemolog.adapters.ingest.source import SourceTurn
 from mnemolog.adapters.nats.producer import Sent, TurnSender
 from mnemolog.adapters.nats.subjects import Address
 from mnemolog.adapters.nats.turn_message import read_turn
-from mnemolog.adapters.nats.turns import fields_of
+from mnemolog.adapters.nats.turns import command_fields
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.principal import OPERATOR
 
@@ -64,7 +64,7 @@ class Ingest:
     async def _recorded_by(self, writes: Writes) -> AsyncIterator[Sent]:
         for body in self._bodies():
             try:
-                yield (await writes.record_turn(fields_of(read_turn(body), self._tenant)))[1]
+                yield (await writes.record_turn(command_fields(read_turn(body), self._tenant)))[1]
             except MnemologError as error:
                 yield error
 

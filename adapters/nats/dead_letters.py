@@ -1,8 +1,8 @@
 """Dead letters: turns that were refused, with their bytes and the reason; shown, sent again, or let go.
 
 A letter's id is its sequence in the stream. It is removed once its turn is in the log, or by `discard`; a turn that is
-refused again stays the letter that it was. Sent again, it is the turn of the producer who sent it, and reaches no
-further than he does then.
+refused again stays the letter that it was. Sent again from the operator's place, it is the turn of the producer who
+sent it, and reaches no further than he does then. One that nobody sent is whose the operator says.
 """
 
 import base64
@@ -21,9 +21,8 @@ from mnemolog.adapters.nats.producer import TurnSender
 from mnemolog.adapters.nats.subjects import ALL_DEAD_LETTERS, DEAD_LETTERS, Address, dead_letters_of
 from mnemolog.adapters.nats.turn_message import CUT, ORIGINAL_HEADERS, REASON, REPLAY, read_turn
 from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound
+from mnemolog.domain.principal import OPERATOR
 from mnemolog.events.envelope import Receipt
-
-SHOWN_BYTES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +103,16 @@ class DeadLetters:
         except NotFoundError:
             raise _none(id_) from None
 
-    async def replay(self, id_: int, body: bytes | None = None) -> Receipt | MnemologError:
+    async def replay(self, id_: int, body: bytes | None = None, producer: str | None = None) -> Receipt | MnemologError:
         """Send a letter's turn again, or `body` in its place; once it is in the log the letter is removed.
 
         The refusal when it is refused again: then the letter stays. A turn that is in the log already changes nothing
-        there. InvalidInput for a letter that was cut, unless there is a `body`.
+        there. InvalidInput for a letter that was cut, unless there is a `body`, and where there is a `producer`, in
+        whose name a letter of nobody is sent, for one of somebody.
         """
         letter = await self.get(id_)
+        if producer and letter.address.producer:
+            return _of_another(letter.address.producer)
         if body is None and letter.cut:
             return InvalidInput(
                 f"only {len(letter.body):,} of its {letter.size:,} bytes were kept",
@@ -119,8 +121,9 @@ class DeadLetters:
             )
         if body is not None:
             read_turn(body)
-        async with TurnSender(self._client, letter.address) as sender:
-            outcome = await sender.send(letter.body if body is None else body, {**letter.headers, REPLAY: str(id_)})
+        of = letter.address._replace(producer=producer) if producer else letter.address
+        async with TurnSender(self._client, of._replace(producer=OPERATOR)) as sender:
+            outcome = await sender.send(letter.body if body is None else body, {**letter.headers, REPLAY: of.turns})
         if isinstance(outcome, Receipt):
             await self._remove(id_)
             return outcome
@@ -145,6 +148,11 @@ class DeadLetters:
             await self._jetstream.delete_msg(DEAD_LETTERS, id_)
         except NotFoundError:
             raise _none(id_) from None
+
+
+def _of_another(producer: str) -> InvalidInput:
+    what = f"the letter is {producer}'s, and is sent in no other name"
+    return InvalidInput(what, field="as", fix="leave it out: a turn reaches no further than who sent it")
 
 
 def _none(id_: int) -> NotFound:

@@ -7,10 +7,12 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from mnemolog.adapters.nats.subjects import Address
 from mnemolog.commands.heard import MAX_DRAWN, DrawnFact, DrawnMemory
 from mnemolog.commands.turns import MAX_ATTACHMENTS, ShownAttachment
-from mnemolog.domain.errors import MnemologError, UnreadableTurn
+from mnemolog.domain.errors import AmbiguousEntity, MnemologError, UnreadableTurn
 from mnemolog.domain.identity import MAX_IDENTIFIER
+from mnemolog.domain.principal import OPERATOR
 from mnemolog.domain.text import MAX_TEXT_BYTES
 from mnemolog.domain.turn import Role
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Receipt, StreamId
@@ -21,10 +23,10 @@ REPLY_TO = "Mnemolog-Reply-To"
 REASON = "Mnemolog-Reason"
 CUT = "Mnemolog-Cut"
 ORIGINAL_HEADERS = "Mnemolog-Headers"
-# On a turn that is sent again from a dead letter, which stays where it is when the turn is refused again.
+# On a turn that the operator sends again from a dead letter: the subject that it came on. Refused again, it stays one.
 REPLAY = "Mnemolog-Replay"
 # What belongs to one delivery and not to the turn.
-_OF_A_DELIVERY = ("nats-", REPLY_TO.lower(), REPLAY.lower())
+_OF_A_DELIVERY = ("nats-", "mnemolog-")
 MAX_ORIGINAL_HEADERS = 8192
 
 
@@ -87,11 +89,22 @@ def original_headers(headers: Mapping[str, str] | None) -> str:
     return text if len(text) <= MAX_ORIGINAL_HEADERS else "{}"
 
 
-def answer(outcome: Receipt | MnemologError) -> bytes:
-    """What a producer hears that asked for a receipt."""
+def is_replay(subject: str, headers: Mapping[str, str]) -> bool:
+    """Whether a turn comes from the dead letters. The operator's word alone counts, in whose place nobody publishes."""
+    return REPLAY in headers and Address.on(subject).producer == OPERATOR
+
+
+def sender_of(subject: str, headers: Mapping[str, str]) -> Address:
+    """In whose name a turn is taken: whom its subject names; of a dead letter, whom that of the letter does."""
+    place = Address.on(subject)
+    return place._replace(producer=Address.on(headers[REPLAY]).producer) if is_replay(subject, headers) else place
+
+
+def answer(outcome: Receipt | MnemologError, *, may_read: bool) -> bytes:
+    """What a producer hears that asked for a receipt; what an error tells of the graph only if it may read."""
     if isinstance(outcome, Receipt):
         return json.dumps({"ok": True, "receipt": outcome.as_dict()}).encode()
-    return json.dumps({"ok": False, "error": outcome.as_dict()}).encode()
+    return json.dumps({"ok": False, "error": outcome.as_dict() if may_read else outcome.plain()}).encode()
 
 
 def outcome_of(answered: bytes) -> Receipt | MnemologError:
@@ -100,11 +113,13 @@ def outcome_of(answered: bytes) -> Receipt | MnemologError:
     return _receipt(said["receipt"]) if said["ok"] else error_of(said["error"])
 
 
-def error_of(fields: Mapping[str, str]) -> MnemologError:
+def error_of(fields: Mapping[str, Any]) -> MnemologError:
     """The error that `as_dict` described, as its own class; as MnemologError when an engine knows more than we do."""
     kind = _KINDS.get(fields["code"], MnemologError)
     error = kind.__new__(kind)  # Some are made from other arguments than they are described by.
     MnemologError.__init__(error, fields["message"], field=fields["field"], fix=fields["fix"])
+    if isinstance(error, AmbiguousEntity):
+        error.question, error.candidates = fields.get("question", ""), fields.get("candidates", ())
     return error
 
 

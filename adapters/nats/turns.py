@@ -6,44 +6,60 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any, Protocol
 
-import psycopg
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
-from psycopg_pool import PoolTimeout
 
 from mnemolog.adapters.nats.subjects import Address
 from mnemolog.adapters.nats.turn_message import (
     CUT,
     ORIGINAL_HEADERS,
     REASON,
-    REPLAY,
     REPLY_TO,
     TurnMessage,
     answer,
+    is_replay,
     original_headers,
     read_turn,
+    sender_of,
 )
 from mnemolog.adapters.nats.wire import MESSAGE_ID
+from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.commands.heard import HearTurn
-from mnemolog.domain.errors import AppendTimeout, ConcurrencyConflict, MnemologError, Overloaded, UnreadableTurn
+from mnemolog.domain.errors import (
+    AppendTimeout,
+    ConcurrencyConflict,
+    MnemologError,
+    Overloaded,
+    ReadTimeout,
+    ServerFailed,
+    Unauthenticated,
+    UnreadableTurn,
+)
+from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.log import Outcome
 
 _logger = logging.getLogger("mnemolog.turns")
 
 Commands = Sequence[tuple[HearTurn, datetime]]
-# Worth another delivery: a store that does not answer, or writers that were always first.
-TRANSIENT = (psycopg.OperationalError, PoolTimeout, NatsError, OSError, ConcurrencyConflict, AppendTimeout, Overloaded)
+# Worth another delivery: a store or a model that does not answer, or writers that were always first.
+TRANSIENT = (*UNREACHABLE, ServerFailed, ReadTimeout, ConcurrencyConflict, AppendTimeout, Overloaded)
 
 HEADER_ROOM = 200
 
 
-class Writing(Protocol):
+class Recorder(Protocol):
     """Records turns in somebody's name."""
+
+    def may(self, role: Role, /) -> bool:
+        """Whether he may do this."""
 
     def turn(self, fields: Mapping[str, Any], /) -> HearTurn:
         """The command of a turn; refused where it reaches further than whose name this is."""
@@ -53,21 +69,36 @@ class Writing(Protocol):
 
 
 # What records the turns of a producer; Unauthenticated when nobody has this name.
-InNameOf = Callable[[str], Awaitable[Writing]]
+InNameOf = Callable[[str], Awaitable[Recorder]]
 
 
 @dataclass(slots=True)
 class Arrival:
-    """A message, the command that it turned into or the error that it met."""
+    """A message, the command that it turned into and who records it, or the error that it met."""
 
     message: Msg
     command: HearTurn | None = None
+    recorder: Recorder | None = None
     outcome: Receipt | MnemologError | None = None
 
     @property
-    def address(self) -> Address:
-        """Whose turn it is: the server lets a producer publish on a subject of its own, and on no other."""
+    def headers(self) -> Mapping[str, str]:
+        return self.message.headers or {}
+
+    @property
+    def place(self) -> Address:
+        """Where it was published: the server lets a producer publish on a subject of its own, and on no other."""
         return Address.on(self.message.subject)
+
+    @property
+    def sender(self) -> Address:
+        """Whose turn it is."""
+        return sender_of(self.message.subject, self.headers)
+
+    @property
+    def may_read(self) -> bool:
+        """Whether its sender may be told what is stored."""
+        return self.recorder is not None and self.recorder.may(Role.READ)
 
 
 class TurnIntake:
@@ -84,60 +115,75 @@ class TurnIntake:
 
         When the turns of some users cannot be recorded now, theirs alone come again; the fault is raised at the end.
         """
-        writing: dict[str, Writing] = {}
-        arrivals = [await self._read(message, writing) for message in messages]
-        groups: dict[tuple[str, StreamId], list[Arrival]] = {}
+        recorders: dict[str, Recorder | Unauthenticated] = {}
+        arrivals = [await self._read(message, recorders) for message in messages]
+        groups: dict[StreamId, list[Arrival]] = {}
         for arrival in arrivals:
             if arrival.command:
-                groups.setdefault((arrival.address.producer, arrival.command.stream()), []).append(arrival)
-        recording = (self._record(writing[name], stream, group) for (name, stream), group in groups.items())
+                groups.setdefault(arrival.command.stream(), []).append(arrival)
+        recording = (self._record(stream, group) for stream, group in groups.items())
         faults = [one for one in await asyncio.gather(*recording, return_exceptions=True) if one is not None]
         await asyncio.gather(*(self._finish(arrival) for arrival in arrivals if arrival.outcome is not None))
         if faults:
             raise faults[0]
 
-    async def _read(self, message: Msg, writing: dict[str, Writing]) -> Arrival:
-        """Each producer is looked up once, when its first turn is read."""
+    async def _read(self, message: Msg, recorders: dict[str, Recorder | Unauthenticated]) -> Arrival:
         arrival = Arrival(message)
-        address = arrival.address
+        sender = arrival.sender
         try:
             turn = read_turn(message.data)
-            if address.producer not in writing:
-                writing[address.producer] = await self._in_name_of(address.producer)
-            arrival.command = writing[address.producer].turn(fields_of(turn, address.tenant))
+            arrival.recorder = await self._recorder(sender.producer, recorders)
+            arrival.command = arrival.recorder.turn(command_fields(turn, sender.tenant))
+        except TRANSIENT:
+            raise
         except MnemologError as error:
             arrival.outcome = error
         return arrival
 
-    async def _record(self, writing: Writing, stream: StreamId, group: Sequence[Arrival]) -> None:
-        commands = [(arrival.command, arrival.command.occurred_at) for arrival in group if arrival.command]
-        outcomes = await self._recorded(writing, stream, commands)
-        for arrival, outcome in zip(group, outcomes, strict=True):
-            arrival.outcome = outcome
+    async def _recorder(self, producer: str, known: dict[str, Recorder | Unauthenticated]) -> Recorder:
+        """Each producer is looked up once, when its first turn is read, whether there is one or not."""
+        if producer not in known:
+            try:
+                known[producer] = await self._in_name_of(producer)
+            except Unauthenticated as refused:
+                known[producer] = refused
+        found = known[producer]
+        if isinstance(found, Unauthenticated):
+            raise found
+        return found
 
-    async def _recorded(self, writing: Writing, stream: StreamId, commands: Commands) -> Sequence[Outcome]:
+    async def _record(self, stream: StreamId, group: Sequence[Arrival]) -> None:
+        """As JetStream took them: the turns of one producer after those of another before it."""
+        for recorder, run in groupby(group, key=attrgetter("recorder")):
+            arrivals = list(run)
+            commands = [(arrival.command, arrival.command.occurred_at) for arrival in arrivals if arrival.command]
+            outcomes = await self._recorded(recorder, stream, commands)
+            for arrival, outcome in zip(arrivals, outcomes, strict=True):
+                arrival.outcome = outcome
+
+    async def _recorded(self, recorder: Recorder, stream: StreamId, commands: Commands) -> Sequence[Outcome]:
         """The outcome of each; what cannot be reached raises, and JetStream delivers again."""
         try:
-            return await writing.record_turns(stream, commands)
+            return await recorder.record_turns(stream, commands)
         except TRANSIENT:
             raise
         except Exception as error:  # noqa: BLE001  Whatever it was: its sender is told, and nothing is lost.
-            # Its first line alone, and not in the log: what follows in a database's error quotes the row.
-            _logger.error("turns of %s cannot be recorded: %s", stream, type(error).__name__)
+            # Not its words, which may quote what is stored: no erasure reaches a log, nor another turn's letter.
+            [*_, place] = extract_tb(error.__traceback__)
+            reason = f"{type(error).__name__} in {place.name}, line {place.lineno} of {Path(place.filename).name}"
+            _logger.error("turns of %s cannot be recorded: %s", stream, reason)
             if len(commands) == 1:
-                reason = f"{type(error).__name__}: {error}".split("\n")[0]
-                return [UnreadableTurn(reason, field="message", fix="report this")]
-            alone = [await self._recorded(writing, stream, [command]) for command in commands]
+                return [UnreadableTurn(f"cannot be recorded: {reason}", field="message", fix="report this")]
+            alone = [await self._recorded(recorder, stream, [command]) for command in commands]
             return [outcome for [outcome] in alone]
 
     async def _finish(self, arrival: Arrival) -> None:
-        outcome, headers = arrival.outcome, arrival.message.headers or {}
+        outcome, reply_to = arrival.outcome, arrival.headers.get(REPLY_TO)
         assert outcome is not None
-        if isinstance(outcome, MnemologError) and REPLAY not in headers:
+        if isinstance(outcome, MnemologError) and not is_replay(arrival.message.subject, arrival.headers):
             await self._bury(arrival, outcome)
-        reply_to = headers.get(REPLY_TO)
-        if reply_to and arrival.address.answerable(reply_to):
-            await self._client.publish(reply_to, answer(outcome))
+        if reply_to and arrival.place.answerable(reply_to):
+            await self._client.publish(reply_to, answer(outcome, may_read=arrival.may_read))
         await arrival.message.ack()
 
     async def _bury(self, arrival: Arrival, error: MnemologError) -> None:
@@ -149,7 +195,7 @@ class TurnIntake:
         _logger.warning("a turn on %s was set aside: %s in %r", arrival.message.subject, error.code, error.field)
         message = arrival.message
         headers = {
-            REASON: json.dumps(error.as_dict(), ensure_ascii=True),
+            REASON: json.dumps(error.plain(), ensure_ascii=True),
             ORIGINAL_HEADERS: original_headers(message.headers),
             # Delivered again, it is not set aside twice; sequences begin anew when the store is lost.
             MESSAGE_ID: f"dead-{message.metadata.sequence.stream}-{message.metadata.timestamp.isoformat()}",
@@ -157,10 +203,10 @@ class TurnIntake:
         data, room = message.data, self._client.max_payload - HEADER_ROOM - sum(map(len, headers.values()))
         if len(data) > room:
             headers[CUT], data = str(len(data)), data[:room]
-        await self._jetstream.publish(arrival.address.dead_letters, data, headers=headers)
+        await self._jetstream.publish(arrival.place.dead_letters, data, headers=headers)
 
 
-def fields_of(turn: TurnMessage, tenant: str) -> Mapping[str, Any]:
+def command_fields(turn: TurnMessage, tenant: str) -> Mapping[str, Any]:
     """A message in the fields of the command."""
     fields: dict[str, Any] = turn.model_dump(exclude={"message_id"}, exclude_unset=True)
     return {**fields, "turn_id": turn.message_id, "tenant": tenant, "actor": turn.role}

@@ -145,7 +145,9 @@ class ApiKeys:
         async with self._engine.connect() as connection:
             found = await self._producer(connection, name)
         if found is None and await self.any():
-            raise Unauthenticated("no producer has this subject", field="subject", fix=_FIX_PRODUCER)
+            raise Unauthenticated(
+                "no producer has this subject", field="subject", fix=_FIX_PRODUCER if name else _FIX_NOBODY
+            )
         return found.principal if found else None
 
     async def producers(self) -> frozenset[str]:
@@ -197,6 +199,7 @@ class ApiKeys:
 
 _ONE_AT_A_TIME = statement("LOCK TABLE mnemolog.api_keys IN SHARE ROW EXCLUSIVE MODE")
 _FIX_PRODUCER = "publish to mnemolog.turns.<tenant>.<producer>, as `mnemolog producers add` names it"
+_FIX_NOBODY = f"{_FIX_PRODUCER}; what came before: `mnemolog dead-letters replay ID --as PRODUCER`"
 _FIX = "send `Authorization: Bearer mnk_...` with a key that `mnemolog api-keys create` gave"
 
 

@@ -7,8 +7,13 @@ from typing import Any
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.nats.subjects import Address
+from mnemolog.domain.principal import OPERATOR, Role
+from mnemolog.events.envelope import StreamId
 from tests.adapters.cli.command import Ran, mnemolog
 from tests.adapters.nats.test_dead_letters import encoded, refused
+from tests.adapters.nats.test_turns import all_taken
+from tests.adapters.principals.keys import principal
 
 
 @pytest.fixture
@@ -87,3 +92,23 @@ async def test_discard_asks_first(engine: Engine, tenant: str, user: str) -> Non
     assert ran.code != 0
     assert "Discard 1 dead letter" in ran.err
     assert len(await listed(engine, tenant)) == 1
+
+
+async def test_a_letter_of_nobody_is_sent_as_a_producer_and_one_of_the_operators_is_not(
+    guarded: Engine, tenant: str, user: str
+) -> None:
+    await guarded.api_keys.create(principal(f"p-{user}", tenant=tenant, roles=[Role.PUBLISH]))
+    nobodys = await refused(guarded, tenant, encoded(user))
+    await guarded.nats.jetstream().publish(Address.of(tenant, OPERATOR).turns, b"{")
+    await all_taken(guarded)
+    own = (await listed(guarded, tenant))[-1]["id"]
+
+    wrong = await letters(guarded, "replay", str(nobodys.id), "--as", "a.b", "--json")
+    other = await letters(guarded, "replay", str(own), "--as", f"p-{user}", "--json")
+    sent = await letters(guarded, "replay", str(nobodys.id), "--as", f"p-{user}", "--json")
+
+    assert (wrong.code, wrong.value["error"]["field"]) == (2, "name")
+    assert (other.code, other.value[0]["error"]["field"]) == (1, "as")
+    assert sent.value[0]["receipt"]["token"].startswith(f"{tenant}/user:{user}@")
+    [first, *_] = await guarded.log.read(StreamId.of_user(user, tenant))
+    assert first.meta.actor == f"p-{user}/default"

@@ -16,7 +16,7 @@ from nats.errors import Error as NatsError
 
 from mnemolog import AsyncTurnProducer
 from mnemolog.adapters.engine import producers
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.engine.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import Subject
@@ -24,7 +24,15 @@ from mnemolog.adapters.nats.dead_letters import DeadLetter, DeadLetters
 from mnemolog.adapters.nats.producer import TurnSender
 from mnemolog.adapters.nats.subjects import Address
 from mnemolog.commands.erasure import EraseThread
-from mnemolog.domain.errors import Conflict, InvalidInput, MnemologError, NotFound, NotPermitted, Unauthenticated
+from mnemolog.domain.errors import (
+    AmbiguousEntity,
+    Conflict,
+    InvalidInput,
+    MnemologError,
+    NotFound,
+    NotPermitted,
+    Unauthenticated,
+)
 from mnemolog.domain.principal import ALL, OPERATOR, Principal, Role
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Receipt, StreamId
@@ -381,3 +389,105 @@ async def test_an_erasure_of_a_turn_of_nobodys_leaves_the_message_of_a_producer_
     assert [len(await one.letters()) for one in (kira, gone, operator)] == [1, 1, 0]
     assert erased.messages == 1
     assert (await prove(guarded, Subject(StreamId.of_user(user, tenant), thread_id="said"), None)).holds
+
+
+async def two_called_marta(engine: Engine, user: str, tenant: str) -> dict[str, Any]:
+    """Of whom a turn's fact tells something without saying which; one is known by a secret."""
+    about, at = {"user_id": user, "tenant": tenant, "name": "Marta", "category": "Person", "thread_id": "other"}, now()
+    with pytest.MonkeyPatch.context() as patch:  # Of two who were seen at one moment neither is the latest.
+        patch.setattr(engine.writes._handler, "now", lambda: at)
+        for alias in ("Zanzibarquux", "Neighbour"):
+            await engine.writes.observe_entity({**about, "aliases": [alias], "another": True})
+    return {"facts": [{"subject": "Marta", "predicate": "lives_in", "object": "Lisbon"}]}
+
+
+@pytest.mark.spec("A10", "X16")
+async def test_a_producer_is_told_nothing_of_the_graph_and_a_letter_holds_nothing_of_it(
+    guarded: Engine, user: str, tenant: str
+) -> None:
+    drawn = await two_called_marta(guarded, user, tenant)
+    who = publisher(f"p-{user}", tenant)
+    _, text = await guarded.api_keys.create(who)
+    publish, reader = Published(guarded, tenant, who.name), principal(tenant=tenant)
+
+    refused = await publish(user, **drawn)
+    async with calling_with(guarded, text) as client, calling(guarded, reader) as other:
+        answer = await client.post("/turns", json=message(user, **drawn))
+        readable = await other.post("/turns", json=message(user, **drawn))
+
+    assert isinstance(refused, AmbiguousEntity)
+    assert (refused.question, list(refused.candidates)) == ("", [])
+    assert (answer.status_code, set(answer.json()["error"])) == (409, {"code", "message", "field", "fix"})
+    assert "Zanzibarquux" in readable.text
+    [letter] = await publish.letters()
+    assert letter.reason == answer.json()["error"]
+
+
+@pytest.mark.spec("A10")
+async def test_who_may_read_is_asked_the_question_over_nats_and_its_letter_holds_none(
+    guarded: Engine, user: str, tenant: str
+) -> None:
+    drawn = await two_called_marta(guarded, user, tenant)
+    publish = await producer(guarded, principal(f"p-{user}", tenant=tenant, roles=[Role.PUBLISH, Role.READ]))
+
+    refused = await publish(user, **drawn)
+
+    assert isinstance(refused, AmbiguousEntity)
+    assert refused.question
+    assert "Zanzibarquux" in json.dumps(list(refused.candidates))
+    [letter] = await publish.letters()
+    assert letter.reason.keys() == {"code", "message", "field", "fix"}
+
+
+async def test_a_message_id_leaves_room_for_the_name_of_its_producer(guarded: Engine, user: str, tenant: str) -> None:
+    publish = await producer(guarded, publisher(f"p-{user}", tenant))
+    room = 200 - len(f"p-{user}/")
+    fact = {"facts": [{"subject": "Ana", "predicate": "lives_in", "object": "Lisbon"}]}
+
+    assert isinstance(await publish(user, message_id="m" * room, **fact), Receipt)
+    refused = await publish(user, message_id="n" * (room + 1))
+
+    assert isinstance(refused, InvalidInput)
+    assert (refused.field, str(room) in refused.message, bool(refused.fix)) == ("message_id", True, True)
+
+
+@pytest.mark.spec("X14")
+async def test_a_letter_of_nobody_is_sent_in_the_name_that_the_operator_gives_it(
+    guarded: Engine, user: str, tenant: str
+) -> None:
+    await guarded.api_keys.create(principal())
+    nobody, narrow = Published(guarded, tenant, ""), await producer(guarded, publisher(f"p-{user}", tenant, ["ben"]))
+    for number in range(2):
+        assert "--as" in getattr(await nobody(user, message_id=f"msg-{number}"), "fix", "")
+    await narrow(user, message_id="narrow")
+    (one, two), [own] = await nobody.letters(), await narrow.letters()
+    letters = DeadLetters(guarded.nats)
+
+    assert isinstance(await letters.replay(one.id, producer=f"p-{user}"), NotFound), "no further than he reaches"
+    assert isinstance(await letters.replay(one.id, producer=f"unknown-{user}"), Unauthenticated)
+    assert isinstance(await letters.replay(own.id, producer=OPERATOR), InvalidInput), "one of somebody is his"
+    assert await nobody.turn_ids(user) == []
+    assert isinstance(await letters.replay(one.id, producer=OPERATOR), Receipt)
+    await producer(guarded, publisher(f"wide-{user}", tenant, [user]))
+    assert isinstance(await letters.replay(two.id, producer=f"wide-{user}"), Receipt)
+
+    assert await nobody.turn_ids(user) == ["msg-0", f"wide-{user}/msg-1"]
+    assert await nobody.letters() == []
+    assert await narrow.letters() == [own]
+
+
+@pytest.mark.spec("X14")
+@pytest.mark.parametrize("claim", ["1", "mnemolog.turns.{tenant}.engine", "mnemolog.turns.{tenant}"])
+async def test_who_says_himself_that_his_turn_is_sent_again_loses_no_letter_and_is_nobody_else(
+    guarded: Engine, user: str, tenant: str, claim: str
+) -> None:
+    publish = await producer(guarded, publisher(f"p-{user}", tenant, ["ben"]))
+    said = claim.format(tenant=Address.of(tenant).tenant_token)
+
+    async with TurnSender(guarded.nats, publish.address) as sender:
+        refused = await sender.send(json.dumps(message(user)).encode(), {"Mnemolog-Replay": said})
+
+    assert isinstance(refused, NotFound)
+    [letter] = await publish.letters()
+    assert letter.headers == {}
+    assert await publish.turn_ids(user) == []

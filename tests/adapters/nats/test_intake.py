@@ -1,0 +1,143 @@
+"""The intake of turns, with recorders that tell what they were given: order, lookups, and what comes again."""
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+import redis.exceptions
+import sqlalchemy.exc
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from mnemolog.adapters.nats.connection import connect
+from mnemolog.adapters.nats.dead_letters import DeadLetter, DeadLetters
+from mnemolog.adapters.nats.streams import StreamLimits, Streams
+from mnemolog.adapters.nats.subjects import TURNS, Address
+from mnemolog.adapters.nats.turns import Commands, TurnIntake
+from mnemolog.commands.heard import HearTurn
+from mnemolog.domain.errors import ReadTimeout, ServerFailed, Unauthenticated
+from mnemolog.domain.principal import Role
+from mnemolog.events.envelope import Receipt, StreamId
+from mnemolog.events.fields import validated
+from mnemolog.events.log import Outcome
+from tests.adapters.nats.own_server import own_server
+from tests.adapters.nats.test_turns import message
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    """Of a JetStream from which no engine takes turns."""
+    with own_server(tmp_path) as server:
+        client = await connect(server.url, "tests")
+        await Streams(client.jetstream(), StreamLimits()).ensure()
+        yield client
+        await client.close()
+
+
+async def arrived(client: Client, *turns: tuple[str, str]) -> Sequence[Msg]:
+    """The messages of producers, by name and message id, as JetStream took them."""
+    for name, message_id in turns:
+        body = json.dumps(message("ana", message_id=message_id)).encode()
+        await client.jetstream().publish(Address.of("acme", name).turns, body)
+    consumer = await client.jetstream().pull_subscribe("mnemolog.turns.>", "tests", TURNS)
+    return await consumer.fetch(len(turns))
+
+
+class Recorders:
+    """One for each name, and of `fault` none that succeeds."""
+
+    def __init__(self, fault: Exception | None = None) -> None:
+        self.fault, self.asked, self.taken = fault, list[str](), list[str]()
+
+    async def of(self, name: str) -> "Recorder":
+        self.asked.append(name)
+        if name == "unknown":
+            raise Unauthenticated("no producer has this subject", field="subject")
+        return Recorder(self)
+
+
+class Recorder:
+    def __init__(self, beside: Recorders) -> None:
+        self._beside = beside
+
+    def may(self, role: Role) -> bool:
+        return role is Role.PUBLISH
+
+    def turn(self, fields: Mapping[str, Any]) -> HearTurn:
+        return validated(HearTurn, {**fields, "memory_id": uuid4(), "entity_id": uuid4()})
+
+    async def record_turns(self, stream: StreamId, commands: Commands) -> Sequence[Outcome]:
+        if self._beside.fault:
+            raise self._beside.fault
+        self._beside.taken += [turn.turn_id for turn, _ in commands]
+        return [Receipt(stream, (uuid4(),), 1, 1, already=False) for _ in commands]
+
+
+def intake(client: Client, recorders: Recorders) -> TurnIntake:
+    return TurnIntake(recorders.of, client, client.jetstream())
+
+
+async def letters(client: Client) -> Sequence[DeadLetter]:
+    return [letter async for letter in DeadLetters(client).all()]
+
+
+@pytest.mark.spec("X14")
+async def test_turns_of_one_user_keep_their_order_between_producers(client: Client) -> None:
+    recorders = Recorders()
+    sent = [("juno", "1"), ("nova", "2"), ("nova", "3"), ("juno", "4")]
+
+    await intake(client, recorders).take(await arrived(client, *sent))
+
+    assert recorders.taken == ["1", "2", "3", "4"]
+
+
+async def test_a_producer_is_looked_up_once_a_batch_also_when_there_is_none(client: Client) -> None:
+    recorders = Recorders()
+    sent = [(name, str(number)) for number in range(5) for name in ("unknown", "juno")]
+
+    await intake(client, recorders).take(await arrived(client, *sent))
+
+    assert sorted(recorders.asked) == ["juno", "unknown"]
+    assert len(recorders.taken) == len(await letters(client)) == 5
+
+
+@pytest.mark.spec("X14")
+@pytest.mark.parametrize(
+    "fault",
+    [
+        psycopg.OperationalError("the server closed the connection"),
+        sqlalchemy.exc.OperationalError("SELECT", {}, psycopg.OperationalError()),
+        sqlalchemy.exc.TimeoutError(),
+        redis.exceptions.ConnectionError(),
+        ServerFailed(),
+        ReadTimeout(),
+    ],
+    ids=lambda fault: f"{type(fault).__module__}.{type(fault).__name__}",
+)
+async def test_what_a_server_that_went_away_refused_comes_again_and_is_not_set_aside(
+    client: Client, fault: Exception
+) -> None:
+    messages = await arrived(client, ("juno", "1"))
+
+    with pytest.raises(type(fault)):
+        await intake(client, Recorders(fault)).take(messages)
+
+    assert await letters(client) == []
+    assert not messages[0].is_acked
+
+
+@pytest.mark.spec("X16")
+async def test_of_what_nobody_foresaw_the_letter_tells_where_and_no_words(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    """They may quote what other turns told, and no erasure of those would find the letter."""
+    await intake(client, Recorders(ValueError("cannot read 'Zanzibarquux'"))).take(await arrived(client, ("juno", "1")))
+
+    [letter] = await letters(client)
+    assert letter.reason["code"] == "unreadable_turn"
+    assert "ValueError in record_turns, line" in letter.reason["message"]
+    assert "Zanzibarquux" not in json.dumps(letter.as_dict()) + caplog.text
