@@ -118,7 +118,8 @@ def _meta(header: Header) -> Meta:
 def _misfit(header: Header, error: ValidationError) -> MalformedEvent:
     """Names the field and never its value, which may be personal: errors end in logs and tables that no key shreds."""
     first = error.errors()[0]
-    return _malformed(header, ".".join(["data", *map(str, first["loc"])]), f"{first['msg'][:1].lower()}{first['msg'][1:]}")
+    message = first["msg"]
+    return _malformed(header, ".".join(["data", *map(str, first["loc"])]), f"{message[:1].lower()}{message[1:]}")
 
 
 def _malformed(header: Header, field: str, what: str) -> MalformedEvent:

@@ -12,6 +12,7 @@ from mnemolog.domain.category import Context
 from mnemolog.domain.ranking import bullet
 from mnemolog.events.fields import validated
 from mnemolog.projections.context import AgentContext, ContextRequest, Section
+from mnemolog.projections.memories.cards import Card
 
 router = APIRouter(tags=["reading"])
 
@@ -35,9 +36,23 @@ class SectionView(BaseModel):
         return cls(category=section.category, context=section.mode.context, rag_length=length, memories=rows)
 
 
+class CardView(BaseModel):
+    """What matters most about somebody or something: at most three memories, and these in one line."""
+
+    ref: str
+    line: str
+    memories: list[MemoryView]
+
+    @classmethod
+    def of(cls, card: Card) -> Self:
+        rows = [MemoryView.model_validate(row) for row in card.memories]
+        return cls(ref=card.ref, line=card.line, memories=rows)
+
+
 class ContextView(BaseModel):
     """`foundation`: pinned memories, which stand in their categories too. `bullets` tells each memory once."""
 
+    cards: list[CardView] = Field(description="Of whom the memories of the categories are about; tell them first.")
     foundation: list[MemoryView]
     categories: list[SectionView]
     bullets: list[Bullet] = Field(description="What fits into `budget_tokens`: foundation first, then by category.")
@@ -45,6 +60,7 @@ class ContextView(BaseModel):
     @classmethod
     def of(cls, found: AgentContext) -> Self:
         return cls(
+            cards=[CardView.of(card) for card in found.cards],
             foundation=[MemoryView.model_validate(row) for row in found.foundation],
             categories=[SectionView.of(section) for section in found.sections],
             bullets=[_bullet(row["memory_id"], row["category"], row["text"]) for row in found.memories],

@@ -26,6 +26,18 @@ async def test_the_context_tells_each_category_in_its_mode(api: Api) -> None:
     ]
 
 
+@pytest.mark.spec("D06")
+async def test_the_context_begins_with_the_cards_of_whom_it_is_about(api: Api) -> None:
+    await api.remember("Bo is a vegan", entity_refs=["person:bo"], importance=0.9)
+    made = await api.remember("Bo cooks on Fridays", entity_refs=["person:bo"], importance=0.7)
+
+    answer = await api.post("/memory/context?after=" + made["token"], query="dinner with Bo")
+
+    [card] = answer["cards"]
+    assert (card["ref"], card["line"]) == ("person:bo", "[person:bo]: Bo is a vegan; Bo cooks on Fridays")
+    assert [one["text"] for one in card["memories"]] == ["Bo is a vegan", "Bo cooks on Fridays"]
+
+
 @pytest.mark.spec("B05")
 async def test_the_context_of_what_an_agent_may_not_read_is_refused(api: Api) -> None:
     refused = await api.post("/memory/context", 403, query="tea", agent_id="planner", categories=["profile"])
