@@ -9,6 +9,7 @@ from rich.text import Text
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.engine import producers
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres.api_keys import ApiKey
 from mnemolog.domain.principal import ALL, Principal, Role
@@ -28,6 +29,8 @@ class Wanted(BaseModel):
         return Principal(self.name, self.tenant, self.agents, self.users, self.roles)
 
 
+OWN_NATS = "  [dim]take its user out of the configuration of your NATS, too[/]"
+
 keys = typer.Typer(help="API keys: who may call, and what each may reach and do.", no_args_is_help=True)
 
 
@@ -46,7 +49,8 @@ def create(
         list[str] | None, typer.Option("--users", help="A user it reaches; may be repeated; all unless given.")
     ] = None,
     roles: Annotated[
-        list[str] | None, typer.Option("--roles", help=f"Some of {', '.join(Role)}; read and write unless given.")
+        list[str] | None,
+        typer.Option("--roles", help=f"Some of {', '.join(Role)}; read and write unless given."),
     ] = None,
     tenant: Annotated[str | None, typer.Option("--tenant", help="The setting's unless given.")] = None,
     json: Json = False,
@@ -55,12 +59,7 @@ def create(
     settings = settings_of(context.obj)
     reach = {"agents": agents or [ALL], "users": users or [ALL], "roles": roles or [Role.READ, Role.WRITE]}
     wanted = validated(Wanted, {"name": name, "tenant": settings.tenant if tenant is None else tenant, **reach})
-
-    async def make(engine: Engine) -> tuple[ApiKey, str]:
-        engine.require_operator()
-        return await engine.api_keys.create(wanted.principal())
-
-    made, text = with_engine(settings, make)
+    made, text = with_engine(settings, lambda engine: producers.create_key(engine, wanted.principal()))
     if json:
         output.as_json({**made.as_dict(), "api_key": text})
         return
@@ -81,14 +80,15 @@ def list_keys(context: typer.Context, json: Json = False) -> None:
 def revoke(
     context: typer.Context, key_id: Annotated[str, typer.Argument(help="As `list` shows it.")], json: Json = False
 ) -> None:
-    """Let a key open nothing any more, within a second, in every process."""
-
-    async def end(engine: Engine) -> ApiKey:
-        engine.require_operator()
-        return await engine.api_keys.revoke(key_id)
-
-    revoked = with_engine(settings_of(context.obj), end)
-    output.as_json(revoked.as_dict()) if json else output.done(f"API key {revoked.key_id} opens nothing any more")
+    """Let a key open nothing any more, within a second, in every process; of a producer, NATS neither."""
+    settings = settings_of(context.obj)
+    revoked = with_engine(settings, lambda engine: producers.revoke_key(engine, key_id))
+    if json:
+        output.as_json(revoked.as_dict())
+        return
+    output.done(f"API key {revoked.key_id} opens nothing any more")
+    if settings.nats_url and revoked.principal.publishes:
+        output.console.print(OWN_NATS)
 
 
 async def _listed(engine: Engine) -> list[ApiKey]:

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from mnemolog.adapters.cli import output, panels
-from mnemolog.adapters.cli.api_keys import Wanted
+from mnemolog.adapters.cli.api_keys import OWN_NATS, Wanted
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine import producers as engine_producers
@@ -74,7 +74,7 @@ def remove(context: typer.Context, name: Name, json: Json = False) -> None:
         return
     output.done(f"{name} may publish no more")
     if settings.nats_url:
-        output.console.print("  [dim]take its user out of the configuration of your NATS, too[/]")
+        output.console.print(OWN_NATS)
 
 
 def asyncapi(

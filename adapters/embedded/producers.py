@@ -22,7 +22,6 @@ from mnemolog.adapters.embedded.binaries import require
 from mnemolog.adapters.embedded.data_directory import write_privately
 from mnemolog.adapters.embedded.leftovers import working_in
 from mnemolog.adapters.nats.subjects import ALL_RECEIPTS, ALL_TURNS, Address
-from mnemolog.domain.errors import Conflict
 from mnemolog.domain.principal import OPERATOR
 
 ENGINE_ACCOUNT = "MNEMOLOG"
@@ -70,12 +69,9 @@ class Producers:
             return []
         return [Producer(**fields) for fields in json.loads(self._file.read_text())]
 
-    def add(self, producer: Producer) -> None:
-        """Conflict when its name is taken."""
+    def put(self, producer: Producer) -> None:
+        """In the place of one of its name, whose password opens nothing any more."""
         with self._changing() as producers:
-            if producer.name in producers:
-                what = f"there is a producer {producer.name!r} already"
-                raise Conflict(what, field="name", fix="remove it, or use another")
             producers[producer.name] = producer
 
     def remove(self, name: str) -> Producer | None:

@@ -12,10 +12,11 @@ from typing import Any
 from mnemolog.adapters.embedded.producers import Producer, Producers
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres.api_keys import ApiKey
-from mnemolog.domain.errors import Conflict, NotFound
-from mnemolog.domain.principal import Principal
+from mnemolog.domain.errors import InvalidInput, NotFound
+from mnemolog.domain.principal import Principal, Role
 
 KEYLESS = "without a key"
+_FIX_ADD = "use `mnemolog producers add`, which makes a user of NATS, too; or give it the role read, for HTTP alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +30,38 @@ class Added:
 
 
 async def add(engine: Engine, principal: Principal) -> Added:
-    """A producer and its password, which is kept nowhere. Conflict when its name is taken."""
+    """A producer and its password, which is kept nowhere. Conflict when a producer has its name.
+
+    Who has it and no key that opens anything, from an earlier version or before a revocation, is added again.
+    """
     engine.require_operator()
     first = not await engine.api_keys.any()
     key, text = await engine.api_keys.create(principal)
     user = Producer.of(principal.name, principal.tenant, key.created_at, text, key.key_id)
     if users := _users(engine):
-        try:
-            users.add(user)
-        except Conflict:
-            await engine.api_keys.revoke(key.key_id)
-            raise
+        users.put(user)
     return Added(key, text, user, first)
+
+
+async def create_key(engine: Engine, principal: Principal) -> tuple[ApiKey, str]:
+    """A key for who calls over HTTP, and its text. No key of a name lets in the password of an earlier one."""
+    engine.require_operator()
+    if principal.roles == {Role.PUBLISH}:
+        raise InvalidInput("who publishes and nothing else is a producer", field="roles", fix=_FIX_ADD)
+    made = await engine.api_keys.create(principal)
+    if principal.publishes and (users := _users(engine)):
+        users.remove(principal.name)
+    return made
+
+
+async def revoke_key(engine: Engine, key_id: str) -> ApiKey:
+    """Let a key open nothing any more, NATS neither."""
+    engine.require_operator()
+    revoked = await engine.api_keys.revoke(key_id)
+    users = _users(engine)
+    if users and key_id in {user.key_id for user in users.all()}:
+        users.remove(revoked.principal.name)
+    return revoked
 
 
 async def known(engine: Engine) -> Sequence[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from mnemolog.adapters.embedded.producers import Producers
 from mnemolog.adapters.engine.engine import Engine
 from tests.adapters.cli.command import Ran, mnemolog
 
@@ -74,3 +75,20 @@ async def test_what_is_erased_and_forgotten_is_the_keys_own(
     assert not any(str(one) in ran.out for one in (others, theirs) for ran in refused)
     assert (await run("erase", "--everything", "--yes")).value["memories"] == [own]
     assert (await run("prove-erased")).value["erased"] is True
+
+
+async def test_a_producers_key_is_made_by_producers_and_revoked_takes_its_user_of_nats_along(
+    guarded: Engine, user: str
+) -> None:
+    name = f"p-{user}"
+    alone = await keys(guarded, "create", name, "--roles", "publish", "--json")
+    await mnemolog(guarded.settings.directory, "producers", "add", name, "--json")
+    [key] = [row for row in (await keys(guarded, "list", "--json")).value if row["name"] == name]
+
+    revoked = await keys(guarded, "revoke", key["id"])
+    left = [one.name for one in Producers(guarded.settings.directory).all()]
+    again = await mnemolog(guarded.settings.directory, "producers", "add", name, "--json")
+
+    assert (alone.code, alone.value["error"]["field"]) == (2, "roles")
+    assert "producers add" in alone.value["error"]["fix"]
+    assert (revoked.code, name in left, again.code) == (0, False, 0)

@@ -50,7 +50,7 @@ async def test_whom_a_producer_reaches_is_said_when_nobody_is_named(guarded: Eng
 
 async def test_one_of_before_there_were_keys_is_shown_and_removed(guarded: Engine, user: str) -> None:
     name = f"old-{user}"
-    Producers(guarded.settings.directory).add(Producer.of(name, "acme", now(), "secret", ""))
+    Producers(guarded.settings.directory).put(Producer.of(name, "acme", now(), "secret", ""))
 
     [one] = [row for row in (await producers(guarded, "list", "--json")).value if row["name"] == name]
     removed = await producers(guarded, "remove", name, "--json")

@@ -22,7 +22,6 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.nats.connection import connect
 from mnemolog.adapters.nats.streams import StreamLimits, Streams
 from mnemolog.adapters.nats.subjects import DEAD_LETTERS, EVENTS, TURNS
-from mnemolog.domain.errors import Conflict
 from mnemolog.events.envelope import Receipt, StreamId
 from tests.adapters.nats.own_server import OwnServer, own_server
 from tests.adapters.nats.test_turns import message
@@ -35,7 +34,7 @@ SUBJECT = "mnemolog.events.p0.MemoryCreated"
 def added(producers: Producers, name: str, tenant: str = "acme", key_id: str = "0123456789abcdef") -> str:
     """The password of a new producer."""
     password = secrets.token_urlsafe(32)
-    producers.add(Producer.of(name, tenant, AT, password, key_id))
+    producers.put(Producer.of(name, tenant, AT, password, key_id))
     return password
 
 
@@ -322,10 +321,11 @@ def test_no_password_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "producers.json").stat().st_mode & 0o077 == 0
 
 
-def test_a_name_is_given_once_and_only_who_is_there_can_go(tmp_path: Path) -> None:
+def test_a_name_is_that_of_who_was_put_last_and_only_who_is_there_can_go(tmp_path: Path) -> None:
     producers = Producers(tmp_path)
-    added(producers, "juno")
-    with pytest.raises(Conflict):
-        added(producers, "juno", "beta")
+    added(producers, "juno", "beta")
+    password = added(producers, "juno")
     assert producers.remove("nova") is None
-    assert [one.tenant for one in producers.all()] == ["acme"]
+    [juno] = producers.all()
+    assert juno.tenant == "acme"
+    assert bcrypt.checkpw(password.encode(), juno.password.encode())

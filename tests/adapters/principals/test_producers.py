@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from nats.errors import Error as NatsError
 
 from mnemolog import AsyncTurnProducer
+from mnemolog.adapters.embedded.producers import Producer, Producers
 from mnemolog.adapters.engine import producers
 from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.engine.erasing import erase
@@ -341,14 +342,69 @@ async def test_another_key_of_the_name_widens_no_producer(guarded: Engine, user:
         assert isinstance(await publish(user), NotFound)
 
 
-async def test_who_takes_a_name_of_the_embedded_nats_gets_no_key(guarded: Engine, user: str, tenant: str) -> None:
+async def connects(url: str) -> bool:
+    """Whether NATS lets in who has this address."""
+    host, _, port = url.rpartition("@")[2].partition(":")
+    name, _, password = url.removeprefix("nats://").rpartition("@")[0].partition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    await reader.readline()
+    writer.write(f"CONNECT {json.dumps({'user': name, 'pass': password, 'verbose': False})}\r\nPING\r\n".encode())
+    said = await reader.readline()
+    writer.close()
+    return said == b"PONG\r\n"
+
+
+@pytest.mark.spec("X08", "X14")
+async def test_the_password_of_a_revoked_producer_opens_nothing_also_once_another_bears_its_name(
+    guarded: Engine, user: str, tenant: str
+) -> None:
     name = f"p-{user}"
-    async with added(guarded, publisher(name, tenant)):
-        [key] = [one for one in await guarded.api_keys.list() if one.principal.name == name]
-        await guarded.api_keys.revoke(key.key_id)
+    first = await producers.add(guarded, publisher(name, tenant))
+    await asyncio.sleep(0.5)
+    address = guarded.endpoints.nats_url.rpartition("@")[2]
+    assert await connects(f"nats://{name}:{first.password}@{address}")
+
+    await producers.revoke_key(guarded, first.key.key_id)
+    await asyncio.sleep(0.5)
+    assert not await connects(f"nats://{name}:{first.password}@{address}")
+
+    async with added(guarded, publisher(name, tenant)) as url:
+        await producers.revoke_key(guarded, first.key.key_id)  # Once more takes nothing from who came after.
+        await asyncio.sleep(0.5)
+        assert await connects(url)
+        assert not await connects(f"nats://{name}:{first.password}@{address}")
+
+
+@pytest.mark.spec("X08", "X14")
+async def test_a_key_for_http_lets_in_no_password_that_a_version_before_left_with_nats(
+    guarded: Engine, user: str, tenant: str
+) -> None:
+    name = f"p-{user}"
+    left = await producers.add(guarded, publisher(name, tenant))
+    await guarded.api_keys.revoke(left.key.key_id)
+
+    with pytest.raises(InvalidInput) as refused:
+        await producers.create_key(guarded, publisher(name, tenant))
+    key, _ = await producers.create_key(guarded, principal(name, tenant=tenant, roles=[Role.PUBLISH, Role.READ]))
+    await asyncio.sleep(0.5)
+
+    assert (refused.value.field, "producers add" in refused.value.fix) == ("roles", True)
+    assert not await connects(f"nats://{name}:{left.password}@{guarded.endpoints.nats_url.rpartition('@')[2]}")
+    await guarded.api_keys.revoke(key.key_id)
+
+
+async def test_one_of_before_there_were_keys_is_added_again_and_whom_a_name_is_refused_leaves_no_key(
+    guarded: Engine, user: str, tenant: str
+) -> None:
+    name = f"p-{user}"
+    users = Producers(guarded.settings.directory)
+    users.put(Producer.of(name, tenant, now(), "secret", ""))
+
+    async with added(guarded, publisher(name, tenant)) as url:
+        assert await connects(url)
         with pytest.raises(Conflict):
             await producers.add(guarded, publisher(name, tenant))
-        assert not [one for one in await guarded.api_keys.list() if one.principal.name == name and one.valid]
+        assert len([one for one in await guarded.api_keys.list() if one.principal.name == name]) == 1
 
 
 @pytest.mark.spec("X07", "X16")
