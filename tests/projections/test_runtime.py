@@ -99,7 +99,7 @@ async def test_a_log_that_does_not_answer_is_no_poisoned_event(
 ) -> None:
     ana = Person(engine, user)
     for number in range(3):
-        await ana.creates(f"Ana drinks tea number {number}")
+        await ana.creates(f"Ana drinks tea number {number}", kind="episode")  # Not linked to the others.
     [*_, third] = await stored(engine, ana)
     away: EventLog = Away(engine.log, times=1)  # type: ignore[assignment]
     projection = Projection(store, away, (Unreachable,))
