@@ -1,7 +1,9 @@
 """By which tags entities and relations are found: by id, by name, by what they are about."""
 
+from collections.abc import Iterable
 from uuid import UUID
 
+from mnemolog.domain.facts import Validity
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import normalize_name
 from mnemolog.events.event import blind_tag
@@ -28,3 +30,8 @@ def slot_tag(scope: Scope, agent_id: str | None, subject_id: UUID, predicate: st
 def name_tag(name: str) -> str:
     """The name of a person, place or thing as a tag. Blind: whoever reads the log does not learn it."""
     return blind_tag("name", normalize_name(name))
+
+
+def relation_tags(validity: Iterable[Validity]) -> set[str]:
+    """The relations of which something changed."""
+    return {relation_tag(one.relation_id) for one in validity}
