@@ -139,6 +139,31 @@ def test_a_message_is_meant_by_its_ids_however_they_are_written(fields: dict[str
     assert named.matches(Message(TURNS, Address.of("default").turns, 1, body, {})) is meant
 
 
+@pytest.mark.spec("X07")
+@pytest.mark.parametrize(
+    ("producer", "headers", "meant"),
+    [
+        ("", {}, "7"),
+        ("engine", {}, "7"),
+        ("old", {}, "7"),
+        ("juno", {}, "juno/7"),
+        ("juno", {"Mnemolog-Replay": "mnemolog.turns.default"}, "juno/7"),
+        ("engine", {"Mnemolog-Replay": "mnemolog.turns.default.juno"}, "juno/7"),
+        ("engine", {"Mnemolog-Replay": "mnemolog.turns.default"}, "7"),
+    ],
+)
+def test_a_message_is_the_turn_of_who_sent_it(producer: str, headers: dict[str, str], meant: str) -> None:
+    """As it is recorded: `old` has no key. What is sent again from the dead letters stays its sender's."""
+    body = json.dumps({"user_id": "42", "message_id": "7"}).encode()
+    sent = Message(TURNS, Address.of("default", producer).turns, 1, body, headers)
+    found = [
+        id_
+        for id_ in ("7", "juno/7", "old/7", "engine/7")
+        if Named(StreamId.of_user("42"), turns=frozenset({id_}), keyed=frozenset({"juno", "nova"})).matches(sent)
+    ]
+    assert found == [meant]
+
+
 Sabotage = Callable[[Person, UUID], Awaitable[None]]
 
 
