@@ -28,7 +28,8 @@ from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
 from mnemolog.events.fields import Flag, Id, Instant, Label, Text, Unit, Uuid, checked_by
 
-EntityRefs = Annotated[tuple[Annotated[str, checked_by(entity_ref)], ...], Field(max_length=MAX_REFS)]
+EntityRef = Annotated[str, checked_by(entity_ref)]
+EntityRefs = Annotated[tuple[EntityRef, ...], Field(max_length=MAX_REFS)]
 Topics = Annotated[tuple[Label, ...], Field(max_length=MAX_REFS)]
 TurnIds = Annotated[tuple[Id, ...], Field(max_length=MAX_REFS)]
 Key = Annotated[str, checked_by(named_key)]

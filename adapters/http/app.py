@@ -42,8 +42,8 @@ TAGS = [
     {"name": "operation", "description": "How the engine is."},
 ]
 ROUTERS: tuple[APIRouter, ...] = (
+    context.router,  # First: `/memory/cards` is no memory's id.
     memory_reads.router,
-    context.router,
     why.router,
     memory_writes.router,
     conversation.router,

@@ -1,4 +1,4 @@
-"""The route of an agent's context: what it is told before it answers (B §5)."""
+"""The routes of what an agent is told before it answers: its context (B §5), and entity cards (D06)."""
 
 from typing import Annotated, Self
 from uuid import UUID
@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from mnemolog.adapters.http.requests import Asker, TheEngine, When, viewer_of
+from mnemolog.adapters.http.requests import Asker, CardsRead, TheEngine, When, viewer_of
 from mnemolog.adapters.http.responses import Bullet, MemoryView
 from mnemolog.domain.category import Context
 from mnemolog.domain.ranking import bullet
@@ -65,6 +65,19 @@ class ContextView(BaseModel):
             categories=[SectionView.of(section) for section in found.sections],
             bullets=[_bullet(row["memory_id"], row["category"], row["text"]) for row in found.memories],
         )
+
+
+class CardsView(BaseModel):
+    """In the order of the references; none of one that nothing is told of."""
+
+    cards: list[CardView]
+
+
+@router.get("/memory/cards", summary="Read what matters most about somebody or something")
+async def read_cards(asked: Annotated[CardsRead, Query()], engine: TheEngine) -> CardsView:
+    """At most three memories a reference: the pinned, then what matters most, then the newest (D06)."""
+    found = await engine.reads.cards(viewer_of(engine, asked), asked.ref, asked.moment())
+    return CardsView(cards=[CardView.of(card) for card in found])
 
 
 @router.post("/memory/context", summary="Read what an agent is told before it answers")

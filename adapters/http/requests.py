@@ -10,7 +10,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationIn
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.moment import LONGEST_DEADLINE, Moment
+from mnemolog.commands.memory_requests import EntityRef
 from mnemolog.domain import identity
+from mnemolog.domain.memory_key import MAX_REFS
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Position, StreamId
 from mnemolog.events.fields import Id
@@ -81,6 +83,12 @@ class Asker(Asked):
 
 class MemoryRead(Asker, When):
     """One memory."""
+
+
+class CardsRead(Asker, When):
+    """What matters most about somebody or something, by their references."""
+
+    ref: Annotated[list[EntityRef], Field(min_length=1, max_length=MAX_REFS)]
 
 
 class LinksRead(Asker, When):

@@ -19,7 +19,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.query import MemoryQuery
 from tests.adapters.principals.keys import calling, principal
-from tests.engine.universe import AGENTS, SCOPES, TENANTS, USERS, Place, Universe, bodies
+from tests.engine.universe import AGENTS, REF, SCOPES, TENANTS, USERS, Place, Universe, bodies
 
 EVERY_ROLE = [Role.READ, Role.WRITE, Role.ERASE, Role.CONSENT]
 ROUTES = [
@@ -69,7 +69,10 @@ async def asked(
 def _parameters(template: str, user: str, agent: str) -> dict[str, str]:
     if template in OF_NO_USER | OF_ADMINS:
         return {}
-    return {"agent_id": agent} if template.startswith("/users/") else {"user_id": user, "agent_id": agent}
+    if template.startswith("/users/"):
+        return {"agent_id": agent}
+    cards = {"ref": REF} if template == "/memory/cards" else {}
+    return {"user_id": user, "agent_id": agent, **cards}
 
 
 @pytest.mark.spec("A01", "A11", "C01")

@@ -27,6 +27,9 @@ class Place:
         return (self.tenant, self.user) == (tenant, user) and self.agent in (None, agent)
 
 
+REF = "person:bob"
+
+
 class Universe:
     """`words`: where each word may be read. `ids`: what there is of a tenant, user, agent and scope, by kind."""
 
@@ -53,7 +56,7 @@ class Universe:
         writes, who = self.engine.writes, {"tenant": tenant, "user_id": user, "agent_id": agent}
         own = Place(tenant, user, agent if scope == "agent" else None)
         shared, private = Place(tenant, user), Place(tenant, user, agent)
-        text = {"text": f"tea {self._word(own)}", "scope": scope}
+        text = {"text": f"tea {self._word(own)}", "scope": scope, "entity_refs": [REF], "importance": 1.0}
         memory_id, receipt = await writes.create({**who, **text})
         other_id, _ = await writes.create({**who, **text, "text": f"tea tea {self._word(own)}"})
         entity_id, _ = await writes.observe_entity({**who, "name": f"Bob {self._word(own)}", "scope": scope})

@@ -36,6 +36,7 @@ async def test_the_context_begins_with_the_cards_of_whom_it_is_about(api: Api) -
     [card] = answer["cards"]
     assert (card["ref"], card["line"]) == ("person:bo", "[person:bo]: Bo is a vegan; Bo cooks on Fridays")
     assert [one["text"] for one in card["memories"]] == ["Bo is a vegan", "Bo cooks on Fridays"]
+    assert (await api.get("/memory/cards", ref=["person:ann", "person:bo"]))["cards"] == [card]
 
 
 @pytest.mark.spec("B05")
