@@ -18,7 +18,7 @@ _logger = logging.getLogger("mnemolog.workers")
 QUEUE = 2000
 BATCH = 500
 # What somebody wrote is soon looked for: a batch waits less for more than turns do on their way into the log.
-LONGEST_SECONDS = 0.01
+LONGEST_SECONDS = 0.005
 RETRY_SECONDS = 0.5
 SWEEP_SECONDS = 2.0
 # To look at many streams takes its time; the next look comes so much later that it never costs more than a fiftieth.

@@ -29,7 +29,7 @@ MAX_BODY = 1_000_000
 HEADER_ROOM = 2048
 IDLE_SECONDS = 0.25
 # A few events together cost little more than one, and whoever appended them needs no message.
-GATHER_SECONDS = 0.005
+GATHER_SECONDS = 0.01
 FOLLOW_SECONDS = 1.0
 
 
