@@ -13,7 +13,17 @@ from sqlalchemy.sql.selectable import TableValuedAlias
 from mnemolog.events.envelope import Recorded
 from mnemolog.projections.copying import copy_in
 from mnemolog.projections.seal import MAC, seal_of
-from mnemolog.projections.straight import fetch_all, keyed, names, one_each, records, relation, schema_of, write
+from mnemolog.projections.straight import (
+    fetch_all,
+    keyed,
+    names,
+    one_each,
+    plain_names,
+    records,
+    relation,
+    schema_of,
+    write,
+)
 
 Row = dict[str, Any]
 Key = tuple[Any, ...]
@@ -61,14 +71,16 @@ async def fetch(connection: AsyncConnection, table: Table, statement: Select[Any
 
     What a projector reads is checked as well: else it would seal anew what somebody else had changed.
     """
-    return _genuine(connection, table, [dict(row) for row in (await connection.execute(statement)).mappings()])
+    found = await connection.execute(statement)
+    shown = list(map(str, found.keys()))
+    return _genuine(connection, table, [dict(zip(shown, row, strict=True)) for row in found])
 
 
 async def fetch_straight(
     connection: AsyncConnection, table: Table, statement: bytes, values: Sequence[Any]
 ) -> list[Row]:
     """As `fetch`, of a statement that gives the `stored` columns in their order, `%s` for each value."""
-    shown = [column.name for column in stored(table)]
+    shown = plain_names(stored(table))
     found = await fetch_all(connection, statement, values)
     return _genuine(connection, table, [dict(zip(shown, one, strict=True)) for one in found])
 
