@@ -13,6 +13,8 @@ from mnemolog.domain.principal import Principal
 
 OPEN = "/health"
 CHALLENGE = {"WWW-Authenticate": "Bearer"}
+# What a proxy says of itself: behind one on this machine every caller has the proxy's address.
+FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 
 
 class Authenticated:
@@ -42,12 +44,13 @@ class Authenticated:
         await self._app(scope, receive, send)
 
     async def _principal(self, scope: Scope) -> Principal | None:
-        scheme, _, text = Headers(scope=scope).get("authorization", "").partition(" ")
+        headers = Headers(scope=scope)
+        scheme, _, text = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return await self._keys.principal(text.strip()[: LONGEST + 1])
         if await self._keys.any():
             raise unauthenticated()
-        if not is_loopback((scope.get("client") or ("",))[0]):
+        if not is_loopback((scope.get("client") or ("",))[0]) or any(name in headers for name in FORWARDED):
             raise NotPermitted(
                 "without API keys only this machine is answered",
                 field="Authorization",

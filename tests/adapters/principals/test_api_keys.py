@@ -27,6 +27,15 @@ async def test_without_any_key_this_machine_is_answered_and_no_other(engine: Eng
     assert (refused.status_code, refused.json()["error"]["code"]) == (403, "not_permitted")
 
 
+@pytest.mark.parametrize("header", ["Forwarded", "Via", "X-Forwarded-For", "X-Real-IP"])
+async def test_without_any_key_whoever_comes_through_a_proxy_is_not_of_this_machine(
+    engine: Engine, user: str, header: str
+) -> None:
+    async with calling(engine, None) as near:
+        refused = await near.get("/memory", params={"user_id": user}, headers={header: "192.0.2.7"})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (403, "not_permitted")
+
+
 @pytest.mark.parametrize("path", ["/memory", "/docs", "/openapi.json", "/no-such-page", "/health/"])
 async def test_once_there_is_a_key_every_request_but_for_the_health_needs_one(guarded: Engine, path: str) -> None:
     async with calling(guarded, principal()) as known, calling(guarded, None) as stranger:
