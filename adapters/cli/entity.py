@@ -27,14 +27,18 @@ def register(app: typer.Typer) -> None:
     app.add_typer(entity_app, name="entity", rich_help_panel=panels.READ)
 
 
+ValidAt = Annotated[str | None, typer.Option(help="What held then: a day or a time; now unless said.")]
+KnownAt = Annotated[str | None, typer.Option(help="As it was known then: a time, or @17: after event 17.")]
+
+
 def facts(
     context: typer.Context,
     user: User,
     about: Annotated[
         str | None, typer.Option(help="Only of whom or what bears this name or alias, or has this id; `me`: the user.")
     ] = None,
-    valid_at: Annotated[str | None, typer.Option(help="What held then: a day or a time; now unless said.")] = None,
-    known_at: Annotated[str | None, typer.Option(help="As it was known then: a time, or @17: after event 17.")] = None,
+    valid_at: ValidAt = None,
+    known_at: KnownAt = None,
     as_of: Annotated[str | None, typer.Option(help="Both at once: a time, or @17.")] = None,
     after: After = None,
     deadline: Deadline = None,
@@ -42,15 +46,19 @@ def facts(
     json: Json = False,
 ) -> None:
     """What is known as a fact, when it holds, and since when that is known."""
-    when = When(
-        day_or_instant(valid_at, "valid_at") if valid_at is not None else None,
-        point_of(known_at, "known_at") if known_at is not None else None,
-    )
+    when = _held(valid_at, known_at)
     rows = asked(
         *(context, user, agent, lambda reads, viewer, at: reads.facts(viewer, about, when, at), after, deadline),
         as_of=_then(as_of),
     )
     output.as_json(rows) if json else _show_facts(rows)
+
+
+def _held(valid_at: str | None, known_at: str | None) -> When:
+    return When(
+        day_or_instant(valid_at, "valid_at") if valid_at is not None else None,
+        point_of(known_at, "known_at") if known_at is not None else None,
+    )
 
 
 def entities(
@@ -78,6 +86,8 @@ def show(
     context: typer.Context,
     entity_id: EntityId,
     user: User,
+    valid_at: ValidAt = None,
+    known_at: KnownAt = None,
     as_of: AsOf = None,
     after: After = None,
     deadline: Deadline = None,
@@ -85,9 +95,9 @@ def show(
     json: Json = False,
 ) -> None:
     """One entity, and what is told of it, in both directions."""
-    id_ = parse_uuid(entity_id, "entity_id")
+    id_, when = parse_uuid(entity_id, "entity_id"), _held(valid_at, known_at)
     known = asked(
-        *(context, user, agent, lambda reads, viewer, at: reads.entity(viewer, id_, at), after, deadline),
+        *(context, user, agent, lambda reads, viewer, at: reads.entity(viewer, id_, at, when), after, deadline),
         as_of=_then(as_of),
     )
     if json:

@@ -64,16 +64,20 @@ class GraphReads(ABC):
         ask = reader.known if name is None else partial(reader.find, name=_meant(viewer, name))
         return await self._read(viewer, moment, (GRAPH,), ask)
 
-    async def entity(self, viewer: Viewer, entity_id: UUID, moment: Moment = NOW) -> Known:
-        """One entity, hidden or not, or what it was merged into; with what is told of it, in both directions."""
-        point = Point(await self._instant(viewer, moment))
+    async def entity(self, viewer: Viewer, entity_id: UUID, moment: Moment = NOW, when: When = When()) -> Known:
+        """One entity, hidden or not, or what it was merged into; with what is told of it, in both directions.
+
+        As it was known at `when.known_at`, with the facts that held at `when.valid_at` (X13).
+        """
+        point = await self._point(viewer, when, moment)
+        then = moment if when.known_at is None else replace(moment, as_of=when.known_at)
 
         async def ask(connection: AsyncConnection, viewer: Viewer) -> Known:
             found = await reader.one(connection, viewer, entity_id)
             told = await facts.facts(connection, viewer, point, self._predicates, [found["entity_id"]])
             return Known(found, told, facts.entity_card(found, told))
 
-        return await self._read(viewer, moment, (GRAPH,), ask)
+        return await self._read(viewer, then, (GRAPH,), ask)
 
     async def facts(
         self, viewer: Viewer, about: str | None = None, when: When = When(), moment: Moment = NOW

@@ -13,6 +13,7 @@ from mnemolog.adapters.http.graph_requests import (
     FactList,
     FactsRead,
     FactView,
+    HeldRead,
     KnownView,
     RelationId,
     RelationsView,
@@ -32,15 +33,16 @@ async def get_entities(asked: Annotated[EntitiesRead, Query()], engine: TheEngin
 
 
 @router.get("/entities/{entity_id}", summary="Read one entity")
-async def get_entity(entity_id: EntityId, asked: Annotated[EntityRead, Query()], engine: TheEngine) -> KnownView:
+async def get_entity(entity_id: EntityId, asked: Annotated[HeldRead, Query()], engine: TheEngine) -> KnownView:
     """Hidden ones too; `status` says so. Of one that was merged, what it was merged into."""
-    return KnownView.of(await engine.reads.entity(viewer_of(engine, asked), entity_id, asked.moment()))
+    return KnownView.of(await engine.reads.entity(viewer_of(engine, asked), entity_id, asked.moment(), asked.held()))
 
 
 @router.get("/entities/{entity_id}/relations", summary="Read what is told of an entity")
-async def get_relations(entity_id: EntityId, asked: Annotated[EntityRead, Query()], engine: TheEngine) -> RelationsView:
+async def get_relations(entity_id: EntityId, asked: Annotated[HeldRead, Query()], engine: TheEngine) -> RelationsView:
     """In both directions."""
-    return RelationsView.of(await engine.reads.entity(viewer_of(engine, asked), entity_id, asked.moment()))
+    viewer = viewer_of(engine, asked)
+    return RelationsView.of(await engine.reads.entity(viewer, entity_id, asked.moment(), asked.held()))
 
 
 @router.get("/entities/{entity_id}/variants", summary="Read which entities may be the same")

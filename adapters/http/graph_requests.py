@@ -35,15 +35,20 @@ class EntityRead(Asker, When):
     """One entity."""
 
 
-class FactsRead(Asker, When):
+class HeldRead(EntityRead):
     """What held at `valid_at`, as it was known at `known_at`; both are now unless said. `as_of` says both at once."""
 
-    about: Annotated[Id | None, Field(description="An entity's name, alias or id; `me` is the user himself.")] = None
     valid_at: ValidAt | None = None
     known_at: AsOf | None = None
 
     def held(self) -> Held:
         return Held(self.valid_at, self.known_at)
+
+
+class FactsRead(HeldRead):
+    """Facts, of all or about an entity."""
+
+    about: Annotated[Id | None, Field(description="An entity's name, alias or id; `me` is the user himself.")] = None
 
 
 EntityId = Annotated[UUID, path_id("entity_id")]

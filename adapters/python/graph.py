@@ -34,11 +34,7 @@ class GraphVerbs(Opening):
             memory.facts(user_id="ana", about="Alice", valid_at="2026-02-01")
         """
         engine, stream = await self._engine(), self._stream(user_id)
-        when = When(
-            None if valid_at is None else day_or_instant(valid_at, "valid_at"),
-            known_at if known_at is None or isinstance(known_at, int) else aware(known_at, "known_at"),
-        )
-        moment = await self._moment(stream, as_of, after, deadline)
+        moment, when = await self._moment(stream, as_of, after, deadline), _held(valid_at, known_at)
         return await engine.reads.facts(self._viewer(user_id), None if about is None else str(about), when, moment)
 
     async def entities(
@@ -64,18 +60,22 @@ class GraphVerbs(Opening):
         entity_id: UUID | str,
         *,
         user_id: str,
+        valid_at: datetime | str | None = None,
+        known_at: datetime | str | int | None = None,
         as_of: datetime | str | int | None = None,
         after: Receipt | str | None = None,
         deadline: float | None = None,
     ) -> Known:
         """One entity, or what it was merged into, with its `facts` in both directions and its `card` (D06).
 
+        `valid_at`, `known_at` and `as_of` as for `facts`.
+
         Example:
             [memory.entity(row["entity_id"], user_id="ana").card for row in memory.entities(user_id="ana")]
         """
         engine, stream = await self._engine(), self._stream(user_id)
-        moment = await self._moment(stream, as_of, after, deadline)
-        return await engine.reads.entity(self._viewer(user_id), parse_uuid(entity_id, "entity_id"), moment)
+        moment, when = await self._moment(stream, as_of, after, deadline), _held(valid_at, known_at)
+        return await engine.reads.entity(self._viewer(user_id), parse_uuid(entity_id, "entity_id"), moment, when)
 
     async def variants(
         self,
@@ -95,3 +95,10 @@ class GraphVerbs(Opening):
         engine, stream = await self._engine(), self._stream(user_id)
         moment = await self._moment(stream, as_of, after, deadline)
         return await engine.reads.variants(self._viewer(user_id), parse_uuid(entity_id, "entity_id"), moment)
+
+
+def _held(valid_at: datetime | str | None, known_at: datetime | str | int | None) -> When:
+    return When(
+        None if valid_at is None else day_or_instant(valid_at, "valid_at"),
+        known_at if known_at is None or isinstance(known_at, int) else aware(known_at, "known_at"),
+    )

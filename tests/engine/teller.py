@@ -80,8 +80,15 @@ class Teller(Person):
         """Each fact that is not overridden as a sentence."""
         return {sentence(row) for row in await self.facts(about, **when) if not row["overridden_by"]}
 
-    async def entity(self, entity_id: UUID, moment: Moment | None = None) -> Known:
-        return await self.engine.reads.entity(self.viewer, entity_id, moment or await self.caught_up())
+    async def entity(
+        self,
+        entity_id: UUID,
+        moment: Moment | None = None,
+        valid_at: datetime | None = None,
+        known_at: datetime | int | None = None,
+    ) -> Known:
+        when, moment = When(valid_at, known_at), moment or await self.caught_up()
+        return await self.engine.reads.entity(self.viewer, entity_id, moment, when)
 
     async def entities(self, name: str | None = None, moment: Moment | None = None) -> Sequence[Row]:
         return await self.engine.reads.entities(self.viewer, moment or await self.caught_up(), name)

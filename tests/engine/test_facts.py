@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -71,6 +72,26 @@ async def test_an_ending_holds_only_from_its_record(engine: Engine, user: str) -
     assert await ana.told(valid_at=day(3), known_at=before) == {"Alice works_at Acme"}
     [fact] = await ana.facts(valid_at=day(1))
     assert fact["valid_to"] == day(2)
+
+
+@pytest.mark.spec("X13")
+async def test_a_card_tells_what_held_then_as_it_was_known_then(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Alice", "lives_in", "Berlin", since=day(1))
+    berlin = await engine.log.head(ana.stream)
+    await ana.tells("Alice", "lives_in", "Lisbon", since=day(10))
+    [alice] = await ana.entities("Alice")
+
+    async def told(**when: Any) -> list[str]:
+        return [sentence(row) for row in (await ana.entity(alice["entity_id"], **when)).facts]
+
+    assert await told() == ["Alice lives_in Lisbon"]
+    assert await told(valid_at=day(5)) == ["Alice lives_in Berlin"]
+    assert await told(known_at=berlin) == ["Alice lives_in Berlin"]
+    assert await told(known_at=berlin, valid_at=day(11)) == ["Alice lives_in Berlin"]
+    assert await told(moment=Moment(as_of=berlin)) == ["Alice lives_in Berlin"]
+    with pytest.raises(InvalidInput):
+        await told(valid_at=day(5), moment=Moment(as_of=berlin))
 
 
 @pytest.mark.spec("X13")
