@@ -8,7 +8,7 @@ from uuid import UUID
 from mnemolog.commands.memory_requests import UndoChange
 from mnemolog.commands.memory_state import Edge, Memories, ends, is_link
 from mnemolog.domain import corroboration, memory
-from mnemolog.domain.errors import UndoConflict
+from mnemolog.domain.errors import Conflict, UndoConflict
 from mnemolog.domain.memory import Cause, Memory
 from mnemolog.events import memory as events
 from mnemolog.events.event import Event, memory_tag
@@ -19,7 +19,12 @@ def undo(command: UndoChange, state: Memories) -> Sequence[Event]:
     """Undone already: nothing."""
     event_id = meant(command, state)
     if event_id is None:
-        raise memory.no_such_memory(command.user_id, command.memory_id)
+        state.get(command.memory_id, command, "memory_id")
+        raise Conflict(
+            f"of memory {command.memory_id} nothing is left to undo",
+            field="memory_id",
+            fix="look at `mnemolog history`, and name an event",
+        )
     for memory_id in ends(state.changes.subjects(event_id)):
         state.get(memory_id, command, "event_id")
     if state.changes.undone(event_id):

@@ -239,6 +239,17 @@ def test_the_last_change_of_a_memory_is_what_somebody_did_to_it() -> None:
 
 
 @pytest.mark.spec("X03")
+def test_where_nothing_is_left_to_undo_that_is_said_of_a_memory_that_there_is() -> None:
+    back = UndoChange(**WHO, memory_id=IDS[0], at=START)
+    begun = beginning().after(back)
+
+    with pytest.raises(Conflict, match="nothing is left to undo"):
+        begun.when(back).events()
+    with pytest.raises(NotFound):
+        begun.when(UndoChange(**WHO, memory_id=LATER[0], at=START)).events()
+
+
+@pytest.mark.spec("X03")
 def test_a_use_can_be_undone_itself_and_one_of_several_too() -> None:
     use = ObserveUse(**WHO, memory_id=IDS[0])
     first = [new(event) for event in beginning().when(use).events()]
