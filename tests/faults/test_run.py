@@ -33,10 +33,10 @@ async def apply(self, connection, events):
 ChangesProjector.apply = apply
 """
 DROPS_THE_OUTBOX = """
-from mnemolog.adapters.engine import engine, workers
+from mnemolog.adapters.engine import delivery, workers
 from mnemolog.adapters.nats.relay import Relay
 workers.SWEEP_SECONDS = 10**6
-engine._delivered = lambda workers, events: None  # Nor are its own events handed to its workers.
+delivery._delivered = lambda workers, events: None  # Nor are its own events handed to its workers.
 async def publish(self, *what):
     pass
 Relay._publish = publish
