@@ -170,7 +170,7 @@ class Handler:
         unread: bool = False,
     ) -> Sequence[Outcome] | ConcurrencyConflict:
         """`unread`: decided as if nothing they depend on were written; the guard says whether that is so."""
-        draft = self._unread(decider, stream, orders) if unread else await self._drafted(decider, stream, orders)
+        draft = await self._drafted(decider, stream, orders, unread=unread)
         standing = draft.standing() if idempotency_key else None
         if not draft.events and not standing:
             return draft.outcomes(first_seq=0)
@@ -184,18 +184,14 @@ class Handler:
             return outcome
         raise outcome
 
-    def _unread(self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]]) -> Draft[C, S]:
-        tags = frozenset[str]().union(*(decider.tags(decider.initial, order.command) for order in orders))
-        draft = Draft(decider, stream, [], tags, self.new_id, self._policy_version)
-        draft.take(orders)
-        return draft
-
-    async def _drafted(self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]]) -> Draft[C, S]:
+    async def _drafted(
+        self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]], *, unread: bool
+    ) -> Draft[C, S]:
         """What is decided on one reading of all that it depends on; the reading is repeated until it holds all that."""
         tags = frozenset[str]()
         draft = Draft(decider, stream, [], tags, self.new_id, self._policy_version)
         while lacking := draft.take(orders):
             tags |= lacking
-            history = await self._log.read(stream, tags=tags)
+            history = [] if unread else await self._log.read(stream, tags=tags)
             draft = Draft(decider, stream, history, tags, self.new_id, self._policy_version)
         return draft

@@ -15,6 +15,7 @@ from pydantic_core import from_json, to_json
 from mnemolog.domain.errors import MalformedEvent
 from mnemolog.events.envelope import Header, Meta, NewEvent, Recorded, StoredEvent, StreamId
 from mnemolog.events.event import Event
+from mnemolog.events.fields import clause
 from mnemolog.events.registry import REGISTRY, Registry
 
 Sealed = dict[str, Any]
@@ -118,8 +119,7 @@ def _meta(header: Header) -> Meta:
 def _misfit(header: Header, error: ValidationError) -> MalformedEvent:
     """Names the field and never its value, which may be personal: errors end in logs and tables that no key shreds."""
     first = error.errors()[0]
-    message = first["msg"]
-    return _malformed(header, ".".join(["data", *map(str, first["loc"])]), f"{message[:1].lower()}{message[1:]}")
+    return _malformed(header, ".".join(["data", *map(str, first["loc"])]), clause(first["msg"]))
 
 
 def _malformed(header: Header, field: str, what: str) -> MalformedEvent:

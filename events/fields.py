@@ -80,8 +80,12 @@ def fault_of(complaint: Mapping[str, Any]) -> tuple[str, str, str]:
         return path, complaint["ctx"]["message"], complaint["ctx"]["fix"]
     if complaint["type"] == "extra_forbidden":
         return path, "is not known here", "leave it out, or correct its name"
-    message = complaint["msg"]
-    return path, f"{message[:1].lower()}{message[1:]}, not {complaint['input']!r:.80}", _fix(complaint["type"])
+    return path, f"{clause(complaint['msg'])}, not {complaint['input']!r:.80}", _fix(complaint["type"])
+
+
+def clause(message: str) -> str:
+    """One of pydantic's messages within a sentence; the values that it names stay as they are."""
+    return f"{message[:1].lower()}{message[1:]}"
 
 
 def _path(loc: tuple[int | str, ...]) -> str:

@@ -5,9 +5,9 @@ from collections import OrderedDict, deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import sha256
 
 from mnemolog.adapters.minilm.process import PORTION
+from mnemolog.adapters.minilm.recent import digest_of
 from mnemolog.domain.calibration import Calibration
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 
@@ -44,14 +44,14 @@ class Ahead:
             self._expected.popitem(last=False)
         for text in texts[: AHEAD - len(self._expected)]:
             expected = Expected(text, now)
-            self._expected[_digest(text)] = expected
+            self._expected[digest_of(text)] = expected
             self._waiting.append(expected)
         if self._waiting and (self._working is None or self._working.done()):
             self._working = asyncio.create_task(self._work())
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One row a text, of length 1, in the order given."""
-        begun = [self._expected.pop(digest, None) for digest in map(_digest, texts)]
+        begun = [self._expected.pop(digest, None) for digest in map(digest_of, texts)]
         for expected in filter(None, begun):
             await expected.done.wait()
         return await self._embedder.embed(texts)
@@ -73,7 +73,3 @@ def _end(expected: Sequence[Expected]) -> None:
     for one in expected:
         one.text = ""
         one.done.set()
-
-
-def _digest(text: str) -> bytes:
-    return sha256(text.encode()).digest()

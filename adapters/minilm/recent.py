@@ -23,7 +23,7 @@ class Recent:
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One row a text, of length 1, in the order given."""
-        hashes = [sha256(text.encode()).digest() for text in texts]
+        hashes = list(map(digest_of, texts))
         new = {digest: text for digest, text in zip(hashes, texts, strict=True) if digest not in self._known}
         found = {digest: self._known[digest] for digest in hashes if digest not in new}
         if new:
@@ -39,3 +39,8 @@ class Recent:
             self._known.move_to_end(digest)
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
+
+
+def digest_of(text: str) -> bytes:
+    """What stands for a text that is not kept."""
+    return sha256(text.encode()).digest()
