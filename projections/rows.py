@@ -1,6 +1,6 @@
 """Rows of a projection's table: read those that a batch touches, write them back, all at once, each under its MAC."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from typing import Any
@@ -37,13 +37,19 @@ def owner(event: Recorded) -> tuple[str, str]:
     return event.stream.tenant, event.stream.owner
 
 
+@cache
+def primary_key(table: Table) -> Callable[[Mapping[str, Any]], Key]:
+    """What takes a row's primary key out of it."""
+    return itemgetter(*plain_names(table.primary_key.columns))
+
+
 async def load(connection: AsyncConnection, table: Table, keys: Collection[Key]) -> dict[Key, Row]:
     """The rows under these primary keys, by key."""
     if not keys:
         return {}
     wanted = keyed(list(table.primary_key.columns), keys)
     rows = await fetch_straight(connection, table, _loading(table, schema_of(connection, table)), [wanted])
-    key = itemgetter(*(column.name for column in table.primary_key.columns))
+    key = primary_key(table)
     return {key(row): row for row in rows}
 
 
@@ -106,28 +112,23 @@ async def upsert(
     """
     if not rows:
         return
-    rows = list({tuple(row[column.name] for column in table.primary_key.columns): row for row in rows}.values())
+    key = primary_key(table)
+    last = {key(row): row for row in rows}
     if MAC in table.columns:
         seal = seal_of(connection)
-        rows = [{**row, MAC: seal.mac(table, row)} for row in rows]
+        last = {key: {**row, MAC: seal.mac(table, row)} for key, row in last.items()}
+    rows = list(last.values())
     if len(rows) < COPY_FROM:
         _insert(connection, table, rows)
-    else:
-        await _replace(connection, table, rows, known)
+        return
+    await remove(connection, table, last if known is None else last.keys() & known)
+    await copy_in(connection, table, rows)
 
 
 def _insert(connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     columns = tuple(table.columns[name] for name in rows[0])
     statement = _upserting(table, schema_of(connection, table), columns)
     write(connection, statement, [records(columns, rows)])
-
-
-async def _replace(
-    connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]], known: Collection[Key] | None
-) -> None:
-    keys = {tuple(row[column.name] for column in table.primary_key.columns) for row in rows}
-    await remove(connection, table, keys if known is None else keys.intersection(known))
-    await copy_in(connection, table, rows)
 
 
 async def remove(connection: AsyncConnection, table: Table, keys: Collection[Key]) -> None:

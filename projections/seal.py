@@ -35,11 +35,13 @@ class RowSeal:
     """Seals rows under a key that is never in the database."""
 
     def __init__(self, key: bytes) -> None:
-        self._key = key
+        self._keyed = hmac.new(key, digestmod=sha256)  # To copy it costs half of beginning anew.
 
     def mac(self, table: Table, row: Mapping[str, Any]) -> bytes:
         """HMAC-SHA256 over the table's name and the stored columns; 32 bytes."""
-        return hmac.digest(self._key, canonical(table, row), sha256)
+        sealing = self._keyed.copy()
+        sealing.update(canonical(table, row))
+        return sealing.digest()
 
     def fits(self, table: Table, row: Mapping[str, Any]) -> bool:
         """Whether a projector with this key wrote the row, as it stands, in this table."""

@@ -1,6 +1,7 @@
-"""One process of a rebuild: fills shadows with its share of the streams, and tells of it on standard output.
+"""One process of a rebuild: fills shadows with shares of the streams, and tells of it on standard output.
 
-`python -m mnemolog.adapters.engine.fill_process`; its order is the first line of its standard input, whose end ends it.
+`python -m mnemolog.adapters.engine.fill_process`; its order is the first line of its standard input, then comes the
+number of a share whenever it asks. The end of its input ends it.
 """
 
 import asyncio
@@ -10,9 +11,10 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
+from typing import IO
 
 from redis.asyncio import Redis
 
@@ -34,31 +36,50 @@ OPTIONS = "-c synchronous_commit=off"
 
 
 def main() -> None:
-    order = Order.of_line(sys.stdin.buffer.readline())
-    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    # Not sys.stdin, which could not be closed while a thread reads it.
+    lines = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
+    order = Order.of_line(lines.readline())
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)  # A portion is many thousands of objects, and none of them is in a cycle.
     try:
-        _tell(taken=asyncio.run(_fill(order)))
+        _tell(taken=asyncio.run(_fill(order, lines)))
     except Exception as error:  # noqa: BLE001  Whatever it was, the parent is to say so.
         # The first line alone: what follows in a database's error quotes the row, and with it what somebody said.
         _tell(failed=f"{type(error).__name__}: {error}".splitlines()[0])
         sys.exit(1)
 
 
-def _end_with_the_parent() -> None:
-    while os.read(sys.stdin.fileno(), 1):  # Not by sys.stdin, which could not be closed while a thread reads it.
-        pass
-    os._exit(1)
+async def _fill(order: Order, lines: IO[bytes]) -> Mapping[str, int]:
+    numbers = asyncio.Queue[int]()
+    loop = asyncio.get_running_loop()
 
+    def heard(number: int) -> None:
+        loop.call_soon_threadsafe(numbers.put_nowait, number)
 
-async def _fill(order: Order) -> Mapping[str, int]:
+    threading.Thread(target=_listen, args=(lines, heard), daemon=True).start()
+    taken: Counter[str] = Counter()
     async with AsyncExitStack() as stack:
         log, projections = await _wire(stack, order.place)
         shadows = [await projections.shadow(name) for name in order.names]
-        shares = [Share(order.number * LANES + lane, order.of * LANES) for lane in range(LANES)]
-        lanes = (fill(log, shadows, share, lambda count: _tell(applied=count), UNREACHABLE) for share in shares)
-        return sum((Counter(taken) for taken in await asyncio.gather(*lanes)), Counter())
+
+        async def fill_shares() -> None:
+            while (number := await _asked(numbers)) < order.shares:
+                share = Share(number, order.shares)
+                taken.update(await fill(log, shadows, share, lambda count: _tell(applied=count), UNREACHABLE))
+
+        await asyncio.gather(*(fill_shares() for _ in range(LANES)))
+        return taken
+
+
+async def _asked(numbers: asyncio.Queue[int]) -> int:
+    _tell(asks=True)
+    return await numbers.get()
+
+
+def _listen(lines: IO[bytes], heard: Callable[[int], None]) -> None:
+    for line in lines:
+        heard(int(line))
+    os._exit(1)  # The parent is gone.
 
 
 async def _wire(stack: AsyncExitStack, place: Place) -> tuple[PostgresLog, Projections]:

@@ -5,7 +5,7 @@ import json
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -13,6 +13,8 @@ from mnemolog.domain.errors import EngineError
 
 # Fewer events for each are filled before a process has started.
 EVENTS_A_PROCESS = 20_000
+# A process takes the next share when it is through with one, so that none is left working alone for long.
+SHARES_A_PROCESS = 16
 
 Progressed = Callable[[int], None]
 
@@ -29,12 +31,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Fill the shadows of the projections `names` with share `number` of `of`."""
+    """Fill the shadows of the projections `names` with some of the `shares`: ask for each."""
 
     place: Place
     names: tuple[str, ...]
-    number: int
-    of: int
+    shares: int
 
     def line(self) -> bytes:
         fields = asdict(self)
@@ -46,7 +47,7 @@ class Order:
         fields = json.loads(line)
         place = fields["place"]
         key = bytes.fromhex(place["master_key"])
-        return cls(Place(**{**place, "master_key": key}), tuple(fields["names"]), fields["number"], fields["of"])
+        return cls(Place(**{**place, "master_key": key}), tuple(fields["names"]), fields["shares"])
 
 
 class FillProcesses:
@@ -57,8 +58,9 @@ class FillProcesses:
 
     async def fill(self, names: Sequence[str], processes: int, progressed: Progressed) -> Mapping[str, int]:
         """How many events each projection took. EngineError when a process fails; done again, it goes on from there."""
-        orders = [Order(self._place, tuple(names), number, processes) for number in range(processes)]
-        tasks = [asyncio.create_task(_filled(order, progressed)) for order in orders]
+        order = Order(self._place, tuple(names), processes * SHARES_A_PROCESS)
+        left = iter(range(order.shares))
+        tasks = [asyncio.create_task(_filled(order, left, progressed)) for _ in range(processes)]
         try:
             return sum((Counter(taken) for taken in await asyncio.gather(*tasks)), Counter())
         finally:
@@ -67,18 +69,18 @@ class FillProcesses:
             await asyncio.wait(tasks)
 
 
-async def _filled(order: Order, progressed: Progressed) -> Mapping[str, int]:
+async def _filled(order: Order, left: Iterator[int], progressed: Progressed) -> Mapping[str, int]:
     command = (sys.executable, "-m", "mnemolog.adapters.engine.fill_process")
     process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE)
     try:
-        return await _listened(process, order, progressed)
+        return await _listened(process, order, left, progressed)
     finally:
         if process.returncode is None:
             process.kill()
         await process.wait()
 
 
-async def _listened(process: Process, order: Order, progressed: Progressed) -> Mapping[str, int]:
+async def _listened(process: Process, order: Order, left: Iterator[int], progressed: Progressed) -> Mapping[str, int]:
     assert process.stdin is not None
     assert process.stdout is not None
     # Not by arguments or the environment, which others can read. Its input stays open: its end tells of our own.
@@ -87,6 +89,8 @@ async def _listened(process: Process, order: Order, progressed: Progressed) -> M
     async for line in process.stdout:
         told = json.loads(line)
         progressed(told.get("applied", 0))
+        if "asks" in told:
+            process.stdin.write(b"%d\n" % next(left, order.shares))
     await process.wait()
     if "taken" not in told:
         why = told.get("failed", f"it ended with {process.returncode}")

@@ -6,7 +6,9 @@ from typing import TypeVar
 import psycopg
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
+from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from pydantic_core import from_json
 
 T = TypeVar("T")
 Connection = AsyncConnection[DictRow]
@@ -83,6 +85,7 @@ async def repeated(pool: Pool, step: Callable[[Connection], Awaitable[T]]) -> T:
 
 
 async def _prepare(connection: Connection) -> None:
+    set_json_loads(from_json, connection)  # A third of the time that Python's own takes.
     await connection.execute(_BECOME)
     await connection.execute(_IN_UTC)
     await connection.execute(_BY_KEY)

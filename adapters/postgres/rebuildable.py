@@ -30,7 +30,11 @@ class RebuildablePostgres:
         self.name = live.name
 
     async def shadow(self) -> PostgresStore:
+        """Nobody tidies up behind the writers meanwhile: it would cost them a tenth, and hold up the comparison."""
         await self._shadow.create()
+        async with self._shadow.engine.begin() as connection:
+            for one in self._tables():
+                await connection.execute(_OnTable("ALTER TABLE {} SET (autovacuum_enabled = off)", one))
         return self._shadow
 
     async def compare(self) -> None:
@@ -45,8 +49,8 @@ class RebuildablePostgres:
     async def _gather_statistics(self) -> None:
         """Fresh tables have none, and a reader's plan would be a guess until autovacuum comes by."""
         async with self._shadow.engine.begin() as connection:
-            for one in self._shadow.projector.tables.sorted_tables:
-                await connection.execute(_Analyze(self._shadow.schema, one.name))
+            for one in self._tables():
+                await connection.execute(_OnTable("ANALYZE {}", one))
 
     @asynccontextmanager
     async def quiet(self) -> AsyncIterator[None]:
@@ -74,6 +78,8 @@ class RebuildablePostgres:
 
         The old tables go in the same step: their end makes every prepared statement look its tables up anew.
         """
+        for one in self._tables():
+            await self._held().execute(_OnTable("ALTER TABLE {} RESET (autovacuum_enabled)", one))
         await self._held().execute(DropSchema(self._live.schema, cascade=True, if_exists=True))
         await self._held().execute(_RenameSchema(self._shadow.schema, self._live.schema))
 
@@ -95,19 +101,23 @@ class RebuildablePostgres:
         rows = [await connection.execute(select(one.c.tenant, one.c.stream, one.c.seq)) for one in tables]
         return [{StreamId(row.tenant, row.stream): row.seq for row in found} for found in rows]
 
+    def _tables(self) -> Sequence[tuple[str, str]]:
+        """Those of the shadow, with its schema."""
+        return [(self._shadow.schema, one.name) for one in self._shadow.projector.tables.sorted_tables]
+
     def _held(self) -> AsyncConnection:
         assert self._quiet is not None, "inside quiet() only"
         return self._quiet
 
 
-class _Analyze(ExecutableDDLElement):
-    def __init__(self, schema: str, table: str) -> None:
-        self.names = (schema, table)
+class _OnTable(ExecutableDDLElement):
+    def __init__(self, statement: str, table: tuple[str, str]) -> None:
+        self.statement, self.table = statement, table
 
 
-@compiles(_Analyze)
-def _analyze(element: _Analyze, compiler: DDLCompiler, **_: object) -> str:
-    return "ANALYZE " + ".".join(map(compiler.preparer.quote, element.names))
+@compiles(_OnTable)
+def _on_table(element: _OnTable, compiler: DDLCompiler, **_: object) -> str:
+    return element.statement.format(".".join(map(compiler.preparer.quote, element.table)))
 
 
 class _RenameSchema(ExecutableDDLElement):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pydantic_core import from_json, to_json
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from mnemolog.adapters.postgres.url import sqlalchemy_url
@@ -15,6 +16,8 @@ def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: A
     return create_async_engine(
         sqlalchemy_url(postgres_dsn),
         execution_options={SEAL: seal},
+        json_serializer=to_json,
+        json_deserializer=from_json,
         hide_parameters=True,  # They hold what people said, and errors reach logs.
         connect_args={"async_creator_fn": DeferringConnection.connect, "options": f"-c timezone=UTC {options}"},
         **pool,
