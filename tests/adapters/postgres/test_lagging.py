@@ -37,12 +37,16 @@ async def projection(engine: Engine) -> AsyncIterator[Projection]:
     await store.drop()
 
 
+# Alike in nothing: what is near to something becomes linked to it, once that is visible.
+SAID = ("Ana drinks green tea", "The dentist comes on Monday", "Bruno plays chess in Lisbon")
+
+
 async def written(engine: Engine, user: str, *counts: int) -> dict[StreamId, int]:
     """New streams with so many events each."""
     people = [Person(engine, f"{user}-{number}") for number in range(len(counts))]
     for ana, count in zip(people, counts, strict=True):
-        for number in range(count):
-            await ana.creates(f"Ana drinks tea number {number}")
+        for text in SAID[:count]:
+            await ana.creates(text)
     return {ana.stream: count for ana, count in zip(people, counts, strict=True)}
 
 
