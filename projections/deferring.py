@@ -1,74 +1,120 @@
 """A connection whose writes wait for the next statement that somebody waits for, or for the commit.
 
-Round trips are what a small batch costs: what leaves no answer is sent along with what does.
+Round trips are what a small batch costs: what leaves no answer is sent along with what does, and what several ask for
+at the same time is sent at once.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Self
 
 from psycopg import AsyncConnection, AsyncCopy, AsyncCursor
 from psycopg.pq import TransactionStatus
 
 Values = Sequence[Any] | Mapping[str, Any]
+Rows = list[tuple[Any, ...]]
 
 
 class DeferringConnection(AsyncConnection[Any]):
-    """In one transaction, and in its order. An error of a deferred statement shows with what it was sent along with."""
+    """In one transaction, and in its order. An error of a deferred statement shows with what it was sent along with.
+
+    Several tasks may use it side by side, as long as none of them waits for another.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.cursor_factory = DeferringCursor
         self._deferred: list[tuple[bytes, Values]] = []
+        self._asked: list[tuple[bytes, Values]] = []
+        self._answering: asyncio.Task[list[Rows]] | None = None
+        self._turn = asyncio.Lock()
 
     def defer(self, statement: bytes, values: Values) -> None:
         """Send it with the next statement."""
         self._deferred.append((statement, values))
 
+    async def ask(self, statement: bytes, values: Values) -> Rows:
+        """What a statement gives: one round trip for all that tasks ask for before the loop comes round again."""
+        place = len(self._asked)
+        self._asked.append((statement, values))
+        if self._answering is None:
+            self._answering = asyncio.create_task(self._answer())
+            self._answering.add_done_callback(_seen)
+        # Whoever asked may be cancelled, and the others not.
+        return (await asyncio.shield(self._answering))[place]
+
+    async def _answer(self) -> list[Rows]:
+        asked, self._asked, self._answering = self._asked, [], None
+        async with self.turn(several=len(asked) > 1):
+            cursors = [await AsyncCursor(self).execute(*one) for one in asked]
+        return [await cursor.fetchall() for cursor in cursors]
+
     @asynccontextmanager
-    async def along(self) -> AsyncIterator[None]:
-        """What is executed within goes in one round trip with what was deferred."""
+    async def turn(self, *, several: bool = False) -> AsyncIterator[None]:
+        """No other task's statement comes between. What was deferred goes in one round trip with what is within.
+
+        With `several` so do those within: their answers are there at the end.
+        """
+        async with self._turn, AsyncExitStack() as stack:
+            if self._deferred or several:
+                await stack.enter_async_context(self.pipeline())
+            await self._send()
+            yield
+
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """As `turn`, for what Postgres takes in no pipeline."""
+        async with self._turn:
+            if self._deferred:
+                async with self.pipeline():
+                    await self._send()
+            yield
+
+    async def _send(self) -> None:
         deferred, self._deferred = self._deferred, []
-        if not deferred:
-            yield
-            return
-        async with self.pipeline():
-            for statement, values in deferred:
-                await AsyncCursor(self).execute(statement, values)
-            yield
+        for statement, values in deferred:
+            await AsyncCursor(self).execute(statement, values)
 
     async def commit(self) -> None:
         if self.pgconn.transaction_status == TransactionStatus.INTRANS and self._deferred:
             # As a statement: psycopg 3.3 waits for its own, in a pipeline, before all of what was deferred is sent.
             await self.cursor().execute(b"COMMIT", prepare=False)
             return
-        async with self.along():
-            pass
-        await super().commit()
+        async with self.alone():
+            await super().commit()
 
     async def rollback(self) -> None:
         self._deferred.clear()
-        await super().rollback()
+        self._asked.clear()
+        if self._answering:
+            self._answering.cancel()
+            self._answering = None
+        async with self.alone():
+            await super().rollback()
+
+
+def _seen(answering: asyncio.Task[list[Rows]]) -> None:
+    """An error that nobody waits for any more is no news."""
+    if not answering.cancelled():
+        answering.exception()
 
 
 class DeferringCursor(AsyncCursor[Any]):
     """Every statement goes through here, SQLAlchemy's too, but for those of a server-side cursor."""
 
     async def execute(self, *args: Any, **kwargs: Any) -> Self:
-        async with self._held().along():
+        async with self._held().turn():
             await super().execute(*args, **kwargs)
         return self
 
     async def executemany(self, *args: Any, **kwargs: Any) -> None:
-        async with self._held().along():
-            pass
-        await super().executemany(*args, **kwargs)
+        async with self._held().alone():
+            await super().executemany(*args, **kwargs)
 
     @asynccontextmanager
     async def copy(self, *args: Any, **kwargs: Any) -> AsyncIterator[AsyncCopy]:
-        async with self._held().along():
-            pass
-        async with super().copy(*args, **kwargs) as copy:
+        async with self._held().alone(), super().copy(*args, **kwargs) as copy:
             yield copy
 
     def _held(self) -> DeferringConnection:

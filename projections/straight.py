@@ -56,8 +56,7 @@ _TYPE_NAMES: Mapping[type, LiteralString] = {
 async def fetch_all(connection: AsyncConnection, statement: bytes, values: Values) -> list[tuple[Any, ...]]:
     """What a statement gives, `%s` for each value."""
     with as_sqlalchemy_raises(statement.split(maxsplit=1)[0].decode()):
-        cursor = await driver_of(connection).execute(statement, values)
-        return await cursor.fetchall()
+        return await driver_of(connection).ask(statement, values)
 
 
 def write(connection: AsyncConnection, statement: bytes, values: Values) -> None:

@@ -46,9 +46,11 @@ class Together:
         if not needed:
             return
         decoded = {one.event_id: one for one in await self._log.decode(list(needed.values()))}
-        for session, events in zip(sessions, wanted, strict=True):
-            if events:
-                await session.apply([decoded[event.header.event_id] for event in events])
+        async with asyncio.TaskGroup() as side_by_side:
+            for session, events in zip(sessions, wanted, strict=True):
+                if events:
+                    mine = [decoded[event.header.event_id] for event in events]
+                    side_by_side.create_task(session.apply(mine))
 
 
 def _wanted(session: Session, streams: Mapping[StreamId, Sequence[Delivery]]) -> list[StoredEvent] | None:

@@ -59,6 +59,8 @@ async def claim(
     held = await _claimed(driver, tuple(schemas), streams)
     new = [set(streams).difference(StreamId(*row[:2]) for row in rows) for rows in held]
     if any(new):
+        # Let go of the others first: who waits for the new ones may hold what comes before them in the order.
+        await driver.rollback()
         async with driver.pipeline():
             for schema, begun in zip(schemas, new, strict=True):
                 await driver.execute(_on(_BEGIN, schema), _names(begun))

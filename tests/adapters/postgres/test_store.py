@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from random import Random
 
 import pytest
 from sqlalchemy import Column, Index, MetaData, Table, Text, select
@@ -185,6 +186,22 @@ async def test_workers_that_apply_the_same_at_once_apply_it_once(
     for each in streams:
         assert await said(store, each) == ["one", "two", "three"]
     assert await store.stopped() == {}
+
+
+async def test_workers_that_begin_streams_side_by_side_do_not_lock_each_other_out(
+    store: PostgresStore, stream: StreamId
+) -> None:
+    random = Random(7)
+
+    async def begin(streams: Sequence[StreamId]) -> None:
+        async with store.session(streams) as session:
+            for one in streams:
+                await session.move(one, 1)
+
+    for turn in range(20):
+        streams = [replace(stream, name=f"{stream.name}-{turn}-{number}") for number in range(6)]
+        await asyncio.gather(*(begin(sorted(random.sample(streams, 4))) for _ in range(8)))
+        assert {await store.progress(one) for one in streams} == {1}
 
 
 async def test_creating_a_store_twice_keeps_its_rows(store: PostgresStore, log: PostgresLog, stream: StreamId) -> None:
