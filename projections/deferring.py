@@ -5,15 +5,18 @@ at the same time is sent at once.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Self
 
 from psycopg import AsyncConnection, AsyncCopy, AsyncCursor
 from psycopg.pq import TransactionStatus
+from psycopg.sql import SQL
 
+Statement = bytes | SQL
 Values = Sequence[Any] | Mapping[str, Any]
 Rows = list[tuple[Any, ...]]
+Ask = Callable[[Statement, Values], Awaitable[Rows]]
 
 
 class DeferringConnection(AsyncConnection[Any]):
@@ -26,7 +29,7 @@ class DeferringConnection(AsyncConnection[Any]):
         super().__init__(*args, **kwargs)
         self.cursor_factory = DeferringCursor
         self._deferred: list[tuple[bytes, Values]] = []
-        self._asked: list[tuple[bytes, Values]] = []
+        self._asked: list[tuple[Statement, Values]] = []
         self._answering: asyncio.Task[list[Rows]] | None = None
         self._turn = asyncio.Lock()
 
@@ -34,7 +37,7 @@ class DeferringConnection(AsyncConnection[Any]):
         """Send it with the next statement."""
         self._deferred.append((statement, values))
 
-    async def ask(self, statement: bytes, values: Values) -> Rows:
+    async def ask(self, statement: Statement, values: Values) -> Rows:
         """What a statement gives: one round trip for all that tasks ask for before the loop comes round again."""
         place = len(self._asked)
         self._asked.append((statement, values))

@@ -8,49 +8,49 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
-from mnemolog.events.envelope import StoredEvent, StreamId
-from mnemolog.events.log import EventLog
+from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.projections.projector import Session
 from mnemolog.projections.rule import Delivery, by_stream, outstanding
 from mnemolog.projections.runtime import Projection
 
-Sessions = Callable[[Sequence[Projection], Sequence[StreamId]], AbstractAsyncContextManager[Sequence[Session]]]
+Opened = tuple[Sequence[Session], Sequence[Recorded]]
+Open = Callable[[Sequence[Projection], Sequence[StreamId], Sequence[StoredEvent]], AbstractAsyncContextManager[Opened]]
 
 
 class Together:
-    """`open_sessions` begins one transaction with a session for each projection."""
+    """`open_and_decode` begins one transaction with a session for each projection, and decodes events in it."""
 
-    def __init__(self, log: EventLog, open_sessions: Sessions) -> None:
-        self._log, self._open = log, open_sessions
+    def __init__(self, open_and_decode: Open) -> None:
+        self._open = open_and_decode
 
     async def deliver(self, projections: Sequence[Projection], events: Sequence[Delivery]) -> None:
         """As `Projection.deliver`, for all of them."""
-        if len(projections) == 1 or not await self._at_once(projections, events):
+        if not await self._at_once(projections, events):
             await asyncio.gather(*(projection.deliver(events) for projection in projections))
 
     async def _at_once(self, projections: Sequence[Projection], events: Sequence[Delivery]) -> bool:
         """Whether that was all; False when nothing was applied."""
-        streams = by_stream(events)
+        streams, whole = by_stream(events), [event for event in events if isinstance(event, StoredEvent)]
         try:
-            async with self._open(projections, sorted(streams)) as sessions:
+            async with self._open(projections, sorted(streams), whole) as (sessions, decoded):
                 wanted = [_wanted(session, streams) for session in sessions]
                 if any(found is None for found in wanted):
                     return False
-                await self._apply(sessions, [found or [] for found in wanted])
+                await _apply(sessions, decoded, [found or [] for found in wanted])
         except Exception:  # noqa: BLE001  Whose fault it is, and which event's, shows when each goes alone.
             return False
         return True
 
-    async def _apply(self, sessions: Sequence[Session], wanted: Sequence[Sequence[StoredEvent]]) -> None:
-        needed = {event.header.event_id: event for events in wanted for event in events}
-        if not needed:
-            return
-        decoded = {one.event_id: one for one in await self._log.decode(list(needed.values()))}
-        async with asyncio.TaskGroup() as side_by_side:
-            for session, events in zip(sessions, wanted, strict=True):
-                if events:
-                    mine = [decoded[event.header.event_id] for event in events]
-                    side_by_side.create_task(session.apply(mine))
+
+async def _apply(
+    sessions: Sequence[Session], decoded: Sequence[Recorded], wanted: Sequence[Sequence[StoredEvent]]
+) -> None:
+    """Side by side: what they read is asked for at once."""
+    by_id = {one.event_id: one for one in decoded}
+    async with asyncio.TaskGroup() as tasks:
+        for session, events in zip(sessions, wanted, strict=True):
+            if events:
+                tasks.create_task(session.apply([by_id[event.header.event_id] for event in events]))
 
 
 def _wanted(session: Session, streams: Mapping[StreamId, Sequence[Delivery]]) -> list[StoredEvent] | None:

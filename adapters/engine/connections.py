@@ -21,7 +21,7 @@ from mnemolog.adapters.nats import connection as nats_connection
 from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
 from mnemolog.adapters.postgres.pool import Pool, open_pool
 from mnemolog.adapters.postgres.roots import Roots, open_roots
-from mnemolog.adapters.postgres.sqlalchemy import create_engine
+from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, create_engine
 from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.vectors.embedder import Embedder
 
@@ -106,8 +106,7 @@ def embedder_of(stack: AsyncExitStack, name: Literal["minilm", "lexical"], *, pr
 def _sqlalchemy_engine(
     stack: AsyncExitStack, postgres_dsn: str, seal: RowSeal, *, projecting: bool = False, role: str | None = None
 ) -> AsyncEngine:
-    """For `projecting` a power cut may take the last commits, rows and progress alike: the log gives them again."""
-    options = "-c synchronous_commit=off" if projecting else ""
+    options = PROJECTING if projecting else ""
     engine = create_engine(
         postgres_dsn,
         seal,

@@ -24,15 +24,13 @@ from mnemolog.adapters.minilm import embedder_named
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.pool import UNREACHABLE, open_pool
 from mnemolog.adapters.postgres.roots import open_roots
-from mnemolog.adapters.postgres.sqlalchemy import create_engine
+from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, create_engine
 from mnemolog.events.codec import Codec
 from mnemolog.projections.filling import Share, fill
 from mnemolog.projections.seal import RowSeal
 
 # While Postgres writes one portion, another is decoded.
 LANES = 2
-# What a shadow loses with a server, a rebuild fills again: its swap waits for the disk, and with it for all before.
-OPTIONS = "-c synchronous_commit=off"
 
 
 def main() -> None:
@@ -87,7 +85,7 @@ async def _wire(stack: AsyncExitStack, place: Place) -> tuple[PostgresLog, Proje
     stack.push_async_callback(pool.close)
     roots = await open_roots(pool, place.master_key, os.urandom)
     log = PostgresLog(pool, Codec(), roots, lambda: datetime.now(UTC))
-    engine = create_engine(place.postgres_dsn, RowSeal(roots.derived("rows")), OPTIONS, pool_size=10 * LANES)
+    engine = create_engine(place.postgres_dsn, RowSeal(roots.derived("rows")), PROJECTING, pool_size=10 * LANES)
     stack.push_async_callback(engine.dispose)
     redis = Redis.from_url(place.redis_url)
     stack.push_async_callback(redis.aclose)

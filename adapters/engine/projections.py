@@ -1,5 +1,6 @@
 """The projections of an engine: their projectors, their stores, their runtimes, and how each is rebuilt."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -12,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from mnemolog.adapters.engine.filling import EVENTS_A_PROCESS, FillProcesses
 from mnemolog.adapters.engine.status import Status, status
 from mnemolog.adapters.postgres import lagging, pauses
+from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.pauses import Pause
 from mnemolog.adapters.postgres.pool import UNREACHABLE
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
@@ -19,20 +21,19 @@ from mnemolog.adapters.postgres.store import PostgresStore, advisory_lock, exist
 from mnemolog.adapters.redis.rebuildable import RebuildableWorking
 from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.domain.errors import Conflict, InvalidInput
-from mnemolog.events.envelope import StreamId
-from mnemolog.events.log import EventLog
+from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.projections.changes.projector import ChangesProjector
 from mnemolog.projections.filling import fill
 from mnemolog.projections.graph.projector import GraphProjector
 from mnemolog.projections.history.projector import HistoryProjector
 from mnemolog.projections.memories.projector import MemoriesProjector
 from mnemolog.projections.profile.projector import ProfileProjector
-from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store
+from mnemolog.projections.projector import Projector, Skipped, Stop, Store
 from mnemolog.projections.rebuild import Rebuildable, Rebuilt, Target, rebuild_all
 from mnemolog.projections.rule import Delivery
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.strategy import FAIL, Strategy
-from mnemolog.projections.together import Together
+from mnemolog.projections.together import Opened, Together
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.vectors.projector import VectorsProjector
 from mnemolog.projections.vectors.tables import NAME as VECTORS
@@ -45,7 +46,7 @@ class Projections:
         self,
         engine: AsyncEngine,
         redis: Redis,
-        log: EventLog,
+        log: PostgresLog,
         embedder: Embedder,
         strategies: Callable[[str], Strategy] = lambda name: FAIL,
         writing: AsyncEngine | None = None,
@@ -72,7 +73,7 @@ class Projections:
             **{name: RebuildablePostgres(store) for name, store in self._postgres.items()},
             self.working.name: RebuildableWorking(redis, self.working),
         }
-        self._together = Together(log, self._sessions)
+        self._together = Together(self._opened)
         self.live = self.seen_on(engine)
 
     @property
@@ -89,12 +90,16 @@ class Projections:
 
     async def deliver(self, projections: Sequence[Projection], events: Sequence[Delivery]) -> None:
         """Apply a delivery to the projections of a group."""
-        await self._together.deliver(projections, events)
+        if all(one.name in self._postgres for one in projections):
+            await self._together.deliver(projections, events)
+        else:
+            await asyncio.gather(*(one.deliver(events) for one in projections))
 
-    def _sessions(
-        self, projections: Sequence[Projection], streams: Sequence[StreamId]
-    ) -> AbstractAsyncContextManager[Sequence[Session]]:
-        return sessions([self._postgres[one.name] for one in projections], streams)
+    def _opened(
+        self, projections: Sequence[Projection], streams: Sequence[StreamId], events: Sequence[StoredEvent]
+    ) -> AbstractAsyncContextManager[Opened]:
+        decoding = partial(self._log.decode_beside, stored=events)
+        return sessions([self._postgres[one.name] for one in projections], streams, decoding)
 
     async def create(self) -> None:
         """Make the tables of each projection where they are not yet."""

@@ -4,20 +4,24 @@ Straight through psycopg and pipelined, for any number of projections at once: e
 trips are what a small batch costs.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, LiteralString
+from typing import Any, LiteralString, TypeVar
 
 from psycopg.sql import SQL, Identifier
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.postgres.progress import is_stopped
 from mnemolog.events.envelope import StreamId
-from mnemolog.projections.deferring import DeferringConnection
+from mnemolog.projections.deferring import Ask, DeferringConnection, Rows
 from mnemolog.projections.seal import MAC, seal_of
 from mnemolog.projections.straight import as_sqlalchemy_raises, driver_of
 
+T = TypeVar("T")
 Progress = dict[StreamId, int]
+# Asks whatever it wants to know, and tells what follows from it.
+Beside = Callable[[Ask], Coroutine[Any, Any, T]]
 
 # A swap of schemas takes this lock alone, so that no write goes to tables that were just replaced.
 _HOLD_SCHEMAS = b"""
@@ -55,8 +59,16 @@ async def claim(
     connection: AsyncConnection, schemas: Sequence[str], streams: Collection[StreamId]
 ) -> Sequence[Progress]:
     """The progress of these streams in each schema, held until the end of the transaction; not of those stopped."""
+    progress, _ = await claim_and_ask(connection, schemas, streams, nothing)
+    return progress
+
+
+async def claim_and_ask(
+    connection: AsyncConnection, schemas: Sequence[str], streams: Collection[StreamId], beside: Beside[T]
+) -> tuple[Sequence[Progress], T]:
+    """As `claim`, and what `beside` asks for in the same round trip, once the streams are held."""
     driver = driver_of(connection)
-    held = await _claimed(driver, tuple(schemas), streams)
+    held, told = await _claimed(driver, tuple(schemas), streams, beside)
     new = [set(streams).difference(StreamId(*row[:2]) for row in rows) for rows in held]
     if any(new):
         # Let go of the others first: who waits for the new ones may hold what comes before them in the order.
@@ -64,12 +76,13 @@ async def claim(
         async with driver.pipeline():
             for schema, begun in zip(schemas, new, strict=True):
                 await driver.execute(_on(_BEGIN, schema), _names(begun))
-        held = await _claimed(driver, tuple(schemas), streams)
+        held, told = await _claimed(driver, tuple(schemas), streams, beside)
     seal = seal_of(connection)
-    return [
+    progress = [
         {StreamId(*row[:2]): row[2] for row in rows if row[3] is None or not is_stopped(seal, schema, _named(row))}
         for schema, rows in zip(schemas, held, strict=True)
     ]
+    return progress, told
 
 
 async def save(connection: AsyncConnection, reached: Mapping[str, Progress]) -> None:
@@ -92,14 +105,19 @@ def _named(row: tuple[Any, ...]) -> dict[str, Any]:
 
 
 async def _claimed(
-    driver: DeferringConnection, schemas: tuple[str, ...], streams: Collection[StreamId]
-) -> Sequence[Sequence[tuple[Any, ...]]]:
-    """The rows of each schema."""
-    async with driver.pipeline():
-        await driver.execute(_HOLD_SCHEMAS, {"schemas": list(schemas)})
-        cursor = await driver.execute(_claim(schemas), _names(streams))
-    rows = await cursor.fetchall()
-    return [[row[1:] for row in rows if row[0] == place] for place in range(len(schemas))]
+    driver: DeferringConnection, schemas: tuple[str, ...], streams: Collection[StreamId], beside: Beside[T]
+) -> tuple[Sequence[Rows], T]:
+    """The rows of each schema, and what was asked beside."""
+    _, rows, told = await asyncio.gather(
+        driver.ask(_HOLD_SCHEMAS, {"schemas": list(schemas)}),
+        driver.ask(_claim(schemas), _names(streams)),
+        beside(driver.ask),
+    )
+    return [[row[1:] for row in rows if row[0] == place] for place in range(len(schemas))], told
+
+
+async def nothing(ask: Ask) -> None:
+    """For who has nothing to ask beside."""
 
 
 @cache

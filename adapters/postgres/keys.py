@@ -15,6 +15,7 @@ from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.events.chain import derived_key
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.event import BLIND
+from mnemolog.projections.deferring import Ask
 
 TAG_BYTES = 16
 
@@ -97,6 +98,16 @@ async def find_keys(
     """The keys of these streams and scopes, such as exist; scope "" asks for the stream's key alone."""
     cursor = await connection.execute(query("find_keys"), key_columns(wanted))
     return loaded(roots, {stream for stream, _ in wanted}, await cursor.fetchall())
+
+
+async def ask_keys(ask: Ask, roots: Roots, wanted: Collection[tuple[StreamId, str]]) -> dict[StreamId, StreamKeys]:
+    """As `find_keys`, in one round trip with what else is asked."""
+    rows = await ask(query("find_keys"), key_columns(wanted))
+    found = (dict(zip(_FOUND, row, strict=True)) for row in rows)
+    return loaded(roots, {stream for stream, _ in wanted}, found)
+
+
+_FOUND = ("tenant", "stream", "root_id", "stream_key", "scope", "key_id", "data_key")
 
 
 def key_columns(wanted: Collection[tuple[StreamId, str]]) -> dict[str, list[str]]:

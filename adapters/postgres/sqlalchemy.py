@@ -10,6 +10,10 @@ from mnemolog.projections.deferring import DeferringConnection
 from mnemolog.projections.seal import OPTION as SEAL
 from mnemolog.projections.seal import RowSeal
 
+# For projectors. A power cut may take the last commits, rows and progress alike: the log gives them again. All that
+# they look up goes by key: a plan that was made while a table was small would scan it for as long as it is kept.
+PROJECTING = "-c synchronous_commit=off -c enable_seqscan=off -c plan_cache_mode=force_generic_plan"
+
 
 def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: Any) -> AsyncEngine:
     """`options` as libpq takes them; `pool` as `create_async_engine` does."""

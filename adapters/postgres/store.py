@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from sqlalchemy import ColumnElement, Select, Table, delete, func, select, tuple_, update
@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.schema import CreateSchema, DropSchema
 
 from mnemolog.adapters.postgres import lagging
-from mnemolog.adapters.postgres.claims import claim, save
+from mnemolog.adapters.postgres.claims import Beside, claim, claim_and_ask, nothing, save
 from mnemolog.adapters.postgres.confinement import confine
 from mnemolog.adapters.postgres.progress import (
     GOING,
@@ -30,6 +30,8 @@ from mnemolog.projections import forgetting
 from mnemolog.projections.projector import Choosing, Lag, Projector, Skipped, Stop, reached_by
 from mnemolog.projections.rows import fetch, stored, upsert
 from mnemolog.projections.seal import seal_of
+
+T = TypeVar("T")
 
 
 class PostgresSession:
@@ -99,7 +101,7 @@ class PostgresStore:
 
     @asynccontextmanager
     async def session(self, streams: Sequence[StreamId]) -> AsyncIterator[PostgresSession]:
-        async with sessions([self], streams) as [session]:
+        async with sessions([self], streams, nothing) as ([session], _):
             yield session
 
     async def skips(self, connection: AsyncConnection, which: ColumnElement[bool]) -> Sequence[Mapping[str, Any]]:
@@ -197,16 +199,19 @@ class PostgresStore:
 
 @asynccontextmanager
 async def sessions(
-    stores: Sequence[PostgresStore], streams: Sequence[StreamId]
-) -> AsyncIterator[list[PostgresSession]]:
-    """One transaction for several projections of one database: all of their rows and progress, or nothing."""
+    stores: Sequence[PostgresStore], streams: Sequence[StreamId], beside: Beside[T]
+) -> AsyncIterator[tuple[list[PostgresSession], T]]:
+    """One transaction for several projections of one database: all of their rows and progress, or nothing.
+
+    And what `beside` asked for in the same round trip, once the streams were held.
+    """
     schemas = {name: schema for store in stores for name, schema in store.schemas.items()}
     async with stores[0].writing.begin() as connection:
         await connection.execution_options(schema_translate_map=schemas)
-        held = await claim(connection, [store.schema for store in stores], streams)
+        held, told = await claim_and_ask(connection, [store.schema for store in stores], streams, beside)
         opened = [PostgresSession(store, connection, progress) for store, progress in zip(stores, held, strict=True)]
         try:
-            yield opened
+            yield opened, told
             await save(connection, {store.schema: one.reached for store, one in zip(stores, opened, strict=True)})
         except DBAPIError as error:
             raise stores[0].judged(error) from error  # Of several, each goes alone next.

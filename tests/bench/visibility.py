@@ -8,6 +8,7 @@ where the worker goes on after it, which costs nothing. At the end the stores th
 """
 
 import asyncio
+import gc
 import json
 import random
 import sys
@@ -85,6 +86,7 @@ async def measure(options: Namespace) -> dict[str, Any]:
         async with open_engine(load(data_dir=directory, http_port=0, embedder=options.embedder)) as engine:
             await _write_steadily(engine, options, WARM_SECONDS)
             await engine.settled()
+            gc.freeze()  # As `mnemolog up` does.
             written = await _write_steadily(engine, options, options.seconds)
             await engine.settled()
             await _require_visible(engine, written)

@@ -1,6 +1,8 @@
 """Writes that wait for the next round trip: in order, in their transaction, and none of them lost."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from unittest.mock import Mock
 
 import pytest
 from psycopg.errors import DivisionByZero
@@ -100,3 +102,56 @@ async def test_a_statement_for_many_rows_comes_after_what_was_deferred(
         await cursor.executemany("UPDATE deferred_notes SET note = note || %s", [(" and",), (" after",)])
     await driver.commit()
     assert await notes(sqlalchemy) == ["before and after"]
+
+
+async def test_what_several_ask_for_at_once_goes_in_one_round_trip(
+    driver: DeferringConnection, sqlalchemy: AsyncEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipelines = Mock(side_effect=driver.pipeline)
+    monkeypatch.setattr(driver, "pipeline", pipelines)
+    driver.defer(ADD, ["before"])
+
+    answers = await asyncio.gather(
+        *(driver.ask(b"SELECT %s::int, count(*) FROM deferred_notes", [n]) for n in range(4))
+    )
+
+    assert answers == [[(number, 1)] for number in range(4)]
+    assert pipelines.call_count == 1
+
+
+async def test_an_error_of_one_question_is_told_to_all_who_asked_with_it(driver: DeferringConnection) -> None:
+    asked = (driver.ask(b"SELECT 1 / %s::int", [divisor]) for divisor in (1, 0, 2))
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(answer) for answer in answers] == [DivisionByZero] * 3
+    await driver.rollback()
+    assert await driver.ask(b"SELECT 2", []) == [(2,)]
+
+
+async def test_who_asked_first_may_be_cancelled(driver: DeferringConnection) -> None:
+    first, second = (asyncio.create_task(driver.ask(b"SELECT %s::int", [number])) for number in (1, 2))
+    await asyncio.sleep(0)
+    first.cancel()
+    assert await second == [(2,)]
+    assert first.cancelled()
+
+
+async def test_a_rollback_forgets_what_was_asked(driver: DeferringConnection, sqlalchemy: AsyncEngine) -> None:
+    asked = asyncio.create_task(driver.ask(ADD + b" RETURNING note", ["never"]))
+    await asyncio.sleep(0)
+
+    await driver.rollback()
+
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    assert await driver.ask(b"SELECT 1", []) == [(1,)]
+    await driver.commit()
+    assert await notes(sqlalchemy) == []
+
+
+async def test_a_question_waits_for_the_copy_of_another(driver: DeferringConnection, sqlalchemy: AsyncEngine) -> None:
+    async with driver.cursor() as cursor, cursor.copy("COPY deferred_notes (note) FROM STDIN") as copy:
+        asked = asyncio.create_task(driver.ask(b"SELECT count(*) FROM deferred_notes", []))
+        await asyncio.sleep(0.05)
+        await copy.write_row(["copied"])
+        assert not asked.done()
+    assert await asked == [(1,)]

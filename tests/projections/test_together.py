@@ -2,16 +2,19 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.store import PostgresStore, sessions
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.log import EventLog
-from mnemolog.projections.projector import Session, Stop
+from mnemolog.projections.deferring import Ask
+from mnemolog.projections.projector import Stop
 from mnemolog.projections.runtime import Projection
-from mnemolog.projections.together import Together
+from mnemolog.projections.together import Opened, Together
 from tests.engine.person import Person
 from tests.projections.test_runtime import Seen, stored
 
@@ -19,7 +22,7 @@ from tests.projections.test_runtime import Seen, stored
 class Counting:
     """A log that counts how often it is asked to decode."""
 
-    def __init__(self, log: EventLog) -> None:
+    def __init__(self, log: PostgresLog) -> None:
         self._log, self.decoded = log, 0
 
     def __getattr__(self, name: str) -> object:
@@ -28,6 +31,10 @@ class Counting:
     async def decode(self, events: Sequence[StoredEvent]) -> Sequence[Recorded]:
         self.decoded += 1
         return await self._log.decode(events)
+
+    async def decode_beside(self, ask: Ask, events: Sequence[StoredEvent]) -> Sequence[Recorded]:
+        self.decoded += 1
+        return await self._log.decode_beside(ask, events)
 
 
 class Pair:
@@ -39,16 +46,17 @@ class Pair:
         self.stores = [PostgresStore(engine.projections.live, one) for one in self.seen]
         log: EventLog = self.log  # type: ignore[assignment]
         self.projections = [Projection(store, log) for store in self.stores]
-        self._together = Together(log, self._sessions)
+        self._together = Together(self._opened)
 
     async def deliver(self, events: Sequence[StoredEvent]) -> None:
         await self._together.deliver(self.projections, events)
 
-    def _sessions(
-        self, projections: Sequence[Projection], streams: Sequence[StreamId]
-    ) -> AbstractAsyncContextManager[Sequence[Session]]:
+    def _opened(
+        self, projections: Sequence[Projection], streams: Sequence[StreamId], events: Sequence[StoredEvent]
+    ) -> AbstractAsyncContextManager[Opened]:
         by_name = {store.name: store for store in self.stores}
-        return sessions([by_name[one.name] for one in projections], streams)
+        decoding = partial(self.log.decode_beside, events=events)
+        return sessions([by_name[one.name] for one in projections], streams, decoding)
 
 
 @pytest.fixture
@@ -68,10 +76,12 @@ async def test_a_delivery_is_decoded_once_and_applied_once_by_each(engine: Engin
         await ana.creates(f"Ana drinks tea number {number}", kind="episode")
     events = await stored(engine, ana)
 
-    await pair.deliver(events)
+    await pair.deliver(events[:1])
+    pair.log.decoded = 0
+    await pair.deliver(events[1:])
+    assert pair.log.decoded == 1
     await pair.deliver(events)
 
-    assert pair.log.decoded == 1
     for seen, store in zip(pair.seen, pair.stores, strict=True):
         assert seen.seqs == [(user, 1), (user, 2), (user, 3)]
         assert await store.progress(ana.stream) == 3
