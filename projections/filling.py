@@ -3,8 +3,9 @@
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from itertools import chain
 
@@ -35,6 +36,16 @@ class Share:
 
 EVERYTHING = Share()
 
+Sessions = Callable[[Sequence[Store], Sequence[StreamId]], AbstractAsyncContextManager[Sequence[Session]]]
+_Open = Callable[[Sequence[StreamId]], AbstractAsyncContextManager[Sequence[Session]]]
+
+
+@asynccontextmanager
+async def one_by_one(stores: Sequence[Store], streams: Sequence[StreamId]) -> AsyncIterator[Sequence[Session]]:
+    """A session of each store, each in its own transaction."""
+    async with AsyncExitStack() as stack:
+        yield [await stack.enter_async_context(store.session(streams)) for store in stores]
+
 
 async def fill(
     log: EventLog,
@@ -42,8 +53,11 @@ async def fill(
     share: Share = EVERYTHING,
     progressed: Progressed = lambda count: None,
     transient: tuple[type[Exception], ...] = (),
+    sessions: Sessions = one_by_one,
 ) -> Mapping[str, int]:
     """Apply to each store what it lacks of the log; how many events each took. Memory is bounded by a portion.
+
+    `sessions` opens one of each store: stores of one database may share a transaction.
 
     What cannot be applied is left out together with its portion: the runtime finds the event, and says which it was.
     An error of the stores, of the log (`transient`) or of the engine is raised; done again, it goes on from there.
@@ -54,9 +68,10 @@ async def fill(
         EngineError,
         *chain.from_iterable(store.transient for store in stores),
     )
-    async for portion in _portions(log, stores, share):
+    open_sessions = partial(sessions, stores)
+    async for portion in _portions(log, open_sessions, share):
         try:
-            applied = await _apply(log, stores, portion)
+            applied = dict(zip(taken, await _apply(log, open_sessions, portion), strict=True))
         except infrastructure:
             raise
         except Exception as error:  # noqa: BLE001  Whatever a projector raises; its text may be what somebody said.
@@ -67,13 +82,13 @@ async def fill(
     return taken
 
 
-async def _portions(log: EventLog, stores: Sequence[Store], share: Share) -> AsyncIterator[Sequence[StoredEvent]]:
+async def _portions(log: EventLog, sessions: _Open, share: Share) -> AsyncIterator[Sequence[StoredEvent]]:
     """What any store lacks: whole streams together, or a long one in parts, each stream in its order."""
     gathered: list[StoredEvent] = []
     async for heads in log.heads():
         mine = [head for head in heads if share.takes(head.stream)]
         for first in range(0, len(mine), STREAMS):
-            for stream, after, until in await _lacking(stores, mine[first : first + STREAMS]):
+            for stream, after, until in await _lacking(sessions, mine[first : first + STREAMS]):
                 async for batch in log.scan(stream, after=after, until=until, batch=PORTION):
                     gathered += batch
                     if len(gathered) >= PORTION:
@@ -83,28 +98,24 @@ async def _portions(log: EventLog, stores: Sequence[Store], share: Share) -> Asy
         yield gathered
 
 
-async def _lacking(stores: Sequence[Store], heads: Sequence[Head]) -> Sequence[tuple[StreamId, int, int]]:
+async def _lacking(sessions: _Open, heads: Sequence[Head]) -> Sequence[tuple[StreamId, int, int]]:
     """The streams that some store has not all of, with the lowest progress and the head."""
-    known: list[Mapping[StreamId, int]] = []
-    for store in stores:
-        async with store.session([head.stream for head in heads]) as session:
-            known.append(dict(session.progress))
+    async with sessions([head.stream for head in heads]) as opened:
+        known = [dict(session.progress) for session in opened]
     ends = [(head, min((one[head.stream] for one in known if head.stream in one), default=head.seq)) for head in heads]
     return [(head.stream, after, head.seq) for head, after in ends if after < head.seq]
 
 
-async def _apply(log: EventLog, stores: Sequence[Store], portion: Sequence[StoredEvent]) -> Mapping[str, int]:
+async def _apply(log: EventLog, sessions: _Open, portion: Sequence[StoredEvent]) -> Sequence[int]:
     """Decoded while the sessions are open, so that an erasure that sweeps the stores comes before or after it."""
-    streams = sorted({event.header.stream for event in portion})
-    applied: dict[str, int] = {}
-    async with AsyncExitStack() as stack:
-        sessions = [(store.name, await stack.enter_async_context(store.session(streams))) for store in stores]
+    applied: list[int] = []
+    async with sessions(sorted({event.header.stream for event in portion})) as opened:
         parts = _by_stream(await log.decode(portion))
-        for name, session in sessions:
+        for session in opened:
             wanted = _wanted(session, parts)
             if wanted:
                 await session.apply(wanted)
-            applied[name] = len(wanted)
+            applied.append(len(wanted))
     return applied
 
 

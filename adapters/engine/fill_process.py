@@ -22,11 +22,11 @@ from mnemolog.adapters.engine.filling import Order, Place
 from mnemolog.adapters.engine.projections import Projections
 from mnemolog.adapters.minilm import embedder_named
 from mnemolog.adapters.postgres.log import PostgresLog
-from mnemolog.adapters.postgres.pool import UNREACHABLE, open_pool
+from mnemolog.adapters.postgres.pool import open_pool
 from mnemolog.adapters.postgres.roots import open_roots
 from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, create_engine
 from mnemolog.events.codec import Codec
-from mnemolog.projections.filling import Share, fill
+from mnemolog.projections.filling import Share
 from mnemolog.projections.seal import RowSeal
 
 # While Postgres writes one portion, another is decoded.
@@ -57,13 +57,13 @@ async def _fill(order: Order, lines: IO[bytes]) -> Mapping[str, int]:
     threading.Thread(target=_listen, args=(lines, heard), daemon=True).start()
     taken: Counter[str] = Counter()
     async with AsyncExitStack() as stack:
-        log, projections = await _wire(stack, order.place)
+        projections = await _wire(stack, order.place)
         shadows = [await projections.shadow(name) for name in order.names]
 
         async def fill_shares() -> None:
             while (number := await _asked(numbers)) < order.shares:
                 share = Share(number, order.shares)
-                taken.update(await fill(log, shadows, share, lambda count: _tell(applied=count), UNREACHABLE))
+                taken.update(await projections.fill(shadows, share, lambda count: _tell(applied=count)))
 
         await asyncio.gather(*(fill_shares() for _ in range(LANES)))
         return taken
@@ -80,16 +80,16 @@ def _listen(lines: IO[bytes], heard: Callable[[int], None]) -> None:
     os._exit(1)  # The parent is gone.
 
 
-async def _wire(stack: AsyncExitStack, place: Place) -> tuple[PostgresLog, Projections]:
+async def _wire(stack: AsyncExitStack, place: Place) -> Projections:
     pool = await open_pool(place.postgres_dsn, size=2 * LANES)
     stack.push_async_callback(pool.close)
     roots = await open_roots(pool, place.master_key, os.urandom)
     log = PostgresLog(pool, Codec(), roots, lambda: datetime.now(UTC))
-    engine = create_engine(place.postgres_dsn, RowSeal(roots.derived("rows")), PROJECTING, pool_size=10 * LANES)
+    engine = create_engine(place.postgres_dsn, RowSeal(roots.derived("rows")), PROJECTING, pool_size=2 * LANES)
     stack.push_async_callback(engine.dispose)
     redis = Redis.from_url(place.redis_url)
     stack.push_async_callback(redis.aclose)
-    return log, Projections(engine, redis, log, embedder_named(place.embedder))
+    return Projections(engine, redis, log, embedder_named(place.embedder))
 
 
 def _tell(**told: object) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from mnemolog.adapters.engine.filling import EVENTS_A_PROCESS, FillProcesses
 from mnemolog.adapters.engine.status import Status, status
 from mnemolog.adapters.postgres import lagging, pauses
+from mnemolog.adapters.postgres.claims import nothing
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.pauses import Pause
 from mnemolog.adapters.postgres.pool import UNREACHABLE
@@ -23,12 +24,12 @@ from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.domain.errors import Conflict, InvalidInput
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.projections.changes.projector import ChangesProjector
-from mnemolog.projections.filling import fill
+from mnemolog.projections.filling import EVERYTHING, Share, fill, one_by_one
 from mnemolog.projections.graph.projector import GraphProjector
 from mnemolog.projections.history.projector import HistoryProjector
 from mnemolog.projections.memories.projector import MemoriesProjector
 from mnemolog.projections.profile.projector import ProfileProjector
-from mnemolog.projections.projector import Projector, Skipped, Stop, Store
+from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store
 from mnemolog.projections.rebuild import Rebuildable, Rebuilt, Target, rebuild_all
 from mnemolog.projections.rule import Delivery
 from mnemolog.projections.runtime import Projection
@@ -146,7 +147,16 @@ class Projections:
         processes = min(os.cpu_count() or 1, await self.size() // EVENTS_A_PROCESS)
         if self._processes and processes > 1:
             return await self._processes.fill([shadow.name for shadow in shadows], processes, progressed)
-        return await fill(self._log, shadows, progressed=progressed, transient=UNREACHABLE)
+        return await self.fill(shadows, progressed=progressed)
+
+    async def fill(
+        self,
+        stores: Sequence[Store],
+        share: Share = EVERYTHING,
+        progressed: Callable[[int], None] = lambda count: None,
+    ) -> Mapping[str, int]:
+        """Apply to some stores what they lack of a share of the log, in this process; how many events each took."""
+        return await fill(self._log, stores, share, progressed, UNREACHABLE, _sessions)
 
     def require(self, name: str) -> None:
         """Refuse a name that no projection has."""
@@ -225,3 +235,17 @@ class Projections:
             for name, streams in found.items()
             if streams
         }
+
+
+@asynccontextmanager
+async def _sessions(stores: Sequence[Store], streams: Sequence[StreamId]) -> AsyncIterator[Sequence[Session]]:
+    """One of each store; those on Postgres share a transaction."""
+    on_postgres = [store for store in stores if isinstance(store, PostgresStore)]
+    others = [store for store in stores if not isinstance(store, PostgresStore)]
+    async with AsyncExitStack() as stack:
+        opened: list[Session] = list(await stack.enter_async_context(one_by_one(others, streams)))
+        if on_postgres:
+            together, _ = await stack.enter_async_context(sessions(on_postgres, streams, nothing))
+            opened += together
+        by_name = {store.name: session for store, session in zip([*others, *on_postgres], opened, strict=True)}
+        yield [by_name[store.name] for store in stores]
