@@ -138,7 +138,8 @@ _STOP_WORDS = frozenset(_SNOWBALL.split())
 def _content(text: str, split: Callable[[str], list[str]]) -> list[str]:
     """The terms of a text; stop words only when there is nothing else."""
     normal = normalize_name(text)
-    kept = [term for term in _terms(_CLITIC.sub(" ", normal), split) if term not in _STOP_WORDS]
+    words = _CLITIC.sub(" ", normal) if "'" in normal else normal
+    kept = [term for term in _terms(words, split) if term not in _STOP_WORDS]
     return kept or list(_terms(normal, split))
 
 

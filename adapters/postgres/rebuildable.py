@@ -47,10 +47,15 @@ class RebuildablePostgres:
             self._found = await differing_rows(connection, self._live, self._shadow)
 
     async def _gather_statistics(self) -> None:
-        """Fresh tables have none, and a reader's plan would be a guess until autovacuum comes by."""
+        """Fresh tables have none, and a reader's plan would be a guess until autovacuum comes by.
+
+        Of the columns that rows are looked up by: those of the texts themselves would take three times as long.
+        """
         async with self._shadow.engine.begin() as connection:
-            for one in self._tables():
-                await connection.execute(_OnTable("ANALYZE {}", one))
+            for one in self._shadow.projector.tables.sorted_tables:
+                indexed = {column.name for index in one.indexes for column in index.columns}
+                columns = sorted(indexed.union(column.name for column in one.primary_key.columns))
+                await connection.execute(_OnTable("ANALYZE {}", (self._shadow.schema, one.name), columns))
 
     @asynccontextmanager
     async def quiet(self) -> AsyncIterator[None]:
@@ -111,13 +116,14 @@ class RebuildablePostgres:
 
 
 class _OnTable(ExecutableDDLElement):
-    def __init__(self, statement: str, table: tuple[str, str]) -> None:
-        self.statement, self.table = statement, table
+    def __init__(self, statement: str, table: tuple[str, str], columns: Sequence[str] = ()) -> None:
+        self.statement, self.table, self.columns = statement, table, columns
 
 
 @compiles(_OnTable)
 def _on_table(element: _OnTable, compiler: DDLCompiler, **_: object) -> str:
-    return element.statement.format(".".join(map(compiler.preparer.quote, element.table)))
+    table, columns = (map(compiler.preparer.quote, names) for names in (element.table, element.columns))
+    return element.statement.format(".".join(table)) + (f" ({', '.join(columns)})" if element.columns else "")
 
 
 class _RenameSchema(ExecutableDDLElement):

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -83,7 +83,9 @@ class Watch:
     async def memory(self) -> None:
         """Sample the resident memory of this process and of the Python processes below it, until cancelled."""
         while True:
-            self.peaks[-1] = max(self.peaks[-1], sum(process.memory_info().rss for process in _pythons()) / MEGABYTE)
+            with suppress(psutil.NoSuchProcess):  # One ended meanwhile.
+                held = sum(process.memory_info().rss for process in _pythons())
+                self.peaks[-1] = max(self.peaks[-1], held / MEGABYTE)
             await asyncio.sleep(0.1)
 
 
@@ -97,8 +99,15 @@ def _cpu_seconds(engine: Engine) -> float:
     assert engine.servers is not None
     roots = [psutil.Process(), *(psutil.Process(one.pid) for one in engine.servers.health() if one.name == "postgres")]
     below = {child for root in roots for child in root.children(recursive=True)}
-    times = [process.cpu_times() for process in below.union(roots)]
-    return float(sum(one.user + one.system + one.children_user + one.children_system for one in times))
+    return float(sum(map(_seconds_of, below.union(roots))))
+
+
+def _seconds_of(process: psutil.Process) -> float:
+    """None of one that ended meanwhile: its parent's count has them."""
+    with suppress(psutil.NoSuchProcess):
+        times = process.cpu_times()
+        return float(times.user + times.system + times.children_user + times.children_system)
+    return 0.0
 
 
 async def measure(directory: Path) -> dict[str, Any]:
