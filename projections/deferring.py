@@ -22,7 +22,8 @@ Ask = Callable[[Statement, Values], Awaitable[Rows]]
 class DeferringConnection(AsyncConnection[Any]):
     """In one transaction, and in its order. An error of a deferred statement shows with what it was sent along with.
 
-    Several tasks may use it side by side, as long as none of them waits for another.
+    Several tasks may use it side by side. Who ends the transaction, or closes it, has waited for them or has cancelled
+    them: what they asked is given up then.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -30,7 +31,8 @@ class DeferringConnection(AsyncConnection[Any]):
         self.cursor_factory = DeferringCursor
         self._deferred: list[tuple[bytes, Values]] = []
         self._asked: list[tuple[Statement, Values]] = []
-        self._answering: asyncio.Task[list[Rows]] | None = None
+        self._answering: asyncio.Task[list[Rows]] | None = None  # Takes more questions, until it begins.
+        self._unanswered: set[asyncio.Task[list[Rows]]] = set()
         self._turn = asyncio.Lock()
 
     def defer(self, statement: bytes, values: Values) -> None:
@@ -43,9 +45,15 @@ class DeferringConnection(AsyncConnection[Any]):
         self._asked.append((statement, values))
         if self._answering is None:
             self._answering = asyncio.create_task(self._answer())
-            self._answering.add_done_callback(_seen)
+            self._unanswered.add(self._answering)
+            self._answering.add_done_callback(self._answered)
         # Whoever asked may be cancelled, and the others not.
         return (await asyncio.shield(self._answering))[place]
+
+    def _answered(self, answering: asyncio.Task[list[Rows]]) -> None:
+        self._unanswered.discard(answering)
+        if not answering.cancelled():
+            answering.exception()  # Nobody may be waiting for it any more: then it is no news.
 
     async def _answer(self) -> list[Rows]:
         asked, self._asked, self._answering = self._asked, [], None
@@ -88,19 +96,23 @@ class DeferringConnection(AsyncConnection[Any]):
             await super().commit()
 
     async def rollback(self) -> None:
-        self._deferred.clear()
-        self._asked.clear()
-        if self._answering:
-            self._answering.cancel()
-            self._answering = None
-        async with self.alone():
+        self._give_up()
+        async with self._turn:
+            self._deferred.clear()
             await super().rollback()
 
+    async def close(self) -> None:
+        # Not while a statement is under way in another task: libpq would go on with what is freed.
+        self._give_up()
+        async with self._turn:
+            await super().close()
 
-def _seen(answering: asyncio.Task[list[Rows]]) -> None:
-    """An error that nobody waits for any more is no news."""
-    if not answering.cancelled():
-        answering.exception()
+    def _give_up(self) -> None:
+        """Cancel what was asked, at the server as well."""
+        self._asked.clear()
+        self._answering = None
+        for answering in self._unanswered:
+            answering.cancel()
 
 
 class DeferringCursor(AsyncCursor[Any]):

@@ -85,17 +85,27 @@ async def fill(
 async def _portions(log: EventLog, sessions: _Open, share: Share) -> AsyncIterator[Sequence[StoredEvent]]:
     """What any store lacks: whole streams together, or a long one in parts, each stream in its order."""
     gathered: list[StoredEvent] = []
-    async for heads in log.heads():
-        mine = [head for head in heads if share.takes(head.stream)]
-        for first in range(0, len(mine), STREAMS):
-            for stream, after, until in await _lacking(sessions, mine[first : first + STREAMS]):
-                async for batch in log.scan(stream, after=after, until=until, batch=PORTION):
-                    gathered += batch
-                    if len(gathered) >= PORTION:
-                        yield gathered
-                        gathered = []
+    async for heads in _heads(log, share):
+        for stream, after, until in await _lacking(sessions, heads):
+            async for batch in log.scan(stream, after=after, until=until, batch=PORTION):
+                gathered += batch
+                if len(gathered) >= PORTION:
+                    yield gathered
+                    gathered = []
     if gathered:
         yield gathered
+
+
+async def _heads(log: EventLog, share: Share) -> AsyncIterator[Sequence[Head]]:
+    """Those of a share, so many at a time that asking for their progress is worth a transaction."""
+    mine: list[Head] = []
+    async for heads in log.heads():
+        mine += [head for head in heads if share.takes(head.stream)]
+        while len(mine) >= STREAMS:
+            yield mine[:STREAMS]
+            mine = mine[STREAMS:]
+    if mine:
+        yield mine
 
 
 async def _lacking(sessions: _Open, heads: Sequence[Head]) -> Sequence[tuple[StreamId, int, int]]:

@@ -49,8 +49,8 @@ async def load(connection: AsyncConnection, table: Table, keys: Collection[Key])
         return {}
     wanted = keyed(list(table.primary_key.columns), keys)
     rows = await fetch_straight(connection, table, _loading(table, schema_of(connection, table)), [wanted])
-    key = primary_key(table)
-    return {key(row): row for row in rows}
+    take_key = primary_key(table)
+    return {take_key(row): row for row in rows}
 
 
 def among(columns: Sequence[Column[Any]], keys: Collection[Key]) -> TableValuedAlias:
@@ -112,8 +112,8 @@ async def upsert(
     """
     if not rows:
         return
-    key = primary_key(table)
-    last = {key(row): row for row in rows}
+    take_key = primary_key(table)
+    last = {take_key(row): row for row in rows}
     if MAC in table.columns:
         seal = seal_of(connection)
         last = {key: {**row, MAC: seal.mac(table, row)} for key, row in last.items()}

@@ -1,4 +1,4 @@
-"""Several projections of one database, as long as nothing goes wrong: one transaction, and each event decoded once.
+"""Several projections of one database, as long as nothing goes wrong: one transaction, and decoded once for all.
 
 What a small batch costs is the transaction around it, not its rows. The first thing that is out of the ordinary, a
 gap or an error, and each projection goes on alone: so none of them ever holds another up, or is blamed for it.
@@ -18,7 +18,10 @@ Open = Callable[[Sequence[Projection], Sequence[StreamId], Sequence[StoredEvent]
 
 
 class Together:
-    """`open_and_decode` begins one transaction with a session for each projection, and decodes events in it."""
+    """`open_and_decode` begins one transaction with a session for each projection, and decodes a delivery in it.
+
+    All of the delivery, in the round trip that claims its streams: what was applied before is decoded for nothing.
+    """
 
     def __init__(self, open_and_decode: Open) -> None:
         self._open = open_and_decode
@@ -26,7 +29,7 @@ class Together:
     async def deliver(self, projections: Sequence[Projection], events: Sequence[Delivery]) -> None:
         """As `Projection.deliver`, for all of them."""
         if not await self._at_once(projections, events):
-            await asyncio.gather(*(projection.deliver(events) for projection in projections))
+            await each_alone(projections, events)
 
     async def _at_once(self, projections: Sequence[Projection], events: Sequence[Delivery]) -> bool:
         """Whether that was all; False when nothing was applied."""
@@ -37,20 +40,28 @@ class Together:
                 if any(found is None for found in wanted):
                     return False
                 await _apply(sessions, decoded, [found or [] for found in wanted])
-        except Exception:  # noqa: BLE001  Whose fault it is, and which event's, shows when each goes alone.
+        except Exception as error:
+            if len(projections) == 1 and isinstance(error, projections[0].transient):
+                raise
             return False
         return True
+
+
+async def each_alone(projections: Sequence[Projection], events: Sequence[Delivery]) -> None:
+    """A delivery to each of them, in transactions of their own."""
+    await asyncio.gather(*(projection.deliver(events) for projection in projections))
 
 
 async def _apply(
     sessions: Sequence[Session], decoded: Sequence[Recorded], wanted: Sequence[Sequence[StoredEvent]]
 ) -> None:
-    """Side by side: what they read is asked for at once."""
+    """Side by side: what they read is asked for at once. All come to their end, whatever one of them meets."""
     by_id = {one.event_id: one for one in decoded}
-    async with asyncio.TaskGroup() as tasks:
-        for session, events in zip(sessions, wanted, strict=True):
-            if events:
-                tasks.create_task(session.apply([by_id[event.header.event_id] for event in events]))
+    parts = ([by_id[event.header.event_id] for event in events] for events in wanted)
+    applied = (session.apply(part) for session, part in zip(sessions, parts, strict=True) if part)
+    for outcome in await asyncio.gather(*applied, return_exceptions=True):
+        if outcome is not None:
+            raise outcome
 
 
 def _wanted(session: Session, streams: Mapping[StreamId, Sequence[Delivery]]) -> list[StoredEvent] | None:

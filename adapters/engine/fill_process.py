@@ -11,8 +11,8 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import Mapping
+from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
 from typing import IO
 
@@ -48,20 +48,14 @@ def main() -> None:
 
 
 async def _fill(order: Order, lines: IO[bytes]) -> Mapping[str, int]:
-    numbers = asyncio.Queue[int]()
-    loop = asyncio.get_running_loop()
-
-    def heard(number: int) -> None:
-        loop.call_soon_threadsafe(numbers.put_nowait, number)
-
-    threading.Thread(target=_listen, args=(lines, heard), daemon=True).start()
+    parent = _Parent(lines)
     taken: Counter[str] = Counter()
     async with AsyncExitStack() as stack:
         projections = await _wire(stack, order.place)
         shadows = [await projections.shadow(name) for name in order.names]
 
         async def fill_shares() -> None:
-            while (number := await _asked(numbers)) < order.shares:
+            while (number := await parent.asked()) < order.shares:
                 share = Share(number, order.shares)
                 taken.update(await projections.fill(shadows, share, lambda count: _tell(applied=count)))
 
@@ -69,15 +63,23 @@ async def _fill(order: Order, lines: IO[bytes]) -> Mapping[str, int]:
         return taken
 
 
-async def _asked(numbers: asyncio.Queue[int]) -> int:
-    _tell(asks=True)
-    return await numbers.get()
+class _Parent:
+    """Hands out the numbers of shares, on lines that a thread waits for: so that its end is noticed at any time."""
 
+    def __init__(self, lines: IO[bytes]) -> None:
+        self._numbers = asyncio.Queue[int]()
+        self._loop = asyncio.get_running_loop()
+        threading.Thread(target=self._listen, args=(lines,), daemon=True).start()
 
-def _listen(lines: IO[bytes], heard: Callable[[int], None]) -> None:
-    for line in lines:
-        heard(int(line))
-    os._exit(1)  # The parent is gone.
+    async def asked(self) -> int:
+        _tell(asks=True)
+        return await self._numbers.get()
+
+    def _listen(self, lines: IO[bytes]) -> None:
+        for line in lines:
+            with suppress(RuntimeError):  # The loop is closed: this process failed, and ends.
+                self._loop.call_soon_threadsafe(self._numbers.put_nowait, int(line))
+        os._exit(1)
 
 
 async def _wire(stack: AsyncExitStack, place: Place) -> Projections:

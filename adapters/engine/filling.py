@@ -14,7 +14,7 @@ from mnemolog.domain.errors import EngineError
 # Fewer events for each are filled before a process has started.
 EVENTS_A_PROCESS = 20_000
 # A process takes the next share when it is through with one, so that none is left working alone for long.
-SHARES_A_PROCESS = 16
+SHARES_A_PROCESS = 8
 
 Progressed = Callable[[int], None]
 

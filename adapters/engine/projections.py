@@ -1,6 +1,5 @@
 """The projections of an engine: their projectors, their stores, their runtimes, and how each is rebuilt."""
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -34,7 +33,7 @@ from mnemolog.projections.rebuild import Rebuildable, Rebuilt, Target, rebuild_a
 from mnemolog.projections.rule import Delivery
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.strategy import FAIL, Strategy
-from mnemolog.projections.together import Opened, Together
+from mnemolog.projections.together import Opened, Together, each_alone
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.vectors.projector import VectorsProjector
 from mnemolog.projections.vectors.tables import NAME as VECTORS
@@ -94,7 +93,7 @@ class Projections:
         if all(one.name in self._postgres for one in projections):
             await self._together.deliver(projections, events)
         else:
-            await asyncio.gather(*(one.deliver(events) for one in projections))
+            await each_alone(projections, events)
 
     def _opened(
         self, projections: Sequence[Projection], streams: Sequence[StreamId], events: Sequence[StoredEvent]

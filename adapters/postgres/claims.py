@@ -74,6 +74,7 @@ async def claim_and_ask(
         # Let go of the others first: who waits for the new ones may hold what comes before them in the order.
         await driver.rollback()
         async with driver.pipeline():
+            await driver.execute(_HOLD_SCHEMAS, {"schemas": list(schemas)})
             for schema, begun in zip(schemas, new, strict=True):
                 await driver.execute(_on(_BEGIN, schema), _names(begun))
         held, told = await _claimed(driver, tuple(schemas), streams, beside)
@@ -107,7 +108,7 @@ def _named(row: tuple[Any, ...]) -> dict[str, Any]:
 async def _claimed(
     driver: DeferringConnection, schemas: tuple[str, ...], streams: Collection[StreamId], beside: Beside[T]
 ) -> tuple[Sequence[Rows], T]:
-    """The rows of each schema, and what was asked beside."""
+    """The rows of each schema, and what was asked beside: last, so that it sees what was done before the claim."""
     _, rows, told = await asyncio.gather(
         driver.ask(_HOLD_SCHEMAS, {"schemas": list(schemas)}),
         driver.ask(_claim(schemas), _names(streams)),

@@ -39,11 +39,10 @@ def unreachable(error: Exception) -> bool:
     return isinstance(error, UNREACHABLE) and not over
 
 
-# Every query of the log looks rows up by key. A plan that was made while a table was small would scan it for as long
-# as the plan is kept, until the next ANALYZE.
-_BY_KEY = (
-    "SELECT set_config('enable_seqscan', 'off', false), set_config('plan_cache_mode', 'force_generic_plan', false)"
-)
+# Every query of the log and of the projectors looks rows up by key. A plan that was made while a table was small would
+# scan it for as long as the plan is kept, until the next ANALYZE.
+BY_KEY = {"enable_seqscan": "off", "plan_cache_mode": "force_generic_plan"}
+_BY_KEY = "SELECT " + ", ".join(f"set_config('{name}', '{value}', false)" for name, value in BY_KEY.items())
 
 
 # A process that hangs in the middle of a group does not hold its streams for longer.

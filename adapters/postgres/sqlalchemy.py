@@ -5,14 +5,14 @@ from typing import Any
 from pydantic_core import from_json, to_json
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from mnemolog.adapters.postgres.pool import BY_KEY
 from mnemolog.adapters.postgres.url import sqlalchemy_url
 from mnemolog.projections.deferring import DeferringConnection
 from mnemolog.projections.seal import OPTION as SEAL
 from mnemolog.projections.seal import RowSeal
 
-# For projectors. A power cut may take the last commits, rows and progress alike: the log gives them again. All that
-# they look up goes by key: a plan that was made while a table was small would scan it for as long as it is kept.
-PROJECTING = "-c synchronous_commit=off -c enable_seqscan=off -c plan_cache_mode=force_generic_plan"
+# For projectors. A power cut may take the last commits, rows and progress alike: the log gives them again.
+PROJECTING = " ".join(f"-c {name}={value}" for name, value in {"synchronous_commit": "off", **BY_KEY}.items())
 
 
 def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: Any) -> AsyncEngine:

@@ -185,17 +185,6 @@ class PostgresStore:
         async with self.engine.connect() as connection:
             return (await connection.execute(select(func.count()).select_from(skipped_table))).scalar_one()
 
-    def judged(self, error: DBAPIError) -> Exception:
-        """What an error of a row's write means: a poisoned event, a store that will not take anything, or as it is."""
-        state = str(getattr(error.orig, "sqlstate", None) or "")
-        if state.startswith(_OVER_A_LIMIT):
-            return ProjectionPoisoned(f"Postgres refuses a row: {error.orig}", field=self.name)
-        if state in _UNFIT:
-            return ServerFailed(
-                f"Postgres cannot take the rows of {self.name}: {str(error.orig).splitlines()[0]}", field="postgres_url"
-            )
-        return error
-
 
 @asynccontextmanager
 async def sessions(
@@ -214,13 +203,24 @@ async def sessions(
             yield opened, told
             await save(connection, {store.schema: one.reached for store, one in zip(stores, opened, strict=True)})
         except DBAPIError as error:
-            raise stores[0].judged(error) from error  # Of several, each goes alone next.
+            raise _judged(error, ", ".join(store.name for store in stores)) from error
 
 
 # Class 54, such as an index entry that is too long: an operational error that no repetition will cure.
 _OVER_A_LIMIT = "54"
 # A replica, a right or a table that is missing: no event is at fault, and none may be set aside for it.
 _UNFIT = frozenset({"25006", "42501", "42P01", "3F000"})
+
+
+def _judged(error: DBAPIError, names: str) -> Exception:
+    """What an error of a row's write means: a poisoned event, a store that will not take anything, or as it is."""
+    state = str(getattr(error.orig, "sqlstate", None) or "")
+    if state.startswith(_OVER_A_LIMIT):
+        return ProjectionPoisoned(f"Postgres refuses a row: {error.orig}", field=names)
+    if state in _UNFIT:
+        reason = str(error.orig).splitlines()[0]
+        return ServerFailed(f"Postgres cannot take the rows of {names}: {reason}", field="postgres_url")
+    return error
 
 
 async def exists(connection: AsyncConnection, schema: str) -> bool:

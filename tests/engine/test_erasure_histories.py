@@ -14,12 +14,20 @@ from mnemolog.adapters.engine.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import Subject
 from mnemolog.commands.erasure import Erase, EraseMemory, EraseThread, EraseUser
-from mnemolog.domain.errors import ConcurrencyConflict, Erased, InvalidInput, NotFound, TransitionRefused, UndoConflict
+from mnemolog.domain.errors import (
+    ConcurrencyConflict,
+    Conflict,
+    Erased,
+    InvalidInput,
+    NotFound,
+    TransitionRefused,
+    UndoConflict,
+)
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
 
 _people = count(1)
-REFUSED = (Erased, InvalidInput, NotFound, TransitionRefused, UndoConflict)
+REFUSED = (Conflict, Erased, InvalidInput, NotFound, TransitionRefused, UndoConflict)
 
 places = st.integers(0, 5)
 steps = st.one_of(

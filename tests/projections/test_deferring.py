@@ -1,19 +1,20 @@
 """Writes that wait for the next round trip: in order, in their transaction, and none of them lost."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from random import Random
 from unittest.mock import Mock
 
 import pytest
 from psycopg.errors import DivisionByZero
 from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres.sqlalchemy import create_engine
 from mnemolog.projections.deferring import DeferringConnection
 from mnemolog.projections.seal import RowSeal
-from mnemolog.projections.straight import driver_of
+from mnemolog.projections.straight import driver_of, fetch_all
 
 ADD = b"INSERT INTO deferred_notes (note) VALUES (%s)"
 NOTES = "SELECT note FROM deferred_notes ORDER BY id"
@@ -155,3 +156,54 @@ async def test_a_question_waits_for_the_copy_of_another(driver: DeferringConnect
         await copy.write_row(["copied"])
         assert not asked.done()
     assert await asked == [(1,)]
+
+
+@pytest.mark.parametrize("ends", ["a projector fails", "the caller is cancelled"])
+async def test_tasks_that_share_a_connection_leave_it_whole(sqlalchemy: AsyncEngine, ends: str) -> None:
+    random = Random(5)
+    rows = "SELECT * FROM generate_series(1, 200) AS row"
+
+    async def apply(connection: AsyncConnection, steps: Sequence[str]) -> None:
+        for step in steps:
+            match step:
+                case "ask":
+                    assert len(await fetch_all(connection, rows.encode(), [])) == 200
+                case "select":
+                    assert len((await connection.execute(text(rows))).all()) == 200
+                case _:
+                    await connection.execute(text("SELECT 1 / 0"))
+
+    async def batch(projectors: Sequence[Sequence[str]]) -> None:
+        async with sqlalchemy.begin() as connection:
+            applied = (apply(connection, steps) for steps in projectors)
+            for outcome in await asyncio.gather(*applied, return_exceptions=True):
+                if outcome is not None:
+                    raise outcome
+
+    for turn in range(60):
+        projectors = [random.choices(("ask", "select"), k=5) for _ in range(5)]
+        if ends == "a projector fails":
+            projectors[turn % 5][random.randrange(5)] = "fail"
+        task = asyncio.create_task(batch(projectors))
+        if ends == "the caller is cancelled":
+            await asyncio.sleep(random.random() * 0.01)
+            task.cancel()
+        await asyncio.wait([task], timeout=10)
+        assert task.done()
+        async with asyncio.timeout(10), sqlalchemy.connect() as connection:
+            assert (await connection.execute(text("SELECT 1"))).scalar_one() == 1
+
+
+async def test_who_is_cancelled_while_a_lock_is_held_waits_for_it_no_longer(sqlalchemy: AsyncEngine) -> None:
+    async with sqlalchemy.begin() as holder:
+        await holder.execute(text("SELECT pg_advisory_xact_lock(77)"))
+
+        async def wait_for_it() -> None:
+            async with sqlalchemy.begin() as connection:
+                await fetch_all(connection, b"SELECT pg_advisory_xact_lock(77)", [])
+
+        waiting = asyncio.create_task(wait_for_it())
+        await asyncio.sleep(0.2)
+        waiting.cancel()
+        done, _ = await asyncio.wait([waiting], timeout=3)
+        assert done == {waiting}

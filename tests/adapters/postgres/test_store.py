@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres.log import PostgresLog
+from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.sqlalchemy import create_engine
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
@@ -202,6 +203,37 @@ async def test_workers_that_begin_streams_side_by_side_do_not_lock_each_other_ou
         streams = [replace(stream, name=f"{stream.name}-{turn}-{number}") for number in range(6)]
         await asyncio.gather(*(begin(sorted(random.sample(streams, 4))) for _ in range(8)))
         assert {await store.progress(one) for one in streams} == {1}
+
+
+async def test_a_swap_comes_before_or_after_who_begins_a_stream(store: PostgresStore, stream: StreamId) -> None:
+    beside = RebuildablePostgres(store)
+    await beside.shadow()
+    held, new = stream, replace(stream, name=f"{stream.name}-new")
+    async with store.session([held]):
+        pass
+    let_go = asyncio.Event()
+
+    async def hold() -> None:
+        async with store.session([held]):
+            await let_go.wait()
+
+    async def begin() -> None:
+        async with store.session([held, new]) as session:
+            await session.move(new, 1)
+
+    async def swap() -> None:
+        async with beside.quiet():
+            await asyncio.sleep(0.3)
+            await beside.swap()
+
+    tasks = []
+    for step in (hold, begin, swap):  # Each queues behind the one before.
+        tasks.append(asyncio.create_task(step()))
+        await asyncio.sleep(0.1)
+    let_go.set()
+
+    async with asyncio.timeout(10):
+        await asyncio.gather(*tasks)
 
 
 async def test_creating_a_store_twice_keeps_its_rows(store: PostgresStore, log: PostgresLog, stream: StreamId) -> None:
