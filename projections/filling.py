@@ -71,14 +71,15 @@ async def fill(
     open_sessions = partial(sessions, stores)
     async for portion in _portions(log, open_sessions, share):
         try:
-            applied = dict(zip(taken, await _apply(log, open_sessions, portion), strict=True))
+            applied = await _apply(log, open_sessions, portion)
         except infrastructure:
             raise
         except Exception as error:  # noqa: BLE001  Whatever a projector raises; its text may be what somebody said.
             _logger.warning("a portion of %d events was left out: %s", len(portion), type(error).__name__)
             continue
-        taken.update(applied)
-        progressed(sum(applied.values()))
+        for store, count in zip(stores, applied, strict=True):
+            taken[store.name] += count
+        progressed(sum(applied))
     return taken
 
 

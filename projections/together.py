@@ -5,7 +5,7 @@ gap or an error, and each projection goes on alone: so none of them ever holds a
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
@@ -41,6 +41,8 @@ class Together:
                     return False
                 await _apply(sessions, decoded, [found or [] for found in wanted])
         except Exception as error:
+            # What cannot be reached is tried again by who delivers. Else whose fault it is, and which event's, shows
+            # when each goes alone.
             if len(projections) == 1 and isinstance(error, projections[0].transient):
                 raise
             return False
@@ -55,11 +57,15 @@ async def each_alone(projections: Sequence[Projection], events: Sequence[Deliver
 async def _apply(
     sessions: Sequence[Session], decoded: Sequence[Recorded], wanted: Sequence[Sequence[StoredEvent]]
 ) -> None:
-    """Side by side: what they read is asked for at once. All come to their end, whatever one of them meets."""
+    """Side by side: what they read is asked for at once."""
     by_id = {one.event_id: one for one in decoded}
     parts = ([by_id[event.header.event_id] for event in events] for events in wanted)
-    applied = (session.apply(part) for session, part in zip(sessions, parts, strict=True) if part)
-    for outcome in await asyncio.gather(*applied, return_exceptions=True):
+    await side_by_side(session.apply(part) for session, part in zip(sessions, parts, strict=True) if part)
+
+
+async def side_by_side(steps: Iterable[Awaitable[None]]) -> None:
+    """Steps on one connection: all come to their end, whatever one of them meets; then the first error is raised."""
+    for outcome in await asyncio.gather(*steps, return_exceptions=True):
         if outcome is not None:
             raise outcome
 

@@ -15,6 +15,7 @@ from mnemolog.adapters.postgres.sqlalchemy import create_engine
 from mnemolog.projections.deferring import DeferringConnection
 from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.straight import driver_of, fetch_all
+from mnemolog.projections.together import side_by_side
 
 ADD = b"INSERT INTO deferred_notes (note) VALUES (%s)"
 NOTES = "SELECT note FROM deferred_notes ORDER BY id"
@@ -175,10 +176,7 @@ async def test_tasks_that_share_a_connection_leave_it_whole(sqlalchemy: AsyncEng
 
     async def batch(projectors: Sequence[Sequence[str]]) -> None:
         async with sqlalchemy.begin() as connection:
-            applied = (apply(connection, steps) for steps in projectors)
-            for outcome in await asyncio.gather(*applied, return_exceptions=True):
-                if outcome is not None:
-                    raise outcome
+            await side_by_side(apply(connection, steps) for steps in projectors)
 
     for turn in range(60):
         projectors = [random.choices(("ask", "select"), k=5) for _ in range(5)]
