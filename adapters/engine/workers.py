@@ -21,8 +21,10 @@ BATCH = 500
 LONGEST_SECONDS = 0.005
 RETRY_SECONDS = 0.5
 SWEEP_SECONDS = 2.0
-# To look at many streams takes its time; the next look comes so much later that it never costs more than a fiftieth.
+# To look at many streams takes its time; the next look comes so much later that it costs no more than a fiftieth.
 SWEEP_SHARE = 50
+# But no later than this: a look that took long may have met a stall of the machine, and says nothing of the next one.
+LONGEST_PAUSE_SECONDS = 15.0
 # Lagging streams that a sweep remembers; when there are more, it reads all of them on.
 REMEMBERED = 5000
 LOOK_SECONDS = 0.5
@@ -30,6 +32,11 @@ LOOK_SECONDS = 0.5
 Deliver = Callable[[Sequence[Projection], Sequence[Delivery]], Awaitable[None]]
 
 EVERY_PARTITION = frozenset(range(PARTITIONS))
+
+
+def pause_after(look: float) -> float:
+    """Seconds until the next sweep, by how many seconds it took to look for lagging streams."""
+    return max(SWEEP_SECONDS, min(SWEEP_SHARE * look, LONGEST_PAUSE_SECONDS))
 
 
 class Sweeper:
@@ -110,7 +117,7 @@ class Sweeper:
             lagging += [one for one in batch if self.mine(one.stream)]
             if len(lagging) > REMEMBERED:
                 return await self._caught_up()
-        pause = max(SWEEP_SECONDS, SWEEP_SHARE * (time.monotonic() - began))
+        pause = pause_after(time.monotonic() - began)
         # Most of them are under way. What has not moved by then is lost.
         if not lagging or not await self._due_within(SWEEP_SECONDS):
             healed = [await self._healed(one) for one in lagging]

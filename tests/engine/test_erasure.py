@@ -322,7 +322,7 @@ async def every_projection_stopped(engine: Engine, ana: Person) -> AsyncIterator
             stack.enter_context(patch.object(kind, "takes", lambda self, event_type: True))
         first, second = await ana.memory_ids()
         await ana.links(first, second)
-        await engine.settled(30)
+        await engine.settled(60)
         try:
             yield
         finally:
@@ -362,7 +362,7 @@ async def test_an_erased_memory_is_taken_out_of_projections_that_stand_still_and
 ) -> None:
     ana = Person(engine, user)
     kept, gone = await drawn(ana, "I like tea"), await drawn(ana, f"I hide in {SECRET}")
-    await engine.settled(30)
+    await engine.settled(60)
     async with held(engine, ana):
         erasure = await erases(ana, gone)
 
@@ -386,7 +386,7 @@ async def test_an_erased_user_leaves_no_row_in_projections_that_stand_still(
     ana = Person(engine, user)
     await drawn(ana, "I like tea")
     gone = await drawn(ana, f"I hide in {SECRET}")
-    await engine.settled(30)
+    await engine.settled(60)
     async with held(engine, ana):
         erasure = await erase(engine, EraseUser(user_id=user))
 
@@ -406,7 +406,7 @@ async def test_what_cannot_be_applied_anew_is_removed_and_comes_back_without_the
 ) -> None:
     ana = Person(engine, user)
     gone = await drawn(ana, f"I hide in {SECRET}")
-    await engine.settled(30)
+    await engine.settled(60)
     with monkeypatch.context() as broken:
         broken.setattr(MemoriesProjector, "apply", _refusing)
         erasure = await erases(ana, gone)

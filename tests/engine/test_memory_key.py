@@ -126,7 +126,7 @@ async def test_a_forgotten_memory_gives_its_key_to_the_next(engine: Engine, user
 async def test_what_says_the_same_is_merged_when_that_is_asked(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     first = await ana.creates("Ana pays 1200 euros rent for her flat in Lisbon")
-    await engine.settled(30)
+    await engine.settled(60)
 
     second = await ana.creates("Ana pays 1350 euros rent for her flat in Lisbon", merge_similar=True)
     third = await ana.creates("Ana pays 1350 euros rent for her flat in Lisbon")
@@ -144,7 +144,7 @@ async def test_a_memory_is_linked_to_its_neighbours_when_it_is_written(engine: E
     ana = Person(engine, user)
     flat = await ana.creates("Ana rents a flat with a view of the river in Lisbon")
     await ana.creates("Ana works as a baker")
-    await engine.settled(30)
+    await engine.settled(60)
 
     view = await ana.creates("The flat that Ana rents in Lisbon has a view of the river")
 
@@ -204,7 +204,7 @@ async def test_what_was_found_and_linked_reads_the_same_as_of_now(engine: Engine
     two = await ana.creates("Ana runs in the park", topics=("sport",))
     await ana.links(one, two)
     await ana.creates("Ana runs every day", **ABOUT)
-    await engine.settled(30)
+    await engine.settled(60)
     now = Moment(as_of=datetime.now(UTC))
 
     assert await engine.reads.memory(ana.viewer, one, now) == await engine.reads.memory(ana.viewer, one)

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -33,13 +32,11 @@ async def held(engine: Engine) -> Mapping[SESSION_PID, int]:
     return counts
 
 
-async def until(reached: Callable[[], Awaitable[bool]], seconds: float) -> float:
-    """Wait for something; how many seconds that took."""
-    began = time.monotonic()
+async def until(reached: Callable[[], Awaitable[bool]], seconds: float) -> None:
+    """Wait for something."""
     async with asyncio.timeout(seconds):
         while not await reached():  # noqa: ASYNC110  Another process does it: it is looked for.
             await asyncio.sleep(0.1)
-    return time.monotonic() - began
 
 
 def shared_by(engine: Engine, workers: int) -> Callable[[], Awaitable[bool]]:
@@ -65,14 +62,13 @@ async def test_a_worker_that_joins_gets_its_share_and_one_that_is_killed_is_repl
         await until(shared_by(engine, 2), 20)
         for ana in people:
             await ana.creates("Ana drinks tea")
-        await engine.settled(30)  # Half of them by the other process.
+        await engine.settled(60)  # Half of them by the other process.
         os.kill(other.pid, signal.SIGKILL)
         for ana in people:
             await ana.creates("Ana has a cat")
-        took = await until(shared_by(engine, 1), 10)
+        await until(shared_by(engine, 1), 20)
 
-    await engine.settled(10)
-    assert took < 5
+    await engine.settled(60)
     for ana in people:
         assert sorted(await ana.finds("Ana")) == ["Ana drinks tea", "Ana has a cat"]
     await assert_live_equals_rebuilt(engine, "memories", "changes")
@@ -111,7 +107,7 @@ async def test_only_the_owner_of_a_partition_applies_its_events(
         await asyncio.sleep(0.5)
         for ana in people:
             await ana.creates("Ana drinks tea")
-        await engine.settled(30)
+        await engine.settled(60)
         ours = {partition_of(stream) for stream in here}
     everybody = {partition_of(ana.stream) for ana in people}
     assert 0 < len(everybody & ours) < len(everybody)
@@ -148,7 +144,7 @@ async def test_three_workers_and_a_prime_number_of_partitions_end_with_fair_shar
         async def taken_over() -> bool:
             return sorted(len(one) for one in shares.values()) == [3, 4]
 
-        assert await until(taken_over, 10) < 5
+        await until(taken_over, 20)
     finally:
         for task in tasks:
             task.cancel()

@@ -72,7 +72,7 @@ async def test_what_was_forgotten_is_purged_at_its_time_with_its_turns_and_never
     [memory_id] = await ana.memory_ids()
     await ana.deletes(memory_id)
     await ana.caught_up()
-    await engine.settled(30)
+    await engine.settled(60)
 
     assert memory_id not in (await retain(engine, now() + timedelta(days=29))).purged
     assert memory_id in (await retain(engine, now() + timedelta(days=31))).purged
@@ -91,9 +91,9 @@ async def test_a_purge_of_what_faded_leaves_the_turns(engine: Engine, user: str)
     await ana.says("I wore a blue scarf", turn_id="t1")
     [memory_id] = await ana.memory_ids()
     await ana.updates(memory_id, importance=0.25)
-    await engine.settled(30)
+    await engine.settled(60)
     await retain(engine, now() + TTL)
-    await engine.settled(30)
+    await engine.settled(60)
 
     done = await retain(engine, now() + TTL + timedelta(days=31))
 
@@ -117,7 +117,7 @@ async def test_forgotten_entities_and_facts_are_purged_at_their_time_with_what_i
     for one in (hidden, back):
         await ana.hides(one)
     await ana.shows(back)
-    await engine.settled(30)
+    await engine.settled(60)
 
     early = await retain(engine, now() + timedelta(days=29))
     planned = await retain(engine, now() + timedelta(days=31), dry_run=True)
@@ -144,7 +144,7 @@ async def test_a_purge_that_would_leave_its_text_elsewhere_is_refused_and_told(e
     await ana.merges(kept, gone, text="Ana drinks tea with milk")
     await ana.undoes(gone)
     await ana.deletes(gone)
-    await engine.settled(30)
+    await engine.settled(60)
 
     done = await retain(engine, now() + timedelta(days=31))
 
@@ -170,7 +170,7 @@ async def test_what_is_found_again_and_again_stays_and_grows_without_being_a_cha
     assert (found["seq"], found["updated_at"]) == (born["seq"], born["updated_at"])
     recalls = [one for one in await engine.log.read(ana.stream) if isinstance(one.payload, MemoriesRecalled)]
     assert len(recalls) == 1
-    await engine.settled(30)
+    await engine.settled(60)
     done = await retain(engine, now())
     await retain(engine, now())
     assert memory_id in done.grown
@@ -185,7 +185,7 @@ async def test_what_is_found_again_and_again_stays_and_grows_without_being_a_cha
 async def flushed(engine: Engine) -> None:
     """What the engine does every `recall_seconds`."""
     await engine.recalls.flush()
-    await engine.settled(30)
+    await engine.settled(60)
 
 
 async def test_one_process_leads_the_jobs_and_another_takes_over(engine: Engine) -> None:
@@ -199,15 +199,15 @@ async def test_one_process_leads_the_jobs_and_another_takes_over(engine: Engine)
     async def works() -> None:
         done.append("worked")
 
-    async def run(dsn: str) -> None:
-        async with asyncio.timeout(1):
+    async def run(dsn: str, seconds: float) -> None:
+        async with asyncio.timeout(seconds):
             await Schedules(dsn, [Job("one", 3600, fails), Job("other", 3600, works)]).run()
 
     async with await psycopg.AsyncConnection.connect(engine.endpoints.postgres_dsn, autocommit=True) as owner:
         with pytest.raises(TimeoutError):
-            await run(engine.endpoints.postgres_dsn)
+            await run(engine.endpoints.postgres_dsn, 1)
         assert done == []
         await owner.execute("CREATE DATABASE without_a_leader")
     with pytest.raises(TimeoutError):
-        await run(make_conninfo(engine.endpoints.postgres_dsn, dbname="without_a_leader"))
+        await run(make_conninfo(engine.endpoints.postgres_dsn, dbname="without_a_leader"), 5)
     assert done == ["failed", "worked"]

@@ -83,7 +83,7 @@ async def test_working_memory_is_healed_from_the_log_after_redis_lost_everything
 
     await redis.flushall()
     await redis.aclose()
-    await engine.settled(20)
+    await engine.settled(60)
 
     assert await engine.reads.session(ana.viewer, ana.thread) == before
     await assert_live_equals_rebuilt(engine, "working")
@@ -126,6 +126,11 @@ async def test_a_cancelled_read_of_a_session_ends(engine: Engine, user: str) -> 
             await asyncio.wait([task], timeout=0.01)
 
     assert ignored == 0
+
+
+@pytest.mark.parametrize(("look", "pause"), [(0.001, 2), (0.2, 10), (1.5, 15), (60, 15)])
+def test_a_sweep_that_took_long_is_followed_by_a_longer_pause_within_bounds(look: float, pause: float) -> None:
+    assert workers.pause_after(look) == pytest.approx(pause)
 
 
 async def test_a_stopped_stream_is_tried_once_when_its_partition_is_first_taken() -> None:

@@ -46,7 +46,7 @@ async def stopped(engine: Engine, ana: Person) -> str:
     await ana.says("I drink tea")
     await ana.says(POISON)
     await ana.says("I moved to Lisbon")
-    await engine.settled(30)
+    await engine.settled(60)
     return str(ana.stream)
 
 
@@ -92,7 +92,7 @@ async def test_skip_passes_over_the_very_event_and_is_counted(engine: Engine, us
     assert (again.code, again.value["error"]["field"]) == (1, "stream")
     assert "not stopped" in again.value["error"]["message"]
     await engine.projections.stores["graph"].resume()
-    await engine.settled(30)
+    await engine.settled(60)
 
 
 async def test_a_paused_projection_stands_still_within_a_second_and_catches_up_when_it_is_resumed(
@@ -100,12 +100,12 @@ async def test_a_paused_projection_stands_still_within_a_second_and_catches_up_w
 ) -> None:
     ana = Person(engine, user)
     await ana.creates("Ana drinks tea", kind="episode")
-    await engine.settled(30)
+    await engine.settled(60)
     assert (await projections(engine, "pause", "history", "--by", "olga")).code == 0
     try:
         await asyncio.sleep(1)
         await ana.creates("Ana has a cat", kind="episode")
-        await engine.settled(30)  # What is paused is not waited for.
+        await engine.settled(60)  # What is paused is not waited for.
         await asyncio.sleep(1.5)
         shown = await status(engine, "history")
         assert shown["paused"]["by"] == "olga"
@@ -116,7 +116,7 @@ async def test_a_paused_projection_stands_still_within_a_second_and_catches_up_w
         assert "resume history" in refused.value["error"]["fix"]
     finally:
         assert (await projections(engine, "resume", "history")).code == 0
-    await engine.settled(10)
+    await engine.settled(60)
     assert (await status(engine, "history"))["lag_events"] == 0
 
 
