@@ -40,8 +40,12 @@ def unreachable(error: Exception) -> bool:
 
 
 # Every query of the log and of the projectors looks rows up by key. A plan that was made while a table was small would
-# scan it for as long as the plan is kept, until the next ANALYZE.
-BY_KEY = {"enable_seqscan": "off", "plan_cache_mode": "force_generic_plan"}
+# scan it for as long as the plan is kept, until the next ANALYZE; and a join with a list, whose length no plan knows,
+# would hash some thousand rows to find one.
+BY_KEY = {
+    **dict.fromkeys(("enable_seqscan", "enable_hashjoin", "enable_mergejoin"), "off"),
+    "plan_cache_mode": "force_generic_plan",
+}
 _BY_KEY = "SELECT " + ", ".join(f"set_config('{name}', '{value}', false)" for name, value in BY_KEY.items())
 
 
