@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from mnemolog.adapters.batching import Batcher
@@ -112,23 +112,27 @@ class Sweeper:
 
     async def _swept(self) -> float:
         """Seconds until the next sweep: the more, the longer this one looked; few when it found something lost."""
-        began, lagging = time.monotonic(), list[Lag]()
-        async for batch in self.projection.lagging():
-            lagging += [one for one in batch if self.mine(one.stream)]
-            if len(lagging) > REMEMBERED:
-                return await self._caught_up()
+        began = time.monotonic()
+        lagging = await self._lagging()
         pause = pause_after(time.monotonic() - began)
+        if not lagging:
+            return pause
         # Most of them are under way. What has not moved by then is lost.
-        if not lagging or not await self._due_within(SWEEP_SECONDS):
-            healed = [await self._healed(one) for one in lagging]
-            return SWEEP_SECONDS if any(healed) else pause
-        return await self._caught_up()
+        if len(lagging) > REMEMBERED or await self._due_within(SWEEP_SECONDS):
+            return await self._caught_up()
+        later = await self._lagging()
+        stuck = [one for stream, one in lagging.items() if stream in later and later[stream].progress == one.progress]
+        healed = [await self.projection.read_on(one.stream, one.progress, one.head) for one in stuck]
+        return SWEEP_SECONDS if any(healed) else pause
 
-    async def _healed(self, lag: Lag) -> bool:
-        """Whether a stream had to be read from the log."""
-        if await self.projection.store.progress(lag.stream) != lag.progress or not self.mine(lag.stream):
-            return False
-        return bool(await self.projection.read_on(lag.stream, lag.progress, lag.head))
+    async def _lagging(self) -> Mapping[StreamId, Lag]:
+        """The streams that are to be applied here and lack events; of very many, a few more than are remembered."""
+        found = dict[StreamId, Lag]()
+        async for batch in self.projection.lagging():
+            found |= {one.stream: one for one in batch if self.mine(one.stream)}
+            if len(found) > REMEMBERED:
+                break
+        return found
 
 
 class ProjectionWorker:
