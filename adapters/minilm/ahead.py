@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -48,6 +48,13 @@ class Ahead:
             self._waiting.append(expected)
         if self._waiting and (self._working is None or self._working.done()):
             self._working = asyncio.create_task(self._work())
+
+    def at_hand(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
+        """Those that are made, and not waited for any longer."""
+        found = self._embedder.at_hand(texts)
+        for text in found:
+            self._expected.pop(digest_of(text), None)
+        return found
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One row a text, of length 1, in the order given."""

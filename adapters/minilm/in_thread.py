@@ -1,7 +1,7 @@
 """An embedder whose model runs in this process, in threads beside the event loop."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from mnemolog.domain.calibration import Calibration
@@ -30,6 +30,10 @@ class InThread:
     def __init__(self, model: Model) -> None:
         self.model, self.dimensions, self.calibration = model.model, model.dimensions, model.calibration
         self._embed = model.embed
+
+    def at_hand(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
+        """None: it keeps nothing."""
+        return {}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         return await asyncio.to_thread(self._embed, texts)

@@ -5,7 +5,7 @@ import json
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 import numpy as np
@@ -33,6 +33,10 @@ class EmbeddingProcess:
         self._running: _Running | None = None
         self._starting = asyncio.Lock()
         self._closed = False
+
+    def at_hand(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
+        """None: it keeps nothing."""
+        return {}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One row a text, of length 1, in the order given."""

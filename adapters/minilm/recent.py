@@ -1,7 +1,7 @@
 """An embedder that remembers its last vectors: what is looked for before a write is projected a moment later."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
 import numpy as np
@@ -20,6 +20,10 @@ class Recent:
         self.calibration: Calibration = embedder.calibration
         self._embedder = embedder
         self._known: OrderedDict[bytes, Vectors] = OrderedDict()
+
+    def at_hand(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
+        """Those of its last texts."""
+        return {text: self._known[digest] for text in texts if (digest := digest_of(text)) in self._known}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One row a text, of length 1, in the order given."""

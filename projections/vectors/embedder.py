@@ -1,6 +1,6 @@
 """What turns text into vectors."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -24,6 +24,10 @@ class Embedder(Protocol):
     @property
     def calibration(self) -> Calibration:
         """What its similarities mean."""
+        ...
+
+    def at_hand(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
+        """The vectors of those that it need not make: one row each, of length 1."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors: ...

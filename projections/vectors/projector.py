@@ -39,12 +39,15 @@ class VectorsProjector:
         await _forget(connection, batch)
         texts = _texts(batch)
         hashes = {key: sha256(text.encode()).digest() for key, text in texts.items()}
-        written = await self._written(connection, hashes)
-        missing = [key for key in texts if key not in written]
+        at_hand = self._embedder.at_hand(list(texts.values()))
+        fresh = {key: at_hand[text] for key, text in texts.items() if text in at_hand}
+        written = await self._written(connection, {key: hashes[key] for key in texts if key not in fresh})
+        missing = [key for key in texts if key not in fresh and key not in written]
         if missing:
-            made = await self._embedder.embed([texts[key] for key in missing])
-            self._keep(connection, dict(zip(missing, made, strict=True)), hashes)
-            write(connection, *self._writing(connection, {key: hashes[key] for key in missing}))
+            fresh |= zip(missing, await self._embedder.embed([texts[key] for key in missing]), strict=True)
+        if fresh:
+            self._keep(connection, fresh, hashes)
+            write(connection, *self._writing(connection, {key: hashes[key] for key in fresh}))
 
     async def _written(self, connection: AsyncConnection, hashes: Mapping[Key, bytes]) -> set[Key]:
         """Those of these vectors that are kept already, which no client ever sees: they go from table to table."""

@@ -56,6 +56,20 @@ async def test_what_was_expected_is_made_once_and_reads_the_same() -> None:
     assert np.array_equal(made, await InThread(Lexical()).embed(["rain", "tea", "snow"]))
 
 
+async def test_what_was_taken_at_hand_makes_room_for_what_is_expected_next() -> None:
+    slow = Slow()
+    slow.may.set()
+    ahead = Ahead(Recent(slow))
+    for number in range(2 * AHEAD):
+        text = str(number)
+        ahead.expect([text])
+        assert ahead.at_hand([text]) == {}
+        await ahead._working  # type: ignore[misc]
+        assert ahead.at_hand([text]).keys() == {text}
+
+    assert [text for texts in slow.asked for text in texts] == [str(number) for number in range(2 * AHEAD)]
+
+
 async def test_a_model_that_fails_ahead_is_asked_again_by_who_needs_it() -> None:
     slow = Slow()
     slow.may.set()

@@ -34,6 +34,18 @@ async def test_a_text_is_embedded_once_and_reads_the_same_in_any_order() -> None
     assert (await recent.embed([])).shape == (0, recent.dimensions)
 
 
+async def test_what_was_embedded_lately_is_at_hand_and_nothing_is_made_for_it() -> None:
+    counted = Counted()
+    recent = Recent(counted)
+    [tea] = await recent.embed(["tea"])
+
+    found = recent.at_hand(["rain", "tea"])
+
+    assert found.keys() == {"tea"}
+    assert np.array_equal(found["tea"], tea)
+    assert counted.asked == [["tea"]]
+
+
 async def test_only_the_last_ones_are_remembered() -> None:
     counted = Counted()
     recent = Recent(counted)
