@@ -15,6 +15,7 @@ from psycopg.sql import SQL
 
 Statement = bytes | SQL
 Values = Sequence[Any] | Mapping[str, Any]
+Question = tuple[Statement, Values]
 Rows = list[tuple[Any, ...]]
 Ask = Callable[[Statement, Values], Awaitable[Rows]]
 
@@ -30,9 +31,9 @@ class DeferringConnection(AsyncConnection[Any]):
         super().__init__(*args, **kwargs)
         self.cursor_factory = DeferringCursor
         self._deferred: list[tuple[bytes, Values]] = []
-        self._asked: list[tuple[Statement, Values]] = []
-        self._answering: asyncio.Task[list[Rows]] | None = None  # Takes more questions, until it begins.
-        self._unanswered: set[asyncio.Task[list[Rows]]] = set()
+        self._asked: list[tuple[Question, asyncio.Future[Rows]]] = []
+        self._answering: asyncio.Task[None] | None = None  # Takes more questions, until it begins.
+        self._unanswered: set[asyncio.Task[None]] = set()
         self._turn = asyncio.Lock()
 
     def defer(self, statement: bytes, values: Values) -> None:
@@ -41,25 +42,35 @@ class DeferringConnection(AsyncConnection[Any]):
 
     async def ask(self, statement: Statement, values: Values) -> Rows:
         """What a statement gives: one round trip for all that tasks ask for before the loop comes round again."""
-        place = len(self._asked)
-        self._asked.append((statement, values))
+        # Whoever asked may be cancelled, and the others not.
+        answer: asyncio.Future[Rows] = asyncio.get_running_loop().create_future()
+        self._asked.append(((statement, values), answer))
         if self._answering is None:
             self._answering = asyncio.create_task(self._answer())
             self._unanswered.add(self._answering)
-            self._answering.add_done_callback(self._answered)
-        # Whoever asked may be cancelled, and the others not.
-        return (await asyncio.shield(self._answering))[place]
+            self._answering.add_done_callback(self._unanswered.discard)
+        return await answer
 
-    def _answered(self, answering: asyncio.Task[list[Rows]]) -> None:
-        self._unanswered.discard(answering)
-        if not answering.cancelled():
-            answering.exception()  # Nobody may be waiting for it any more: then it is no news.
-
-    async def _answer(self) -> list[Rows]:
-        asked, self._asked, self._answering = self._asked, [], None
-        async with self.turn(several=len(asked) > 1):
-            cursors = [await AsyncCursor(self).execute(*one) for one in asked]
+    async def ask_all(self, questions: Sequence[Question]) -> list[Rows]:
+        """What some statements give, in one round trip and in their order."""
+        async with self.turn(several=len(questions) > 1):
+            cursors = [await AsyncCursor(self).execute(*one) for one in questions]
         return [await cursor.fetchall() for cursor in cursors]
+
+    async def _answer(self) -> None:
+        asked, self._asked, self._answering = self._asked, [], None
+        waiting = [answer for _, answer in asked]
+        try:
+            for answer, rows in zip(waiting, await self.ask_all([question for question, _ in asked]), strict=True):
+                if not answer.done():
+                    answer.set_result(rows)
+        except Exception as error:  # noqa: BLE001  Who asked is told; who waits no longer, has no use for it.
+            for answer in waiting:
+                if not answer.done():
+                    answer.set_exception(error)
+        finally:
+            for answer in waiting:
+                answer.cancel()
 
     @asynccontextmanager
     async def turn(self, *, several: bool = False) -> AsyncIterator[None]:
@@ -109,6 +120,8 @@ class DeferringConnection(AsyncConnection[Any]):
 
     def _give_up(self) -> None:
         """Cancel what was asked, at the server as well."""
+        for _, answer in self._asked:
+            answer.cancel()
         self._asked.clear()
         self._answering = None
         for answering in self._unanswered:

@@ -9,7 +9,8 @@ import numpy as np
 from mnemolog.domain.calibration import Calibration
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 
-REMEMBERED = 512
+# Some seconds of writes, and 6 MB: what falls out before it is projected is made twice, which takes longer still.
+REMEMBERED = 4096
 
 
 class Recent:

@@ -4,7 +4,6 @@ Straight through psycopg and pipelined, for any number of projections at once: e
 trips are what a small batch costs.
 """
 
-import asyncio
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, LiteralString, TypeVar
@@ -14,13 +13,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.postgres.progress import is_stopped
 from mnemolog.events.envelope import StreamId
-from mnemolog.projections.deferring import Ask, DeferringConnection, Rows
+from mnemolog.projections.deferring import Ask, DeferringConnection, Question, Rows, Statement, Values
 from mnemolog.projections.seal import MAC, seal_of
 from mnemolog.projections.straight import as_sqlalchemy_raises, driver_of
 
 T = TypeVar("T")
 Progress = dict[StreamId, int]
-# Asks whatever it wants to know, and tells what follows from it.
+# Asks one question at most, and tells what follows from the answer.
 Beside = Callable[[Ask], Coroutine[Any, Any, T]]
 
 # A swap of schemas takes this lock alone, so that no write goes to tables that were just replaced.
@@ -109,11 +108,15 @@ async def _claimed(
     driver: DeferringConnection, schemas: tuple[str, ...], streams: Collection[StreamId], beside: Beside[T]
 ) -> tuple[Sequence[Rows], T]:
     """The rows of each schema, and what was asked beside: last, so that it sees what was done before the claim."""
-    _, rows, told = await asyncio.gather(
-        driver.ask(_HOLD_SCHEMAS, {"schemas": list(schemas)}),
-        driver.ask(_claim(schemas), _names(streams)),
-        beside(driver.ask),
-    )
+    questions: list[Question] = [(_HOLD_SCHEMAS, {"schemas": list(schemas)}), (_claim(schemas), _names(streams))]
+    answers: list[Rows] = []
+
+    async def along(statement: Statement, values: Values) -> Rows:
+        *answers[:], found = await driver.ask_all([*questions, (statement, values)])
+        return found
+
+    told = await beside(along)
+    _, rows = answers or await driver.ask_all(questions)
     return [[row[1:] for row in rows if row[0] == place] for place in range(len(schemas))], told
 
 
