@@ -135,6 +135,10 @@ class Store(Protocol):
         """The last seq of the stream that readers see; 0 when none was applied."""
         ...
 
+    async def progress_of(self, streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
+        """`progress` of each of these."""
+        ...
+
     async def all_progress(self) -> Mapping[StreamId, int]:
         """The last seq applied of every stream."""
         ...

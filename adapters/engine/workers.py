@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
 from mnemolog.adapters.batching import Batcher
@@ -21,10 +21,11 @@ BATCH = 500
 LONGEST_SECONDS = 0.005
 RETRY_SECONDS = 0.5
 SWEEP_SECONDS = 2.0
-# To look at many streams takes its time; the next look comes so much later that it costs no more than a fiftieth.
+# The pause is fifty times as long as the look before it, which takes its time with many streams; but no longer than
+# this, or ten times the look: one that took long may have met a stall of the machine, and says nothing of the next one.
 SWEEP_SHARE = 50
-# But no later than this: a look that took long may have met a stall of the machine, and says nothing of the next one.
 LONGEST_PAUSE_SECONDS = 15.0
+LEAST_SHARE = 10
 # Lagging streams that a sweep remembers; when there are more, it reads all of them on.
 REMEMBERED = 5000
 LOOK_SECONDS = 0.5
@@ -36,7 +37,7 @@ EVERY_PARTITION = frozenset(range(PARTITIONS))
 
 def pause_after(look: float) -> float:
     """Seconds until the next sweep, by how many seconds it took to look for lagging streams."""
-    return max(SWEEP_SECONDS, min(SWEEP_SHARE * look, LONGEST_PAUSE_SECONDS))
+    return max(SWEEP_SECONDS, min(SWEEP_SHARE * look, max(LONGEST_PAUSE_SECONDS, LEAST_SHARE * look)))
 
 
 class Sweeper:
@@ -112,27 +113,24 @@ class Sweeper:
 
     async def _swept(self) -> float:
         """Seconds until the next sweep: the more, the longer this one looked; few when it found something lost."""
-        began = time.monotonic()
-        lagging = await self._lagging()
+        began, lagging = time.monotonic(), list[Lag]()
+        async for batch in self.projection.lagging():
+            lagging += [one for one in batch if self.mine(one.stream)]
+            if len(lagging) > REMEMBERED:
+                return await self._caught_up()
         pause = pause_after(time.monotonic() - began)
         if not lagging:
             return pause
         # Most of them are under way. What has not moved by then is lost.
-        if len(lagging) > REMEMBERED or await self._due_within(SWEEP_SECONDS):
+        if await self._due_within(SWEEP_SECONDS):
             return await self._caught_up()
-        later = await self._lagging()
-        stuck = [one for stream, one in lagging.items() if stream in later and later[stream].progress == one.progress]
-        healed = [await self.projection.read_on(one.stream, one.progress, one.head) for one in stuck]
-        return SWEEP_SECONDS if any(healed) else pause
+        progress = await self.projection.store.progress_of([one.stream for one in lagging])
+        stuck = [one for one in lagging if progress[one.stream] == one.progress]
+        return SWEEP_SECONDS if any([await self._healed(one) for one in stuck]) else pause
 
-    async def _lagging(self) -> Mapping[StreamId, Lag]:
-        """The streams that are to be applied here and lack events; of very many, a few more than are remembered."""
-        found = dict[StreamId, Lag]()
-        async for batch in self.projection.lagging():
-            found |= {one.stream: one for one in batch if self.mine(one.stream)}
-            if len(found) > REMEMBERED:
-                break
-        return found
+    async def _healed(self, lag: Lag) -> bool:
+        """Whether a stream was read from the log; not if it was given away or paused meanwhile."""
+        return self.mine(lag.stream) and bool(await self.projection.read_on(lag.stream, lag.progress, lag.head))
 
 
 class ProjectionWorker:

@@ -50,7 +50,7 @@ class Ahead:
             self._working = asyncio.create_task(self._work())
 
     def at_hand(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
-        """Those that are made, and not waited for any longer."""
+        """Those that are made; they count as expected no longer."""
         found = self._embedder.at_hand(texts)
         for text in found:
             self._expected.pop(digest_of(text), None)

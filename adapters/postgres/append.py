@@ -15,7 +15,8 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import Append, Outcome
 
 LANES = 2
-LARGEST_GROUP = 256
+# The statement that writes a group joins its lists by nested loops: 10 to 15 ms for 64, and 110 for four times as many.
+LARGEST_GROUP = 64
 ROOM = 4096
 
 

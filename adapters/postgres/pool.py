@@ -39,13 +39,13 @@ def unreachable(error: Exception) -> bool:
     return isinstance(error, UNREACHABLE) and not over
 
 
-# Every query of the log and of the projectors looks rows up by key. A plan that was made while a table was small would
+# The queries of the log and of the projectors look rows up by key. A plan that was made while a table was small would
 # scan it for as long as the plan is kept, until the next ANALYZE; and a join with a list, whose length no plan knows,
 # would hash some thousand rows to find one.
-BY_KEY = {
-    **dict.fromkeys(("enable_seqscan", "enable_hashjoin", "enable_mergejoin"), "off"),
-    "plan_cache_mode": "force_generic_plan",
-}
+_JOINS = ("enable_hashjoin", "enable_mergejoin")
+BY_KEY = {**dict.fromkeys(("enable_seqscan", *_JOINS), "off"), "plan_cache_mode": "force_generic_plan"}
+# For a transaction that compares whole tables.
+WHOLE_TABLES = "SELECT " + ", ".join(f"set_config('{name}', 'on', true)" for name in _JOINS)
 _BY_KEY = "SELECT " + ", ".join(f"set_config('{name}', '{value}', false)" for name, value in BY_KEY.items())
 
 

@@ -125,6 +125,13 @@ class PostgresStore:
             found = await connection.execute(select(progress_table.c.seq).where(_of(progress_table, [stream])))
             return found.scalar_one_or_none() or 0
 
+    async def progress_of(self, streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
+        held = progress_table.c
+        wanted = select(held.tenant, held.stream, held.seq).where(_of(progress_table, streams))
+        async with self.engine.connect() as connection:
+            found = {StreamId(row.tenant, row.stream): row.seq for row in await connection.execute(wanted)}
+        return {stream: found.get(stream, 0) for stream in streams}
+
     async def all_progress(self) -> Mapping[StreamId, int]:
         async with self.engine.connect() as connection:
             rows = await connection.execute(select(progress_table))

@@ -165,13 +165,16 @@ class WorkingStore:
         async with self.writing:
             stopped = await self.stopped()
             wanted = [stream for stream in streams if stream not in stopped]
-            known = await self._redis.hmget(self._progress_key, [str(stream) for stream in wanted]) if wanted else []
-            session = RedisSession(self, {stream: int(seq or 0) for stream, seq in zip(wanted, known, strict=True)})
+            session = RedisSession(self, await self.progress_of(wanted))
             yield session
             await session.end()
 
     async def progress(self, stream: StreamId) -> int:
         return int(await self._redis.hget(self._progress_key, str(stream)) or 0)
+
+    async def progress_of(self, streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
+        known = await self._redis.hmget(self._progress_key, [str(stream) for stream in streams]) if streams else []
+        return {stream: int(seq or 0) for stream, seq in zip(streams, known, strict=True)}
 
     async def all_progress(self) -> Mapping[StreamId, int]:
         return {_stream(name): int(seq) for name, seq in (await self._redis.hgetall(self._progress_key)).items()}

@@ -7,7 +7,7 @@ from typing import Any
 from psycopg import IsolationLevel
 
 from mnemolog.adapters.postgres.log import stored
-from mnemolog.adapters.postgres.pool import Connection, Pool
+from mnemolog.adapters.postgres.pool import WHOLE_TABLES, Connection, Pool
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
@@ -118,11 +118,12 @@ def named(only: StreamId | None) -> dict[str, str | None]:
 
 @asynccontextmanager
 async def snapshot(pool: Pool) -> AsyncIterator[Connection]:
-    """A connection that sees one moment: what is appended meanwhile is not there yet."""
+    """A connection that sees one moment: what is appended meanwhile is not there yet. It may join whole tables."""
     async with pool.connection() as connection:
         await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
         try:
             async with connection.transaction():
+                await connection.execute(WHOLE_TABLES)
                 yield connection
         finally:
             await connection.set_isolation_level(None)

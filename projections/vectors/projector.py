@@ -21,6 +21,10 @@ from mnemolog.projections.straight import fetch_all, keyed, names, one_each, rel
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 from mnemolog.projections.vectors.tables import NAME, embeddings, metadata, vectors
 
+# So few texts are looked for at hand first, which saves a round trip. Of many, as a replay brings them, most are kept
+# in the tables: they need not be sent there again.
+FEW = 16
+
 
 class VectorsProjector:
     name = NAME
@@ -39,7 +43,7 @@ class VectorsProjector:
         await _forget(connection, batch)
         texts = _texts(batch)
         hashes = {key: sha256(text.encode()).digest() for key, text in texts.items()}
-        at_hand = self._embedder.at_hand(list(texts.values()))
+        at_hand = self._embedder.at_hand(list(texts.values())) if len(texts) <= FEW else {}
         fresh = {key: at_hand[text] for key, text in texts.items() if text in at_hand}
         written = await self._written(connection, {key: hashes[key] for key in texts if key not in fresh})
         missing = [key for key in texts if key not in fresh and key not in written]

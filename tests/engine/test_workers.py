@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import cast
 
@@ -128,9 +128,34 @@ async def test_a_cancelled_read_of_a_session_ends(engine: Engine, user: str) -> 
     assert ignored == 0
 
 
-@pytest.mark.parametrize(("look", "pause"), [(0.001, 2), (0.2, 10), (1.5, 15), (60, 15)])
+@pytest.mark.parametrize(("look", "pause"), [(0.001, 2), (0.2, 10), (1.2, 15), (4, 40)])
 def test_a_sweep_that_took_long_is_followed_by_a_longer_pause_within_bounds(look: float, pause: float) -> None:
     assert workers.pause_after(look) == pytest.approx(pause)
+
+
+async def test_a_sweep_reads_what_stands_still_and_nothing_that_is_paused_meanwhile(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(workers, "SWEEP_SECONDS", 0.01)
+    ana, bob, carl = (StreamId.of_user(name) for name in ("ana", "bob", "carl"))
+    log, read = MemoryLog(), list[StreamId]()
+    log.streams = {one: rows(one, [created()]) for one in (ana, bob, carl)}
+
+    class Moving(MemoryStore):
+        async def progress_of(self, streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
+            await Projection(self, log).deliver(log.streams[ana])  # It was under way.
+            return await super().progress_of(streams)
+
+    class Reading(Projection):
+        async def read_on(self, stream: StreamId, after: int, until: int) -> int:
+            read.append(stream)
+            sweeper.set_paused(True)
+            return await super().read_on(stream, after, until)
+
+    sweeper = Sweeper(Reading(Moving(), log))
+    await sweeper._swept()
+    assert read == [bob]
+    assert await sweeper.projection.store.all_progress() == {ana: 1, bob: 1}
 
 
 async def test_a_stopped_stream_is_tried_once_when_its_partition_is_first_taken() -> None:

@@ -79,6 +79,9 @@ class MemoryStore:
     async def progress(self, stream: StreamId) -> int:
         return self._progress.get(stream, 0)
 
+    async def progress_of(self, streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
+        return {stream: self._progress.get(stream, 0) for stream in streams}
+
     async def all_progress(self) -> Mapping[StreamId, int]:
         return dict(self._progress)
 
