@@ -17,8 +17,9 @@ _logger = logging.getLogger("mnemolog.workers")
 
 QUEUE = 2000
 BATCH = 500
-# What somebody wrote is soon looked for: a batch waits less for more than turns do on their way into the log.
-LONGEST_SECONDS = 0.005
+# What somebody wrote is soon looked for: a batch waits less for more than turns do on their way into the log. Under
+# load enough gathers while the batch before it is applied.
+LONGEST_SECONDS = 0.002
 RETRY_SECONDS = 0.5
 SWEEP_SECONDS = 2.0
 # The pause is fifty times as long as the look before it, which takes its time with many streams; but no longer than
