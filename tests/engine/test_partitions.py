@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -32,11 +33,13 @@ async def held(engine: Engine) -> Mapping[SESSION_PID, int]:
     return counts
 
 
-async def until(reached: Callable[[], Awaitable[bool]], seconds: float) -> None:
-    """Wait for something."""
+async def until(reached: Callable[[], Awaitable[bool]], seconds: float) -> float:
+    """Wait for something; how many seconds that took."""
+    began = time.monotonic()
     async with asyncio.timeout(seconds):
         while not await reached():  # noqa: ASYNC110  Another process does it: it is looked for.
             await asyncio.sleep(0.1)
+    return time.monotonic() - began
 
 
 def shared_by(engine: Engine, workers: int) -> Callable[[], Awaitable[bool]]:
@@ -66,9 +69,10 @@ async def test_a_worker_that_joins_gets_its_share_and_one_that_is_killed_is_repl
         os.kill(other.pid, signal.SIGKILL)
         for ana in people:
             await ana.creates("Ana has a cat")
-        await until(shared_by(engine, 1), 20)
+        took = await until(shared_by(engine, 1), 10)
 
     await engine.settled(60)
+    assert took < 5
     for ana in people:
         assert sorted(await ana.finds("Ana")) == ["Ana drinks tea", "Ana has a cat"]
     await assert_live_equals_rebuilt(engine, "memories", "changes")
@@ -144,7 +148,7 @@ async def test_three_workers_and_a_prime_number_of_partitions_end_with_fair_shar
         async def taken_over() -> bool:
             return sorted(len(one) for one in shares.values()) == [3, 4]
 
-        await until(taken_over, 20)
+        assert await until(taken_over, 10) < 5
     finally:
         for task in tasks:
             task.cancel()
