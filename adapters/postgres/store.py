@@ -121,9 +121,7 @@ class PostgresStore:
         await connection.execute(update(progress_table).where(_of(progress_table, [stream])).values(anew))
 
     async def progress(self, stream: StreamId) -> int:
-        async with self.engine.connect() as connection:
-            found = await connection.execute(select(progress_table.c.seq).where(_of(progress_table, [stream])))
-            return found.scalar_one_or_none() or 0
+        return (await self.progress_of([stream]))[stream]
 
     async def progress_of(self, streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
         held = progress_table.c

@@ -170,7 +170,7 @@ class WorkingStore:
             await session.end()
 
     async def progress(self, stream: StreamId) -> int:
-        return int(await self._redis.hget(self._progress_key, str(stream)) or 0)
+        return (await self.progress_of([stream]))[stream]
 
     async def progress_of(self, streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
         known = await self._redis.hmget(self._progress_key, [str(stream) for stream in streams]) if streams else []

@@ -77,7 +77,7 @@ class MemoryStore:
             self._progress.update(session.moved)
 
     async def progress(self, stream: StreamId) -> int:
-        return self._progress.get(stream, 0)
+        return (await self.progress_of([stream]))[stream]
 
     async def progress_of(self, streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
         return {stream: self._progress.get(stream, 0) for stream in streams}
