@@ -84,12 +84,17 @@ class RebuildablePostgres:
     async def swap(self) -> None:
         """Inside the caller's short transaction.
 
-        The old tables go in the same step: their end makes every prepared statement look its tables up anew.
+        The old tables go in the same step: their end makes every prepared statement look its tables up anew. The schema
+        stays, and only its tables change: told of a schema by another name first, and of its tables later, a reader
+        would find a schema without them.
         """
         for one in self._tables():
             await self._held().execute(_OnTable("ALTER TABLE {} RESET (autovacuum_enabled)", one))
-        await self._held().execute(DropSchema(self._live.schema, cascade=True, if_exists=True))
-        await self._held().execute(_RenameSchema(self._shadow.schema, self._live.schema))
+        progress = [(self._shadow.schema, one.name) for one in progress_table.metadata.sorted_tables]
+        for schema, name in (*self._tables(), *progress):
+            await self._held().execute(_OnTable("DROP TABLE IF EXISTS {} CASCADE", (self._live.schema, name)))
+            await self._held().execute(_Move(schema, name, self._live.schema))
+        await self._held().execute(DropSchema(self._shadow.schema, cascade=True))
 
     async def drop_former(self) -> Sequence[str]:
         """Drop what other versions of the projection left, and other embedding models; the names of their schemas."""
@@ -129,12 +134,14 @@ def _on_table(element: _OnTable, compiler: DDLCompiler, **_: object) -> str:
     return element.statement.format(".".join(table)) + (f" ({', '.join(columns)})" if element.columns else "")
 
 
-class _RenameSchema(ExecutableDDLElement):
-    def __init__(self, source: str, target: str) -> None:
-        self.names = (source, target)
+class _Move(ExecutableDDLElement):
+    """Of a table into another schema."""
+
+    def __init__(self, source: str, table: str, target: str) -> None:
+        self.names = (source, table, target)
 
 
-@compiles(_RenameSchema)
-def _rename_schema(element: _RenameSchema, compiler: DDLCompiler, **_: object) -> str:
-    source, target = map(compiler.preparer.quote, element.names)
-    return f"ALTER SCHEMA {source} RENAME TO {target}"
+@compiles(_Move)
+def _move(element: _Move, compiler: DDLCompiler, **_: object) -> str:
+    source, table, target = map(compiler.preparer.quote, element.names)
+    return f"ALTER TABLE {source}.{table} SET SCHEMA {target}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from sqlalchemy import Column, Index, MetaData, Table, Text, select
+from sqlalchemy import Column, Index, MetaData, Table, Text, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.engine.engine import Engine
@@ -234,6 +234,32 @@ async def test_a_swap_comes_before_or_after_who_begins_a_stream(store: PostgresS
 
     async with asyncio.timeout(10):
         await asyncio.gather(*tasks)
+
+
+async def test_a_swap_changes_tables_in_a_schema_that_stays(store: PostgresStore, stream: StreamId) -> None:
+    async with store.session([stream]) as session:
+        await session.move(stream, 1)
+    before = await places(store)
+    beside = RebuildablePostgres(store)
+    await beside.shadow()
+
+    async with beside.quiet():
+        await beside.swap()
+
+    after = await places(store)
+    assert after[store.schema] == before[store.schema]  # Or readers would find it without its tables for a moment.
+    assert before.keys() == after.keys()
+    assert {name for name, place in after.items() if before[name] != place} == after.keys() - {store.schema}
+    assert await store.progress(stream) == 0
+
+
+async def places(store: PostgresStore) -> dict[str, int]:
+    """The schema that starts with the store's name, and its tables, each with its number in the catalogue."""
+    schemas = "SELECT nspname, oid FROM pg_namespace WHERE starts_with(nspname, :schema)"
+    tables = "SELECT relname, oid FROM pg_class WHERE relkind = 'r' AND relnamespace = to_regnamespace(:schema)"
+    async with store.engine.connect() as connection:
+        found = await connection.execute(text(f"{schemas} UNION ALL {tables}"), {"schema": store.schema})
+        return {row[0]: row[1] for row in found}
 
 
 async def test_creating_a_store_twice_keeps_its_rows(store: PostgresStore, log: PostgresLog, stream: StreamId) -> None:
