@@ -7,6 +7,7 @@ text and leaves the shape (design §7).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 from pydantic import ValidationError
@@ -111,9 +112,15 @@ def schema(event_type: type[Event]) -> dict[str, Any]:
 
 def _meta(header: Header) -> Meta:
     try:
-        return Meta.from_dict(header.meta)
+        return _meta_of(tuple(header.meta.items()))
     except (ValueError, TypeError) as error:
         raise _malformed(header, "meta", str(error)) from error
+
+
+@lru_cache(maxsize=4096)
+def _meta_of(fields: tuple[tuple[str, str], ...]) -> Meta:
+    """Most events of a stream have that of the one before."""
+    return Meta.from_dict(dict(fields))
 
 
 def _misfit(header: Header, error: ValidationError) -> MalformedEvent:

@@ -40,8 +40,8 @@ def evolve(memories: Mapping[UUID, Memory], event: Event) -> dict[UUID, Memory]:
     if isinstance(event, UserErased):
         return {id_: memory.erased() for id_, memory in memories.items()}
     if isinstance(event, MemoryCreated):
-        begun = Memory(event.memory_id, event.kind, event.scope, event.agent_id, event.content)
-        return {event.memory_id: replace(begun, identity=event.identity)}
+        id_, identity = event.memory_id, event.identity
+        return {id_: Memory(id_, event.kind, event.scope, event.agent_id, event.content, identity=identity)}
     return {id_: _changed(memories[id_], event) for id_ in touched(event) if id_ in memories}
 
 

@@ -1,7 +1,6 @@
 """Rows by binary COPY: what a big batch writes, at a third of the cost of an INSERT for each."""
 
-from collections.abc import Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from psycopg.sql import SQL, Identifier
@@ -11,14 +10,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.projections.straight import as_sqlalchemy_raises, driver_of, schema_of, type_name
 
 
-async def copy_in(connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows with new primary keys, in the transaction that the connection is in."""
-    names = list(rows[0])
-    values = itemgetter(*names)
+async def copy_in(
+    connection: AsyncConnection, table: Table, names: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
+    """Insert rows with new primary keys, as values of these columns, in the transaction that the connection is in."""
     place = Identifier(schema_of(connection, table), table.name)
     statement = SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(place, SQL(",").join(map(Identifier, names)))
     with as_sqlalchemy_raises("COPY"):
         async with driver_of(connection).cursor() as cursor, cursor.copy(statement) as copy:
             copy.set_types([type_name(table.columns[name].type) for name in names])
             for row in rows:
-                await copy.write_row(values(row))
+                await copy.write_row(row)

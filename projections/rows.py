@@ -12,7 +12,7 @@ from sqlalchemy.sql.selectable import TableValuedAlias
 
 from mnemolog.events.envelope import Recorded
 from mnemolog.projections.copying import copy_in
-from mnemolog.projections.seal import MAC, seal_of
+from mnemolog.projections.seal import MAC, seal_of, sealed_columns
 from mnemolog.projections.straight import (
     fetch_all,
     keyed,
@@ -114,21 +114,29 @@ async def upsert(
         return
     take_key = primary_key(table)
     last = {take_key(row): row for row in rows}
-    if MAC in table.columns:
-        seal = seal_of(connection)
-        last = {key: {**row, MAC: seal.mac(table, row)} for key, row in last.items()}
-    rows = list(last.values())
-    if len(rows) < COPY_FROM:
-        _insert(connection, table, rows)
+    columns, values = _laid_out(connection, table, list(last.values()))
+    if len(values) < COPY_FROM:
+        _insert(connection, table, columns, values)
         return
     await remove(connection, table, last if known is None else last.keys() & known)
-    await copy_in(connection, table, rows)
+    await copy_in(connection, table, columns, values)
 
 
-def _insert(connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    columns = tuple(table.columns[name] for name in rows[0])
+def _laid_out(
+    connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]]
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """The names of the columns to write, and each row's values in their order; with its MAC where the table has one."""
+    if MAC not in table.columns:
+        columns = list(rows[0])
+        return columns, [tuple(row[name] for name in columns) for row in rows]
+    seal = seal_of(connection)
+    return sealed_columns(table), [seal.sealed(table, row) for row in rows]
+
+
+def _insert(connection: AsyncConnection, table: Table, shown: list[str], values: list[tuple[Any, ...]]) -> None:
+    columns = tuple(table.columns[name] for name in shown)
     statement = _upserting(table, schema_of(connection, table), columns)
-    write(connection, statement, [records(columns, rows)])
+    write(connection, statement, [records(columns, (dict(zip(shown, row, strict=True)) for row in values))])
 
 
 async def remove(connection: AsyncConnection, table: Table, keys: Collection[Key]) -> None:

@@ -39,9 +39,14 @@ class RowSeal:
 
     def mac(self, table: Table, row: Mapping[str, Any]) -> bytes:
         """HMAC-SHA256 over the table's name and the stored columns; 32 bytes."""
-        sealing = self._keyed.copy()
-        sealing.update(canonical(table, row))
-        return sealing.digest()
+        shape = _shape(table)
+        return self._mac(shape, shape.values(row))
+
+    def sealed(self, table: Table, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The row's values in the order of `sealed_columns`, the last of them its MAC."""
+        shape = _shape(table)
+        values = shape.values(row)
+        return (*values, self._mac(shape, values))
 
     def fits(self, table: Table, row: Mapping[str, Any]) -> bool:
         """Whether a projector with this key wrote the row, as it stands, in this table."""
@@ -51,6 +56,11 @@ class RowSeal:
         """TamperedRow when the row does not fit."""
         if not self.fits(table, row):
             raise TamperedRow(str(table.metadata.schema), table.name, key_of(table, row))
+
+    def _mac(self, shape: "_Shape", values: Sequence[Any]) -> bytes:
+        sealing = self._keyed.copy()
+        sealing.update(_canonical(shape, values))
+        return sealing.digest()
 
 
 def seal_of(connection: AsyncConnection) -> RowSeal:
@@ -66,22 +76,27 @@ def key_of(table: Table, row: Mapping[str, Any]) -> Mapping[str, str]:
     return {column.name: str(row[column.name]) for column in table.primary_key.columns}
 
 
-def canonical(table: Table, row: Mapping[str, Any]) -> bytes:
+def sealed_columns(table: Table) -> list[str]:
+    """The names of the columns that are written, the MAC's last."""
+    return [*_shape(table).columns, MAC]
+
+
+def _canonical(shape: "_Shape", values: Sequence[Any]) -> bytes:
     """The row as bytes that are the same before it is written and after it is read.
 
     `ascii` of a tuple is the fastest form that no two rows share: text is escaped alike in every Python, which
     `repr` is not, and floats have one shortest form.
     """
-    shape = _shape(table)
-    values = list(shape.values(row))
+    plain_values = list(values)
     for position, plain in shape.plain:
-        if values[position] is not None:
-            values[position] = plain(values[position])
-    return ascii((shape.name, values)).encode()
+        if plain_values[position] is not None:
+            plain_values[position] = plain(plain_values[position])
+    return ascii((shape.name, plain_values)).encode()
 
 
 class _Shape(NamedTuple):
     name: str
+    columns: Sequence[str]
     values: Callable[[Mapping[str, Any]], tuple[Any, ...]]
     plain: Sequence[tuple[int, Callable[[Any], Any]]]
 
@@ -92,6 +107,7 @@ def _shape(table: Table) -> _Shape:
     plain = [(position, _plain(column)) for position, column in enumerate(columns)]
     return _Shape(
         f"{table.metadata.schema}.{table.name}",
+        [str(column.name) for column in columns],
         itemgetter(*(column.name for column in columns)),
         [(position, convert) for position, convert in plain if convert is not None],
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from mnemolog.adapters.postgres.keys import StreamKeys, key_columns, loaded
+from mnemolog.adapters.postgres.keys import StreamKeys, loaded, wanted_keys
 from mnemolog.adapters.postgres.receipts import key_used, receipt_of, receipt_row
 from mnemolog.adapters.postgres.tail import LogSecrets, Tail
 from mnemolog.domain.errors import ConcurrencyConflict, IdempotencyConflict
@@ -61,10 +61,10 @@ class Group:
             "keys": [append.idempotency_key for append in keyed],
         }
 
-    def key_columns(self) -> Columns:
+    def wanted_keys(self) -> dict[str, str]:
         """The stream's own key is always asked for: a tail is remembered with all that its next appends may need."""
         wanted = {(append.stream, scope) for append in self._appends for scope in _scopes(append)}
-        return key_columns(sorted(wanted))
+        return wanted_keys(sorted(wanted))
 
     def guard_columns(self) -> Columns | None:
         """Blind tags can be asked for once the keys are there."""

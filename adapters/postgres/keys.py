@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
+from pydantic_core import to_json
+
 from mnemolog.adapters.encryption import ID_BYTES, KEY_BYTES, DataKey, place, unwrapped, wrapped
 from mnemolog.adapters.postgres.pool import Connection
 from mnemolog.adapters.postgres.queries import query
@@ -96,13 +98,13 @@ async def find_keys(
     connection: Connection, roots: Roots, wanted: Collection[tuple[StreamId, str]]
 ) -> dict[StreamId, StreamKeys]:
     """The keys of these streams and scopes, such as exist; scope "" asks for the stream's key alone."""
-    cursor = await connection.execute(query("find_keys"), key_columns(wanted))
+    cursor = await connection.execute(query("find_keys"), wanted_keys(wanted), binary=True)
     return loaded(roots, {stream for stream, _ in wanted}, await cursor.fetchall())
 
 
 async def ask_keys(ask: Ask, roots: Roots, wanted: Collection[tuple[StreamId, str]]) -> dict[StreamId, StreamKeys]:
     """As `find_keys`, in one round trip with what else is asked."""
-    rows = await ask(query("find_keys"), key_columns(wanted))
+    rows = await ask(query("find_keys"), wanted_keys(wanted))
     found = (dict(zip(_FOUND, row, strict=True)) for row in rows)
     return loaded(roots, {stream for stream, _ in wanted}, found)
 
@@ -110,13 +112,13 @@ async def ask_keys(ask: Ask, roots: Roots, wanted: Collection[tuple[StreamId, st
 _FOUND = ("tenant", "stream", "root_id", "stream_key", "scope", "key_id", "data_key")
 
 
-def key_columns(wanted: Collection[tuple[StreamId, str]]) -> dict[str, list[str]]:
-    """The parameters of the query `find_keys`."""
-    return {
-        "tenants": [stream.tenant for stream, _ in wanted],
-        "streams": [stream.name for stream, _ in wanted],
-        "scopes": [scope for _, scope in wanted],
-    }
+def wanted_keys(wanted: Collection[tuple[StreamId, str]]) -> dict[str, str]:
+    """The parameter of the query `find_keys`: as JSON, which takes a third of what the driver's arrays do."""
+    scopes: dict[StreamId, list[str]] = {}
+    for stream, scope in wanted:
+        scopes.setdefault(stream, []).append(scope)
+    rows = [{"tenant": stream.tenant, "stream": stream.name, "scopes": own} for stream, own in scopes.items()]
+    return {"wanted": to_json(rows).decode()}
 
 
 def loaded(roots: Roots, streams: Iterable[StreamId], rows: Iterable[Mapping[str, Any]]) -> dict[StreamId, StreamKeys]:

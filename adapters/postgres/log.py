@@ -147,7 +147,7 @@ class PostgresLog:
 
 
 async def _fetch(connection: Connection, name: str, **values: Any) -> list[dict[str, Any]]:
-    cursor = await connection.execute(query(name), values)
+    cursor = await connection.execute(query(name), values, binary=True)
     return await cursor.fetchall()
 
 

@@ -117,11 +117,13 @@ USING unnest(%(tenants)s::text[], %(streams)s::text[], %(scopes)s::text[]) AS go
 WHERE (key.tenant, key.stream) = (gone.tenant, gone.stream) AND gone.scope = '';
 
 -- find_keys --
-SELECT key.tenant, key.stream, key.root_id, key.wrapped AS stream_key, wanted.scope, data.key_id,
+SELECT key.tenant, key.stream, key.root_id, key.wrapped AS stream_key, one.scope, data.key_id,
        data.wrapped AS data_key
-FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(scopes)s::text[]) AS wanted (tenant, stream, scope)
+FROM json_to_recordset(%(wanted)s::json) AS wanted (tenant text, stream text, scopes text[])
 JOIN mnemolog_keys.stream_keys AS key USING (tenant, stream)
-LEFT JOIN mnemolog_keys.data_keys AS data USING (tenant, stream, scope);
+CROSS JOIN unnest(wanted.scopes) AS one (scope)
+LEFT JOIN mnemolog_keys.data_keys AS data
+ON (data.tenant, data.stream, data.scope) = (key.tenant, key.stream, one.scope);
 
 -- read_roots --
 SELECT key_id, purpose, wrapped FROM mnemolog_keys.roots ORDER BY created_at;

@@ -191,7 +191,7 @@ async def _ask(connection: Connection, group: Group) -> Mapping[int, int]:
     """Lock the group's heads and read what its guards and keys depend on. Each statement sees what the locks saw."""
     heads = await connection.execute(query("lock_heads"), group.stream_columns())
     receipts = await _if_asked(connection, "find_receipts", group.receipt_columns())
-    keys = await connection.execute(query("find_keys"), group.key_columns())
+    keys = await connection.execute(query("find_keys"), group.wanted_keys())
     written = await _if_asked(connection, "find_written", group.doubtful_columns())
     conflicts = None if group.blind else await _if_asked(connection, "find_conflicts", group.guard_columns())
     if group.take_heads(await heads.fetchall()):

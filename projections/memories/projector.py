@@ -39,7 +39,7 @@ class MemoriesProjector:
             changed.update(after)
             rows.update(after)
         gone = {(*owner(event), event.payload.memory_id) for event in batch if isinstance(event.payload, MemoryErased)}
-        await upsert(connection, memories, list(changed.values()), known)
+        await upsert(connection, memories, [_documented(row, known.get(key)) for key, row in changed.items()], known)
         await upsert(connection, links, [edge for key, edge in edges.items() if edge and _stands(key, gone)])
         await remove(connection, links, [key for key, edge in edges.items() if edge is None])
         await _unlink(connection, gone)
@@ -98,7 +98,6 @@ def _recalled(rows: dict[Key, Row], event: Recorded, recalled: events.MemoriesRe
 
 def _row(memory: Memory, event: Recorded, before: Row | None) -> Row:
     tenant, user_id = owner(event)
-    text = memory.content.text
     born = before or _birth(event)
     return {
         **born,
@@ -108,8 +107,14 @@ def _row(memory: Memory, event: Recorded, before: Row | None) -> Row:
         **_life(memory, event, born),
         "updated_at": event.recorded_at,
         "seq": event.seq,
-        "document": before["document"] if before and before["text"] == text else search_document(text),
     }
+
+
+def _documented(row: Row, before: Row | None) -> Row:
+    """With what searches find it by: of its last text alone, however often a batch rewrites it."""
+    if before is not None and before["text"] == row["text"]:
+        return {**row, "document": before["document"]}
+    return {**row, "document": search_document(row["text"])}
 
 
 def _birth(event: Recorded) -> Row:
