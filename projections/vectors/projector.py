@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
+from typing import NamedTuple
 
 from psycopg.sql import SQL, Identifier
 from sqlalchemy import MetaData, delete, tuple_
@@ -41,29 +42,29 @@ class VectorsProjector:
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         await _forget(connection, batch)
-        texts = _texts(batch)
-        hashes = {key: sha256(text.encode()).digest() for key, text in texts.items()}
-        at_hand = self._embedder.at_hand(list(texts.values())) if len(texts) <= FEW else {}
-        fresh = {key: at_hand[text] for key, text in texts.items() if text in at_hand}
-        written = await self._written(connection, {key: hashes[key] for key in texts if key not in fresh})
-        missing = [key for key in texts if key not in fresh and key not in written]
+        said = _texts(batch)
+        texts = [one.text for one in said.values()]
+        at_hand = self._embedder.at_hand(texts) if len(texts) <= FEW else {}
+        fresh = {key: at_hand[one.text] for key, one in said.items() if one.text in at_hand}
+        written = await self._written(connection, {key: one for key, one in said.items() if key not in fresh})
+        missing = [key for key in said if key not in fresh and key not in written]
         if missing:
-            fresh |= zip(missing, await self._embedder.embed([texts[key] for key in missing]), strict=True)
+            fresh |= zip(missing, await self._embedder.embed([said[key].text for key in missing]), strict=True)
         if fresh:
-            self._keep(connection, fresh, hashes)
-            write(connection, *self._writing(connection, {key: hashes[key] for key in fresh}))
+            self._keep(connection, fresh, said)
+            write(connection, *self._writing(connection, {key: said[key] for key in fresh}))
 
-    async def _written(self, connection: AsyncConnection, hashes: Mapping[Key, bytes]) -> set[Key]:
-        """Those of these vectors that are kept already, which no client ever sees: they go from table to table."""
-        return set(await fetch_all(connection, *self._writing(connection, hashes))) if hashes else set()
+    async def _written(self, connection: AsyncConnection, said: Mapping[Key, "_Said"]) -> set[Key]:
+        """Those whose vectors are kept already, which no client ever sees: they go from table to table."""
+        return set(await fetch_all(connection, *self._writing(connection, said))) if said else set()
 
-    def _writing(self, connection: AsyncConnection, hashes: Mapping[Key, bytes]) -> tuple[bytes, Sequence[str]]:
-        wanted = keyed(_HASHED, [(*key, digest) for key, digest in hashes.items()])
+    def _writing(self, connection: AsyncConnection, said: Mapping[Key, "_Said"]) -> tuple[bytes, Sequence[str]]:
+        wanted = keyed(_HASHED, [(*key, one.digest) for key, one in said.items()])
         return _writing(schema_of(connection, vectors)), [wanted, self._embedder.model]
 
-    def _keep(self, connection: AsyncConnection, fresh: Mapping[Key, Vectors], hashes: Mapping[Key, bytes]) -> None:
+    def _keep(self, connection: AsyncConnection, fresh: Mapping[Key, Vectors], said: Mapping[Key, "_Said"]) -> None:
         model = self._embedder.model
-        rows = ((*key, model, hashes[key], vector.tolist()) for key, vector in fresh.items())
+        rows = ((*key, model, said[key].digest, vector.tolist(), said[key].seq) for key, vector in fresh.items())
         write(connection, _KEEPING, [keyed(list(embeddings.columns), rows)])
 
 
@@ -91,20 +92,32 @@ _KEEPING = (
 )
 
 
-def _texts(batch: Sequence[Recorded]) -> dict[Key, str]:
+class _Said(NamedTuple):
+    text: str
+    seq: int
+
+    @property
+    def digest(self) -> bytes:
+        return sha256(self.text.encode()).digest()
+
+
+def _texts(batch: Sequence[Recorded]) -> dict[Key, _Said]:
     """The last text of each memory; none of what is erased, whether its erasure is in this batch or comes later."""
-    texts: dict[Key, str] = {}
+    said: dict[Key, _Said] = {}
     for event in batch:
         match event.payload:
             case ContentEvent(memory_id=memory_id, text=text):
-                texts[*owner(event), memory_id] = text
+                said[*owner(event), memory_id] = _Said(text, event.seq)
             case MemoryErased(memory_id=memory_id):
-                texts.pop((*owner(event), memory_id), None)
-    return {key: text for key, text in texts.items() if text}
+                said.pop((*owner(event), memory_id), None)
+    return {key: one for key, one in said.items() if one.text}
 
 
 async def _forget(connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
-    """The vectors of what is erased, and of an erased user the embeddings that are kept beside the projection."""
+    """The vectors of what is erased, and of an erased user the embeddings that are kept beside the projection.
+
+    Of these such as were told before: a replay finds later ones as well.
+    """
     gone: Collection[Key] = {
         (*owner(event), event.payload.memory_id) for event in batch if isinstance(event.payload, MemoryErased)
     }
@@ -112,6 +125,7 @@ async def _forget(connection: AsyncConnection, batch: Sequence[Recorded]) -> Non
         memory = (vectors.c.tenant, vectors.c.user_id, vectors.c.memory_id)
         await connection.execute(delete(vectors).where(tuple_(*memory).in_(sorted(gone))))
         await connection.execute(delete(embeddings).where(tuple_(*_KEY).in_(sorted(gone))))
-    users = {owner(event) for event in batch if isinstance(event.payload, UserErased)}
-    if users:
-        await connection.execute(delete(embeddings).where(tuple_(*_KEY[:2]).in_(sorted(users))))
+    users = {owner(event): event.seq for event in batch if isinstance(event.payload, UserErased)}
+    for (tenant, user_id), seq in users.items():
+        of_user = (embeddings.c.tenant == tenant) & (embeddings.c.user_id == user_id)
+        await connection.execute(delete(embeddings).where(of_user & (embeddings.c.seq < seq)))

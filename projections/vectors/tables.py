@@ -1,7 +1,7 @@
 """The tables of the vectors projection, and the cache of embeddings beside the log."""
 
 from pgvector.sqlalchemy import VECTOR
-from sqlalchemy import Column, LargeBinary, MetaData, Table, Text, Uuid
+from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, Table, Text, Uuid
 
 NAME = "vectors"
 metadata = MetaData(schema=NAME)
@@ -26,4 +26,5 @@ embeddings = Table(
     Column("model", Text, primary_key=True),
     Column("content_hash", LargeBinary, primary_key=True),
     Column("embedding", VECTOR, nullable=False),
+    Column("seq", BigInteger, nullable=False),  # The first event that told the text.
 )

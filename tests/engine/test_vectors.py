@@ -7,7 +7,9 @@ import pytest
 from sqlalchemy import select
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.erasing import erase
 from mnemolog.adapters.minilm import InThread, Lexical
+from mnemolog.commands.erasure import EraseUser
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.projector import VectorsProjector
 from mnemolog.projections.vectors.tables import vectors
@@ -57,3 +59,22 @@ async def test_what_is_at_hand_is_not_made_and_what_is_kept_is_not_asked_for(
     monkeypatch.setattr(projector, "_embedder", later)
     await assert_live_equals_rebuilt(engine, "vectors")
     assert not {tea_text, cat_text}.intersection(later.made)
+
+
+@pytest.mark.spec("X05")
+async def test_a_rebuild_that_comes_by_an_erasure_asks_no_model_for_what_was_told_after_it(
+    engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana, asked = Person(engine, user), Marking()
+    await ana.creates(f"{user} drinks tea")
+    await erase(engine, EraseUser(user_id=user))
+    anew = f"{user} is back"
+    await ana.creates(anew)
+    await engine.settled(60)
+    [projector] = [one for one in engine.projections.projectors if isinstance(one, VectorsProjector)]
+    monkeypatch.setattr(projector, "_embedder", asked)
+
+    await engine.projections.rebuild("vectors")
+
+    assert anew not in asked.made
+    await assert_live_equals_rebuilt(engine, "vectors")
