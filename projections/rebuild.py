@@ -97,7 +97,7 @@ async def rebuild_all(
     shadows, and the next rebuild goes on from there. Both are compared at the live projection's own progress; what
     came later follows the swap. ProjectionPoisoned when an event cannot be applied: then that one is not swapped.
     """
-    shadows = [await _shadow(target) for target in targets]
+    shadows = await asyncio.gather(*map(_shadow, targets))
     filled = await fill(shadows, progressed)
     building = [
         _Building(target, run(shadow), progressed, filled.get(target.beside.name, 0))
