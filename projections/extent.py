@@ -77,7 +77,8 @@ async def _places(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:
     held = owned(profile_fields, viewer) & (func.cardinality(profile_fields.c.held) > 0)
     fields = select(profile_fields.c.field).where(held)
     proposed = select(consent.c.field).where(owned(consent, viewer), consent.c.value != "")
-    found = (await connection.execute(fields.union(proposed))).scalars()
+    # In the order of the tables' names, as a swap takes them.
+    found = (await connection.execute(proposed.union(fields))).scalars()
     return sorted({place_of(field) for field in found})
 
 

@@ -12,7 +12,7 @@ from itertools import chain
 from mnemolog.domain.errors import EngineError
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.log import EventLog, Head
-from mnemolog.projections.projector import Session, Store
+from mnemolog.projections.projector import Session, Store, reached_by
 
 _logger = logging.getLogger("mnemolog.projections")
 
@@ -71,7 +71,7 @@ async def fill(
     open_sessions = partial(sessions, stores)
     async for portion in _portions(log, open_sessions, share):
         try:
-            applied = await _apply(log, open_sessions, portion)
+            applied = await _apply(log, stores, open_sessions, portion)
         except infrastructure:
             raise
         except Exception as error:  # noqa: BLE001  Whatever a projector raises; its text may be what somebody said.
@@ -117,31 +117,41 @@ async def _lacking(sessions: _Open, heads: Sequence[Head]) -> Sequence[tuple[Str
     return [(head.stream, after, head.seq) for head, after in ends if after < head.seq]
 
 
-async def _apply(log: EventLog, sessions: _Open, portion: Sequence[StoredEvent]) -> Sequence[int]:
+async def _apply(
+    log: EventLog, stores: Sequence[Store], sessions: _Open, portion: Sequence[StoredEvent]
+) -> Sequence[int]:
     """Decoded while the sessions are open, so that an erasure that sweeps the stores comes before or after it."""
+    types = {event.header.type for event in portion}
+    taken = [frozenset(filter(store.takes, types)) for store in stores]
+    needed = frozenset[str]().union(*taken)
     applied: list[int] = []
     async with sessions(sorted({event.header.stream for event in portion})) as opened:
-        parts = _by_stream(await log.decode(portion))
-        for session in opened:
+        decoded = iter(await log.decode([event for event in portion if event.header.type in needed]))
+        parts = _by_stream([(event, next(decoded) if event.header.type in needed else None) for event in portion])
+        for session, own in zip(opened, taken, strict=True):
             wanted = _wanted(session, parts)
             if wanted:
-                await session.apply(wanted)
+                told = [one for event, one in wanted if one is not None and event.header.type in own]
+                await session.apply(told, reached_by(event for event, _ in wanted))
             applied.append(len(wanted))
     return applied
 
 
-def _by_stream(events: Sequence[Recorded]) -> Mapping[StreamId, Sequence[Recorded]]:
-    parts: dict[StreamId, list[Recorded]] = {}
-    for event in events:
-        parts.setdefault(event.stream, []).append(event)
+_Read = tuple[StoredEvent, Recorded | None]
+
+
+def _by_stream(events: Sequence[_Read]) -> Mapping[StreamId, Sequence[_Read]]:
+    parts: dict[StreamId, list[_Read]] = {}
+    for one in events:
+        parts.setdefault(one[0].header.stream, []).append(one)
     return parts
 
 
-def _wanted(session: Session, parts: Mapping[StreamId, Sequence[Recorded]]) -> Sequence[Recorded]:
+def _wanted(session: Session, parts: Mapping[StreamId, Sequence[_Read]]) -> Sequence[_Read]:
     """What comes next in each stream, and nothing behind an event that was left out."""
-    wanted: list[Recorded] = []
+    wanted: list[_Read] = []
     for stream, events in parts.items():
-        after = session.progress.get(stream, -1)
-        if after >= events[0].seq - 1:
-            wanted += events[after - events[0].seq + 1 :]
+        after, first = session.progress.get(stream, -1), events[0][0].header.seq
+        if after >= first - 1:
+            wanted += events[after - first + 1 :]
     return wanted

@@ -4,14 +4,18 @@ from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequen
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, runtime_checkable
+from types import UnionType
+from typing import Protocol
 from uuid import UUID
 
 from sqlalchemy import MetaData
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
+from mnemolog.events.event import Event
 from mnemolog.events.log import EventLog
+
+Kinds = type[Event] | UnionType
 
 
 class Projector(Protocol):
@@ -31,19 +35,14 @@ class Projector(Protocol):
         ...
 
     @property
+    def kinds(self) -> Kinds:
+        """The events that leave anything in its tables. It need not be told of others, but for a user's erasure."""
+
+    @property
     def tables(self) -> MetaData: ...
 
     async def apply(self, connection: AsyncConnection, events: Sequence[Recorded]) -> None:
         """Apply events, each stream's in its order. Runs in the transaction that also saves the progress."""
-        ...
-
-
-@runtime_checkable
-class Choosing(Protocol):
-    """A projector that leaves most types of events aside: these are not even decoded for it."""
-
-    def takes(self, event_type: str) -> bool:
-        """Whether events of this type, as the log names it, leave anything in its tables."""
         ...
 
 

@@ -130,6 +130,7 @@ def _laid_out(
         columns = list(rows[0])
         return columns, [tuple(row[name] for name in columns) for row in rows]
     seal = seal_of(connection)
+    assert rows[0].keys() <= {column.name for column in table.columns}, "a key that is no column would be lost"
     return sealed_columns(table), [seal.sealed(table, row) for row in rows]
 
 

@@ -87,29 +87,29 @@ def _canonical(shape: "_Shape", values: Sequence[Any]) -> bytes:
     `ascii` of a tuple is the fastest form that no two rows share: text is escaped alike in every Python, which
     `repr` is not, and floats have one shortest form.
     """
-    plain_values = list(values)
-    for position, plain in shape.plain:
-        if plain_values[position] is not None:
-            plain_values[position] = plain(plain_values[position])
-    return ascii((shape.name, plain_values)).encode()
+    # Nearly all that is neither None nor a number is text already, and an enum's member is not of the class itself.
+    one_form = [
+        value if value is None or plain is None or value.__class__ is str else plain(value)
+        for plain, value in zip(shape.plain, values, strict=True)
+    ]
+    return ascii((shape.name, one_form)).encode()
 
 
 class _Shape(NamedTuple):
     name: str
     columns: Sequence[str]
     values: Callable[[Mapping[str, Any]], tuple[Any, ...]]
-    plain: Sequence[tuple[int, Callable[[Any], Any]]]
+    plain: Sequence[Callable[[Any], Any] | None]
 
 
 @cache
 def _shape(table: Table) -> _Shape:
     columns = [column for column in table.columns if column.computed is None and column.name != MAC]
-    plain = [(position, _plain(column)) for position, column in enumerate(columns)]
     return _Shape(
         f"{table.metadata.schema}.{table.name}",
         [str(column.name) for column in columns],
         itemgetter(*(column.name for column in columns)),
-        [(position, convert) for position, convert in plain if convert is not None],
+        [_plain(column) for column in columns],
     )
 
 

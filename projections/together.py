@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
-from mnemolog.projections.projector import Session
+from mnemolog.projections.projector import Session, reached_by
 from mnemolog.projections.rule import Delivery, by_stream, outstanding
 from mnemolog.projections.runtime import Projection
 
@@ -39,7 +39,7 @@ class Together:
                 wanted = [_wanted(session, streams) for session in sessions]
                 if any(found is None for found in wanted):
                     return False
-                await _apply(sessions, decoded, [found or [] for found in wanted])
+                await _apply(projections, sessions, decoded, [found or [] for found in wanted])
         except Exception as error:
             # What cannot be reached is tried again by who delivers. Else whose fault it is, and which event's, shows
             # when each goes alone.
@@ -55,12 +55,22 @@ async def each_alone(projections: Sequence[Projection], events: Sequence[Deliver
 
 
 async def _apply(
-    sessions: Sequence[Session], decoded: Sequence[Recorded], wanted: Sequence[Sequence[StoredEvent]]
+    projections: Sequence[Projection],
+    sessions: Sequence[Session],
+    decoded: Sequence[Recorded],
+    wanted: Sequence[Sequence[StoredEvent]],
 ) -> None:
     """Side by side: what they read is asked for at once."""
     by_id = {one.event_id: one for one in decoded}
-    parts = ([by_id[event.header.event_id] for event in events] for events in wanted)
-    await side_by_side(session.apply(part) for session, part in zip(sessions, parts, strict=True) if part)
+
+    def told(projection: Projection, events: Sequence[StoredEvent]) -> Sequence[Recorded]:
+        return [by_id[one.header.event_id] for one in events if projection.store.takes(one.header.type)]
+
+    await side_by_side(
+        session.apply(told(projection, events), reached_by(events))
+        for projection, session, events in zip(projections, sessions, wanted, strict=True)
+        if events
+    )
 
 
 async def side_by_side(steps: Iterable[Awaitable[None]]) -> None:

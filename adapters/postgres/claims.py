@@ -22,7 +22,7 @@ Progress = dict[StreamId, int]
 # Asks one question at most, and tells what follows from the answer.
 Beside = Callable[[Ask], Coroutine[Any, Any, T]]
 
-# A swap of schemas takes this lock alone, so that no write goes to tables that were just replaced.
+# A swap takes this lock alone, so that no write goes to tables that were just replaced.
 _HOLD_SCHEMAS = b"""
 SELECT pg_advisory_xact_lock_shared(hashtextextended('mnemolog ' || held, 0)) FROM unnest(%(schemas)s::text[]) AS held
 """

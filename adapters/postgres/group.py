@@ -64,7 +64,7 @@ class Group:
     def wanted_keys(self) -> dict[str, str]:
         """The stream's own key is always asked for: a tail is remembered with all that its next appends may need."""
         wanted = {(append.stream, scope) for append in self._appends for scope in _scopes(append)}
-        return wanted_keys(sorted(wanted))
+        return wanted_keys(wanted)
 
     def guard_columns(self) -> Columns | None:
         """Blind tags can be asked for once the keys are there."""

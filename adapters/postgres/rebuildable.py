@@ -11,6 +11,7 @@ from sqlalchemy.schema import DropSchema, ExecutableDDLElement
 from sqlalchemy.sql.compiler import DDLCompiler
 
 from mnemolog.adapters.postgres.comparison import Owner, differing_rows
+from mnemolog.adapters.postgres.confinement import confine
 from mnemolog.adapters.postgres.progress import progress_table
 from mnemolog.adapters.postgres.store import PostgresStore, advisory_lock
 from mnemolog.events.envelope import StreamId
@@ -53,7 +54,7 @@ class RebuildablePostgres:
     async def _gather_statistics(self) -> None:
         """Fresh tables have none, and a reader's plan would be a guess until autovacuum comes by.
 
-        From a fifth of the usual sample, and of the columns that rows are looked up by: until autovacuum makes them
+        From a small sample, and of the columns that rows are looked up by: until autovacuum makes them
         whole, it is enough to tell a small table from a big one and a rare value from a frequent one.
         """
         async with self._shadow.engine.begin() as connection:
@@ -88,16 +89,17 @@ class RebuildablePostgres:
         """Inside the caller's short transaction.
 
         The old tables go in the same step: their end makes every prepared statement look its tables up anew. The schema
-        stays, and only its tables change: told of a schema by another name first, and of its tables later, a reader
-        would find a schema without them.
+        stays, and only its tables change: a reader that is told of the tables' end first, and of a new name for the
+        shadow's schema later, would look for them where they are no more (ADR 5).
         """
         for one in self._tables():
             await self._held().execute(_OnTable("ALTER TABLE {} RESET (autovacuum_enabled)", one))
-        progress = [(self._shadow.schema, one.name) for one in progress_table.metadata.sorted_tables]
-        for schema, name in (*self._tables(), *progress):
-            await self._held().execute(_OnTable("DROP TABLE IF EXISTS {} CASCADE", (self._live.schema, name)))
-            await self._held().execute(_Move(schema, name, self._live.schema))
+        await self._held().execute(_DropTables(self._live.schema, await _tables_of(self._held(), self._live.schema)))
+        own = [name for _, name in self._tables()]
+        for name in (*own, *(one.name for one in progress_table.metadata.sorted_tables)):
+            await self._held().execute(_Move(self._shadow.schema, name, self._live.schema))
         await self._held().execute(DropSchema(self._shadow.schema, cascade=True))
+        await confine(self._held(), self._live.schema, own)
 
     async def drop_former(self) -> Sequence[str]:
         """Drop what other versions of the projection left, and other embedding models; the names of their schemas."""
@@ -126,6 +128,13 @@ class RebuildablePostgres:
         return self._quiet
 
 
+async def _tables_of(connection: AsyncConnection, schema: str) -> Sequence[str]:
+    """All that stand there, in the order of their names; also those that an older version of the projection made."""
+    names = table("pg_tables", column("schemaname", Text), column("tablename", Text), schema="pg_catalog")
+    found = select(names.c.tablename).where(names.c.schemaname == schema).order_by(names.c.tablename)
+    return (await connection.execute(found)).scalars().all()
+
+
 class _OnTable(ExecutableDDLElement):
     def __init__(self, statement: str, table: tuple[str, str], columns: Sequence[str] = ()) -> None:
         self.statement, self.table, self.columns = statement, table, columns
@@ -135,6 +144,19 @@ class _OnTable(ExecutableDDLElement):
 def _on_table(element: _OnTable, compiler: DDLCompiler, **_: object) -> str:
     table, columns = (map(compiler.preparer.quote, names) for names in (element.table, element.columns))
     return element.statement.format(".".join(table)) + (f" ({', '.join(columns)})" if element.columns else "")
+
+
+class _DropTables(ExecutableDDLElement):
+    """In one statement, so that no time passes between their locks."""
+
+    def __init__(self, schema: str, tables: Sequence[str]) -> None:
+        self.names = [(schema, one) for one in tables]
+
+
+@compiles(_DropTables)
+def _drop_tables(element: _DropTables, compiler: DDLCompiler, **_: object) -> str:
+    places = (".".join(map(compiler.preparer.quote, names)) for names in element.names)
+    return f"DROP TABLE {', '.join(places)} CASCADE"
 
 
 class _Move(ExecutableDDLElement):

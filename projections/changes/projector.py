@@ -20,6 +20,7 @@ class ChangesProjector:
     version = 2
     variant = ""
     tables: MetaData = metadata
+    kinds = events.MemoryEvent | MemoryErased
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         keys = {(*owner(event), event.meta.thread_id) for event in batch}

@@ -7,7 +7,9 @@ from uuid import UUID
 from sqlalchemy import MetaData, Table
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded
+from mnemolog.events.graph import EntityEvent, RelationEvent
 from mnemolog.projections.graph import entities as of_entities
 from mnemolog.projections.graph import relations as of_relations
 from mnemolog.projections.graph.tables import NAME, aliases, entities, metadata, periods, relations
@@ -19,6 +21,7 @@ class GraphProjector:
     version = 3
     variant = ""
     tables: MetaData = metadata
+    kinds = EntityEvent | RelationEvent | TurnRecorded
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         known, rows = await _folded(connection, entities, of_entities, batch)
@@ -55,6 +58,8 @@ async def _folded(
     known = await load(connection, table, set[Key]().union(*keys))
     rows = dict(known)
     for event, touched in zip(batch, keys, strict=True):
+        if not touched:
+            continue
         after = fold.after({key[2]: rows[key] for key in touched if key in rows}, event)
         for id_, row in after.items():
             key = (*owner(event), id_)

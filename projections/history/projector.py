@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.events.envelope import Recorded
 from mnemolog.projections.history.subject import MEMORY, Subject
 from mnemolog.projections.history.tables import NAME, history, metadata
-from mnemolog.projections.history.told import erased, left, subjects, told
+from mnemolog.projections.history.told import SUBJECTED, erased, left, subjects, told
 from mnemolog.projections.rows import Key, Row, fetch, owner, stored, upsert
 from mnemolog.projections.straight import fetch_all, keyed, names, relation, schema_of
 
@@ -24,6 +24,7 @@ class HistoryProjector:
     version = 3
     variant = ""
     tables: MetaData = metadata
+    kinds = SUBJECTED
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         touched = [(event, subject) for event in batch for subject in subjects(event.payload)]

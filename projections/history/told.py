@@ -14,6 +14,8 @@ from mnemolog.events.profile import FieldEvent, TodoEvent
 from mnemolog.projections.history import of_graph, of_profile
 from mnemolog.projections.history.subject import ENTITY, MEMORY, Subject
 
+SUBJECTED = events.MemoryEvent | MemoryErased | graph.EntityEvent | graph.RelationEvent | FieldEvent | TodoEvent
+
 
 def memory(memory_id: UUID) -> Subject:
     return Subject(MEMORY, str(memory_id))

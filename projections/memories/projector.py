@@ -25,6 +25,7 @@ class MemoriesProjector:
     version = 3
     variant = ""
     tables: MetaData = metadata
+    kinds = events.MemoryEvent | events.MemoriesRecalled | MemoryErased
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         keys = {(*owner(event), memory_id) for event in batch for memory_id in _concerned(event)}

@@ -9,7 +9,6 @@ from mnemolog.domain.consent import Status
 from mnemolog.domain.profile import place_of
 from mnemolog.domain.todo import Status as TodoStatus
 from mnemolog.events.envelope import Recorded
-from mnemolog.events.erasure import UserErased
 from mnemolog.events.profile import (
     FieldEvent,
     ProfileDecided,
@@ -22,7 +21,6 @@ from mnemolog.events.profile import (
     TodoOpened,
     UserSeeded,
 )
-from mnemolog.events.registry import REGISTRY
 from mnemolog.projections.profile.tables import NAME, consent, metadata, profile_fields, seeds, todos
 from mnemolog.projections.rows import Key, Row, fetch, load, owner, stored, upsert
 
@@ -32,9 +30,7 @@ class ProfileProjector:
     version = 1
     variant = ""
     tables: MetaData = metadata
-
-    def takes(self, event_type: str) -> bool:
-        return REGISTRY.is_one_of(event_type, FieldEvent | TodoEvent | UserSeeded | UserErased)
+    kinds = FieldEvent | TodoEvent | UserSeeded
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         rows = await _rows(connection, batch)

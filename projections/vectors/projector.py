@@ -16,7 +16,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased, UserErased
 from mnemolog.events.memory import ContentEvent
-from mnemolog.events.registry import REGISTRY
 from mnemolog.projections.rows import Key, owner
 from mnemolog.projections.straight import fetch_all, keyed, names, one_each, relation, schema_of, write
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
@@ -31,14 +30,12 @@ class VectorsProjector:
     name = NAME
     version = 1
     tables: MetaData = metadata
+    kinds = ContentEvent | MemoryErased
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         # Another model finds no vectors of this one: it gets tables of its own, filled from the log.
         self.variant = re.sub(r"[^a-z0-9]+", "_", embedder.model.lower())[:30]
-
-    def takes(self, event_type: str) -> bool:
-        return REGISTRY.is_one_of(event_type, ContentEvent | MemoryErased | UserErased)
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         await _forget(connection, batch)
@@ -94,23 +91,20 @@ _KEEPING = (
 
 class _Said(NamedTuple):
     text: str
+    digest: bytes
     seq: int
-
-    @property
-    def digest(self) -> bytes:
-        return sha256(self.text.encode()).digest()
 
 
 def _texts(batch: Sequence[Recorded]) -> dict[Key, _Said]:
     """The last text of each memory; none of what is erased, whether its erasure is in this batch or comes later."""
-    said: dict[Key, _Said] = {}
+    said: dict[Key, tuple[str, int]] = {}
     for event in batch:
         match event.payload:
             case ContentEvent(memory_id=memory_id, text=text):
-                said[*owner(event), memory_id] = _Said(text, event.seq)
+                said[*owner(event), memory_id] = (text, event.seq)
             case MemoryErased(memory_id=memory_id):
                 said.pop((*owner(event), memory_id), None)
-    return {key: one for key, one in said.items() if one.text}
+    return {key: _Said(text, sha256(text.encode()).digest(), seq) for key, (text, seq) in said.items() if text}
 
 
 async def _forget(connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
@@ -126,6 +120,6 @@ async def _forget(connection: AsyncConnection, batch: Sequence[Recorded]) -> Non
         await connection.execute(delete(vectors).where(tuple_(*memory).in_(sorted(gone))))
         await connection.execute(delete(embeddings).where(tuple_(*_KEY).in_(sorted(gone))))
     users = {owner(event): event.seq for event in batch if isinstance(event.payload, UserErased)}
-    for (tenant, user_id), seq in users.items():
+    for (tenant, user_id), seq in sorted(users.items()):
         of_user = (embeddings.c.tenant == tenant) & (embeddings.c.user_id == user_id)
         await connection.execute(delete(embeddings).where(of_user & (embeddings.c.seq < seq)))

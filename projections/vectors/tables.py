@@ -26,5 +26,5 @@ embeddings = Table(
     Column("model", Text, primary_key=True),
     Column("content_hash", LargeBinary, primary_key=True),
     Column("embedding", VECTOR, nullable=False),
-    Column("seq", BigInteger, nullable=False),  # The first event that told the text.
+    Column("seq", BigInteger, nullable=False),  # An event that told the text; 0 where that is not known.
 )

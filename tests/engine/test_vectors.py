@@ -1,10 +1,11 @@
 """Vectors come from where they cost least."""
 
 from collections.abc import Mapping, Sequence
+from uuid import uuid4
 
 import numpy as np
 import pytest
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.erasing import erase
@@ -12,7 +13,7 @@ from mnemolog.adapters.minilm import InThread, Lexical
 from mnemolog.commands.erasure import EraseUser
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.projector import VectorsProjector
-from mnemolog.projections.vectors.tables import vectors
+from mnemolog.projections.vectors.tables import embeddings, vectors
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
 
@@ -78,3 +79,23 @@ async def test_a_rebuild_that_comes_by_an_erasure_asks_no_model_for_what_was_tol
 
     assert anew not in asked.made
     await assert_live_equals_rebuilt(engine, "vectors")
+
+
+@pytest.mark.spec("X07")
+async def test_the_erasure_of_a_user_takes_the_embeddings_of_what_was_told_before_it(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.creates(f"{user} drinks tea")
+    erasure = await erase(engine, EraseUser(user_id=user))
+    await engine.settled(60)
+    seq = erasure.receipt.last_seq
+    kept = {"model": "any", "content_hash": b"of a text", "embedding": MARK.tolist()}
+    async with engine.projections.live.begin() as connection:
+        for number in (0, seq - 1, seq + 1):  # 0 is what older versions kept.
+            place = {"tenant": ana.stream.tenant, "user_id": user, "memory_id": uuid4()}
+            await connection.execute(insert(embeddings).values(**place, **kept, seq=number))
+
+    await engine.projections.rebuild("vectors")
+
+    async with engine.projections.live.connect() as connection:
+        left = await connection.execute(select(embeddings.c.seq).where(embeddings.c.user_id == user))
+        assert list(left.scalars()) == [seq + 1]

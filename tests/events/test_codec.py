@@ -177,10 +177,10 @@ def test_a_missing_field_is_named() -> None:
 
 @pytest.mark.parametrize(
     "meta",
-    [{}, {"actor": "user", "mood": "calm"}, {"actor": "user", "causation_id": "no id"}],
-    ids=["missing", "unknown", "bad id"],
+    [{}, {"actor": "user", "mood": "calm"}, {"actor": "user", "causation_id": "no id"}, {"actor": ["user"]}, []],
+    ids=["missing", "unknown", "bad id", "no text", "no object"],
 )
-def test_meta_that_does_not_fit_is_named(meta: dict[str, str]) -> None:
+def test_meta_that_does_not_fit_is_named(meta: Any) -> None:
     with pytest.raises(MalformedEvent) as caught:
         Codec().decode(_with_header(meta=meta))
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from itertools import count
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
-from mnemolog.events.memory import ContentEvent
+from mnemolog.events.memory import ContentEvent, MemoryRestored
 from mnemolog.projections import filling
 from mnemolog.projections.filling import Share, fill
 from mnemolog.projections.runtime import Projection
@@ -74,6 +75,20 @@ async def test_each_event_is_decoded_once_for_all_stores() -> None:
     assert log.decoded == EVENTS
     assert taken == {store.name: EVENTS for store in stores}
     assert sum(steps) == 5 * EVENTS
+
+
+async def test_a_store_is_told_of_what_it_takes_and_what_none_takes_is_not_decoded() -> None:
+    log, some, none = a_log(), MemoryStore(), MemoryStore()
+    stream = StreamId.of_user("eve")
+    log.streams[stream] = rows(stream, [created(), MemoryRestored(memory_id=uuid4()), created()])
+    some.left_aside, none.left_aside = frozenset({"MemoryRestored"}), frozenset({"MemoryRestored", "MemoryCreated"})
+
+    await fill(log, [some, none])
+
+    assert seqs(some)[stream] == [1, 3]
+    assert none.rows == {}
+    assert [await one.progress(stream) for one in (some, none)] == [3, 3]
+    assert log.decoded == EVENTS - LENGTHS["eve"] + 2
 
 
 @given(st.integers(1, 9))

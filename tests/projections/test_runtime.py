@@ -12,6 +12,7 @@ from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.domain.errors import ProjectionPoisoned
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
+from mnemolog.events.event import Event
 from mnemolog.events.log import EventLog
 from mnemolog.events.memory import MemorySoftDeleted
 from mnemolog.projections.projector import Stop
@@ -25,6 +26,7 @@ class Seen:
 
     version = 1
     variant = ""
+    kinds = Event
 
     def __init__(self) -> None:
         self.name = f"seen_{uuid4().hex[:8]}"

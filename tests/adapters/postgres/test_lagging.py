@@ -10,6 +10,7 @@ from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.postgres import lagging
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.events.envelope import Position, Recorded, StreamId
+from mnemolog.events.event import Event
 from mnemolog.projections.runtime import Projection
 from tests.engine.person import Person
 
@@ -20,6 +21,7 @@ class Nothing:
     name = "nothing"
     version = 1
     variant = ""
+    kinds = Event
     tables = MetaData(schema=name)
 
     async def apply(self, connection: AsyncConnection, events: Sequence[Recorded]) -> None:

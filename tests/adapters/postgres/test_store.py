@@ -33,6 +33,7 @@ class Texts:
     name = "texts"
     version = 1
     variant = ""
+    kinds = ContentEvent
     tables = MetaData(schema=name)
     said = Table(
         "said",
@@ -247,14 +248,14 @@ async def test_a_swap_changes_tables_in_a_schema_that_stays(store: PostgresStore
         await beside.swap()
 
     after = await places(store)
-    assert after[store.schema] == before[store.schema]  # Or readers would find it without its tables for a moment.
+    assert after[store.schema] == before[store.schema]  # Or readers would look for tables in one that is gone.
     assert before.keys() == after.keys()
     assert {name for name, place in after.items() if before[name] != place} == after.keys() - {store.schema}
     assert await store.progress(stream) == 0
 
 
 async def places(store: PostgresStore) -> dict[str, int]:
-    """The schema that starts with the store's name, and its tables, each with its number in the catalogue."""
+    """The schema of the store, and of its shadow, and the store's tables, each with its number in the catalogue."""
     schemas = "SELECT nspname, oid FROM pg_namespace WHERE starts_with(nspname, :schema)"
     tables = "SELECT relname, oid FROM pg_class WHERE relkind = 'r' AND relnamespace = to_regnamespace(:schema)"
     async with store.engine.connect() as connection:
