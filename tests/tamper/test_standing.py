@@ -162,7 +162,7 @@ async def test_a_stopped_stream_is_compared_up_to_its_stop_and_said_to_be_unveri
 ) -> None:
     before = await mallory.head()
     with graph_takes_nothing():
-        await ana.creates("Ana drinks tea with Bob")
+        await ana.says("I drink tea with Bob")
         await victim.settled(60)
         report = await victim.verifier.verify(ana.stream)
         assert report.clean
