@@ -8,10 +8,8 @@ from collections.abc import Collection
 
 from sqlalchemy import func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.schema import ExecutableDDLElement
-from sqlalchemy.sql.compiler import DDLCompiler
 
+from mnemolog.adapters.postgres.ddl import Ddl
 from mnemolog.adapters.postgres.pool import Pool
 from mnemolog.adapters.postgres.queries import query
 
@@ -37,19 +35,12 @@ async def confine_to(connection: AsyncConnection, tenant: str) -> None:
 async def confine(connection: AsyncConnection, schema: str, tables: Collection[str]) -> None:
     """Let readers see these tables, a tenant at a time; those that they see so stay as they are."""
     await connection.execute(_CONFINE, {"schema": schema, "tables": list(tables)})
-    # A table that comes from another schema is confined already, and its readers may not enter this one.
+
+
+async def admit(connection: AsyncConnection, schema: str) -> None:
+    """Let readers into a schema whose tables come confined from another one."""
     if (await connection.execute(_SHUT_OUT, {"schema": schema, "reader": READER})).scalar():
-        await connection.execute(_Admit(schema))
-
-
-class _Admit(ExecutableDDLElement):
-    def __init__(self, schema: str) -> None:
-        self.schema = schema
-
-
-@compiles(_Admit)
-def _admit(element: _Admit, compiler: DDLCompiler, **_: object) -> str:
-    return f"GRANT USAGE ON SCHEMA {compiler.preparer.quote(element.schema)} TO {READER}"
+        await connection.execute(Ddl("GRANT USAGE ON SCHEMA {} TO {}", schema, READER))
 
 
 _CONFINE = text("""

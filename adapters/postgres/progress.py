@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import BigInteger, Column, Connection, DateTime, LargeBinary, MetaData, Table, Text, Uuid, inspect
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.schema import ExecutableDDLElement
-from sqlalchemy.sql.compiler import DDLCompiler
 
+from mnemolog.adapters.postgres.ddl import Ddl
 from mnemolog.projections.seal import MAC, RowSeal, mac_column
 
 SELF = "progress"
@@ -68,14 +66,4 @@ def add_seal(connection: Connection, schema: str) -> None:
     """Give a table of progress that an older Mnemolog made the column of the seal."""
     names = {column["name"] for column in inspect(connection).get_columns(progress_table.name, schema)}
     if MAC not in names:
-        connection.execute(_AddSeal(schema))
-
-
-class _AddSeal(ExecutableDDLElement):
-    def __init__(self, schema: str) -> None:
-        self.schema = schema
-
-
-@compiles(_AddSeal)
-def _add_seal(element: _AddSeal, compiler: DDLCompiler, **_: object) -> str:
-    return f"ALTER TABLE {compiler.preparer.quote(element.schema)}.progress ADD COLUMN IF NOT EXISTS mac bytea"
+        connection.execute(Ddl("ALTER TABLE {} ADD COLUMN IF NOT EXISTS mac bytea", (schema, progress_table.name)))

@@ -6,12 +6,11 @@ from contextlib import asynccontextmanager
 
 from sqlalchemy import MetaData, Text, column, select, table, text
 from sqlalchemy.ext.asyncio import AsyncConnection
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.schema import DropSchema, ExecutableDDLElement
-from sqlalchemy.sql.compiler import DDLCompiler
+from sqlalchemy.schema import DropSchema
 
 from mnemolog.adapters.postgres.comparison import Owner, differing_rows
-from mnemolog.adapters.postgres.confinement import confine
+from mnemolog.adapters.postgres.confinement import admit
+from mnemolog.adapters.postgres.ddl import Ddl
 from mnemolog.adapters.postgres.progress import progress_table
 from mnemolog.adapters.postgres.store import PostgresStore, advisory_lock
 from mnemolog.events.envelope import StreamId
@@ -39,7 +38,7 @@ class RebuildablePostgres:
         await self._shadow.create()
         async with self._shadow.engine.begin() as connection:
             for one in self._tables():
-                await connection.execute(_OnTable("ALTER TABLE {} SET (autovacuum_enabled = off)", one))
+                await connection.execute(Ddl("ALTER TABLE {} SET (autovacuum_enabled = off)", one))
         return self._shadow
 
     async def compare(self) -> None:
@@ -54,15 +53,15 @@ class RebuildablePostgres:
     async def _gather_statistics(self) -> None:
         """Fresh tables have none, and a reader's plan would be a guess until autovacuum comes by.
 
-        From a small sample, and of the columns that rows are looked up by: until autovacuum makes them
-        whole, it is enough to tell a small table from a big one and a rare value from a frequent one.
+        From a small sample, and of the columns that rows are looked up by: until autovacuum makes them whole, it is
+        enough to tell a small table from a big one and a rare value from a frequent one.
         """
         async with self._shadow.engine.begin() as connection:
             await connection.execute(_SMALL_SAMPLE)
             for one in self._shadow.projector.tables.sorted_tables:
                 indexed = {column.name for index in one.indexes for column in index.columns}
                 columns = sorted(indexed.union(column.name for column in one.primary_key.columns))
-                await connection.execute(_OnTable("ANALYZE {}", (self._shadow.schema, one.name), columns))
+                await connection.execute(Ddl("ANALYZE {} ({})", (self._shadow.schema, one.name), columns))
 
     @asynccontextmanager
     async def quiet(self) -> AsyncIterator[None]:
@@ -93,13 +92,14 @@ class RebuildablePostgres:
         shadow's schema later, would look for them where they are no more (ADR 5).
         """
         for one in self._tables():
-            await self._held().execute(_OnTable("ALTER TABLE {} RESET (autovacuum_enabled)", one))
-        await self._held().execute(_DropTables(self._live.schema, await _tables_of(self._held(), self._live.schema)))
-        own = [name for _, name in self._tables()]
-        for name in (*own, *(one.name for one in progress_table.metadata.sorted_tables)):
-            await self._held().execute(_Move(self._shadow.schema, name, self._live.schema))
+            await self._held().execute(Ddl("ALTER TABLE {} RESET (autovacuum_enabled)", one))
+        # In one statement, so that no time passes between their locks.
+        await self._held().execute(Ddl("DROP TABLE {} CASCADE", await _tables_of(self._held(), self._live.schema)))
+        progress = [(self._shadow.schema, one.name) for one in progress_table.metadata.sorted_tables]
+        for one in (*self._tables(), *progress):
+            await self._held().execute(Ddl("ALTER TABLE {} SET SCHEMA {}", one, self._live.schema))
         await self._held().execute(DropSchema(self._shadow.schema, cascade=True))
-        await confine(self._held(), self._live.schema, own)
+        await admit(self._held(), self._live.schema)
 
     async def drop_former(self) -> Sequence[str]:
         """Drop what other versions of the projection left, and other embedding models; the names of their schemas."""
@@ -128,45 +128,8 @@ class RebuildablePostgres:
         return self._quiet
 
 
-async def _tables_of(connection: AsyncConnection, schema: str) -> Sequence[str]:
+async def _tables_of(connection: AsyncConnection, schema: str) -> list[tuple[str, str]]:
     """All that stand there, in the order of their names; also those that an older version of the projection made."""
     names = table("pg_tables", column("schemaname", Text), column("tablename", Text), schema="pg_catalog")
     found = select(names.c.tablename).where(names.c.schemaname == schema).order_by(names.c.tablename)
-    return (await connection.execute(found)).scalars().all()
-
-
-class _OnTable(ExecutableDDLElement):
-    def __init__(self, statement: str, table: tuple[str, str], columns: Sequence[str] = ()) -> None:
-        self.statement, self.table, self.columns = statement, table, columns
-
-
-@compiles(_OnTable)
-def _on_table(element: _OnTable, compiler: DDLCompiler, **_: object) -> str:
-    table, columns = (map(compiler.preparer.quote, names) for names in (element.table, element.columns))
-    return element.statement.format(".".join(table)) + (f" ({', '.join(columns)})" if element.columns else "")
-
-
-class _DropTables(ExecutableDDLElement):
-    """In one statement, so that no time passes between their locks."""
-
-    def __init__(self, schema: str, tables: Sequence[str]) -> None:
-        self.names = [(schema, one) for one in tables]
-
-
-@compiles(_DropTables)
-def _drop_tables(element: _DropTables, compiler: DDLCompiler, **_: object) -> str:
-    places = (".".join(map(compiler.preparer.quote, names)) for names in element.names)
-    return f"DROP TABLE {', '.join(places)} CASCADE"
-
-
-class _Move(ExecutableDDLElement):
-    """Of a table into another schema."""
-
-    def __init__(self, source: str, table: str, target: str) -> None:
-        self.names = (source, table, target)
-
-
-@compiles(_Move)
-def _move(element: _Move, compiler: DDLCompiler, **_: object) -> str:
-    source, table, target = map(compiler.preparer.quote, element.names)
-    return f"ALTER TABLE {source}.{table} SET SCHEMA {target}"
+    return [(schema, name) for name in (await connection.execute(found)).scalars()]

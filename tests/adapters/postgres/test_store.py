@@ -7,10 +7,11 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from sqlalchemy import Column, Index, MetaData, Table, Text, select, text
+from sqlalchemy import Column, Index, MetaData, Table, Text, func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.postgres.confinement import READER
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.sqlalchemy import create_engine
@@ -252,6 +253,25 @@ async def test_a_swap_changes_tables_in_a_schema_that_stays(store: PostgresStore
     assert before.keys() == after.keys()
     assert {name for name, place in after.items() if before[name] != place} == after.keys() - {store.schema}
     assert await store.progress(stream) == 0
+
+
+async def test_a_swap_lets_readers_in_who_were_shut_out(store: PostgresStore) -> None:
+    beside = RebuildablePostgres(store)
+    await beside.shadow()
+    async with store.engine.begin() as connection:
+        await connection.execute(text(f'REVOKE USAGE ON SCHEMA "{store.schema}" FROM {READER}'))
+    assert not await may_enter(store)
+
+    async with beside.quiet():
+        await beside.swap()
+
+    assert await may_enter(store)
+
+
+async def may_enter(store: PostgresStore) -> bool:
+    async with store.engine.connect() as connection:
+        may = select(func.has_schema_privilege(READER, store.schema, "USAGE"))
+        return bool((await connection.execute(may)).scalar_one())
 
 
 async def places(store: PostgresStore) -> dict[str, int]:

@@ -1,0 +1,25 @@
+"""Statements about schemas, tables and columns by their names, which no bind parameter can stand for."""
+
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import ExecutableDDLElement
+from sqlalchemy.sql.compiler import DDLCompiler
+
+# A name; a table with its schema before it; or a list of either.
+Names = str | tuple[str, str] | list[str] | list[tuple[str, str]]
+
+
+class Ddl(ExecutableDDLElement):
+    """A statement with a `{}` for each name or list of names, all of them quoted where that is needed."""
+
+    def __init__(self, statement: str, *names: Names) -> None:
+        self.statement, self.names = statement, names
+
+
+@compiles(Ddl)
+def _ddl(element: Ddl, compiler: DDLCompiler, **_: object) -> str:
+    def quoted(names: Names) -> str:
+        if isinstance(names, str):
+            return compiler.preparer.quote(names)
+        return (", " if isinstance(names, list) else ".").join(map(quoted, names))
+
+    return element.statement.format(*map(quoted, element.names))
