@@ -30,6 +30,11 @@ class Body:
     scope: str = ""
     sealed: Sealed | None = None
 
+    @property
+    def shape(self) -> "Body":
+        """The open fields alone."""
+        return self if self.sealed is None else Body(self.open)
+
 
 class Cipher(Protocol):
     """Seals personal fields under a key of the stream. `open` gives None when that key was destroyed."""

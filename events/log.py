@@ -84,8 +84,11 @@ class EventLog(Protocol):
         """A stream with after < seq <= until as stored rows, in batches, with memory bounded by one batch."""
         ...
 
-    async def decode(self, stored: Sequence[StoredEvent]) -> Sequence[Recorded]:
-        """Stored rows as their types read today, with the keys that exist now."""
+    async def decode(self, stored: Sequence[StoredEvent], shapes: Collection[str] = ()) -> Sequence[Recorded]:
+        """Stored rows as their types read today, with the keys that exist now.
+
+        Of the types in `shapes` the open fields alone: what is sealed stays so, and reads as its default.
+        """
         ...
 
     def heads(self) -> AsyncIterator[Sequence[Head]]:

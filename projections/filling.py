@@ -12,7 +12,7 @@ from itertools import chain
 from mnemolog.domain.errors import EngineError
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.log import EventLog, Head
-from mnemolog.projections.projector import Session, Store, reached_by
+from mnemolog.projections.projector import Session, Store, needed, reached_by, shapes
 
 _logger = logging.getLogger("mnemolog.projections")
 
@@ -38,6 +38,8 @@ EVERYTHING = Share()
 
 Sessions = Callable[[Sequence[Store], Sequence[StreamId]], AbstractAsyncContextManager[Sequence[Session]]]
 _Open = Callable[[Sequence[StreamId]], AbstractAsyncContextManager[Sequence[Session]]]
+# What is read and applied together: of each stream that it has a part of, events that follow each other.
+_Portion = Sequence[Sequence[StoredEvent]]
 
 
 @asynccontextmanager
@@ -75,7 +77,7 @@ async def fill(
         except infrastructure:
             raise
         except Exception as error:  # noqa: BLE001  Whatever a projector raises; its text may be what somebody said.
-            _logger.warning("a portion of %d events was left out: %s", len(portion), type(error).__name__)
+            _logger.warning("a portion of %d events was left out: %s", sum(map(len, portion)), type(error).__name__)
             continue
         for store, count in zip(stores, applied, strict=True):
             taken[store.name] += count
@@ -83,16 +85,18 @@ async def fill(
     return taken
 
 
-async def _portions(log: EventLog, sessions: _Open, share: Share) -> AsyncIterator[Sequence[StoredEvent]]:
-    """What any store lacks: whole streams together, or a long one in parts, each stream in its order."""
-    gathered: list[StoredEvent] = []
+async def _portions(log: EventLog, sessions: _Open, share: Share) -> AsyncIterator[_Portion]:
+    """What any store lacks: whole streams together, or a long one in several portions, each stream in its order."""
+    gathered: list[Sequence[StoredEvent]] = []
+    count = 0
     async for heads in _heads(log, share):
         for stream, after, until in await _lacking(sessions, heads):
             async for batch in log.scan(stream, after=after, until=until, batch=PORTION):
-                gathered += batch
-                if len(gathered) >= PORTION:
+                gathered.append(batch)
+                count += len(batch)
+                if count >= PORTION:
                     yield gathered
-                    gathered = []
+                    gathered, count = [], 0
     if gathered:
         yield gathered
 
@@ -117,41 +121,33 @@ async def _lacking(sessions: _Open, heads: Sequence[Head]) -> Sequence[tuple[Str
     return [(head.stream, after, head.seq) for head, after in ends if after < head.seq]
 
 
-async def _apply(
-    log: EventLog, stores: Sequence[Store], sessions: _Open, portion: Sequence[StoredEvent]
-) -> Sequence[int]:
+async def _apply(log: EventLog, stores: Sequence[Store], sessions: _Open, portion: _Portion) -> Sequence[int]:
     """Decoded while the sessions are open, so that an erasure that sweeps the stores comes before or after it."""
-    types = {event.header.type for event in portion}
-    taken = [frozenset(filter(store.takes, types)) for store in stores]
-    needed = frozenset[str]().union(*taken)
+    events = list(chain.from_iterable(portion))
+    need = needed(stores, events)
     applied: list[int] = []
-    async with sessions(sorted({event.header.stream for event in portion})) as opened:
-        decoded = iter(await log.decode([event for event in portion if event.header.type in needed]))
-        parts = _by_stream([(event, next(decoded) if event.header.type in needed else None) for event in portion])
-        for session, own in zip(opened, taken, strict=True):
+    async with sessions(sorted(part[0].header.stream for part in portion)) as opened:
+        decoded = iter(await log.decode([event for event in events if need[event.header.type]], shapes(need)))
+        parts = [[(event, next(decoded) if need[event.header.type] else None) for event in part] for part in portion]
+        for session, store in zip(opened, stores, strict=True):
             wanted = _wanted(session, parts)
             if wanted:
-                told = [one for event, one in wanted if one is not None and event.header.type in own]
-                await session.apply(told, reached_by(event for event, _ in wanted))
-            applied.append(len(wanted))
+                own = {one for one in need if store.need(one)}
+                told = [one for part in wanted for _, one in part if one is not None and one.header.type in own]
+                await session.apply(told, reached_by(part[-1][0] for part in wanted))
+            applied.append(sum(map(len, wanted)))
     return applied
 
 
-_Read = tuple[StoredEvent, Recorded | None]
+_Part = Sequence[tuple[StoredEvent, Recorded | None]]
 
 
-def _by_stream(events: Sequence[_Read]) -> Mapping[StreamId, Sequence[_Read]]:
-    parts: dict[StreamId, list[_Read]] = {}
-    for one in events:
-        parts.setdefault(one[0].header.stream, []).append(one)
-    return parts
-
-
-def _wanted(session: Session, parts: Mapping[StreamId, Sequence[_Read]]) -> Sequence[_Read]:
+def _wanted(session: Session, parts: Sequence[_Part]) -> Sequence[_Part]:
     """What comes next in each stream, and nothing behind an event that was left out."""
-    wanted: list[_Read] = []
-    for stream, events in parts.items():
-        after, first = session.progress.get(stream, -1), events[0][0].header.seq
-        if after >= first - 1:
-            wanted += events[after - first + 1 :]
+    wanted: list[_Part] = []
+    for part in parts:
+        first = part[0][0].header
+        after = session.progress.get(first.stream, -1)
+        if first.seq - 1 <= after and (lacking := part[after - first.seq + 1 :]):
+            wanted.append(lacking)
     return wanted

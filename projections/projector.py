@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequen
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from types import UnionType
 from typing import Protocol
 from uuid import UUID
 
@@ -12,10 +11,8 @@ from sqlalchemy import MetaData
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
-from mnemolog.events.event import Event
 from mnemolog.events.log import EventLog
-
-Kinds = type[Event] | UnionType
+from mnemolog.projections.kinds import Kinds, Need
 
 
 class Projector(Protocol):
@@ -36,7 +33,8 @@ class Projector(Protocol):
 
     @property
     def kinds(self) -> Kinds:
-        """The events that leave anything in its tables. It need not be told of others, but for a user's erasure."""
+        """It need not be told of other events, but for a user's erasure."""
+        ...
 
     @property
     def tables(self) -> MetaData: ...
@@ -117,8 +115,8 @@ class Store(Protocol):
     @property
     def version(self) -> int: ...
 
-    def takes(self, event_type: str) -> bool:
-        """Whether events of this type are to be decoded and applied; of others only the progress is kept."""
+    def need(self, event_type: str) -> Need:
+        """How much of events of this type is to be decoded and applied; of NOTHING only the progress is kept."""
         ...
 
     @property
@@ -173,3 +171,14 @@ class Store(Protocol):
     async def count_skipped(self) -> int:
         """How many events were passed over."""
         ...
+
+
+def needed(stores: Sequence[Store], events: Iterable[StoredEvent]) -> Mapping[str, Need]:
+    """How much these stores together read of each type of the events."""
+    types = {event.header.type for event in events}
+    return {one: max(store.need(one) for store in stores) for one in types}
+
+
+def shapes(need: Mapping[str, Need]) -> Collection[str]:
+    """The types whose shape is enough."""
+    return {one for one, much in need.items() if much is Need.SHAPE}

@@ -34,7 +34,8 @@ COPY_FROM = 50
 
 def owner(event: Recorded) -> tuple[str, str]:
     """(tenant, user): the first two columns of every primary key, so that no row can be found without them."""
-    return event.stream.tenant, event.stream.owner
+    stream = event.header.stream
+    return stream.tenant, stream.owner
 
 
 @cache

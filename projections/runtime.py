@@ -9,7 +9,7 @@ from mnemolog.domain.errors import Conflict, EngineError, ModelMissing, ServerFa
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.log import EventLog
-from mnemolog.projections.projector import Lag, Session, Skipped, Stop, Store, reached_by
+from mnemolog.projections.projector import Lag, Session, Skipped, Stop, Store, needed, reached_by, shapes
 from mnemolog.projections.rule import Delivery, by_stream, outstanding, seq_of
 from mnemolog.projections.strategy import FAIL, Strategy
 
@@ -189,8 +189,9 @@ class Projection:
             steps = [await self._wanted(session, stream, streams) for stream in session.progress]
             wanted = [event for events, _ in steps for event in events]
             if wanted:
-                taken = [event for event in wanted if self.store.takes(event.header.type)]
-                await session.apply(await self._log.decode(taken) if taken else (), reached_by(wanted))
+                need = needed([self.store], wanted)
+                read = [event for event in wanted if need[event.header.type]]
+                await session.apply(await self._log.decode(read, shapes(need)) if read else (), reached_by(wanted))
         return all(ended for _, ended in steps)
 
     async def _wanted(

@@ -73,13 +73,15 @@ def relation(columns: Iterable[Column[Any]], name: LiteralString) -> Composable:
 def records(columns: Iterable[Column[Any]], rows: Iterable[Mapping[str, Any]]) -> str:
     """Rows as JSON, each value of a column in the form that its type reads."""
     binary = [str(column.name) for column in columns if isinstance(column.type, LargeBinary)]
-    return to_json([{**row, **{name: f"\\x{row[name].hex()}" for name in binary}} for row in rows]).decode()
+    if binary:
+        rows = ({**row, **{name: f"\\x{row[name].hex()}" for name in binary}} for row in rows)
+    return to_json(list(rows)).decode()
 
 
 def keyed(columns: Sequence[Column[Any]], keys: Iterable[tuple[Any, ...]]) -> str:
-    """Keys as `records`, in one order for all writers, so that they cannot deadlock."""
+    """Keys as `records`. Whoever writes sorts them: one order for all writers, so that they cannot deadlock."""
     names = plain_names(columns)
-    return records(columns, (dict(zip(names, key, strict=True)) for key in sorted(keys)))
+    return records(columns, (dict(zip(names, key, strict=True)) for key in keys))
 
 
 def plain_names(columns: Iterable[Column[Any]]) -> list[str]:

@@ -64,7 +64,7 @@ async def _apply(
     by_id = {one.event_id: one for one in decoded}
 
     def told(projection: Projection, events: Sequence[StoredEvent]) -> Sequence[Recorded]:
-        return [by_id[one.header.event_id] for one in events if projection.store.takes(one.header.type)]
+        return [by_id[one.header.event_id] for one in events if projection.store.need(one.header.type)]
 
     await side_by_side(
         session.apply(told(projection, events), reached_by(events))

@@ -28,7 +28,7 @@ from mnemolog.projections.graph.projector import GraphProjector
 from mnemolog.projections.history.projector import HistoryProjector
 from mnemolog.projections.memories.projector import MemoriesProjector
 from mnemolog.projections.profile.projector import ProfileProjector
-from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store
+from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store, needed, shapes
 from mnemolog.projections.rebuild import Rebuildable, Rebuilt, Target, rebuild_all
 from mnemolog.projections.rule import Delivery
 from mnemolog.projections.runtime import Projection
@@ -98,8 +98,10 @@ class Projections:
     def _opened(
         self, projections: Sequence[Projection], streams: Sequence[StreamId], events: Sequence[StoredEvent]
     ) -> AbstractAsyncContextManager[Opened]:
-        decoding = partial(self._log.decode_beside, stored=events)
-        return sessions([self._postgres[one.name] for one in projections], streams, decoding)
+        stores = [self._postgres[one.name] for one in projections]
+        need = needed(stores, events)
+        read = [event for event in events if need[event.header.type]]
+        return sessions(stores, streams, partial(self._log.decode_beside, stored=read, shapes=shapes(need)))
 
     async def create(self) -> None:
         """Make the tables of each projection where they are not yet."""

@@ -15,7 +15,7 @@ from mnemolog.adapters.postgres.receipts import receipt_of
 from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.adapters.postgres.tail import LogSecrets
 from mnemolog.adapters.postgres.writing import GroupWriter
-from mnemolog.events.codec import Codec
+from mnemolog.events.codec import Body, Codec
 from mnemolog.events.envelope import Header, NewEvent, Receipt, Recorded, StoredEvent, StreamId
 from mnemolog.events.event import BLIND
 from mnemolog.events.log import Append, Head, Outcome
@@ -100,12 +100,14 @@ class PostgresLog:
             yield [stored(row, stream) for row in rows]
             after = rows[-1]["seq"]
 
-    async def decode(self, stored: Sequence[StoredEvent]) -> Sequence[Recorded]:
-        return await repeated(self._pool, lambda connection: self._decoded(connection, stored))
+    async def decode(self, stored: Sequence[StoredEvent], shapes: Collection[str] = ()) -> Sequence[Recorded]:
+        return await repeated(self._pool, lambda connection: self._decoded(connection, stored, shapes))
 
-    async def decode_beside(self, ask: Ask, stored: Sequence[StoredEvent]) -> Sequence[Recorded]:
+    async def decode_beside(
+        self, ask: Ask, stored: Sequence[StoredEvent], shapes: Collection[str] = ()
+    ) -> Sequence[Recorded]:
         """As `decode`, in one round trip with what else is asked in a transaction on this database."""
-        return await self._opened(stored, partial(ask_keys, ask, self._secrets.roots))
+        return await self._opened(stored, shapes, partial(ask_keys, ask, self._secrets.roots))
 
     async def heads(self, batch: int = 1000) -> AsyncIterator[Sequence[Head]]:
         last = StreamId("", "")
@@ -117,12 +119,14 @@ class PostgresLog:
         """How many events of each type the log holds."""
         return {row["type"]: row["count"] for row in await self._rows("count_events")}
 
-    async def _decoded(self, connection: Connection, events: Sequence[StoredEvent]) -> Sequence[Recorded]:
-        return await self._opened(events, partial(find_keys, connection, self._secrets.roots))
+    async def _decoded(
+        self, connection: Connection, events: Sequence[StoredEvent], shapes: Collection[str] = ()
+    ) -> Sequence[Recorded]:
+        return await self._opened(events, shapes, partial(find_keys, connection, self._secrets.roots))
 
-    async def _opened(self, events: Sequence[StoredEvent], find: _Find) -> Sequence[Recorded]:
+    async def _opened(self, events: Sequence[StoredEvent], shapes: Collection[str], find: _Find) -> Sequence[Recorded]:
         """With the keys that exist now: what was destroyed meanwhile opens no more, wherever the bytes come from."""
-        bodies = [self._codec.body(event) for event in events]
+        bodies = [self._body(event, shapes) for event in events]
         sealed = {
             (event.header.stream, body.scope)
             for event, body in zip(events, bodies, strict=True)
@@ -132,6 +136,10 @@ class PostgresLog:
         keys = {(stream, scope): key for stream, own in found.items() for scope, key in own.data_keys.items()}
         keyring = Keyring(keys, self._secrets.roots.random_bytes)
         return [self._codec.decode(event, keyring, body) for event, body in zip(events, bodies, strict=True)]
+
+    def _body(self, event: StoredEvent, shapes: Collection[str]) -> Body:
+        body = self._codec.body(event)
+        return body.shape if event.header.type in shapes else body
 
     async def _keyed(self, connection: Connection, stream: StreamId, tags: Collection[str]) -> list[str]:
         """Tags as the log keeps them. A stream without a key has no blind tags."""

@@ -25,10 +25,9 @@ from mnemolog.adapters.postgres.progress import (
 )
 from mnemolog.domain.errors import ProjectionPoisoned, ServerFailed, TamperedRow
 from mnemolog.events.envelope import Recorded, StreamId
-from mnemolog.events.erasure import UserErased
 from mnemolog.events.log import EventLog
-from mnemolog.events.registry import REGISTRY
 from mnemolog.projections import forgetting
+from mnemolog.projections.kinds import Need
 from mnemolog.projections.projector import Lag, Projector, Skipped, Stop, reached_by
 from mnemolog.projections.rows import fetch, stored, upsert
 from mnemolog.projections.seal import seal_of
@@ -83,8 +82,8 @@ class PostgresStore:
         self.engine = engine.execution_options(schema_translate_map=self.schemas)
         self.writing = (writing or engine).execution_options(schema_translate_map=self.schemas)
 
-    def takes(self, event_type: str) -> bool:
-        return REGISTRY.is_one_of(event_type, self.projector.kinds | UserErased)
+    def need(self, event_type: str) -> Need:
+        return self.projector.kinds.need(event_type)
 
     async def create(self) -> None:
         """Make the schema and its tables where they are not yet."""

@@ -19,8 +19,9 @@ from mnemolog.adapters.redis import scripts
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.log import EventLog, Head
+from mnemolog.projections.kinds import Need
 from mnemolog.projections.projector import Lag, Skipped, Stop, reached_by
-from mnemolog.projections.working.projector import NAME, Kept, Place, erases, fold, place_of, takes
+from mnemolog.projections.working.projector import KINDS, NAME, Kept, Place, erases, fold, place_of
 
 # A session stays this much longer than it can be read, for projectors that come late: whether a turn goes on with it or
 # begins a new one is decided by the turn's own time, so that a rebuild in batches ends like the live projection.
@@ -121,8 +122,8 @@ class WorkingStore:
         """While it exists, nothing is written."""
         return f"{self.prefix}mnemolog:working:{self.version}:quiet"
 
-    def takes(self, event_type: str) -> bool:
-        return takes(event_type)
+    def need(self, event_type: str) -> Need:
+        return KINDS.need(event_type)
 
     async def read(self, place: Place) -> Session | None:
         """The session of a place, in one round trip; None when there is none or it expired."""

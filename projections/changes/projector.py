@@ -12,7 +12,8 @@ from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event
 from mnemolog.projections.changes.tables import NAME, change_log, metadata, thread_revision
-from mnemolog.projections.rows import Row, load, owner, upsert
+from mnemolog.projections.kinds import Kinds
+from mnemolog.projections.rows import Key, Row, load, owner, upsert
 
 
 class ChangesProjector:
@@ -20,24 +21,28 @@ class ChangesProjector:
     version = 2
     variant = ""
     tables: MetaData = metadata
-    kinds = events.MemoryEvent | MemoryErased
+    kinds = Kinds(events.MemoryEvent | MemoryErased)
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
-        keys = {(*owner(event), event.meta.thread_id) for event in batch}
+        keys = {_thread(event) for event in batch}
         known = await load(connection, thread_revision, keys)
         revisions = {key: row["rev"] for key, row in known.items()}
         entries: list[Row] = []
         moved = set()
         for event in batch:
             if (change := change_of(event.payload)) is not None:
-                key = (*owner(event), event.meta.thread_id)
+                key = _thread(event)
                 revisions[key] = revisions.get(key, 0) + 1
                 moved.add(key)
-                entries.append(_entry(event, change, revisions[key]))
+                entries.append(_entry(key, event, change, revisions[key]))
         names = ("tenant", "user_id", "thread_id")
         rows = [{**dict(zip(names, key, strict=True)), "rev": revisions[key]} for key in sorted(moved)]
         await upsert(connection, thread_revision, rows, known)
         await upsert(connection, change_log, entries, known=())
+
+
+def _thread(event: Recorded) -> Key:
+    return (*owner(event), event.meta.thread_id)
 
 
 def change_of(payload: Event) -> Change | None:
@@ -70,8 +75,8 @@ def _turn(was: Status, status: Status) -> Change | None:
     return Change.RESTORED if status in VISIBLE else Change.SOFT_DELETED
 
 
-def _entry(event: Recorded, change: Change, rev: int) -> Row:
-    tenant, user_id = owner(event)
+def _entry(thread: Key, event: Recorded, change: Change, rev: int) -> Row:
+    tenant, user_id, thread_id = thread
     payload = event.payload
     assert isinstance(payload, events.MemoryEvent | MemoryErased)
     absorbed = payload.absorbed_ids if isinstance(payload, events.MemoriesMerged) else ()
@@ -79,7 +84,7 @@ def _entry(event: Recorded, change: Change, rev: int) -> Row:
         "tenant": tenant,
         "user_id": user_id,
         "id": event.event_id,
-        "thread_id": event.meta.thread_id,
+        "thread_id": thread_id,
         "rev": rev,
         "seq": event.seq,
         "memory_id": payload.memory_id,

@@ -13,6 +13,7 @@ from mnemolog.events.graph import EntityEvent, RelationEvent
 from mnemolog.projections.graph import entities as of_entities
 from mnemolog.projections.graph import relations as of_relations
 from mnemolog.projections.graph.tables import NAME, aliases, entities, metadata, periods, relations
+from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.rows import Key, Row, load, owner, remove, upsert
 
 
@@ -21,7 +22,7 @@ class GraphProjector:
     version = 3
     variant = ""
     tables: MetaData = metadata
-    kinds = EntityEvent | RelationEvent | TurnRecorded
+    kinds = Kinds(EntityEvent | RelationEvent, shapes=TurnRecorded)
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         known, rows = await _folded(connection, entities, of_entities, batch)

@@ -15,6 +15,7 @@ from mnemolog.events.envelope import Recorded
 from mnemolog.projections.history.subject import MEMORY, Subject
 from mnemolog.projections.history.tables import NAME, history, metadata
 from mnemolog.projections.history.told import SUBJECTED, erased, left, subjects, told
+from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.rows import Key, Row, fetch, owner, stored, upsert
 from mnemolog.projections.straight import fetch_all, keyed, names, relation, schema_of
 
@@ -24,15 +25,14 @@ class HistoryProjector:
     version = 3
     variant = ""
     tables: MetaData = metadata
-    kinds = SUBJECTED
+    kinds = Kinds(SUBJECTED)
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
-        touched = [(event, subject) for event in batch for subject in subjects(event.payload)]
-        last = await _last_seqs(connection, {_key(event, subject) for event, subject in touched})
+        touched = [(_key(event, one), event, one) for event in batch for one in subjects(event.payload)]
+        last = await _last_seqs(connection, {key for key, _, _ in touched})
         rows: list[Row] = []
-        for event, subject in touched:
-            key = _key(event, subject)
-            rows.append(_row(event, subject, last.get(key)))
+        for key, event, subject in touched:
+            rows.append(_row(key, event, subject, last.get(key)))
             last[key] = event.seq
         await upsert(connection, history, rows, known=())
         await _forget_reasons(connection, batch)
@@ -73,8 +73,8 @@ async def _forget_reasons(connection: AsyncConnection, batch: Sequence[Recorded]
     await upsert(connection, history, [{**row, "meta": {**row["meta"], "reason": ""}} for row in before])
 
 
-def _row(event: Recorded, subject: Subject, last_seq: int | None) -> Row:
-    tenant, user_id = owner(event)
+def _row(key: Key, event: Recorded, subject: Subject, last_seq: int | None) -> Row:
+    tenant, user_id, *_ = key
     name, meta = told(event.payload, subject)
     return {
         "tenant": tenant,

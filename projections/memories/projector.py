@@ -15,6 +15,7 @@ from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event, sources_of
 from mnemolog.events.memory_fold import evolve, touched
+from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.memories.stored import as_memory, of_memory
 from mnemolog.projections.memories.tables import NAME, links, memories, metadata
 from mnemolog.projections.rows import Key, Row, load, owner, remove, upsert
@@ -25,7 +26,7 @@ class MemoriesProjector:
     version = 3
     variant = ""
     tables: MetaData = metadata
-    kinds = events.MemoryEvent | events.MemoriesRecalled | MemoryErased
+    kinds = Kinds(events.MemoryEvent | events.MemoriesRecalled | MemoryErased)
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         keys = {(*owner(event), memory_id) for event in batch for memory_id in _concerned(event)}
@@ -67,16 +68,10 @@ def _concerned(event: Recorded) -> Sequence[UUID]:
 def _changed(rows: dict[Key, Row], event: Recorded) -> dict[Key, Row]:
     if isinstance(event.payload, events.MemoriesRecalled):
         return _recalled(rows, event, event.payload)
-    known = {
-        memory_id: as_memory(rows[*owner(event), memory_id])
-        for memory_id in touched(event.payload)
-        if (*owner(event), memory_id) in rows
-    }
+    keys = {memory_id: (*owner(event), memory_id) for memory_id in touched(event.payload)}
+    known = {memory_id: as_memory(rows[key]) for memory_id, key in keys.items() if key in rows}
     changed = evolve(known, event.payload)
-    return {
-        (*owner(event), memory_id): _row(memory, event, rows.get((*owner(event), memory_id)))
-        for memory_id, memory in changed.items()
-    }
+    return {(key := keys[memory_id]): _row(key, memory, event, rows.get(key)) for memory_id, memory in changed.items()}
 
 
 def _recalled(rows: dict[Key, Row], event: Recorded, recalled: events.MemoriesRecalled) -> dict[Key, Row]:
@@ -97,8 +92,8 @@ def _recalled(rows: dict[Key, Row], event: Recorded, recalled: events.MemoriesRe
     }
 
 
-def _row(memory: Memory, event: Recorded, before: Row | None) -> Row:
-    tenant, user_id = owner(event)
+def _row(key: Key, memory: Memory, event: Recorded, before: Row | None) -> Row:
+    tenant, user_id, _ = key
     born = before or _birth(event)
     return {
         **born,

@@ -21,6 +21,7 @@ from mnemolog.events.profile import (
     TodoOpened,
     UserSeeded,
 )
+from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.profile.tables import NAME, consent, metadata, profile_fields, seeds, todos
 from mnemolog.projections.rows import Key, Row, fetch, load, owner, stored, upsert
 
@@ -30,7 +31,7 @@ class ProfileProjector:
     version = 1
     variant = ""
     tables: MetaData = metadata
-    kinds = FieldEvent | TodoEvent | UserSeeded
+    kinds = Kinds(FieldEvent | TodoEvent | UserSeeded)
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         rows = await _rows(connection, batch)

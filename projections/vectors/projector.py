@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased, UserErased
 from mnemolog.events.memory import ContentEvent
+from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.rows import Key, owner
 from mnemolog.projections.straight import fetch_all, keyed, names, one_each, relation, schema_of, write
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
@@ -30,7 +31,7 @@ class VectorsProjector:
     name = NAME
     version = 1
     tables: MetaData = metadata
-    kinds = ContentEvent | MemoryErased
+    kinds = Kinds(ContentEvent | MemoryErased)
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -56,13 +57,13 @@ class VectorsProjector:
         return set(await fetch_all(connection, *self._writing(connection, said))) if said else set()
 
     def _writing(self, connection: AsyncConnection, said: Mapping[Key, "_Said"]) -> tuple[bytes, Sequence[str]]:
-        wanted = keyed(_HASHED, [(*key, one.digest) for key, one in said.items()])
+        wanted = keyed(_HASHED, sorted((*key, one.digest) for key, one in said.items()))
         return _writing(schema_of(connection, vectors)), [wanted, self._embedder.model]
 
     def _keep(self, connection: AsyncConnection, fresh: Mapping[Key, Vectors], said: Mapping[Key, "_Said"]) -> None:
         model = self._embedder.model
         rows = ((*key, model, said[key].digest, vector.tolist(), said[key].seq) for key, vector in fresh.items())
-        write(connection, _KEEPING, [keyed(list(embeddings.columns), rows)])
+        write(connection, _KEEPING, [keyed(list(embeddings.columns), sorted(rows))])
 
 
 _KEY = (embeddings.c.tenant, embeddings.c.user_id, embeddings.c.memory_id)

@@ -11,7 +11,7 @@ from mnemolog.events.conversation import SessionForgotten, TurnRecorded
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 from mnemolog.events.graph import EntityErased, EntityForgotten
-from mnemolog.events.registry import REGISTRY
+from mnemolog.projections.kinds import Kinds
 
 NAME = "working"
 ERASURES = MemoryErased | ThreadErased | UserErased | EntityErased | EntityForgotten
@@ -46,9 +46,8 @@ class Place:
 Kept = tuple[Session, datetime] | None
 
 
-def takes(event_type: str) -> bool:
-    """Whether events of this type may change a session."""
-    return REGISTRY.is_one_of(event_type, TurnRecorded | SessionForgotten | ERASURES)
+# What may change a session.
+KINDS = Kinds(TurnRecorded | SessionForgotten | ERASURES)
 
 
 def place_of(event: Recorded) -> Place | None:

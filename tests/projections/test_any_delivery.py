@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mnemolog.events.envelope import Position, Recorded, StoredEvent, StreamId
 from mnemolog.events.memory import ContentEvent, MemoryRestored
+from mnemolog.projections.kinds import Need
 from mnemolog.projections.rule import Delivery
 from mnemolog.projections.runtime import Projection
 from tests.testkit.events import created, rows
@@ -114,7 +115,7 @@ async def _until_it_answers(projection: Projection, delivery: Sequence[Delivery]
 @pytest.mark.spec("X09")
 async def test_events_that_a_projection_leaves_aside_are_passed_without_being_decoded() -> None:
     store, log = MemoryStore(), MemoryLog()
-    store.left_aside = frozenset({"MemoryRestored"})
+    store.needs = {"MemoryRestored": Need.NOTHING}
     kept, *_ = mixed = rows(STREAMS[0], [created(), MemoryRestored(memory_id=uuid4())])
     log.streams = {STREAMS[0]: [kept, replace(mixed[1], data=b"nobody can read this")]}
 

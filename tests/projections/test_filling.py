@@ -1,6 +1,6 @@
 """One pass of the log into several stores: each ends as if it had read the log alone, wherever it began (X05)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import count
 from uuid import uuid4
 
@@ -12,6 +12,7 @@ from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.memory import ContentEvent, MemoryRestored
 from mnemolog.projections import filling
 from mnemolog.projections.filling import Share, fill
+from mnemolog.projections.kinds import Need
 from mnemolog.projections.runtime import Projection
 from tests.testkit.events import created, rows
 from tests.testkit.log import MemoryLog
@@ -28,9 +29,9 @@ class CountingLog(MemoryLog):
 
     decoded = 0
 
-    async def decode(self, stored: Sequence[StoredEvent]) -> Sequence[Recorded]:
+    async def decode(self, stored: Sequence[StoredEvent], shapes: Collection[str] = ()) -> Sequence[Recorded]:
         self.decoded += len(stored)
-        return await super().decode(stored)
+        return await super().decode(stored, shapes)
 
 
 def a_log() -> CountingLog:
@@ -81,7 +82,8 @@ async def test_a_store_is_told_of_what_it_takes_and_what_none_takes_is_not_decod
     log, some, none = a_log(), MemoryStore(), MemoryStore()
     stream = StreamId.of_user("eve")
     log.streams[stream] = rows(stream, [created(), MemoryRestored(memory_id=uuid4()), created()])
-    some.left_aside, none.left_aside = frozenset({"MemoryRestored"}), frozenset({"MemoryRestored", "MemoryCreated"})
+    some.needs = {"MemoryRestored": Need.NOTHING}
+    none.needs = {"MemoryRestored": Need.NOTHING, "MemoryCreated": Need.NOTHING}
 
     await fill(log, [some, none])
 
@@ -89,6 +91,20 @@ async def test_a_store_is_told_of_what_it_takes_and_what_none_takes_is_not_decod
     assert none.rows == {}
     assert [await one.progress(stream) for one in (some, none)] == [3, 3]
     assert log.decoded == EVENTS - LENGTHS["eve"] + 2
+
+
+@pytest.mark.parametrize(("others", "texts"), [(Need.SHAPE, [""]), (Need.NOTHING, [""]), (Need.WHOLE, ["tea"])])
+async def test_what_none_of_the_stores_needs_stays_sealed(others: Need, texts: list[str]) -> None:
+    stream, log, stores = StreamId.of_user("eve"), MemoryLog(), [MemoryStore(), MemoryStore()]
+    log.streams[stream] = rows(stream, [created(text="tea")])
+    stores[0].needs, stores[1].needs = {"MemoryCreated": Need.SHAPE}, {"MemoryCreated": others}
+
+    await fill(log, stores)
+
+    [shaped] = stores[0].rows[stream]
+    assert isinstance(shaped.payload, ContentEvent)
+    assert [shaped.payload.text] == texts
+    assert not shaped.erased
 
 
 @given(st.integers(1, 9))

@@ -15,6 +15,7 @@ from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.event import Event
 from mnemolog.events.log import EventLog
 from mnemolog.events.memory import MemorySoftDeleted
+from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.projector import Stop
 from mnemolog.projections.rebuild import rebuild
 from mnemolog.projections.runtime import Projection
@@ -26,7 +27,7 @@ class Seen:
 
     version = 1
     variant = ""
-    kinds = Event
+    kinds = Kinds(Event)
 
     def __init__(self) -> None:
         self.name = f"seen_{uuid4().hex[:8]}"

@@ -1,6 +1,6 @@
 """Projections that share a database share a transaction, until one of them meets anything out of the ordinary."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
 
@@ -28,9 +28,9 @@ class Counting:
     def __getattr__(self, name: str) -> object:
         return getattr(self._log, name)
 
-    async def decode(self, events: Sequence[StoredEvent]) -> Sequence[Recorded]:
+    async def decode(self, events: Sequence[StoredEvent], shapes: Collection[str] = ()) -> Sequence[Recorded]:
         self.decoded += 1
-        return await self._log.decode(events)
+        return await self._log.decode(events, shapes)
 
     async def decode_beside(self, ask: Ask, events: Sequence[StoredEvent]) -> Sequence[Recorded]:
         self.decoded += 1

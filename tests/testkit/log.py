@@ -59,8 +59,12 @@ class MemoryLog:
         for first in range(0, len(found), batch):
             yield found[first : first + batch]
 
-    async def decode(self, stored: Sequence[StoredEvent]) -> Sequence[Recorded]:
-        return [self.codec.decode(event) for event in stored]
+    async def decode(self, stored: Sequence[StoredEvent], shapes: Collection[str] = ()) -> Sequence[Recorded]:
+        bodies = [self.codec.body(event) for event in stored]
+        return [
+            self.codec.decode(event, body=body.shape if event.header.type in shapes else body)
+            for event, body in zip(stored, bodies, strict=True)
+        ]
 
     async def heads(self) -> AsyncIterator[Sequence[Head]]:
         if self.streams:

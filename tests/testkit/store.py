@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.log import EventLog
+from mnemolog.projections.kinds import Need
 from mnemolog.projections.projector import Lag, Skipped, Stop
 
 
@@ -52,15 +53,15 @@ class MemoryStore:
 
     def __init__(self, applying: Callable[[Recorded], None] = lambda event: None) -> None:
         self.applying = applying
-        self.left_aside: frozenset[str] = frozenset()
+        self.needs: dict[str, Need] = {}
         self.rows: dict[StreamId, list[Recorded]] = {}
         self._progress: dict[StreamId, int] = {}
         self._stopped: dict[StreamId, Stop] = {}
         self.passed_over: list[Skipped] = []
         self._lock = asyncio.Lock()
 
-    def takes(self, event_type: str) -> bool:
-        return event_type not in self.left_aside
+    def need(self, event_type: str) -> Need:
+        return self.needs.get(event_type, Need.WHOLE)
 
     @asynccontextmanager
     async def session(self, streams: Sequence[StreamId]) -> AsyncIterator[MemorySession]:

@@ -15,7 +15,7 @@ from mnemolog.projections.graph.projector import GraphProjector
 from tests.adapters.cli.command import Ran, mnemolog
 from tests.engine.person import Person
 
-POISON = "I am poison"
+POISON = "poison"
 
 
 async def projections(engine: Engine, *arguments: str) -> Ran:
@@ -34,7 +34,7 @@ def older(monkeypatch: pytest.MonkeyPatch) -> None:
     apply = GraphProjector.apply
 
     async def cannot(self: GraphProjector, connection: AsyncConnection, events: Sequence[Recorded]) -> None:
-        if any(isinstance(event.payload, TurnRecorded) and event.payload.text == POISON for event in events):
+        if any(isinstance(event.payload, TurnRecorded) and event.payload.turn_id == POISON for event in events):
             raise ValueError("this is not understood")
         await apply(self, connection, events)
 
@@ -44,7 +44,7 @@ def older(monkeypatch: pytest.MonkeyPatch) -> None:
 async def stopped(engine: Engine, ana: Person) -> str:
     """Ana's stream after poison, stopped in the graph."""
     await ana.says("I drink tea")
-    await ana.says(POISON)
+    await ana.says("I have a cat", turn_id=POISON)
     await ana.says("I moved to Lisbon")
     await engine.settled(60)
     return str(ana.stream)

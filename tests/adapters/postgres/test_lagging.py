@@ -11,6 +11,7 @@ from mnemolog.adapters.postgres import lagging
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.events.envelope import Position, Recorded, StreamId
 from mnemolog.events.event import Event
+from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.runtime import Projection
 from tests.engine.person import Person
 
@@ -21,7 +22,7 @@ class Nothing:
     name = "nothing"
     version = 1
     variant = ""
-    kinds = Event
+    kinds = Kinds(Event)
     tables = MetaData(schema=name)
 
     async def apply(self, connection: AsyncConnection, events: Sequence[Recorded]) -> None:

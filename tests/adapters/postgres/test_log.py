@@ -9,7 +9,7 @@ from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.event import memory_tag
 from mnemolog.events.log import Append, Head
-from mnemolog.events.memory import MemoriesLinked
+from mnemolog.events.memory import MemoriesLinked, MemoryCreated
 from tests.testkit.clock import START, Clock
 from tests.testkit.events import created, new
 
@@ -84,6 +84,20 @@ async def test_a_scan_ends_where_it_is_told_to(log: PostgresLog, stream: StreamI
 
     assert [event.header.seq for found in batches for event in found] == [2, 3, 4, 5]
     assert list(await log.decode(batches[0])) == list(await log.read(stream, after=1, until=4))
+
+
+async def test_of_a_shape_what_is_personal_stays_sealed(log: PostgresLog, stream: StreamId) -> None:
+    await log.append([Append(stream, (new(created(text="Ana keeps bees", category="hobbies")),))])
+    [batch] = [batch async for batch in log.scan(stream)]
+
+    [whole] = await log.decode(batch)
+    [shape] = await log.decode(batch, {"MemoryCreated"})
+
+    assert isinstance(whole.payload, MemoryCreated)
+    assert whole.payload.text == "Ana keeps bees"
+    sealed = {name: MemoryCreated.model_fields[name].get_default() for name in MemoryCreated.personal_fields()}
+    assert shape.payload == whole.payload.model_copy(update=sealed)
+    assert not shape.erased
 
 
 async def test_the_heads_of_all_streams_come_in_pages_each_once(log: PostgresLog, user: str) -> None:

@@ -19,6 +19,7 @@ from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.log import Append
 from mnemolog.events.memory import ContentEvent
+from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.rows import upsert
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.seal import RowSeal
@@ -34,7 +35,7 @@ class Texts:
     name = "texts"
     version = 1
     variant = ""
-    kinds = ContentEvent
+    kinds = Kinds(ContentEvent)
     tables = MetaData(schema=name)
     said = Table(
         "said",

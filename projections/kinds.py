@@ -1,0 +1,31 @@
+"""The kinds of events that a projection reads, and how much of each: what it does not need is not opened for it."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from types import UnionType
+
+from mnemolog.events.erasure import UserErased
+from mnemolog.events.event import Event
+from mnemolog.events.registry import REGISTRY
+
+
+class Need(IntEnum):
+    """How much of an event a projection reads. Of its shape, the personal fields stay sealed."""
+
+    NOTHING = 0
+    SHAPE = 1
+    WHOLE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """The events that leave anything in a projection: those that it reads whole, and those whose shape is enough."""
+
+    whole: type[Event] | UnionType
+    shapes: type[Event] | tuple[()] = ()
+
+    def need(self, event_type: str) -> Need:
+        """How much is read of events of this type; WHOLE where it is not known here, and nobody can tell."""
+        if REGISTRY.is_one_of(event_type, self.whole | UserErased):  # Of an erased user everything goes, everywhere.
+            return Need.WHOLE
+        return Need.SHAPE if REGISTRY.is_one_of(event_type, self.shapes) else Need.NOTHING
