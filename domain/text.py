@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import groupby, pairwise
 
@@ -120,7 +120,8 @@ _DENSE_LETTER = re.compile(f"[{_DENSE}]")
 _MAX_TERM = 500
 _MAX_DOCUMENT_BYTES = 512 * 1024
 
-_ASCII_WORD = re.compile("[A-Za-z0-9]+")
+# The first of a word's characters; what is left of a longer one is passed over.
+_ASCII_TERM = re.compile(f"([A-Za-z0-9]{{1,{_MAX_TERM}}})[A-Za-z0-9]*")
 _CLITIC = re.compile(r"\b\w+n't\b|'(?:s|d|m|ll|re|ve)\b")
 
 # Snowball's English list without "will" and "don", which are names.
@@ -140,18 +141,19 @@ def _content(text: str, split: Callable[[str], list[str]]) -> list[str]:
     normal = normalize_name(text)
     words = _CLITIC.sub(" ", normal) if "'" in normal else normal
     kept = [term for term in _terms(words, split) if term not in _STOP_WORDS]
-    return kept or list(_terms(normal, split))
+    return kept or _terms(normal, split)
 
 
-def _terms(normal: str, split: Callable[[str], list[str]]) -> Iterator[str]:
+def _terms(normal: str, split: Callable[[str], list[str]]) -> list[str]:
     if normal.isascii():
-        yield from (term[:_MAX_TERM] for term in _ASCII_WORD.findall(normal))
-        return
+        return _ASCII_TERM.findall(normal)
+    terms: list[str] = []
     for kind, run in groupby(normal, _kind):
         if kind == "word":
-            yield "".join(run)[:_MAX_TERM]
+            terms.append("".join(run)[:_MAX_TERM])
         elif kind == "dense":
-            yield from split("".join(run))
+            terms += split("".join(run))
+    return terms
 
 
 @lru_cache(maxsize=8192)
