@@ -81,13 +81,17 @@ class EventLog(Protocol):
     def scan(
         self, stream: StreamId, *, after: int = 0, until: int | None = None, batch: int = 1000
     ) -> AsyncIterator[Sequence[StoredEvent]]:
-        """A stream with after < seq <= until as stored rows, in batches, with memory bounded by one batch."""
+        """A stream with after < seq <= until as stored rows, in batches, with memory bounded by one batch.
+
+        All but the last are full.
+        """
         ...
 
     async def decode(self, stored: Sequence[StoredEvent], shapes: Collection[str] = ()) -> Sequence[Recorded]:
         """Stored rows as their types read today, with the keys that exist now.
 
-        Of the types in `shapes` the open fields alone: what is sealed stays so, and reads as its default.
+        Of the types in `shapes` the open fields alone: what is sealed stays so and reads as its default, whether its
+        key still exists or not (`erased` tells of none).
         """
         ...
 

@@ -39,7 +39,7 @@ class Registry:
             )
         return event_type
 
-    def is_one_of(self, type_name: str, kinds: type[Event] | UnionType | tuple[()]) -> bool:
+    def is_one_of(self, type_name: str, kinds: type[Event] | UnionType) -> bool:
         """Whether a type is one of these kinds, by its class; True where it is not known here, and nobody can tell."""
         event_type = self.types.get(type_name)
         return event_type is None or issubclass(event_type, kinds)

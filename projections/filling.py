@@ -12,7 +12,7 @@ from itertools import chain
 from mnemolog.domain.errors import EngineError
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.log import EventLog, Head
-from mnemolog.projections.projector import Session, Store, needed, reached_by, shapes
+from mnemolog.projections.projector import Session, Store, needed, reached_by, shapes_of
 
 _logger = logging.getLogger("mnemolog.projections")
 
@@ -38,7 +38,8 @@ EVERYTHING = Share()
 
 Sessions = Callable[[Sequence[Store], Sequence[StreamId]], AbstractAsyncContextManager[Sequence[Session]]]
 _Open = Callable[[Sequence[StreamId]], AbstractAsyncContextManager[Sequence[Session]]]
-# What is read and applied together: of each stream that it has a part of, events that follow each other.
+# What is read and applied together: of some streams a part each, of events that follow each other. Each once, since
+# what a scan gives before its last batch is a portion of its own.
 _Portion = Sequence[Sequence[StoredEvent]]
 
 
@@ -127,7 +128,7 @@ async def _apply(log: EventLog, stores: Sequence[Store], sessions: _Open, portio
     need = needed(stores, events)
     applied: list[int] = []
     async with sessions(sorted(part[0].header.stream for part in portion)) as opened:
-        decoded = iter(await log.decode([event for event in events if need[event.header.type]], shapes(need)))
+        decoded = iter(await log.decode([event for event in events if need[event.header.type]], shapes_of(need)))
         parts = [[(event, next(decoded) if need[event.header.type] else None) for event in part] for part in portion]
         for session, store in zip(opened, stores, strict=True):
             wanted = _wanted(session, parts)

@@ -22,10 +22,11 @@ class Kinds:
     """The events that leave anything in a projection: those that it reads whole, and those whose shape is enough."""
 
     whole: type[Event] | UnionType
-    shapes: type[Event] | tuple[()] = ()
+    shapes: type[Event] | UnionType | None = None
 
     def need(self, event_type: str) -> Need:
         """How much is read of events of this type; WHOLE where it is not known here, and nobody can tell."""
         if REGISTRY.is_one_of(event_type, self.whole | UserErased):  # Of an erased user everything goes, everywhere.
             return Need.WHOLE
-        return Need.SHAPE if REGISTRY.is_one_of(event_type, self.shapes) else Need.NOTHING
+        shaped = self.shapes is not None and REGISTRY.is_one_of(event_type, self.shapes)
+        return Need.SHAPE if shaped else Need.NOTHING

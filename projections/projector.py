@@ -179,6 +179,6 @@ def needed(stores: Sequence[Store], events: Iterable[StoredEvent]) -> Mapping[st
     return {one: max(store.need(one) for store in stores) for one in types}
 
 
-def shapes(need: Mapping[str, Need]) -> Collection[str]:
+def shapes_of(need: Mapping[str, Need]) -> Collection[str]:
     """The types whose shape is enough."""
     return {one for one, much in need.items() if much is Need.SHAPE}

@@ -9,7 +9,7 @@ from mnemolog.domain.errors import Conflict, EngineError, ModelMissing, ServerFa
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.log import EventLog
-from mnemolog.projections.projector import Lag, Session, Skipped, Stop, Store, needed, reached_by, shapes
+from mnemolog.projections.projector import Lag, Session, Skipped, Stop, Store, needed, reached_by, shapes_of
 from mnemolog.projections.rule import Delivery, by_stream, outstanding, seq_of
 from mnemolog.projections.strategy import FAIL, Strategy
 
@@ -154,7 +154,7 @@ class Projection:
     async def _replay(self, session: Session, batch: Sequence[StoredEvent], skipped: Collection[int]) -> None:
         kept = [event for event in batch if event.header.seq not in skipped]
         if kept:
-            await session.apply(await self._log.decode(kept))
+            await self._tell(session, kept)
         if batch[-1].header.seq in skipped:
             await session.move(batch[-1].header.stream, batch[-1].header.seq)
 
@@ -189,10 +189,14 @@ class Projection:
             steps = [await self._wanted(session, stream, streams) for stream in session.progress]
             wanted = [event for events, _ in steps for event in events]
             if wanted:
-                need = needed([self.store], wanted)
-                read = [event for event in wanted if need[event.header.type]]
-                await session.apply(await self._log.decode(read, shapes(need)) if read else (), reached_by(wanted))
+                await self._tell(session, wanted)
         return all(ended for _, ended in steps)
+
+    async def _tell(self, session: Session, events: Sequence[StoredEvent]) -> None:
+        """Apply what the projection reads of events, opened as far as it reads them."""
+        need = needed([self.store], events)
+        read = [event for event in events if need[event.header.type]]
+        await session.apply(await self._log.decode(read, shapes_of(need)) if read else (), reached_by(events))
 
     async def _wanted(
         self, session: Session, stream: StreamId, streams: Mapping[StreamId, Sequence[Delivery]]

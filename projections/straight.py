@@ -79,7 +79,7 @@ def records(columns: Iterable[Column[Any]], rows: Iterable[Mapping[str, Any]]) -
 
 
 def keyed(columns: Sequence[Column[Any]], keys: Iterable[tuple[Any, ...]]) -> str:
-    """Keys as `records`. Whoever writes sorts them: one order for all writers, so that they cannot deadlock."""
+    """Keys as `records`. Who writes by them to a table that others write to sorts them, so that none deadlock."""
     names = plain_names(columns)
     return records(columns, (dict(zip(names, key, strict=True)) for key in keys))
 

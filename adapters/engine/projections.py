@@ -28,7 +28,7 @@ from mnemolog.projections.graph.projector import GraphProjector
 from mnemolog.projections.history.projector import HistoryProjector
 from mnemolog.projections.memories.projector import MemoriesProjector
 from mnemolog.projections.profile.projector import ProfileProjector
-from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store, needed, shapes
+from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store, needed, shapes_of
 from mnemolog.projections.rebuild import Rebuildable, Rebuilt, Target, rebuild_all
 from mnemolog.projections.rule import Delivery
 from mnemolog.projections.runtime import Projection
@@ -101,7 +101,7 @@ class Projections:
         stores = [self._postgres[one.name] for one in projections]
         need = needed(stores, events)
         read = [event for event in events if need[event.header.type]]
-        return sessions(stores, streams, partial(self._log.decode_beside, stored=read, shapes=shapes(need)))
+        return sessions(stores, streams, partial(self._log.decode_beside, stored=read, shapes=shapes_of(need)))
 
     async def create(self) -> None:
         """Make the tables of each projection where they are not yet."""

@@ -193,6 +193,12 @@ def test_documents_and_terms_stay_within_what_postgres_indexes() -> None:
     assert len(document.encode()) <= 512 * 1024
     assert {len(term) for term in document.split(" ")} == {1, 2}
     assert max(len(term.encode()) for term in search_terms("ก" + "\u0e48" * 5000 + "𝒳" * 5000 + "𐐨" * 5000)) <= 2000
+    assert search_document(f"tea {'a' * 500} {'b' * 501} {'c' * 1001}").split() == [
+        "tea",
+        "a" * 500,
+        "b" * 500,
+        "c" * 500,
+    ]
 
 
 @pytest.mark.spec("B06")
