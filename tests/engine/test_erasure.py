@@ -23,6 +23,7 @@ from mnemolog.commands.erasure import EraseMemory, EraseThread, EraseUser
 from mnemolog.domain.errors import Erased, NotFound, TransitionRefused
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.memory import MemoriesLinked
+from mnemolog.projections.kinds import Need
 from mnemolog.projections.memories.projector import MemoriesProjector
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.vectors.embedder import Vectors
@@ -319,7 +320,7 @@ async def every_projection_stopped(engine: Engine, ana: Person) -> AsyncIterator
             stack.enter_context(one)
         stack.enter_context(patch.object(working, "fold", _fold_poisoned_by_links(fold)))
         for kind in (PostgresStore, WorkingStore):  # Most would leave a link aside.
-            stack.enter_context(patch.object(kind, "takes", lambda self, event_type: True))
+            stack.enter_context(patch.object(kind, "need", lambda self, event_type: Need.WHOLE))
         first, second = await ana.memory_ids()
         await ana.links(first, second)
         await engine.settled(60)
