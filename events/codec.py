@@ -5,7 +5,7 @@ the personal fields, sealed by a cipher under the key that the event names, so t
 text and leaves the shape (design §7).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
@@ -29,11 +29,6 @@ class Body:
     open: Mapping[str, Any]
     scope: str = ""
     sealed: Sealed | None = None
-
-    @property
-    def shape(self) -> "Body":
-        """The open fields alone."""
-        return self if self.sealed is None else Body(self.open)
 
 
 class Cipher(Protocol):
@@ -78,13 +73,17 @@ class Codec:
             body["sealed"] = cipher.seal(stream, payload.key_scope(), personal)
         return to_json(body)
 
-    def body(self, stored: StoredEvent) -> Body:
-        """The two parts of an event's bytes, not yet opened; MalformedEvent when they are something else."""
+    def body(self, stored: StoredEvent, shapes: Collection[str] = ()) -> Body:
+        """The two parts of an event's bytes, not yet opened; MalformedEvent when they are something else.
+
+        Of the types in `shapes` the open part alone.
+        """
         try:
             fields = from_json(stored.data)
             if "sealed" not in fields:
                 return Body(fields["open"])
-            return Body(fields["open"], fields["scope"], dict(fields["sealed"]))
+            whole = Body(fields["open"], fields["scope"], dict(fields["sealed"]))
+            return Body(whole.open) if stored.header.type in shapes else whole
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise _malformed(stored.header, "data", repr(error)) from error
 

@@ -12,7 +12,7 @@ from itertools import chain
 from mnemolog.domain.errors import EngineError
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.log import EventLog, Head
-from mnemolog.projections.projector import Session, Store, needed, reached_by, shapes_of
+from mnemolog.projections.projector import Session, Store, reached_by, to_read
 
 _logger = logging.getLogger("mnemolog.projections")
 
@@ -124,16 +124,16 @@ async def _lacking(sessions: _Open, heads: Sequence[Head]) -> Sequence[tuple[Str
 
 async def _apply(log: EventLog, stores: Sequence[Store], sessions: _Open, portion: _Portion) -> Sequence[int]:
     """Decoded while the sessions are open, so that an erasure that sweeps the stores comes before or after it."""
-    events = list(chain.from_iterable(portion))
-    need = needed(stores, events)
+    read, shapes = to_read(stores, list(chain.from_iterable(portion)))
+    types = {event.header.type for event in read}
     applied: list[int] = []
     async with sessions(sorted(part[0].header.stream for part in portion)) as opened:
-        decoded = iter(await log.decode([event for event in events if need[event.header.type]], shapes_of(need)))
-        parts = [[(event, next(decoded) if need[event.header.type] else None) for event in part] for part in portion]
+        decoded = iter(await log.decode(read, shapes))
+        parts = [[(event, next(decoded) if event.header.type in types else None) for event in part] for part in portion]
         for session, store in zip(opened, stores, strict=True):
             wanted = _wanted(session, parts)
             if wanted:
-                own = {one for one in need if store.need(one)}
+                own = {one for one in types if store.need(one)}
                 told = [one for part in wanted for _, one in part if one is not None and one.header.type in own]
                 await session.apply(told, reached_by(part[-1][0] for part in wanted))
             applied.append(sum(map(len, wanted)))

@@ -173,12 +173,9 @@ class Store(Protocol):
         ...
 
 
-def needed(stores: Sequence[Store], events: Iterable[StoredEvent]) -> Mapping[str, Need]:
-    """How much these stores together read of each type of the events."""
+def to_read(stores: Sequence[Store], events: Sequence[StoredEvent]) -> tuple[list[StoredEvent], Collection[str]]:
+    """The events that any of these stores reads, and of their types those whose shape is enough for all of them."""
     types = {event.header.type for event in events}
-    return {one: max(store.need(one) for store in stores) for one in types}
-
-
-def shapes_of(need: Mapping[str, Need]) -> Collection[str]:
-    """The types whose shape is enough."""
-    return {one for one, much in need.items() if much is Need.SHAPE}
+    need = {one: max(store.need(one) for store in stores) for one in types}
+    read = [event for event in events if need[event.header.type]]
+    return read, {one for one, much in need.items() if much is Need.SHAPE}

@@ -9,7 +9,7 @@ from mnemolog.domain.errors import Conflict, EngineError, ModelMissing, ServerFa
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.log import EventLog
-from mnemolog.projections.projector import Lag, Session, Skipped, Stop, Store, needed, reached_by, shapes_of
+from mnemolog.projections.projector import Lag, Session, Skipped, Stop, Store, reached_by, to_read
 from mnemolog.projections.rule import Delivery, by_stream, outstanding, seq_of
 from mnemolog.projections.strategy import FAIL, Strategy
 
@@ -194,9 +194,8 @@ class Projection:
 
     async def _tell(self, session: Session, events: Sequence[StoredEvent]) -> None:
         """Apply what the projection reads of events, opened as far as it reads them."""
-        need = needed([self.store], events)
-        read = [event for event in events if need[event.header.type]]
-        await session.apply(await self._log.decode(read, shapes_of(need)) if read else (), reached_by(events))
+        read, shapes = to_read([self.store], events)
+        await session.apply(await self._log.decode(read, shapes) if read else (), reached_by(events))
 
     async def _wanted(
         self, session: Session, stream: StreamId, streams: Mapping[StreamId, Sequence[Delivery]]

@@ -28,7 +28,7 @@ from mnemolog.projections.graph.projector import GraphProjector
 from mnemolog.projections.history.projector import HistoryProjector
 from mnemolog.projections.memories.projector import MemoriesProjector
 from mnemolog.projections.profile.projector import ProfileProjector
-from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store, needed, shapes_of
+from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store, to_read
 from mnemolog.projections.rebuild import Rebuildable, Rebuilt, Target, rebuild_all
 from mnemolog.projections.rule import Delivery
 from mnemolog.projections.runtime import Projection
@@ -99,9 +99,8 @@ class Projections:
         self, projections: Sequence[Projection], streams: Sequence[StreamId], events: Sequence[StoredEvent]
     ) -> AbstractAsyncContextManager[Opened]:
         stores = [self._postgres[one.name] for one in projections]
-        need = needed(stores, events)
-        read = [event for event in events if need[event.header.type]]
-        return sessions(stores, streams, partial(self._log.decode_beside, stored=read, shapes=shapes_of(need)))
+        read, shapes = to_read(stores, events)
+        return sessions(stores, streams, partial(self._log.decode_beside, stored=read, shapes=shapes))
 
     async def create(self) -> None:
         """Make the tables of each projection where they are not yet."""

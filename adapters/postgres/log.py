@@ -15,7 +15,7 @@ from mnemolog.adapters.postgres.receipts import receipt_of
 from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.adapters.postgres.tail import LogSecrets
 from mnemolog.adapters.postgres.writing import GroupWriter
-from mnemolog.events.codec import Body, Codec
+from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Header, NewEvent, Receipt, Recorded, StoredEvent, StreamId
 from mnemolog.events.event import BLIND
 from mnemolog.events.log import Append, Head, Outcome
@@ -126,7 +126,7 @@ class PostgresLog:
 
     async def _opened(self, events: Sequence[StoredEvent], shapes: Collection[str], find: _Find) -> Sequence[Recorded]:
         """With the keys that exist now: what was destroyed meanwhile opens no more, wherever the bytes come from."""
-        bodies = [self._body(event, shapes) for event in events]
+        bodies = [self._codec.body(event, shapes) for event in events]
         sealed = {
             (event.header.stream, body.scope)
             for event, body in zip(events, bodies, strict=True)
@@ -136,10 +136,6 @@ class PostgresLog:
         keys = {(stream, scope): key for stream, own in found.items() for scope, key in own.data_keys.items()}
         keyring = Keyring(keys, self._secrets.roots.random_bytes)
         return [self._codec.decode(event, keyring, body) for event, body in zip(events, bodies, strict=True)]
-
-    def _body(self, event: StoredEvent, shapes: Collection[str]) -> Body:
-        body = self._codec.body(event)
-        return body.shape if event.header.type in shapes else body
 
     async def _keyed(self, connection: Connection, stream: StreamId, tags: Collection[str]) -> list[str]:
         """Tags as the log keeps them. A stream without a key has no blind tags."""

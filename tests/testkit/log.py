@@ -60,11 +60,7 @@ class MemoryLog:
             yield found[first : first + batch]
 
     async def decode(self, stored: Sequence[StoredEvent], shapes: Collection[str] = ()) -> Sequence[Recorded]:
-        bodies = [self.codec.body(event) for event in stored]
-        return [
-            self.codec.decode(event, body=body.shape if event.header.type in shapes else body)
-            for event, body in zip(stored, bodies, strict=True)
-        ]
+        return [self.codec.decode(event, body=self.codec.body(event, shapes)) for event in stored]
 
     async def heads(self) -> AsyncIterator[Sequence[Head]]:
         if self.streams:
