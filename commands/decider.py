@@ -38,6 +38,8 @@ class Command(BaseModel):
     correlation_id: Uuid | None = None
     # Whether the API key that asks has the role `consent`: set where it is admitted, never by the request.
     consenting: bool = False
+    # The agents that this API key speaks for, None for every one: set where it is admitted, too.
+    agents: frozenset[str] | None = None
 
     def stream(self) -> StreamId:
         return StreamId.of_user(self.user_id, self.tenant)
@@ -56,7 +58,7 @@ class Command(BaseModel):
 
         Who asks does not: a principal's idempotency keys are its own.
         """
-        left_out = {*self.drawn, "actor", "consenting"}
+        left_out = {*self.drawn, "actor", "consenting", "agents"}
         return f"{type(self).__name__} {self.model_dump_json(exclude=left_out, exclude_defaults=True)}".encode()
 
 

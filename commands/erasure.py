@@ -12,7 +12,8 @@ from mnemolog.commands.erasure_taken import ENTITY, Taken, gone_with, ground_of,
 from mnemolog.commands.words import UNTOLD
 from mnemolog.domain.errors import NotFound, TransitionRefused
 from mnemolog.domain.memory import Cause, Status, no_such_memory
-from mnemolog.domain.scope import readable
+from mnemolog.domain.principal import beyond_agents
+from mnemolog.domain.scope import private_to_others, readable
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.erasure import USER, MemoryErased, SourceTurn, ThreadErased, UserErased
 from mnemolog.events.event import Event, memory_tag
@@ -29,6 +30,7 @@ __all__ = [
     "EraseThread",
     "EraseUser",
     "at_stake",
+    "require_own",
 ]
 
 
@@ -77,6 +79,7 @@ def decide(state: Written, command: Erase) -> Sequence[Event]:
     if command.due and not _due(state, command, command.due):
         return []
     found = taken(state, command)
+    require_own(state, command, found)
     if found.survivors:
         raise TransitionRefused(
             f"its text may live on in what it was merged into: {', '.join(map(str, found.survivors))}",
@@ -92,6 +95,28 @@ def decide(state: Written, command: Erase) -> Sequence[Event]:
     known = [event for tag in found.known for event in _known_erased(state.known[tag], tag, found)]
     cleared = [event for tag in found.cleared for event in _cleared(state, tag, found)]
     return [*erased, *known, *cleared, *ended]
+
+
+def require_own(state: Written, command: Erase, found: Taken) -> None:
+    """NotPermitted when it takes or changes what an agent keeps private for whom the API key does not speak.
+
+    A turn is nobody's own: it goes with its thread, whoever heard it.
+    """
+    memories = [state.memories[id_] for id_ in found.memories if id_ in state.memories and not purged(state, id_)]
+    known = [state.known[tag] for tag in (*found.known, *found.cleared)]
+    if private_to_others([*memories, *known], command.agents):
+        turns = isinstance(command, EraseMemory) and not command.keep_turns
+        every = "use an API key that is bound to no agent"
+        raise beyond_agents(
+            "this would erase what agents outside of this API key keep private",
+            fix=f"{every}, or keep the turns: --keep-turns, or keep_turns=true" if turns else every,
+        )
+
+
+def _erase_user(state: None, command: EraseUser) -> Sequence[Event]:
+    if command.agents is not None:
+        raise beyond_agents("everything of a user is what every agent knows of him, and this API key speaks for some")
+    return [UserErased()]
 
 
 def _due(state: Written, command: Erase, at: datetime) -> bool:
@@ -186,5 +211,5 @@ USER_ERASURE: Decider[EraseUser, None] = Decider(
     subject=lambda command: USER,
     tags=lambda state, command: frozenset({USER}),
     evolve=lambda state, event: None,
-    decide=lambda state, command: [UserErased()],
+    decide=_erase_user,
 )

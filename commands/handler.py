@@ -52,12 +52,14 @@ class Handler:
     def admitted(self, command: C) -> C:
         """The command in its principal's name; NotPermitted or NotFound when it reaches further than that."""
         if self._principal is None:
-            return command.model_copy(update={"consenting": False}) if command.consenting else command
+            claimed = command.consenting or command.agents is not None
+            return command.model_copy(update={"consenting": False, "agents": None}) if claimed else command
         self._principal.require(command.needs)
         self._principal.require_user(command.tenant, command.user_id)
         self._principal.require_agent(command.agent_id)
         actor, consenting = self._principal.actor(command.agent_id), self._principal.may(Role.CONSENT)
-        return command.model_copy(update={"actor": actor, "consenting": consenting})
+        agents = self._principal.bound_agents
+        return command.model_copy(update={"actor": actor, "consenting": consenting, "agents": agents})
 
     def may(self, role: Role) -> bool:
         """Whether its principal may do this."""

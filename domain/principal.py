@@ -46,6 +46,11 @@ class Principal:
         """Whether this is a producer: it has a place of its own for turns, and message ids of its own."""
         return Role.PUBLISH in self.roles
 
+    @property
+    def bound_agents(self) -> frozenset[str] | None:
+        """The agents that it speaks for; None for every one of its tenant."""
+        return None if ALL in self.agents else self.agents
+
     def may(self, role: Role) -> bool:
         writing = role is Role.PUBLISH and Role.WRITE in self.roles
         return writing or role in self.roles or Role.ADMIN in self.roles
@@ -72,6 +77,11 @@ class Principal:
                 field="agent_id",
                 fix=f"name one of {', '.join(sorted(self.agents))}",
             )
+
+    def require_every_agent(self) -> None:
+        """NotPermitted for a principal that is bound to some agents: what it asks for is also what others know."""
+        if self.bound_agents is not None:
+            raise beyond_agents(f"principal {self.name!r} does not speak for every agent")
 
     def require_viewer(self, viewer: Viewer) -> None:
         """Refuse a read that is not this principal's."""
@@ -107,6 +117,11 @@ def producer_name(name: str) -> str:
         fix = f"use 1 to 40 of A-Z a-z 0-9 _ -, and not {OPERATOR}"
         raise InvalidInput(f"{name!r:.60} is no name of a producer", field="name", fix=fix)
     return name
+
+
+def beyond_agents(message: str, fix: str = "use an API key that is bound to no agent") -> NotPermitted:
+    """What reaches private memory of agents outside of an API key. It names none of it."""
+    return NotPermitted(message, field="Authorization", fix=fix)
 
 
 def _within(ids: frozenset[str], id_: str) -> bool:

@@ -1,6 +1,8 @@
 """Scope: who may read what an agent learned about a user (A §1, A01)."""
 
+from collections.abc import Iterable
 from enum import StrEnum
+from typing import Protocol
 
 from mnemolog.domain.errors import InvalidInput
 
@@ -18,6 +20,21 @@ def require_owner(scope: Scope, agent_id: str | None) -> None:
         raise InvalidInput(
             "scope is 'agent' but no agent is named", field="agent_id", fix="name the agent, or use scope 'global'"
         )
+
+
+class Owned(Protocol):
+    """Something that is shared, or an agent's own."""
+
+    @property
+    def scope(self) -> Scope: ...
+
+    @property
+    def agent_id(self) -> str | None: ...
+
+
+def private_to_others(things: Iterable[Owned], agents: frozenset[str] | None) -> bool:
+    """Whether some of it is an agent's own that is not among these; None stands for every agent."""
+    return agents is not None and any(one.scope is Scope.AGENT and one.agent_id not in agents for one in things)
 
 
 def readable(scope: Scope, owner: str | None, agent_id: str | None) -> bool:

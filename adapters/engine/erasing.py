@@ -19,7 +19,7 @@ from mnemolog.adapters.erasure.messages import Named, purge_turns
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.redis.rebuildable import SHADOW
 from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
-from mnemolog.commands.erasure import Erase, EraseThread, EraseUser, at_stake
+from mnemolog.commands.erasure import Erase, EraseThread, EraseUser, at_stake, require_own
 from mnemolog.commands.erasure_taken import Taken, taken
 from mnemolog.commands.handler import ATTEMPTS
 from mnemolog.domain.errors import MnemologError
@@ -61,6 +61,7 @@ async def extent(engine: "Engine", command: Erase | EraseUser) -> Taken:
         if engine.principal:
             engine.principal.require(command.needs)
             engine.principal.require_user(command.tenant, command.user_id)
+            engine.principal.require_every_agent()
         return await _everything(engine, command.stream())
     _, found = await _judged(engine, command)
     return found
@@ -91,10 +92,12 @@ async def _judged(engine: "Engine", command: Erase) -> tuple[Erase, Taken]:
     state = await engine.writes.written(command)
     found, speakers = taken(state, command), at_stake(state, command)
     elsewhere = await spoken_in(engine.log, command.stream(), speakers, found.turns)
-    if not elsewhere:
-        return command, found
-    command = command.model_copy(update={"spoken_in": elsewhere})
-    return command, taken(await engine.writes.written(command), command)
+    if elsewhere:
+        command = command.model_copy(update={"spoken_in": elsewhere})
+        state = await engine.writes.written(command)
+        found = taken(state, command)
+    require_own(state, engine.writes.admitted(command), found)
+    return command, found
 
 
 async def _forgotten(engine: "Engine", at: Position) -> Mapping[str, MnemologError]:

@@ -9,17 +9,18 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from mnemolog.adapters.engine import erasing
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.erasing import erase
 from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.engine.undertaking_writes import Hiding
 from mnemolog.commands.entities import ForgetEntity
-from mnemolog.commands.erasure import EraseKnown, EraseMemory
+from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory
 from mnemolog.commands.fact_changes import ForgetFact
 from mnemolog.commands.memories import SoftDeleteMemory
 from mnemolog.commands.sessions import ForgetSession
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import Cause
+from mnemolog.domain.principal import Role
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, Receipt, StreamId
@@ -73,10 +74,23 @@ class Forgotten:
 
 
 async def extent(engine: Engine, asked: Forgetting) -> Extent:
-    """What it would take now, every write that returned before included; nothing is changed."""
+    """What it would take now, every write that returned before included; nothing is changed.
+
+    NotPermitted when erasing it would take what agents keep private for whom the API key does not speak.
+    """
     stream = StreamId.of_user(asked.viewer.user_id, asked.viewer.tenant)
+    if engine.principal and asked.hard:
+        engine.principal.require(Role.ERASE)
     head = await engine.log.head(stream)
     moment = Moment(after=Position(stream, head) if head else None)
+    found = await _held(engine, asked, moment)
+    if asked.hard and engine.principal and engine.principal.bound_agents is not None:
+        for command in _erasures(_who(asked), found):  # Before the first is erased: what goes is all or nothing.
+            await erasing.extent(engine, command)
+    return found
+
+
+async def _held(engine: Engine, asked: Forgetting, moment: Moment) -> Extent:
     if asked.reach is not Reach.SESSION:
         return await engine.reads.extent(asked.viewer, Scope(asked.reach), moment, hard=asked.hard)
     if not (asked.with_episodes and asked.chat_id):
@@ -95,17 +109,12 @@ async def forget(engine: Engine, asked: Forgetting) -> Forgotten:
 
 
 async def _forgotten(engine: Engine, asked: Forgetting, found: Extent, undertaking: UUID) -> AsyncIterator[Receipt]:
-    who = {
-        "tenant": asked.viewer.tenant,
-        "user_id": asked.viewer.user_id,
-        "agent_id": asked.viewer.agent_id,
-        "correlation_id": undertaking,
-    }
+    who = {**_who(asked), "correlation_id": undertaking}
     if asked.chat_id is not None:
         yield await engine.writes.forget_session(validated(ForgetSession, {**who, "thread_id": asked.chat_id}))
     if asked.hard:
-        async for receipt in _erased(engine, who, found):
-            yield receipt
+        for command in _erasures(who, found):
+            yield (await erasing.erase(engine, command)).receipt
         return
     why = {**who, "reason": asked.reason, "at": engine.writes.now()}
     for commands in _softly(why, found):
@@ -126,10 +135,14 @@ def _softly(why: dict[str, Any], found: Extent) -> Iterator[Sequence[Hiding]]:
             yield commands[first : first + PORTION]
 
 
-async def _erased(engine: Engine, who: dict[str, Any], found: Extent) -> AsyncIterator[Receipt]:
+def _who(asked: Forgetting) -> dict[str, Any]:
+    viewer = asked.viewer
+    return {"tenant": viewer.tenant, "user_id": viewer.user_id, "agent_id": viewer.agent_id}
+
+
+def _erasures(who: dict[str, Any], found: Extent) -> Iterator[Erase]:
     for memory_id in found.memories:
-        command = validated(EraseMemory, {**who, "memory_id": memory_id, "with_survivors": True})
-        yield (await erase(engine, command)).receipt
+        yield validated(EraseMemory, {**who, "memory_id": memory_id, "with_survivors": True})
     known: Sequence[tuple[str, Sequence[object]]] = (
         ("relation", found.facts),
         ("entity", found.entities),
@@ -138,4 +151,4 @@ async def _erased(engine: Engine, who: dict[str, Any], found: Extent) -> AsyncIt
     )
     for kind, names in known:
         for name in names:
-            yield (await erase(engine, validated(EraseKnown, {**who, "kind": kind, "name": str(name)}))).receipt
+            yield validated(EraseKnown, {**who, "kind": kind, "name": str(name)})

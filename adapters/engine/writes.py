@@ -14,7 +14,7 @@ from mnemolog.adapters.engine.undertaking_writes import UndertakingWrites
 from mnemolog.commands.decider import Command
 from mnemolog.commands.erasure import ERASURE, USER_ERASURE, Erase, EraseUser
 from mnemolog.commands.erasure_state import Written
-from mnemolog.commands.handler import Handler
+from mnemolog.commands.handler import C, Handler
 from mnemolog.commands.heard import HEARD, HearTurn
 from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, UndoChange, UpdateMemory
 from mnemolog.commands.recalls import RECALLING, RecordRecalls
@@ -58,6 +58,10 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
     def may(self, role: Role) -> bool:
         """Whether its principal may do this."""
         return self._handler.may(role)
+
+    def admitted(self, command: C) -> C:
+        """The command in its principal's name; NotPermitted or NotFound when it reaches further than that."""
+        return self._handler.admitted(command)
 
     def new_id(self) -> UUID:
         return self._handler.new_id()

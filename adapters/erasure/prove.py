@@ -9,6 +9,7 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure import stores, tables
 from mnemolog.adapters.erasure.proof import Place, Proof
 from mnemolog.adapters.erasure.target import Subject, Target, target_of
+from mnemolog.domain.principal import Role
 
 BACKUPS = (
     "backups that were made before the erasure: they hold the wrapped keys. `mnemolog keys rotate`, and then destroying"
@@ -31,15 +32,27 @@ async def prove(
     """Every place in turn; `progressed` is called with each. NotFound when nothing of the subject was ever written.
 
     With a phrase, every row, value and message of the user is searched for it too, and the files on this machine.
+    A principal needs the role erase and to speak for every agent to whom the subject is private. A phrase could be any
+    word of any agent's: it takes the role admin and every agent, and leaves out the files, which hold all tenants.
     """
-    if engine.principal:
-        engine.principal.require_user(subject.stream.tenant, subject.stream.owner)
-    target = await target_of(engine.log, subject)
+    target = await target_of(engine.log, subject, _reached(engine, subject, phrase))
     places = []
     async for place in _places(engine, target, phrase):
         progressed(place)
         places.append(place)
     return Proof(tuple(places), tuple(_unseen(engine, phrase)))
+
+
+def _reached(engine: Engine, subject: Subject, phrase: str | None) -> frozenset[str] | None:
+    """The agents whose private memory may be asked about; None for every one."""
+    principal = engine.principal
+    if principal is None:
+        return None
+    principal.require(Role.ERASE if phrase is None else Role.ADMIN)
+    principal.require_user(subject.stream.tenant, subject.stream.owner)
+    if subject.everything or phrase is not None:
+        principal.require_every_agent()
+    return principal.bound_agents
 
 
 async def _places(engine: Engine, target: Target, phrase: str | None) -> AsyncIterator[Place]:
@@ -57,13 +70,14 @@ async def _places(engine: Engine, target: Target, phrase: str | None) -> AsyncIt
         yield await stores.keys_in_redis(redis, target, phrase)
     finally:
         await redis.aclose()
-    for place in stores.files(engine.settings.directory, phrase):
+    for place in stores.files(engine.settings.directory, phrase if engine.principal is None else None):
         yield place
 
 
 def _unseen(engine: Engine, phrase: str | None) -> list[str]:
     """What no query shows; of servers on this machine, how many files still hold the phrase's bytes."""
-    return [BACKUPS, REPLICAS, SNAPSHOTS, DISK, *(_on_disk(engine.settings.directory, phrase) if phrase else ())]
+    shown = phrase if engine.principal is None else None
+    return [BACKUPS, REPLICAS, SNAPSHOTS, DISK, *(_on_disk(engine.settings.directory, shown) if shown else ())]
 
 
 def _on_disk(directory: Path, phrase: str) -> list[str]:

@@ -10,6 +10,8 @@ from mnemolog.commands.erasure_state import Written
 from mnemolog.commands.erasure_taken import Taken, drawn_along, ground_of, taken, with_absorbed, with_told
 from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.memory import no_such_memory
+from mnemolog.domain.principal import beyond_agents
+from mnemolog.domain.scope import Owned, private_to_others
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
@@ -65,10 +67,17 @@ class Target:
         return self.memory_ids | {UUID(name) for kind, name in named if kind != "profile"}
 
 
-async def target_of(log: EventLog, subject: Subject) -> Target:
-    """Read the user's stream, twice: first what belongs together, then what of it still opens."""
+async def target_of(log: EventLog, subject: Subject, agents: frozenset[str] | None = None) -> Target:
+    """Read the user's stream, twice: first what belongs together, then what of it still opens.
+
+    NotPermitted when something of it is, or was, private to an agent that is not among these.
+    """
     read = await _read(log, subject)
     found = read.target()
+    state, known = read.state, (*found.known, *found.rewritten)
+    meant: list[Owned] = [*(state.memories[id_] for id_ in found.memory_ids), *(state.known[tag] for tag in known)]
+    if private_to_others(meant, agents):
+        raise beyond_agents("agents outside of this API key keep some of this private, or did")
     async for stored, event in _events(log, subject.stream):
         if event.seq < read.until and _concerned(found, event):
             found.event_ids.add(event.event_id)

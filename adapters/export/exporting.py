@@ -12,7 +12,7 @@ from mnemolog.events.envelope import StreamId
 async def head_of(engine: Engine, stream: StreamId) -> Head:
     """What the first line says; NotFound when nothing is known of the user.
 
-    It holds what every agent knows, so that a principal needs the role admin.
+    It holds what every agent knows, so that a principal needs the role admin, and to be bound to no agent.
     """
     require_admin(engine, stream)
     head = await engine.log.head(stream)
@@ -27,6 +27,7 @@ def require_admin(engine: Engine, stream: StreamId) -> None:
     if engine.principal:
         engine.principal.require(Role.ADMIN)
         engine.principal.require_user(stream.tenant, stream.owner)
+        engine.principal.require_every_agent()
 
 
 async def lines(engine: Engine, stream: StreamId, head: Head) -> AsyncIterator[tuple[int, bytes]]:

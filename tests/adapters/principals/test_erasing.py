@@ -1,0 +1,134 @@
+"""An API key that is bound to some agents erases, proves and exports nothing that other agents keep private (X07)."""
+
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+
+from mnemolog.adapters.engine import erasing, forgetting
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.forgetting import Forgetting, Reach
+from mnemolog.adapters.erasure.prove import prove
+from mnemolog.adapters.erasure.target import Subject
+from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory, EraseThread, EraseUser
+from mnemolog.domain.errors import NotPermitted
+from mnemolog.domain.principal import Principal, Role
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import StreamId
+from tests.adapters.principals.keys import calling, principal
+
+ROLES = (Role.READ, Role.WRITE, Role.ERASE)
+TURN = "turn-1"
+BEYOND = r"every agent|agents outside"
+
+
+def of_agents(*agents: str, roles: tuple[Role, ...] = ROLES) -> Principal:
+    return principal("bound", agents=agents or ("*",), roles=roles)
+
+
+async def said(engine: Engine, user: str, **fields: Any) -> UUID:
+    """A turn, which left a memory that all agents share; and what the planner keeps of it for itself."""
+    turn = {"user_id": user, "turn_id": TURN, "speaker": "Ana", "thread_id": "main", "text": "I owe Bob money"}
+    shared, _ = await engine.writes.record_turn(turn)
+    private = {"user_id": user, "agent_id": "planner", "scope": "agent", "text": "Ana may be broke"}
+    await engine.writes.create({**private, "source_turn_ids": [TURN], **fields})
+    return shared
+
+
+async def head(engine: Engine, user: str) -> int:
+    return await engine.log.head(StreamId.of_user(user))
+
+
+async def test_a_bound_key_erases_no_thread_and_no_user_with_another_agents_memory(guarded: Engine, user: str) -> None:
+    shared = await said(guarded, user)
+    before, stylist = await head(guarded, user), guarded.by(of_agents("stylist"))
+    who: dict[str, Any] = {"user_id": user, "agent_id": "stylist"}
+    commands: list[Erase | EraseUser] = [
+        EraseThread(**who, thread_id="main"),
+        EraseUser(**who),
+        EraseMemory(**who, memory_id=shared),
+    ]
+    for command in commands:
+        with pytest.raises(NotPermitted, match=BEYOND):
+            await erasing.extent(stylist, command)
+        with pytest.raises(NotPermitted, match=BEYOND):
+            await erasing.erase(stylist, command)
+    with pytest.raises(NotPermitted, match="agents outside"):
+        await stylist.writes.erase(EraseThread(**who, thread_id="main"))
+    with pytest.raises(NotPermitted):
+        await stylist.writes.erase_user(EraseUser(**who))
+    assert await head(guarded, user) == before
+
+
+async def test_a_bound_key_erases_what_is_shared_and_what_is_its_own(guarded: Engine, user: str) -> None:
+    shared = await said(guarded, user)
+    who: dict[str, Any] = {"user_id": user, "agent_id": "stylist"}
+    stylist = guarded.by(of_agents("stylist"))
+    kept = await erasing.erase(stylist, EraseMemory(**who, memory_id=shared, keep_turns=True))
+    assert list(kept.extent.memories) == [shared]
+    both = guarded.by(of_agents("stylist", "planner"))
+    gone = await erasing.erase(both, EraseThread(**who, thread_id="main"))
+    assert list(gone.extent.turns) == [TURN]
+    everyone = guarded.by(of_agents())
+    assert not (await erasing.erase(everyone, EraseUser(user_id=user))).receipt.already
+
+
+async def test_a_bound_key_erases_no_entity_of_whom_another_agent_keeps_a_fact(guarded: Engine, user: str) -> None:
+    entity_id, _ = await guarded.writes.observe_entity({"user_id": user, "name": "Bob"})
+    fact = {"subject": "Bob", "predicate": "owes", "object": "100 euros", "scope": "agent"}
+    await guarded.writes.remember({"user_id": user, "agent_id": "planner", **fact})
+    before = await head(guarded, user)
+    who: dict[str, Any] = {"user_id": user, "agent_id": "stylist", "kind": "entity", "name": str(entity_id)}
+    with pytest.raises(NotPermitted, match="agents outside"):
+        await erasing.erase(guarded.by(of_agents("stylist")), EraseKnown.model_validate(who))
+    assert await head(guarded, user) == before
+
+
+async def test_a_hard_forgetting_that_reaches_too_far_erases_nothing_of_it(guarded: Engine, user: str) -> None:
+    await guarded.writes.create({"user_id": user, "text": "Ana likes tea"})
+    await said(guarded, user)
+    before, stylist = await head(guarded, user), guarded.by(of_agents("stylist"))
+    asked = Forgetting(Viewer("default", user, "stylist"), Reach.GLOBAL, hard=True)
+    for ask in (forgetting.extent, forgetting.forget):
+        with pytest.raises(NotPermitted, match="agents outside"):
+            await ask(stylist, asked)
+    unable = guarded.by(of_agents("stylist", roles=(Role.READ, Role.WRITE)))
+    session = Forgetting(Viewer("default", user, "stylist"), Reach.SESSION, "main", with_episodes=True, hard=True)
+    with pytest.raises(NotPermitted, match="may not erase"):
+        await forgetting.forget(unable, session)
+    assert await head(guarded, user) == before
+
+
+async def test_a_bound_key_is_shown_no_proof_of_what_another_agent_keeps(guarded: Engine, user: str) -> None:
+    shared, stream = await said(guarded, user), StreamId.of_user(user)
+    stylist = guarded.by(of_agents("stylist", roles=(*ROLES, Role.ADMIN)))
+    asked: list[tuple[Subject, str | None]] = [
+        (Subject(stream), None),
+        (Subject(stream, thread_id="main"), None),
+        (Subject(stream, memory_id=shared), "broke"),
+    ]
+    for subject, phrase in asked:
+        with pytest.raises(NotPermitted, match=BEYOND):
+            await prove(stylist, subject, phrase)
+    with pytest.raises(NotPermitted, match="may not erase"):
+        await prove(guarded.by(of_agents(roles=(Role.READ,))), Subject(stream))
+    with pytest.raises(NotPermitted, match="look after"):
+        await prove(guarded.by(of_agents()), Subject(stream), "broke")
+    both = guarded.by(of_agents("stylist", "planner"))
+    assert not (await prove(both, Subject(stream, thread_id="main"))).holds
+
+
+async def test_over_http_too_a_bound_key_erases_and_exports_no_more_than_its_agents(guarded: Engine, user: str) -> None:
+    await said(guarded, user)
+    async with calling(guarded, of_agents("stylist", roles=(*ROLES, Role.ADMIN))) as client:
+        asked = {"user_id": user, "agent_id": "stylist"}
+        answers: list[httpx.Response] = [
+            await client.delete("/threads/main", params=asked),
+            await client.delete(f"/users/{user}", params={"agent_id": "stylist"}),
+            await client.post("/forget", json={**asked, "scope": "global", "hard": True}),
+            await client.get(f"/users/{user}/export"),
+        ]
+    assert {answer.status_code for answer in answers} == {403}, [one.text for one in answers]
+    assert {answer.json()["error"]["code"] for answer in answers} == {"not_permitted"}
+    assert "broke" not in "".join(answer.text for answer in answers)
