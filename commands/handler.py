@@ -1,6 +1,5 @@
 """The handler: read what a decision depends on, decide, append under a guard, and try again when another came first."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from copy import copy
 from datetime import datetime
@@ -10,7 +9,7 @@ from uuid import UUID
 
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.commands.draft import Draft
-from mnemolog.commands.turn_taking import Order, Ticket, TurnTaking
+from mnemolog.commands.turn_taking import Order, TurnTaking
 from mnemolog.domain.errors import ConcurrencyConflict, MnemologError
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.principal import Principal, Role
@@ -123,33 +122,13 @@ class Handler:
             if not isinstance(outcomes, ConcurrencyConflict):
                 return outcomes
         if alone:
-            return [await self._together(decider, stream, orders[0])]
-        async with self._turns.of(stream, waiting=True):
+
+            async def settle(together: Sequence[Order[C]]) -> Sequence[Outcome]:
+                return await self._persisted(decider, stream, together, None)
+
+            return [await self._turns.together(stream, decider, orders[0], settle)]
+        async with self._turns.of(stream):
             return await self._persisted(decider, stream, orders, idempotency_key)
-
-    async def _together(self, decider: Decider[C, S], stream: StreamId, order: Order[C]) -> Outcome:
-        """Whoever's turn it is decides for all that wait by then, in one append."""
-        own = Ticket(order)
-        self._turns.queue(stream, decider, [own])
-        async with self._turns.of(stream, waiting=True):
-            if not own.outcome.done():
-                await self._settle(decider, stream, self._turns.drain(stream, decider))
-        return await own.outcome
-
-    async def _settle(self, decider: Decider[C, S], stream: StreamId, tickets: Sequence[Ticket]) -> None:
-        try:
-            outcomes = await self._persisted(decider, stream, [ticket.order for ticket in tickets], None)
-        except asyncio.CancelledError:
-            self._turns.queue(stream, decider, tickets)  # Only this caller gave up; the others have their turn yet.
-            raise
-        except Exception as error:  # noqa: BLE001  Each caller is told what happened to its own.
-            for ticket in tickets:
-                if not ticket.outcome.done():
-                    ticket.outcome.set_exception(error)
-            return
-        for ticket, outcome in zip(tickets, outcomes, strict=True):
-            if not ticket.outcome.done():
-                ticket.outcome.set_result(outcome)
 
     async def _persisted(
         self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]], idempotency_key: str | None

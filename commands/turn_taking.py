@@ -1,8 +1,8 @@
 """Writers of one stream that got in each other's way take turns, and those that wait are decided on together."""
 
 import asyncio
-from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -27,26 +27,31 @@ class Order(Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """An order that waits, and its outcome."""
+    """An order that waits, and its outcome. Who cancels the outcome gives up on it: before its turn it is dropped."""
 
     order: Order[Any]
     outcome: "asyncio.Future[Outcome]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
+Settle = Callable[[Sequence[Order[Any]]], Awaitable[Sequence[Outcome]]]
+
+
 class TurnTaking:
-    """A lock and a queue for each stream that several writers of this process want at once, and for no other."""
+    """A lock and a queue for each stream that several writers of this process want at once, and for no other.
+
+    What waits in a queue is settled by a task of the queue's own: a caller that is cancelled stops nobody else's order,
+    and none is begun a second time.
+    """
 
     def __init__(self) -> None:
         self._locks: dict[StreamId, asyncio.Lock] = {}
         self._users: Counter[StreamId] = Counter()
-        self._waiting: dict[tuple[StreamId, int], list[Ticket]] = {}
+        self._waiting: dict[tuple[StreamId, int], deque[Ticket]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
-    async def of(self, stream: StreamId, *, waiting: bool) -> AsyncIterator[None]:
-        """Take a turn when one is `waiting`, or others are; else go ahead at once."""
-        if not waiting and stream not in self._locks:
-            yield
-            return
+    async def of(self, stream: StreamId) -> AsyncIterator[None]:
+        """Take a turn, after those that wait already."""
         lock = self._locks.setdefault(stream, asyncio.Lock())
         self._users[stream] += 1
         try:
@@ -61,14 +66,53 @@ class TurnTaking:
         """Whether others wait there already."""
         return stream in self._locks
 
-    def queue(self, stream: StreamId, decider: Decider[Any, Any], tickets: Sequence[Ticket]) -> None:
-        """Let these wait; those that came first come first."""
-        self._waiting.setdefault((stream, id(decider)), []).extend(tickets)
+    async def together(
+        self, stream: StreamId, decider: Decider[Any, Any], order: Order[Any], settle: Settle
+    ) -> Outcome:
+        """Wait for a turn, and have the order settled with all that wait by then for the same decider."""
+        key, ticket = (stream, id(decider)), Ticket(order)
+        if key in self._waiting:
+            self._waiting[key].append(ticket)
+        else:
+            self._waiting[key] = deque([ticket])
+            task = asyncio.create_task(self._settle_all(key, settle))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return await ticket.outcome
 
-    def drain(self, stream: StreamId, decider: Decider[Any, Any]) -> Sequence[Ticket]:
-        """Those that waited longest and still do, so many as go together."""
-        waiting = self._waiting.pop((stream, id(decider)), [])
-        still = [ticket for ticket in waiting if not ticket.outcome.done()]
-        if still[LARGEST_GROUP:]:
-            self._waiting[stream, id(decider)] = still[LARGEST_GROUP:]
-        return still[:LARGEST_GROUP]
+    async def _settle_all(self, key: tuple[StreamId, int], settle: Settle) -> None:
+        """Group after group, each in a turn of its own, until nobody waits."""
+        waiting, group = self._waiting[key], list[Ticket]()
+        try:
+            while waiting:
+                async with self.of(key[0]):
+                    group = _next(waiting)
+                    if group:
+                        await _settled(group, settle)
+        finally:
+            del self._waiting[key]
+            for ticket in (*group, *waiting):  # Still open only when the event loop ends.
+                ticket.outcome.cancel()
+
+
+def _next(waiting: deque[Ticket]) -> list[Ticket]:
+    """Those that waited longest and still do, so many as go together."""
+    group: list[Ticket] = []
+    while waiting and len(group) < LARGEST_GROUP:
+        ticket = waiting.popleft()
+        if not ticket.outcome.done():
+            group.append(ticket)
+    return group
+
+
+async def _settled(group: Sequence[Ticket], settle: Settle) -> None:
+    try:
+        outcomes = await settle([ticket.order for ticket in group])
+    except Exception as error:  # noqa: BLE001  Each caller is told what happened to its own.
+        for ticket in group:
+            if not ticket.outcome.done():
+                ticket.outcome.set_exception(error)
+        return
+    for ticket, outcome in zip(group, outcomes, strict=True):
+        if not ticket.outcome.done():
+            ticket.outcome.set_result(outcome)

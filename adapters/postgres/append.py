@@ -6,8 +6,9 @@ share the cost of a commit. Streams keep to one lane each, which keeps the order
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 from zlib import crc32
 
 from mnemolog.domain.errors import AppendTimeout, Overloaded
@@ -29,29 +30,39 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An append that was not written, because somebody else holds its stream."""
+    """An append that waits, because somebody else holds its stream. `doubtful`: it was sent, and may be written."""
+
+    doubtful: bool = False
 
 
 Settled = Outcome | Fault | Held
-# `wait` for streams that somebody else holds, or say so.
-Write = Callable[[Sequence[Append], bool], Awaitable[Sequence[Settled]]]
+
+
+class Write(Protocol):
+    """Writes a group. `wait` for streams that somebody else holds, or say so. `doubtful`: some of it may be written."""
+
+    def __call__(
+        self, appends: Sequence[Append], wait: bool = True, *, doubtful: bool = False
+    ) -> Awaitable[Sequence[Settled]]: ...
 
 
 class Entry:
-    """An append that waits, and the future of its outcome."""
+    """An append that waits, and the future of its outcome. `doubtful` until it is known whether it is written."""
 
-    __slots__ = ("append", "outcome", "started")
+    __slots__ = ("append", "doubtful", "outcome", "started")
 
     def __init__(self, append: Append) -> None:
-        self.append, self.started = append, False
+        self.append, self.started, self.doubtful = append, False, False
         self.outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
 
     def settle(self, outcome: Settled) -> None:
-        if self.outcome.done():
+        if isinstance(outcome, Held):
+            self.doubtful = outcome.doubtful
+        elif self.outcome.done():
             return
-        if isinstance(outcome, Fault):
+        elif isinstance(outcome, Fault):
             self.outcome.set_exception(outcome.error)
-        elif not isinstance(outcome, Held):
+        else:
             self.outcome.set_result(outcome)
 
 
@@ -106,7 +117,8 @@ class Lane:
 
     async def _settle(self, group: Sequence[Entry], *, wait: bool) -> None:
         try:
-            outcomes = await self._write([entry.append for entry in group], wait)
+            doubtful = any(entry.doubtful for entry in group)
+            outcomes = await self._write([entry.append for entry in group], wait, doubtful=doubtful)
         except Exception as error:  # noqa: BLE001  Each caller is told what happened to its own.
             outcomes = [Fault(error)] * len(group)
         except asyncio.CancelledError:

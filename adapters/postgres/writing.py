@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import psycopg
 from psycopg import AsyncCursor
 from psycopg.errors import LockNotAvailable, UniqueViolation
 from psycopg.rows import DictRow
@@ -28,9 +29,18 @@ SCOPES = 512
 
 @dataclass(slots=True)
 class Doubt:
-    """Whether an error left open that some of a group is written: then it is found out first, under the locks."""
+    """Whether an error left open that some of a group is written: then it is found out first, under the locks.
+
+    Once open it stays so until each append has its outcome, whichever way that takes: a write that was committed and
+    is taken for one that was not conflicts with itself, and is then decided, and written, a second time.
+    """
 
     open: bool = False
+
+
+def leaves_doubt(error: Exception) -> bool:
+    """Only a server that refuses, and lives on, has certainly written nothing."""
+    return unreachable(error) or not isinstance(error, psycopg.Error)
 
 
 class GroupWriter:
@@ -51,19 +61,20 @@ class GroupWriter:
         self._appended = appended
         self._tails: OrderedDict[StreamId, Tail] = OrderedDict()
 
-    async def write(self, appends: Sequence[Append], wait: bool = True) -> Sequence[Settled]:
+    async def write(self, appends: Sequence[Append], wait: bool = True, *, doubtful: bool = False) -> Sequence[Settled]:
         """What became of each, durable. A server that goes away meanwhile is waited for, and asked what it has.
 
-        A stream that somebody else holds is waited for only with `wait`.
+        A stream that somebody else holds is waited for only with `wait`. `doubtful`: some were sent before, and it is
+        open whether they are written.
         """
         group = self._recalled(appends)
-        if group is None:
-            return await self._long_road(appends, wait, Doubt())
+        if group is None or doubtful:
+            return await self._long_road(appends, wait, Doubt(doubtful))
         try:
             async with self._pool.connection() as connection:
                 written = await write_known(connection, group, self._clock)
         except Exception as error:  # noqa: BLE001  Nothing is written, or nobody knows: either is found out there.
-            return await self._long_road(appends, wait, Doubt(unreachable(error)))
+            return await self._long_road(appends, wait, Doubt(leaves_doubt(error)))
         self._remember(group, written)
         rest = [append for append in appends if append.stream not in written]
         late = iter(await self._long_road(rest, wait, Doubt()) if rest else ())
@@ -94,10 +105,12 @@ class GroupWriter:
             return await self._ask_and_write(appends, wait, doubt)
         except LockNotAvailable:
             parts = _by_stream(appends)
-            return await self._parted(appends, parts, wait, doubt) if len(parts) > 1 else [Held()] * len(appends)
+            held = [Held(doubt.open)] * len(appends)
+            return await self._parted(appends, parts, wait, doubt) if len(parts) > 1 else held
         except Exception as error:  # noqa: BLE001  Whatever one of them met is told to its caller alone.
             if len(appends) == 1 or unreachable(error):
                 return [Fault(error)] * len(appends)
+            doubt.open = doubt.open or leaves_doubt(error)
             return await self._parted(appends, [[position] for position in range(len(appends))], wait, doubt)
 
     async def _parted(

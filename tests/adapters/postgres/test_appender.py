@@ -16,13 +16,17 @@ from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.pool import Pool, open_pool
 from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.adapters.postgres.writing import Doubt
+from mnemolog.commands.handler import Handler
+from mnemolog.commands.memories import MEMORIES, CreateMemory, UndoChange, UpdateMemory
 from mnemolog.domain.errors import AppendTimeout, ConcurrencyConflict, IdempotencyConflict, Overloaded
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.event import memory_tag
 from mnemolog.events.log import Append, Guard
+from mnemolog.events.memory import MemoryReverted
 from tests.testkit.clock import Clock
 from tests.testkit.events import created, new, updated
+from tests.testkit.network import Network, slow_commits
 
 NUL = "\x00"
 
@@ -342,6 +346,35 @@ async def test_a_write_that_was_committed_and_not_confirmed_is_found(log: Postgr
 
     assert outcome == Receipt(stream, (append.events[0].event_id,), 1, 1)
     assert await log.head(stream) == 2
+
+
+@pytest.mark.spec("X14")
+@pytest.mark.parametrize("remembered", [True, False])
+async def test_a_cut_in_a_slow_commit_and_then_a_held_head_leave_one_write(
+    engine: Engine, pool: Pool, roots: Roots, clock: Clock, stream: StreamId, *, remembered: bool
+) -> None:
+    """The commit goes on without its client, longer than a group waits for a head, so the append is set aside."""
+    before = Handler(PostgresLog(pool, Codec(), roots, clock), clock, uuid4)
+    about = {"user_id": stream.owner, "memory_id": uuid4()}
+    await before.handle(MEMORIES, CreateMemory.model_validate({**about, "text": "at first"}))
+    await before.handle(MEMORIES, UpdateMemory.model_validate({**about, "text": "then"}))
+    async with (
+        Network(engine.endpoints.postgres_dsn).open() as network,
+        await open_pool(network.dsn, size=1, check=False) as writers,
+    ):
+        log = PostgresLog(writers, Codec(), roots, clock)
+        if remembered:
+            await log.append([one(stream)])
+        async with slow_commits(engine.endpoints.postgres_dsn, 1.0, stream.name):
+            undo = UndoChange.model_validate({**about, "at": clock()})  # Done twice, it would undo two changes.
+            undoing = asyncio.create_task(Handler(log, clock, uuid4).handle(MEMORIES, undo))
+            await asyncio.sleep(0.4)
+            network.cut()
+            receipt = await undoing
+
+    events = await PostgresLog(pool, Codec(), roots, clock).read(stream)
+    assert [type(event.payload) for event in events[2 + remembered :]] == [MemoryReverted]
+    assert (receipt.last_seq, receipt.already) == (len(events), False)
 
 
 @asynccontextmanager
