@@ -4,16 +4,20 @@ The owner of existing data comes first, so that data stays readable whatever use
 gets the user `mnemolog`, made with useradd; where that is impossible, the `postgres` or `nobody` that is there.
 """
 
+import fcntl
 import os
 import pwd
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from mnemolog.domain.errors import ServerFailed
 
 NAME = "mnemolog"
+SEARCHED = "/usr/sbin:/sbin:/usr/bin:/bin"
 NO_LOGIN = (
     "--system",
     "--user-group",
@@ -71,7 +75,22 @@ def _existing(name: str) -> Account | None:
 
 
 def _created(name: str) -> Account | None:
-    if useradd := shutil.which("useradd", path="/usr/sbin:/sbin:/usr/bin:/bin"):
-        # Another engine may win the race to create it, so what counts is whether it exists afterwards.
-        subprocess.run([useradd, *NO_LOGIN, name], capture_output=True, check=False)
-    return _existing(name)
+    useradd = shutil.which("useradd", path=SEARCHED)
+    if useradd is None:
+        return None
+    with _locked(useradd):
+        if (existing := _existing(name)) is None:
+            subprocess.run([useradd, *NO_LOGIN, name], capture_output=True, check=False)
+        return existing or _existing(name)
+
+
+@contextmanager
+def _locked(path: str) -> Iterator[None]:
+    """One process of this machine at a time.
+
+    Of two useradd at once the later one writes over what the earlier one made: another number, and the data of whoever
+    saw the first belongs to nobody.
+    """
+    with open(path, "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

@@ -54,8 +54,11 @@ def _copy(install: Path, home: Path) -> None:
         if libraries.exists():
             shutil.copytree(libraries, draft / libraries.name, symlinks=True)
         _open_to_all(draft)
-        if not home.exists():
+        try:
             draft.rename(home)
+        except OSError:  # Another engine was first.
+            if not home.exists():
+                raise
 
 
 def _open_to_all(tree: Path) -> None:
