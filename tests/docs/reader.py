@@ -17,12 +17,15 @@ import pytest
 from mnemolog import Memory
 from mnemolog.adapters.embedded import running_engine
 from tests.docs.pages import Block, Command, Names, called, commands
+from tests.testkit.warm import script_folder
 
 # What the pages show, and each run replaces: the port by a free one, the tenant by one of the page's own.
 HTTP_PORT = "8765"
 TENANT = "default"
 LAST_LINE_OF_UP = "Ctrl-C stops it"
 SECONDS = 60
+# A first use: nothing is set, and each command is the installed script in an interpreter of its own.
+FIRST = "README.md"
 
 
 class Reader:
@@ -34,8 +37,7 @@ class Reader:
         self._namespace: dict[str, Any] = {"__name__": "__main__"}
         self._printed = ""
         self._port = str(_free_port())
-        # The README stands for a first use: nothing is set.
-        self._tenant = TENANT if page.name == "README.md" else called(page)[:40]
+        self._tenant = TENANT if page.name == FIRST else called(page)[:40]
         self._keeper: Memory | None = None
         self._up: subprocess.Popen[str] | None = None
 
@@ -94,9 +96,12 @@ class Reader:
             return
         if program == "mnemolog" and not {"demo", "config"} & set(line.split()):
             self._keep_an_engine()
+        environment = self.environment()
+        if self.page.name != FIRST:
+            environment["PATH"] = os.pathsep.join([str(script_folder()), environment["PATH"]])
         done = subprocess.run(
             ["/bin/sh", "-c", line],
-            env=self.environment(),
+            env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

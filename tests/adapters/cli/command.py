@@ -1,12 +1,14 @@
-"""The real `mnemolog` in a process of its own, beside the engine that the tests share."""
+"""`mnemolog` in a process of its own, beside the engine that the tests share."""
 
 import asyncio
 import json
 import os
-import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.testkit import warm
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class Ran:
 
 
 async def mnemolog(data_dir: Path, *arguments: str, embedder: str = "lexical", columns: int = 200) -> Ran:
-    """Run one command to its end."""
+    """Run one command to its end, in a process that begins with its imports done (tests/testkit/warm.py)."""
     environment = {
         **os.environ,
         "MNEMOLOG_DATA_DIR": str(data_dir),
@@ -31,12 +33,8 @@ async def mnemolog(data_dir: Path, *arguments: str, embedder: str = "lexical", c
         "MNEMOLOG_DURABLE": "false",
         "COLUMNS": str(columns),
     }
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", "from mnemolog.adapters.cli import main; main()", *arguments),
-        env=environment,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await asyncio.wait_for(process.communicate(), timeout=90)
-    assert process.returncode is not None
-    return Ran(process.returncode, out.decode(), err.decode())
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        code = await asyncio.to_thread(warm.run, arguments, environment, out, err)
+        out.seek(0)
+        err.seek(0)
+        return Ran(code, out.read().decode(), err.read().decode())
