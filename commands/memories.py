@@ -26,9 +26,10 @@ from mnemolog.commands.memory_state import Edge, Memories, ends, evolve, is_link
 from mnemolog.commands.memory_undo import meant, require_free, reverted, undo
 from mnemolog.commands.memory_upsert import create
 from mnemolog.domain.memory import Memory
+from mnemolog.domain.text import same_text
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event, memory_tag, sources_of
-from mnemolog.events.memory import key_tag
+from mnemolog.events.memory import key_tag, text_tag
 
 __all__ = [
     "MEMORIES",
@@ -77,13 +78,16 @@ def decide(state: Memories, command: MemoryCommand) -> Sequence[Event]:
 
 
 def tags(state: Memories, command: MemoryCommand) -> frozenset[str]:
-    """All that a decision depends on: what is named, what an undo touches, and who else has a key that is wanted."""
+    """All that a decision depends on: what is named, what an undo touches, who else has a key or says the same."""
     reads = set(command.reads())
     if isinstance(command, UndoChange) and (event_id := meant(command, state)):
         reads |= set(ends(state.changes.subjects(event_id)))
     places, subject = set[tuple[str, Any, str | None]](), frozenset[str]()
+    if isinstance(command, CreateMemory) and command.finds_same_text:
+        reads |= state.said.get(same_text(command.text), frozenset())
+        subject |= {text_tag(command.text)}
     if isinstance(command, CreateMemory):
-        subject = same_subject.reads(state.people, command)
+        subject |= same_subject.reads(state.people, command)
         places = {(key, command.scope, command.owner) for key in same_subject.keys(state.people, command)}
     if isinstance(command, RestoreMemory | ChangeStatus | UndoChange):
         places |= {_place(state.known[id_]) for id_ in reads if id_ in state.known}

@@ -10,7 +10,7 @@ from mnemolog.commands.decider import Command
 from mnemolog.domain import importance
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.importance import Scale
-from mnemolog.domain.memory import Cause, Content, Kind, Status
+from mnemolog.domain.memory import SEMANTIC, Cause, Content, Kind, Status
 from mnemolog.domain.memory_key import (
     MAX_REFS,
     EntityType,
@@ -110,6 +110,11 @@ class CreateMemory(Writing):
     def _weighed(self) -> Self:
         _ = self.weight
         return self
+
+    @property
+    def finds_same_text(self) -> bool:
+        """Whether a memory of the same text counts as this one; what happened may have happened twice."""
+        return self.merge_similar and self.kept_as[0] in SEMANTIC
 
     @property
     def owner(self) -> str | None:

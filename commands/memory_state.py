@@ -10,6 +10,7 @@ from mnemolog.commands.steps import Steps
 from mnemolog.domain import memory
 from mnemolog.domain.memory import Memory, Status
 from mnemolog.domain.scope import Scope, readable
+from mnemolog.domain.text import same_text
 from mnemolog.events import memory as events
 from mnemolog.events import memory_fold
 from mnemolog.events.envelope import Happened
@@ -25,7 +26,8 @@ Edge = tuple[str, float]
 class Memories:
     """The memories of a decision and the links between them, as they are, as they began, and every change of them.
 
-    `sources` are the turns that each memory was drawn from or was observed in; `people`, whom keys may be about.
+    `sources` are the turns that each memory was drawn from or was observed in; `people`, whom keys may be about;
+    `said`, the memories that ever read so, by `same_text`.
     """
 
     known: Mapping[UUID, Memory] = field(default_factory=dict)
@@ -34,6 +36,7 @@ class Memories:
     sources: Mapping[UUID, frozenset[str]] = field(default_factory=dict)
     changes: Steps[Memory | Edge] = field(default_factory=Steps)
     people: Graph = field(default_factory=Graph)
+    said: Mapping[str, frozenset[UUID]] = field(default_factory=dict)
 
     def get(self, memory_id: UUID, command: MemoryCommand, path: str = "memory_id") -> Memory:
         """A memory that the asking agent may see; for any other the answer is that there is none (A01)."""
@@ -72,7 +75,14 @@ def evolve(state: Memories, event: Happened) -> Memories:
     undoes = payload.undoes if isinstance(payload, events.MemoryReverted) else None
     used = isinstance(payload, events.MemoryObserved) and payload.cause is events.Observation.USE
     changes = state.changes.and_then(event, befores, undoes, mere=used)
-    return replace(_drawn(state, payload), known={**state.known, **changed}, changes=changes)
+    return replace(_drawn(_said(state, payload), payload), known={**state.known, **changed}, changes=changes)
+
+
+def _said(state: Memories, payload: Event) -> Memories:
+    if not isinstance(payload, events.ContentEvent) or not payload.text:
+        return state
+    form = same_text(payload.text)
+    return replace(state, said={**state.said, form: state.said.get(form, frozenset()) | {payload.memory_id}})
 
 
 def _drawn(state: Memories, payload: Event) -> Memories:

@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from uuid import UUID
 
 from mnemolog.commands import same_subject
 from mnemolog.commands.memory_requests import CreateMemory, Near, Writing
 from mnemolog.commands.memory_state import Memories
 from mnemolog.domain import bands, corroboration, procedure
-from mnemolog.domain.bands import Band, same_words
+from mnemolog.domain.bands import Band, conflicting, same_words
+from mnemolog.domain.contradiction import CONTRADICTS, RELATED
 from mnemolog.domain.errors import IdempotencyConflict, TransitionRefused
 from mnemolog.domain.memory import SEMANTIC, Content, Kind, Memory, Status
 from mnemolog.domain.scope import require_owner
+from mnemolog.domain.text import same_text
 from mnemolog.events import memory as events
 from mnemolog.events.event import Event
 from mnemolog.events.memory import Match, Observation
@@ -26,8 +29,8 @@ def create(command: CreateMemory, state: Memories) -> Sequence[Event]:
         return _again(command, state)
     if holders := _holders(command, state):
         return _met_by_key(command, state, holders)
-    match = _match(command, state)
-    if match is None or match.candidate_id is None or match.band is Band.FALLBACK:
+    match = _same_text(command, state) or _match(command, state)
+    if match is None or match.candidate_id is None or match.band in (Band.FALLBACK, Band.CONFLICT):
         return [_created(command, match), *links(command, state, _begun(command))]
     known = state.known[match.candidate_id]
     if match.band is not Band.RECREATE:
@@ -84,16 +87,33 @@ def met(command: CreateMemory, state: Memories, known: Memory, match: Match) -> 
 
 
 def links(command: Writing, state: Memories, memory: Memory) -> Iterable[events.MemoriesLinked]:
-    """Edges to the neighbours that were found for a semantic memory, where none leads there yet (B §2)."""
+    """Edges to the neighbours that were found for a semantic memory, where none leads there yet (B §2).
+
+    Two that contradict each other are linked as such, until one of them reads otherwise.
+    """
     if command.similar is None or memory.kind not in SEMANTIC:
         return
     for near in command.similar.near:
         other = state.known.get(near.memory_id)
-        if near.similarity < command.similar.link_min or other is None or not _beside(memory, other):
-            continue
-        if (memory.memory_id, other.memory_id) not in state.links:
+        if other is not None and _beside(memory, other):
             strength = min(1.0, max(0.0, near.similarity))
-            yield events.MemoriesLinked(memory_id=memory.memory_id, to_id=other.memory_id, strength=strength)
+            against = conflicting(command.similar.bands, near.similarity, memory.content.text, other.content.text)
+            for from_id, to_id in _unlinked(state, memory, other, against, near.similarity >= command.similar.link_min):
+                kind = CONTRADICTS if against else RELATED
+                yield events.MemoriesLinked(memory_id=from_id, to_id=to_id, relation_type=kind, strength=strength)
+
+
+def _unlinked(
+    state: Memories, memory: Memory, other: Memory, against: bool, related: bool
+) -> Iterable[tuple[UUID, UUID]]:
+    """The edges between two memories that do not say yet how they stand to each other. What somebody linked stays."""
+    out, into = (memory.memory_id, other.memory_id), (other.memory_id, memory.memory_id)
+    there, back = (state.links.get(edge, ("", 0.0))[0] for edge in (out, into))
+    if back == CONTRADICTS:
+        if not against:
+            yield into
+    elif (against and there in ("", RELATED)) or (related and not there) or (not against and there == CONTRADICTS):
+        yield out
 
 
 def _beside(memory: Memory, other: Memory) -> bool:
@@ -189,6 +209,19 @@ def _newer(command: CreateMemory, old: Content) -> Content:
     ).weighed()
 
 
+def _same_text(command: CreateMemory, state: Memories) -> Match | None:
+    """A memory that reads the same, found in the log: two who write it at once make one of it."""
+    if not command.finds_same_text:
+        return None
+    wanted, begun = same_text(command.text), _begun(command)
+    for known in state.known.values():
+        alike = (known.kind, known.content.category) == (begun.kind, begun.content.category)
+        same = alike and same_text(known.content.text) == wanted and _beside(begun, known)
+        if same and bands.one_subject(known, command.identity):
+            return Match(band=Band.AUTO, candidate_id=known.memory_id)
+    return None
+
+
 def _match(command: CreateMemory, state: Memories) -> Match | None:
     """The best that the model found among what may be meant: of the same owner, kind and category, and visible."""
     if command.similar is None or not command.merge_similar:
@@ -200,7 +233,7 @@ def _match(command: CreateMemory, state: Memories) -> Match | None:
     return Match(band=band, similarity=near.similarity, model=command.similar.model, candidate_id=near.memory_id)
 
 
-_STRENGTH = (Band.AUTO, Band.UPDATE, Band.RECREATE, Band.FALLBACK)
+_STRENGTH = (Band.AUTO, Band.UPDATE, Band.RECREATE, Band.CONFLICT, Band.FALLBACK)
 
 
 def _band(command: CreateMemory, state: Memories, near: Near) -> Band | None:

@@ -3,14 +3,14 @@
 No specification gives figures: they belong to an embedding model, whose calibration carries them.
 """
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from mnemolog.domain.contradiction import adds_to, contradict, difference, one_frame
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import Memory
 from mnemolog.domain.memory_key import Identity
-from mnemolog.domain.text import normalize_name, search_terms
+from mnemolog.domain.text import normalize_name, same_text, search_terms
 
 
 class Band(StrEnum):
@@ -18,13 +18,15 @@ class Band(StrEnum):
 
     `key`: they have one memory key. `auto`: it says the same. `update`: the same fact in its newer form. `recreate`:
     as update, but about something that the old one does not name, so that a new memory absorbs the old one.
-    `fallback`: alike, and left to consolidation; both stand.
+    `conflict`: alike, and they contradict each other; both stand, linked. `fallback`: alike, and left to consolidation;
+    both stand.
     """
 
     KEY = "key"
     AUTO = "auto"
     UPDATE = "update"
     RECREATE = "recreate"
+    CONFLICT = "conflict"
     FALLBACK = "fallback"
 
 
@@ -46,15 +48,35 @@ class Bands:
 
 
 def judged(bands: Bands, similarity: float, known: Memory, text: str, identity: Identity) -> Band | None:
-    """The band of a new statement beside a known memory; None when they have nothing to do with each other."""
+    """The band of a new statement beside a known memory; None when they have nothing to do with each other.
+
+    Similarity alone merges nothing: "is vegetarian" and "is not vegetarian" are nearer than most paraphrases.
+    """
     old = known.content.text
-    if same_words(old, text):
-        return Band.AUTO
-    if similarity >= bands.auto and numbers(old) == numbers(text):
-        return Band.AUTO
-    if similarity >= bands.check_low and (known.identity.same_subject(identity) or _one_wording(old, text)):
-        return _replacing(known, identity)
+    if conflicting(bands, similarity, old, text):
+        return Band.CONFLICT
+    if one_subject(known, identity):
+        if same_text(old) == same_text(text) or (similarity >= bands.auto and difference(old, text) is None):
+            return Band.AUTO
+        if similarity >= bands.check_low and (adds_to(old, text) or difference(old, text) is None):
+            return _replacing(known, identity)
     return Band.FALLBACK if similarity >= bands.fallback_low else None
+
+
+def one_subject(known: Memory, identity: Identity) -> bool:
+    """Whether a statement may be about what a memory is about: "Likes tea" is said of many."""
+    own, other = known.identity.entity_refs[:1], identity.entity_refs[:1]
+    if own == other:
+        return True
+    named = own + other
+    return len(named) == 1 and set(named[0].partition(":")[2].split("_")) <= set(search_terms(known.content.text))
+
+
+def conflicting(bands: Bands, similarity: float, one: str, other: str) -> bool:
+    """Whether two statements are alike and contradict each other; those of one frame may be less alike."""
+    if similarity < bands.fallback_low or not contradict(one, other):
+        return False
+    return similarity >= bands.check_low or one_frame(one, other)
 
 
 def same_words(one: str, other: str) -> bool:
@@ -62,21 +84,8 @@ def same_words(one: str, other: str) -> bool:
     return normalize_name(one) == normalize_name(other)
 
 
-def numbers(text: str) -> frozenset[str]:
-    return frozenset(_NUMBER.findall(text))
-
-
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-
-
 def _replacing(known: Memory, identity: Identity) -> Band:
     """What a memory is about is for life; and one that is pinned is never merged away (D §pinned)."""
     if identity in (Identity(source=identity.source), known.identity):
         return Band.UPDATE
     return Band.FALLBACK if known.content.pinned else Band.RECREATE
-
-
-def _one_wording(old: str, new: str) -> bool:
-    """The same words in another order, or but for a number: B §4's lexical overlap or numeric step."""
-    terms = [frozenset(search_terms(_NUMBER.sub(" ", text))) for text in (old, new)]
-    return terms[0] == terms[1]

@@ -57,13 +57,6 @@ class Identity:
     entity_label: str = ""
     topics: tuple[str, ...] = ()
 
-    def same_subject(self, other: "Identity") -> bool:
-        """Whether both are about one entity, and one kind of fact about it."""
-        return bool(self.entity_refs) and (self.entity_refs[:1], self.fact_type) == (
-            other.entity_refs[:1],
-            other.fact_type,
-        )
-
     def erased(self) -> "Identity":
         """Without what would tell of whom it was."""
         return Identity(self.type, self.entity_type, self.fact_type, self.source)

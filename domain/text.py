@@ -43,6 +43,12 @@ def clean(text: object, field: str, *, max_bytes: int = MAX_TEXT_BYTES) -> str:
     return text
 
 
+def same_text(text: str) -> str:
+    """What two texts have in common that are the same but for case, spacing, form of Unicode and a last full stop."""
+    plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return plain.rstrip(" .。") or plain
+
+
 def search_terms(text: str) -> tuple[str, ...]:
     """What to look for in stored search documents: each term once, in order. Empty only when the text has no word."""
     return tuple(dict.fromkeys(_content(text, _sought)))
@@ -110,11 +116,11 @@ def _utf8_size(text: str, field: str) -> int:
 
 # Scripts written without spaces between words, so that a word is found only by pieces of a run; Hangul too, whose
 # words carry particles: Thai, Lao, Myanmar, Khmer, Hangul, kana, bopomofo and Han.
-_DENSE = (
+DENSE = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1100-\u11ff\ua960-\ua97f\uac00-\ud7ff"
     "\u3005-\u3007\u3040-\u318f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_DENSE_LETTER = re.compile(f"[{_DENSE}]")
+_DENSE_LETTER = re.compile(f"[{DENSE}]")
 
 # Postgres indexes no word above 2,046 bytes, at most four a character, and a short word takes twice its bytes.
 _MAX_TERM = 500
@@ -192,8 +198,8 @@ _TOKENS = tuple(
     for pattern, tokens, per in (
         (f"[{_LATIN}]+", 1, 6),
         ("[0-9]+", 1, 3),
-        (rf"[^\x00-\x7f{_LATIN}{_DENSE}\u2000-\u206f\u3000-\u303f\U00010000-\U0010ffff\s]+", 1, 2),
-        (rf"[!-/:-@\[-`{{-~]+|[{_DENSE}\u2000-\u206f\u3000-\u303f]+", 1, 1),
+        (rf"[^\x00-\x7f{_LATIN}{DENSE}\u2000-\u206f\u3000-\u303f\U00010000-\U0010ffff\s]+", 1, 2),
+        (rf"[!-/:-@\[-`{{-~]+|[{DENSE}\u2000-\u206f\u3000-\u303f]+", 1, 1),
         ("[\U00010000-\U0001ffff\U00040000-\U0010ffff]+", 2, 1),
         (r"\s\s", 1, 2),
     )

@@ -8,9 +8,10 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict
 
 from mnemolog.domain.bands import Band
-from mnemolog.domain.memory import Cause, Content, Kind, Status
+from mnemolog.domain.memory import SEMANTIC, Cause, Content, Kind, Status
 from mnemolog.domain.memory_key import EntityType, FactType, Identity, MemoryType, Source
 from mnemolog.domain.scope import Scope
+from mnemolog.domain.text import same_text
 from mnemolog.domain.turn import Role
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.event import Event, Personal, PersonalText, blind_tag, memory_tag
@@ -67,6 +68,9 @@ class ContentEvent(MemoryEvent):
     pinned: bool
     text: PersonalText = ""
 
+    def tags(self) -> frozenset[str]:
+        return super().tags() | ({text_tag(self.text)} if self.text else set())
+
     @property
     def content(self) -> Content:
         return Content(self.text, self.category, self.importance, self.confidence, self.pinned)
@@ -89,10 +93,11 @@ class ContentEvent(MemoryEvent):
 class MemoryCreated(ContentEvent):
     """A memory begins. `source_turn_ids` are the turns that it was drawn from (A10, X04).
 
-    What it is about, and its key, are for life; `match` says what else it is like.
+    What it is about, and its key, are for life; `match` says what else it is like. What happened may happen again: only
+    what is known is found by its text.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     kind: Kind
     scope: Scope
@@ -113,7 +118,8 @@ class MemoryCreated(ContentEvent):
 
     def tags(self) -> frozenset[str]:
         key = {key_tag(self.scope, self.agent_id, self.memory_key)} if self.memory_key else set()
-        return super().tags() | _turn_tags(self.source_turn_ids) | key
+        own = super().tags() if self.kind in SEMANTIC else frozenset({memory_tag(self.memory_id)})
+        return own | _turn_tags(self.source_turn_ids) | key
 
     @property
     def identity(self) -> Identity:
@@ -130,13 +136,17 @@ class MemoryCreated(ContentEvent):
 
 
 class MemoryUpdated(ContentEvent):
-    """A memory reads differently from now on. `changed` names the fields that were set; `match`, by which band."""
+    """A memory reads differently from now on. `changed` names the fields that were set; `match`, by which band.
 
-    version: ClassVar[int] = 2
+    `entity_ids` are those that what was said is about: here, and wherever a memory is met again.
+    """
+
+    version: ClassVar[int] = 3
 
     changed: tuple[str, ...]
     match: Match | None = None
     source_turn_ids: tuple[str, ...] = ()
+    entity_ids: tuple[UUID, ...] = ()
 
     def tags(self) -> frozenset[str]:
         return super().tags() | _turn_tags(self.source_turn_ids)
@@ -145,27 +155,32 @@ class MemoryUpdated(ContentEvent):
 class MemoriesMerged(ContentEvent):
     """`memory_id` survives with this content; the absorbed are hidden and point to it."""
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     absorbed_ids: tuple[UUID, ...]
     match: Match | None = None
     source_turn_ids: tuple[str, ...] = ()
+    entity_ids: tuple[UUID, ...] = ()
 
     def tags(self) -> frozenset[str]:
-        return frozenset(map(memory_tag, (self.memory_id, *self.absorbed_ids))) | _turn_tags(self.source_turn_ids)
+        absorbed = map(memory_tag, self.absorbed_ids)
+        return super().tags().union(absorbed) | _turn_tags(self.source_turn_ids)
 
 
 class MemoryObserved(MemoryEvent):
     """A memory is corroborated: `confidence` and `importance` are those afterwards (D13).
 
-    `text` is what was said, "" when those were its own words.
+    `text` is what was said, "" when those were its own words; `entity_ids`, of whom.
     """
+
+    version: ClassVar[int] = 2
 
     confidence: float
     importance: float
     cause: Observation
     match: Match | None = None
     source_turn_ids: tuple[str, ...] = ()
+    entity_ids: tuple[UUID, ...] = ()
     text: PersonalText = ""
 
     def tags(self) -> frozenset[str]:
@@ -217,7 +232,7 @@ class MemoryReverted(ContentEvent):
     An undone merge leaves one of these for each of its memories.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     undoes: UUID
     was: Status
@@ -253,6 +268,11 @@ class LinkReverted(MemoryEvent):
 def key_tag(scope: Scope, agent_id: str | None, key: str) -> str:
     """By which writers of one key find each other (D04). It would show the key, so the log keeps it blind."""
     return blind_tag("key", f"{scope}|{agent_id or ''}|{key}")
+
+
+def text_tag(text: str) -> str:
+    """By which writers of one statement find each other, whatever a projection shows by then. Blind, as a key is."""
+    return blind_tag("text", same_text(text))
 
 
 def _turn_tags(turn_ids: tuple[str, ...]) -> frozenset[str]:

@@ -114,5 +114,11 @@ REGISTRY = Registry(
         ("MemorySoftDeleted", 1): dict,
         ("MemoryReverted", 1): dict,
         ("MemoryErased", 1): dict,
+        ("MemoryObserved", 1): dict,
+        # Other tags, and fields with defaults.
+        ("MemoryCreated", 2): dict,
+        ("MemoryUpdated", 2): dict,
+        ("MemoriesMerged", 2): dict,
+        ("MemoryReverted", 2): dict,
     },
 )

@@ -109,6 +109,7 @@ class MemoryView(_View):
     session_count: int
     deleted_cause: Cause | None
     forgotten_at: Instant | None
+    contradicts: list[UUID] = Field(description="The active memories that say otherwise, linked as `contradicts`.")
     occurred_at: Instant
     created_at: Instant
     updated_at: Instant

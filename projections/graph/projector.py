@@ -19,7 +19,7 @@ from mnemolog.projections.rows import Key, Row, load, owner, remove, upsert
 
 class GraphProjector:
     name = NAME
-    version = 3
+    version = 4
     variant = ""
     tables: MetaData = metadata
     kinds = Kinds(EntityEvent | RelationEvent, shapes=TurnRecorded)

@@ -22,7 +22,7 @@ from mnemolog.projections.straight import fetch_all, keyed, names, relation, sch
 
 class HistoryProjector:
     name = NAME
-    version = 3
+    version = 4
     variant = ""
     tables: MetaData = metadata
     kinds = Kinds(SUBJECTED)

@@ -83,11 +83,15 @@ def told(payload: Event, subject: Subject) -> tuple[str, dict[str, Any]]:
         case events.MemoryReverted():
             return "RESTORE", {"undoes": str(payload.undoes)}
         case events.LinkReverted():
-            return "LINK", {"to": str(payload.to_id), "strength": payload.strength, "undoes": str(payload.undoes)}
+            return "LINK", {**_edge(payload), "undoes": str(payload.undoes)}
         case events.MemoriesLinked():
-            return "LINK", {"to": str(payload.to_id), "strength": payload.strength}
+            return "LINK", _edge(payload)
         case _:
             return "RESTORE", {}
+
+
+def _edge(link: events.MemoriesLinked | events.LinkReverted) -> dict[str, Any]:
+    return {"to": str(link.to_id), "relation_type": link.relation_type, "strength": link.strength}
 
 
 def _matched(match: events.Match | None) -> dict[str, Any]:

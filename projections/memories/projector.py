@@ -23,7 +23,7 @@ from mnemolog.projections.rows import Key, Row, load, owner, remove, upsert
 
 class MemoriesProjector:
     name = NAME
-    version = 3
+    version = 4
     variant = ""
     tables: MetaData = metadata
     kinds = Kinds(events.MemoryEvent | events.MemoriesRecalled | MemoryErased)

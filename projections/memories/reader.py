@@ -1,12 +1,14 @@
 """Reads memories: by full text, by vector, by id."""
 
 from collections.abc import Sequence
+from itertools import permutations
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, any_, func, select, true
+from sqlalchemy import ARRAY, ColumnElement, Uuid, any_, func, literal, or_, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.domain.contradiction import CONTRADICTS
 from mnemolog.domain.memory import VISIBLE, Kind, erased_memory, no_such_memory
 from mnemolog.domain.text import search_terms
 from mnemolog.domain.viewer import Viewer
@@ -86,9 +88,10 @@ async def by_text(connection: AsyncConnection, conditions: Conditions, query: st
 
 
 async def by_ids(connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID]) -> dict[UUID, Row]:
-    """The rows of these ids that the agent may see, hidden ones included."""
+    """The rows of these ids that the agent may see, hidden ones included, each with what `contradicts` it."""
     statement = select(*stored(memories)).where(*visible_to(viewer), identified(memory_ids))
-    return {row["memory_id"]: _shown(row) for row in await fetch(connection, memories, statement)}
+    rows = await fetch(connection, memories, statement)
+    return {row["memory_id"]: row for row in await _read(connection, viewer, rows)}
 
 
 async def one(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) -> Row:
@@ -109,7 +112,7 @@ async def newest(connection: AsyncConnection, viewer: Viewer, limit: int) -> Seq
         .order_by(memories.c.seq.desc(), memories.c.memory_id)
         .limit(limit)
     )
-    return [_shown(row) for row in await fetch(connection, memories, statement)]
+    return await _read(connection, viewer, await fetch(connection, memories, statement))
 
 
 async def foundation(connection: AsyncConnection, viewer: Viewer, limit: int = FOUNDATION) -> Sequence[Row]:
@@ -121,7 +124,7 @@ async def foundation(connection: AsyncConnection, viewer: Viewer, limit: int = F
         .order_by(column.importance.desc(), column.confidence.desc(), column.created_at.desc(), column.memory_id)
         .limit(limit)
     )
-    return [_shown(row) for row in await fetch(connection, memories, statement)]
+    return await _read(connection, viewer, await fetch(connection, memories, statement))
 
 
 async def linked(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) -> Sequence[Row]:
@@ -157,5 +160,29 @@ def _lives(row: Row) -> bool:
     return row["status"] in VISIBLE and bool(row["text"]) and row["kind"] != Kind.PROCEDURE
 
 
-def _shown(row: Row) -> Row:
-    return {name: value for name, value in row.items() if name not in _INTERNAL}
+async def _read(connection: AsyncConnection, viewer: Viewer, rows: Sequence[Row]) -> Sequence[Row]:
+    """Rows as they are shown, each with the active memories that contradict it and that the agent may see."""
+    ids = {row["memory_id"] for row in rows}
+    against: dict[UUID, set[UUID]] = {}
+    for edge in await _contradicting(connection, viewer, ids):
+        for one, other in permutations((edge["from_id"], edge["to_id"])):
+            against.setdefault(one, set()).add(other)
+    far = {other for id_ in ids & against.keys() for other in against[id_]}
+    seen = set[UUID]()
+    if far:
+        conditions = [*visible_to(viewer), active(), unasked(), identified(far)]
+        seen = set((await connection.execute(select(memories.c.memory_id).where(*conditions))).scalars())
+    told = {id_: sorted(against.get(id_, set()) & seen) for id_ in ids}
+    return [
+        {**{name: value for name, value in row.items() if name not in _INTERNAL}, "contradicts": told[row["memory_id"]]}
+        for row in rows
+    ]
+
+
+async def _contradicting(connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID]) -> Sequence[Row]:
+    if not memory_ids:
+        return []
+    wanted = literal(sorted(memory_ids), ARRAY(Uuid))
+    either = or_(links.c.from_id == any_(wanted), links.c.to_id == any_(wanted))
+    statement = select(*stored(links)).where(owned(links, viewer), links.c.relation_type == CONTRADICTS, either)
+    return await fetch(connection, links, statement)

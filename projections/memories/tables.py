@@ -18,6 +18,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
 
+from mnemolog.domain.contradiction import CONTRADICTS
 from mnemolog.projections.seal import mac_column
 
 NAME = "memories"
@@ -100,4 +101,10 @@ links = Table(
     Column("created_at", DateTime(timezone=True), nullable=False),
     mac_column(),
     Index("links_to", "tenant", "user_id", "to_id"),
+)
+Index(
+    "links_contradicting",
+    links.c.tenant,
+    links.c.user_id,
+    postgresql_where=links.c.relation_type == CONTRADICTS,
 )

@@ -11,7 +11,9 @@ from mnemolog.domain.errors import InvalidInput, TransitionRefused, UndoConflict
 from mnemolog.domain.memory import PURGE_AFTER, Status
 from mnemolog.domain.scope import Scope
 from mnemolog.events import memory as events
-from mnemolog.events.memory import Match, Observation, key_tag
+from mnemolog.events.event import memory_tag
+from mnemolog.events.memory import Match, Observation, key_tag, text_tag
+from tests.domain.contradictions import CONTRADICTIONS
 from tests.testkit.clock import START
 from tests.testkit.decider import given
 from tests.testkit.events import created, new, updated
@@ -119,13 +121,16 @@ def test_what_a_decision_on_a_key_reads_shows_step_by_step() -> None:
 
 
 def test_without_being_asked_nothing_that_is_alike_is_merged() -> None:
-    [made, edge] = given(MEMORIES, created(A)).when(create(similar=similar(a=0.99))).events()
+    asked = create(text="Ana has a view of Lisbon", similar=similar(a=0.99))
+
+    [made, edge] = given(MEMORIES, created(A)).when(asked).events()
 
     assert isinstance(made, events.MemoryCreated)
     assert made.match is None
     assert edge == events.MemoriesLinked(memory_id=B, to_id=A, strength=0.99)
 
 
+@pytest.mark.spec_part("B13")
 def test_what_says_the_same_is_observed_with_its_words() -> None:
     asked = create(text="Ana is living in Lisbon", merge_similar=True, similar=similar(a=0.95))
 
@@ -138,23 +143,76 @@ def test_what_says_the_same_is_observed_with_its_words() -> None:
     )
 
 
-def test_a_newer_figure_updates() -> None:
-    asked = create(text="John runs 10 km", merge_similar=True, similar=similar(a=0.9))
+def test_a_fuller_form_updates() -> None:
+    asked = create(text="John runs along the river", merge_similar=True, similar=similar(a=0.9))
 
-    [changed] = given(MEMORIES, created(A, "John runs 5 km")).when(asked).events()
+    [changed] = given(MEMORIES, created(A, "John runs")).when(asked).events()
 
     assert isinstance(changed, events.MemoryUpdated)
-    assert (changed.memory_id, changed.text) == (A, "John runs 10 km")
+    assert (changed.memory_id, changed.text) == (A, "John runs along the river")
 
 
-def test_a_fuller_form_absorbs_the_old_one() -> None:
-    asked = create(text="John runs 10 km", merge_similar=True, similar=similar(a=0.9), entity_refs=("person:john",))
-    story = given(MEMORIES, created(A, "John runs 5 km", importance=0.75)).after(asked)
+def test_a_fuller_form_with_a_subject_absorbs_the_old_one() -> None:
+    about: dict[str, Any] = {"similar": similar(a=0.9), "entity_refs": ("person:john",)}
+    asked = create(text="John runs along the river", merge_similar=True, **about)
+    story = given(MEMORIES, created(A, "John runs", importance=0.75)).after(asked)
 
     known = story.state.known
     assert (known[A].status, known[A].merged_into) == (Status.DORMANT, B)
-    assert (known[B].content.text, known[B].content.importance) == ("John runs 10 km", 0.75)
+    assert (known[B].content.text, known[B].content.importance) == ("John runs along the river", 0.75)
     assert story.state.links == {}
+
+
+@pytest.mark.spec_part("B02", "B13", "D04")
+@pytest.mark.parametrize(("said", "denied"), [pair[1:] for pair in CONTRADICTIONS])
+def test_what_contradicts_is_kept_beside_it_and_linked_however_alike_it_is(said: str, denied: str) -> None:
+    asked = create(text=denied, merge_similar=True, similar=similar(a=0.99))
+
+    [made, edge] = given(MEMORIES, created(A, said)).when(asked).events()
+
+    assert isinstance(made, events.MemoryCreated)
+    assert made.match == Match(band=Band.CONFLICT, similarity=0.99, model="m", candidate_id=A)
+    assert edge == events.MemoriesLinked(memory_id=B, to_id=A, relation_type="contradicts", strength=0.99)
+
+
+def test_an_update_that_contradicts_is_linked_and_one_that_agrees_again_is_no_longer() -> None:
+    before = given(MEMORIES, created(A, "Ana is vegetarian"), created(B, "Ana eats no meat"))
+
+    def updating(memory_id: UUID, text: str, **near: float) -> UpdateMemory:
+        return UpdateMemory(user_id="ana", memory_id=memory_id, text=text, similar=similar(**near))
+
+    against = before.after(updating(B, "Ana is not vegetarian", a=0.9))
+    ids = (Near(memory_id=B, similarity=0.9),)
+    agreeing = updating(A, "Ana is not vegetarian").model_copy(
+        update={"similar": Similar(model="m", bands=BANDS, link_min=0.3, near=ids)}
+    )
+
+    assert against.state.links == {(B, A): ("contradicts", 0.9)}
+    assert against.after(agreeing).state.links == {(B, A): ("related_to", 0.9)}
+
+
+@pytest.mark.spec_part("D04")
+def test_the_same_text_is_found_in_the_log_and_not_by_what_a_model_found() -> None:
+    asked = create(text="john  RUNS 5 km.", merge_similar=True, source_turn_ids=("t1",))
+    story = given(MEMORIES, created(A, "John runs 5 km", confidence=0.5))
+
+    [observed] = story.when(asked).events()
+
+    assert text_tag("John runs 5 km") in MEMORIES.tags(MEMORIES.initial, asked)
+    assert memory_tag(A) in MEMORIES.tags(story.state, asked)
+    assert isinstance(observed, events.MemoryObserved)
+    assert (observed.memory_id, observed.match) == (A, Match(band=Band.AUTO, candidate_id=A))
+
+
+@pytest.mark.parametrize(
+    "other", [{}, {"kind": "episode"}, {"category": "tasks"}, {"scope": "agent"}, {"entity_refs": ("person:bob",)}]
+)
+def test_the_same_text_of_another_kind_or_owner_or_without_being_asked_is_another_memory(other: dict[str, Any]) -> None:
+    asked = create(**{"agent_id": "coach", "merge_similar": bool(other), **other})
+
+    first = given(MEMORIES, created(A, "John runs 5 km")).when(asked).events()[0]
+
+    assert isinstance(first, events.MemoryCreated)
 
 
 @pytest.mark.parametrize("other", [{"category": "tasks"}, {"kind": "insight"}, {"scope": "agent"}])

@@ -1,0 +1,229 @@
+"""Contradiction: in what two statements that are alike differ, so that nothing merges what says two things (B §4, D04).
+
+It is strict: only what differs in nothing but an inflection, an article or a figure written as a word is taken for the
+same. Any other word that only one of the two has keeps them apart, whether the markers know it or not.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import lru_cache
+
+from mnemolog.domain import markers
+from mnemolog.domain.text import DENSE, normalize_name, same_text
+
+RELATED, CONTRADICTS = "related_to", "contradicts"
+"""The types of the links that the engine itself makes between memories that are alike (B §2)."""
+
+MOST_COMPARED = 2000
+"""Characters; of longer texts nobody says by their words that they are the same."""
+
+
+class Difference(StrEnum):
+    """In what two statements differ. `wording` alone is no contradiction: nobody can tell."""
+
+    NEGATION = "negation"
+    NUMBER = "number"
+    DATE = "date"
+    WEEKDAY = "weekday"
+    POLARITY = "polarity"
+    NAME = "name"
+    WORDING = "wording"
+
+
+def difference(one: str, other: str) -> Difference | None:
+    """What keeps two statements apart; None where they say the same."""
+    if same_text(one) == same_text(other):
+        return None
+    if max(len(one), len(other)) > MOST_COMPARED:
+        return Difference.WORDING
+    first, second = _tokens(one), _tokens(other)
+    left, right = _only(first, second), _only(second, first)
+    if not left and not right:
+        return None if first == second else _turned_round(first)
+    kinds = _kinds(left, right)
+    return next((kind for kind in Difference if kind in kinds), Difference.WORDING)
+
+
+def contradict(one: str, other: str) -> bool:
+    """Whether two statements that are alike may contradict each other: they differ in more than wording."""
+    return difference(one, other) not in (None, Difference.WORDING)
+
+
+def one_frame(one: str, other: str) -> bool:
+    """Whether two statements are the same but for markers: but for a "not", a figure, a weekday or a name."""
+    if max(len(one), len(other)) > MOST_COMPARED:
+        return False
+    first, second = _tokens(one), _tokens(other)
+    apart = {*_only(first, second), *_only(second, first)}
+    frame = [token for token in first if token not in apart]
+    marked = all(_kind(token) is not Difference.WORDING for token in apart)
+    return bool(frame) and marked and frame == [token for token in second if token not in apart]
+
+
+def adds_to(old: str, new: str) -> bool:
+    """Whether a new statement is the old one with something added behind it, and nothing else."""
+    if max(len(old), len(new)) > MOST_COMPARED:
+        return False
+    first, second = _tokens(old), _tokens(new)
+    added = second[len(first) :]
+    plain = all(_kind(token) is Difference.WORDING for token in added[1:])
+    return second[: len(first)] == first and len(added) > 1 and added[0].plain in markers.ADDING and plain
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """A word as it is compared, and as the markers have it; whether its writing shows a name."""
+
+    form: str
+    plain: str = field(compare=False)
+    name: bool = field(default=False, compare=False)
+
+
+_LISTED = (
+    (Difference.NEGATION, markers.NEGATIONS),
+    (Difference.NUMBER, markers.QUANTITIES),
+    (Difference.DATE, markers.TIMES),
+    (Difference.POLARITY, markers.POLARITIES | {"?"}),
+    (Difference.POLARITY, markers.DIRECTIONS),
+    (Difference.NAME, markers.PRONOUNS),
+)
+_DENSE = tuple(
+    (kind, re.compile("|".join(patterns)))
+    for kind, patterns in (
+        (Difference.WEEKDAY, markers.DENSE_WEEKDAYS),
+        (Difference.NEGATION, markers.DENSE_NEGATIONS),
+        (Difference.POLARITY, markers.DENSE_POLARITIES),
+        (Difference.DATE, markers.DENSE_TIMES),
+        (Difference.NUMBER, markers.DENSE_NUMBERS),
+        (Difference.NAME, ("[\u30a1-\u30fa\u30fc]+",)),  # Katakana writes what is foreign, names among it.
+    )
+)
+_DENSE_TOKEN = re.compile("|".join([*(pattern.pattern for _, pattern in _DENSE), "."]), re.DOTALL)
+_TOKEN = re.compile(
+    rf"(?P<dense>[{DENSE}]+)"
+    r"|(?P<number>(?:(?<![\w.])[-\u2212])?\d+(?:[.,:/]\d+)*)"
+    r"|(?P<sign>[%$€£¥₽°?¿+=<>])"
+    rf"|(?P<word>(?:(?![{DENSE}])[^\W\d_][\u0300-\u036f]*)+)"
+    r"|(?P<end>[.!:;\n])"
+)
+_CONTRACTED = re.compile(r"(?<=\w)n[’']t\b", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"(?<=\w)[’']s\b", re.IGNORECASE)
+_NEGATING = ("un", "in", "im", "ir", "il", "dis", "non", "anti", "nie", "не", "без", "des")
+_ON_BOTH_SIDES = frozenset({Difference.NUMBER, Difference.DATE, Difference.WEEKDAY, Difference.NAME})
+"""What only one statement says of these is said in addition; what each says otherwise contradicts the other."""
+
+
+@lru_cache(maxsize=256)
+def _tokens(text: str) -> tuple[_Token, ...]:
+    """What a statement says, word by word, without what says nothing."""
+    text = _CONTRACTED.sub(" not", unicodedata.normalize("NFKC", text))
+    return tuple(token for token in _read(_POSSESSIVE.sub("", text)) if token.plain not in markers.EMPTY)
+
+
+def _read(text: str) -> Iterator[_Token]:
+    start = True
+    for found in _TOKEN.finditer(text):
+        kind, word = found.lastgroup, found[0]
+        if kind == "dense":
+            yield from (_Token(one, one) for one in _DENSE_TOKEN.findall(word))
+        elif kind == "number":
+            yield _Token("".join("#" if one in "-\u2212" else str(unicodedata.decimal(one, one)) for one in word), "#")
+        elif kind == "sign":
+            yield _Token(word.replace("¿", "?"), word.replace("¿", "?"))
+        elif kind == "word":
+            yield _word(word, start=start)
+        start = kind == "end"
+
+
+def _word(word: str, *, start: bool) -> _Token:
+    plain, form = normalize_name(word), word.casefold()
+    if plain in markers.NUMBERS:
+        return _Token(markers.NUMBERS[plain], "#")
+    capital = word[0].isupper()
+    form = form if capital and not start else _uninflected(form)
+    # At the start all words are capital: there only what does not end like a verb is taken for a name.
+    return _Token(form, plain, name=capital and not (start and form.endswith("+s")))
+
+
+def _uninflected(word: str) -> str:
+    """`lives` and `living` are one form of English; `live`, `lived`, and a noun's singular are others."""
+    if not word.isascii() or len(word) < 4:
+        return word
+    if word.endswith("ing") and len(word) > 5:
+        stem = word[:-3]
+        return f"{stem[:-1] if stem[-1] == stem[-2] and stem[-1] not in 'lsz' else stem}+s"
+    if word.endswith("ies"):
+        return f"{word[:-3]}y+s"
+    if word.endswith("es"):
+        return f"{word[:-2]}+s"
+    return f"{word[:-1]}+s" if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _only(one: Sequence[_Token], other: Sequence[_Token]) -> Collection[_Token]:
+    """What the other lacks, or has less often."""
+    return (Counter(one) - Counter(other)).keys()
+
+
+def _kinds(left: Collection[_Token], right: Collection[_Token]) -> set[Difference]:
+    found = [{_kind(token) for token in side} for side in (left, right)]
+    kinds = {kind for kind in found[0] | found[1] if kind not in _ON_BOTH_SIDES or all(kind in side for side in found)}
+    for kind, patterns in ((Difference.WEEKDAY, markers.WEEKDAYS), (Difference.DATE, markers.MONTHS)):
+        if kind in kinds and _same_of(patterns, left, right):
+            kinds.discard(kind)
+    if Difference.POLARITY in kinds and _harmless(left, right):
+        kinds.discard(Difference.POLARITY)
+    if any(_negated(one, other) for one in left for other in right):
+        kinds.add(Difference.NEGATION)
+    return kinds
+
+
+def _harmless(left: Collection[_Token], right: Collection[_Token]) -> bool:
+    """One liking in the place of another; or a direction that only one of the two names."""
+    one, other = ({token.plain for token in side if _kind(token) is Difference.POLARITY} for side in (left, right))
+    if one and other:
+        return one | other <= markers.FAVOURABLE
+    return one | other <= markers.DIRECTIONS
+
+
+def _same_of(patterns: Sequence[re.Pattern[str]], left: Collection[_Token], right: Collection[_Token]) -> bool:
+    """Whether both name the same weekdays, or the same months, in whatever form."""
+    named = [{place for token in side for place in _places(patterns, token.plain)} for side in (left, right)]
+    return bool(named[0]) and named[0] == named[1]
+
+
+def _places(patterns: Sequence[re.Pattern[str]], word: str) -> list[int]:
+    return [place for place, pattern in enumerate(patterns) if pattern.fullmatch(word)]
+
+
+def _negated(one: _Token, other: _Token) -> bool:
+    """Whether one word is the other's opposite by its first syllable: happy and unhappy."""
+    short, long = sorted((one.plain, other.plain), key=len)
+    return len(short) > 2 and any(long == f"{prefix}{short}" for prefix in _NEGATING)
+
+
+@lru_cache(maxsize=4096)
+def _kind(token: _Token) -> Difference:
+    """What a word tells by itself."""
+    if token.form[:1] == "#" or token.plain == "#" or token.plain in "%$€£¥₽°+=<>":
+        return Difference.NUMBER
+    if _places(markers.WEEKDAYS, token.plain):
+        return Difference.WEEKDAY
+    if _places(markers.MONTHS, token.plain):
+        return Difference.DATE
+    listed = next((kind for kind, words in _LISTED if token.plain in words), None)
+    dense = next((kind for kind, pattern in _DENSE if pattern.fullmatch(token.plain)), None)
+    return listed or dense or (Difference.NAME if token.name else Difference.WORDING)
+
+
+def _turned_round(tokens: Sequence[_Token]) -> Difference:
+    """The same words in another order: who does what to whom, or which is more, may be turned round."""
+    kinds = Counter(_kind(token) for token in tokens if token.plain not in markers.PRONOUNS)
+    twofold = (Difference.NUMBER, Difference.DATE, Difference.WEEKDAY, Difference.NAME)
+    if kinds[Difference.NEGATION]:
+        return Difference.NEGATION
+    turned = next((kind for kind in twofold if kinds[kind] > 1), Difference.WORDING)
+    return Difference.POLARITY if turned is Difference.WORDING and kinds[Difference.POLARITY] else turned
