@@ -29,6 +29,7 @@
      └─ EngineError
          ├─ DataDirectoryInUse
          ├─ DatabaseRolledBack
+         ├─ LeaseLost            another may do by now what this process did
          ├─ ServerFailed
          └─ ModelMissing
 
@@ -231,6 +232,10 @@ class DataDirectoryInUse(EngineError):
 
 class DatabaseRolledBack(EngineError):
     """The database is older than what was anchored outside of it."""
+
+
+class LeaseLost(EngineError):
+    """The database did not hear of this process for so long that another may lead by now."""
 
 
 class ServerFailed(EngineError):

@@ -16,6 +16,7 @@ from mnemolog.adapters.nats import wire
 from mnemolog.adapters.nats.pipeline import Answer, Pipeline, acknowledged
 from mnemolog.adapters.nats.streams import Streams
 from mnemolog.adapters.nats.subjects import EVENTS, event_subject
+from mnemolog.adapters.postgres.lease import Lease
 from mnemolog.adapters.postgres.outbox import Outbox, Pending, RelaySession
 from mnemolog.events.envelope import StoredEvent
 
@@ -30,7 +31,6 @@ HEADER_ROOM = 2048
 IDLE_SECONDS = 0.25
 # A few events together cost little more than one, and whoever appended them needs no message.
 GATHER_SECONDS = 0.01
-FOLLOW_SECONDS = 1.0
 
 
 class Relay:
@@ -55,18 +55,8 @@ class Relay:
         self._work.set()
 
     async def run(self) -> None:
-        """Lead when no other relay does, until cancelled. After a failure another may lead: it may fare better."""
-        while True:
-            try:
-                async with self._outbox.session() as session:
-                    while not await session.lead():  # noqa: ASYNC110  Its holder may be any process.
-                        await asyncio.sleep(FOLLOW_SECONDS)
-                    await self._lead(session)
-            except NoStreamResponseError:
-                await self._make_streams()
-            except Exception as error:  # noqa: BLE001  A relay that ended would deliver nothing more.
-                _logger.warning("relay: %r, trying again", error)
-            await asyncio.sleep(FOLLOW_SECONDS)
+        """Lead when no other relay does, until cancelled."""
+        await self._outbox.lead(self._lead)
 
     async def deliver(self, session: RelaySession) -> int:
         """Publish the oldest rows; how many there were."""
@@ -75,7 +65,7 @@ class Relay:
             async with Pipeline(self._client) as pipeline:
                 for page in _pages(rows):
                     events = await session.events(page)
-                    await self._publish(pipeline, events)
+                    await self._publish(pipeline, events, session.lease)
                     self._published(events)
                     await session.delivered([part.id for part in page if part.ends])
         return len(rows)
@@ -83,9 +73,12 @@ class Relay:
     async def _lead(self, session: RelaySession) -> None:
         while True:
             self._work.clear()
-            while delivered := await self.deliver(session):
-                if delivered < ROWS:
-                    await asyncio.sleep(GATHER_SECONDS)
+            try:
+                while delivered := await self.deliver(session):
+                    if delivered < ROWS:
+                        await asyncio.sleep(GATHER_SECONDS)
+            except NoStreamResponseError:
+                await self._make_streams()
             try:
                 # Not wait_for: in Python 3.11 it swallows a cancellation that comes together with the wake-up.
                 async with asyncio.timeout(IDLE_SECONDS):
@@ -93,12 +86,16 @@ class Relay:
             except TimeoutError:
                 pass
 
-    async def _publish(self, pipeline: Pipeline, events: Sequence[StoredEvent]) -> None:
-        """Publish all and wait for all; TimeoutError when JetStream says nothing for five seconds."""
+    async def _publish(self, pipeline: Pipeline, events: Sequence[StoredEvent], lease: Lease) -> None:
+        """Publish all and wait for all; TimeoutError when JetStream says nothing for five seconds.
+
+        LeaseLost before the first that another may publish by now: JetStream cannot tell whose lease is the newer.
+        """
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(ACK_SECONDS) as patience:
             answers = []
             for event in events:
+                lease.require()
                 answers.append(await self._send(pipeline, event))
                 patience.reschedule(loop.time() + ACK_SECONDS)
             for answer in answers:
@@ -113,10 +110,7 @@ class Relay:
 
     async def _make_streams(self) -> None:
         _logger.warning("relay: the stream of events was lost, and is made again")
-        try:
-            await self._streams.ensure()
-        except Exception as error:  # noqa: BLE001  As above.
-            _logger.warning("relay: %r, trying again", error)
+        await self._streams.ensure()
 
 
 def _pages(rows: Sequence[Pending]) -> Iterator[Sequence[Pending]]:

@@ -1,27 +1,20 @@
 """Leases on partitions: which of the processes that share a Postgres applies the events of which partition.
 
-A lease is a session-level advisory lock, so it ends with its session: at once when the process dies, and after
-SILENCE when the process or its machine hangs, because it then lets the server's `idle_session_timeout` pass. No clock
-is compared with another, and nothing is left to clean up (docs/decisions/0009).
+All of a process are held by one session, which asks twice a second who else is there; that is its heartbeat
+(adapters/postgres/lease.py). No clock is compared with another, and nothing is left to clean up (docs/decisions/0009).
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Collection
 
-import psycopg
-from psycopg.rows import dict_row
-
-from mnemolog.adapters.postgres.pool import Connection
-from mnemolog.adapters.postgres.queries import query
+from mnemolog.adapters.postgres.lease import Lease, lease_session
 
 _logger = logging.getLogger("mnemolog.leases")
 
 Changed = Callable[[frozenset[int]], Awaitable[None]]
 
 LOOK_SECONDS = 0.5
-SILENCE = "10s"
 NOBODY = -1
 
 
@@ -35,47 +28,38 @@ class Leases:
         """Take and give back until cancelled; `changed` is told each time which partitions are this process's own."""
         while True:
             try:
-                async with self._session() as connection:
-                    await self._hold(connection, changed)
+                async with lease_session(self._dsn) as lease:
+                    await lease.execute("join_workers")
+                    await self._hold(lease, changed)
             except Exception as error:  # noqa: BLE001  A process without leases would project nothing more.
                 _logger.warning("leases: %s, trying again", type(error).__name__)
             await changed(frozenset())
             await asyncio.sleep(LOOK_SECONDS)
 
-    @asynccontextmanager
-    async def _session(self) -> AsyncIterator[Connection]:
-        connection = await psycopg.AsyncConnection.connect(
-            self._dsn, row_factory=dict_row, autocommit=True, tcp_user_timeout=10_000
-        )
-        async with connection:
-            await connection.execute(query("end_when_silent"), {"silence": SILENCE})
-            await connection.execute(query("join_workers"))
-            yield connection
-
-    async def _hold(self, connection: Connection, changed: Changed) -> None:
+    async def _hold(self, lease: Lease, changed: Changed) -> None:
         own: frozenset[int] = frozenset()
         while True:
-            wanted, free = await self._look(connection, own)
+            wanted, free = await self._look(lease, own)
             if surplus := sorted(own)[wanted:]:
                 own = own.difference(surplus)
                 await changed(own)
-                await connection.execute(query("give_partitions"), {"partitions": surplus})
-            elif taken := await self._take(connection, free[: wanted - len(own)]):
+                await lease.execute("give_partitions", {"partitions": surplus})
+            elif taken := await self._take(lease, free[: wanted - len(own)]):
                 own |= taken
                 await changed(own)
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _look(self, connection: Connection, own: frozenset[int]) -> tuple[int, list[int]]:
+    async def _look(self, lease: Lease, own: frozenset[int]) -> tuple[int, list[int]]:
         """How many partitions are a fair share of this process, and which nobody holds."""
-        rows = await (await connection.execute(query("look_at_leases"))).fetchall()
+        rows = await (await lease.execute("look_at_leases")).fetchall()
         workers = sorted(row["pid"] for row in rows if row["partition"] == NOBODY)
         held = {row["partition"] for row in rows}
         share, rest = divmod(self._count, len(workers))
-        wanted = share + (workers.index(connection.info.backend_pid) < rest)
+        wanted = share + (workers.index(lease.pid) < rest)
         return wanted, [one for one in range(self._count) if one not in held | own]
 
-    async def _take(self, connection: Connection, free: Collection[int]) -> frozenset[int]:
+    async def _take(self, lease: Lease, free: Collection[int]) -> frozenset[int]:
         if not free:
             return frozenset()
-        rows = await (await connection.execute(query("take_partitions"), {"partitions": list(free)})).fetchall()
+        rows = await (await lease.execute("take_partitions", {"partitions": list(free)})).fetchall()
         return frozenset(row["partition"] for row in rows if row["taken"])

@@ -5,16 +5,13 @@ read, so such a row is simply found the next time. Two appends to one stream nev
 within a stream the ids are in order.
 """
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-import psycopg
-from psycopg.conninfo import make_conninfo
-from psycopg.rows import dict_row
-
+from mnemolog.adapters.postgres.lease import RELAY, Lease, lead, lease_session
 from mnemolog.adapters.postgres.log import stored
-from mnemolog.adapters.postgres.pool import NOTICE_SILENCE, Connection, Pool
+from mnemolog.adapters.postgres.pool import Pool
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.events.envelope import StoredEvent, StreamId
 
@@ -37,19 +34,21 @@ class Pending:
 
 
 class RelaySession:
-    """The Postgres session of one relay. A leader does everything here, so one whose session died does nothing more."""
+    """What one relay asks of Postgres. What a leader changes goes through the session that holds its lease.
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    Events are read through the pool: a process that hangs while it reads much would keep its session busy, not silent.
+    """
 
-    async def lead(self, shard: str = "0") -> bool:
-        """Take the lock if no other session holds it. It belongs to the session, so no transaction stays open."""
-        row = await (await self._connection.execute(query("lead"), {"shard": shard})).fetchone()
-        return bool(row and row["leads"])
+    def __init__(self, lease: Lease, pool: Pool) -> None:
+        self.lease, self._pool = lease, pool
+
+    async def lead(self) -> bool:
+        """Take the lease if no other session holds it."""
+        return await self.lease.take(RELAY)
 
     async def pending(self, batch: int) -> Sequence[Pending]:
         """The oldest rows that are not delivered."""
-        rows = await (await self._connection.execute(query("pending"), {"batch": batch})).fetchall()
+        rows = await (await self.lease.execute("pending", {"batch": batch})).fetchall()
         return [
             Pending(row["id"], StreamId(row["tenant"], row["stream"]), row["first_seq"], row["last_seq"])
             for row in rows
@@ -63,10 +62,11 @@ class RelaySession:
             "firsts": [one.first for one in ranges],
             "lasts": [one.last for one in ranges],
         }
-        return [stored(row) async for row in await self._connection.execute(query("pending_events"), wanted)]
+        async with self._pool.connection() as connection:
+            return [stored(row) async for row in await connection.execute(query("pending_events"), wanted)]
 
     async def delivered(self, ids: Sequence[int]) -> None:
-        await self._connection.execute(query("delivered"), {"ids": list(ids)})
+        await self.lease.execute("delivered", {"ids": list(ids)})
 
 
 class Outbox:
@@ -75,12 +75,13 @@ class Outbox:
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[RelaySession]:
-        """A session of its own, which no pool takes back."""
-        dsn = make_conninfo(self._dsn, **NOTICE_SILENCE)
-        connection = await psycopg.AsyncConnection.connect(dsn, row_factory=dict_row, autocommit=True)
-        async with connection:
-            await connection.execute(query("notice_silence"))
-            yield RelaySession(connection)
+        """A session that leads, once it may."""
+        async with lease_session(self._dsn) as lease:
+            yield RelaySession(lease, self._pool)
+
+    async def lead(self, work: Callable[[RelaySession], Awaitable[None]]) -> None:
+        """Do the work of the relay whenever no other leads, until cancelled."""
+        await lead(self._dsn, RELAY, lambda lease: work(RelaySession(lease, self._pool)))
 
     async def size(self) -> int:
         """How many appends wait for delivery."""

@@ -222,25 +222,19 @@ DELETE FROM mnemolog.outbox WHERE id = ANY(%(ids)s);
 -- outbox_size --
 SELECT count(*) AS count FROM mnemolog.outbox;
 
--- notice_silence --
--- A relay whose machine is gone without a word loses its session, and with it the lead, within about ten seconds.
-SET tcp_keepalives_idle = 4;
-SET tcp_keepalives_interval = 2;
-SET tcp_keepalives_count = 3;
-
 -- lead --
-SELECT pg_try_advisory_lock(hashtextextended('mnemolog relay ' || %(shard)s, 0)) AS leads;
+-- Held by the session, so that no transaction stays open.
+SELECT pg_try_advisory_lock(hashtextextended('mnemolog ' || %(name)s, 0)) AS leads;
 
 -- unlead --
-SELECT pg_advisory_unlock(hashtextextended('mnemolog relay ' || %(shard)s, 0));
-
--- lead_schedules --
--- Held by the session, so that no transaction stays open while a job runs.
-SELECT pg_try_advisory_lock(hashtextextended('mnemolog schedules', 0)) AS leads;
+SELECT pg_advisory_unlock(hashtextextended('mnemolog ' || %(name)s, 0));
 
 -- end_when_silent --
 -- A session that is not heard of for so long ends, and its leases with it.
 SELECT set_config('idle_session_timeout', %(silence)s, false);
+
+-- heartbeat --
+SELECT;
 
 -- join_workers --
 -- Shared, under a number that no partition has: one row of pg_locks a worker.

@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from mnemolog.adapters.encryption import ID_BYTES, KEY_BYTES, RandomBytes, place, unwrapped, wrapped
+from mnemolog.adapters.postgres.lease import RELAY
 from mnemolog.adapters.postgres.pool import Connection, Pool
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.domain.errors import EngineError, MalformedEvent
@@ -15,7 +16,6 @@ from mnemolog.events.envelope import StreamId
 
 INTEGRITY, WRAPPING = "integrity", "wrapping"
 REWRAPPED_AT_ONCE = 1000
-RELAY_SHARD = "0"
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ async def rotate(
     with the new key as both. A writer that was overlooked cannot wrap by a root that is gone: its append is refused.
     """
     async with pool.connection() as holding:
-        [row] = await (await holding.execute(query("lead"), {"shard": RELAY_SHARD})).fetchall()
+        [row] = await (await holding.execute(query("lead"), {"name": RELAY})).fetchall()
         if not row["leads"]:
             raise EngineError(
                 "an engine runs on this database", field="master_key", fix="stop it first, on whatever host it is"
@@ -80,7 +80,7 @@ async def rotate(
                 await _rewrap_roots(pool, await open_roots(pool, master_key, random_bytes), new_master_key)
             return await _rewrap(pool, await open_roots(pool, new_master_key, random_bytes), progressed)
         finally:
-            await holding.execute(query("unlead"), {"shard": RELAY_SHARD})
+            await holding.execute(query("unlead"), {"name": RELAY})
 
 
 async def _rewrap_roots(pool: Pool, roots: Roots, new_master_key: bytes) -> None:

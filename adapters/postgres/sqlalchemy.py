@@ -11,8 +11,10 @@ from mnemolog.projections.deferring import DeferringConnection
 from mnemolog.projections.seal import OPTION as SEAL
 from mnemolog.projections.seal import RowSeal
 
-# For projectors. A power cut may take the last commits, rows and progress alike: the log gives them again.
-PROJECTING = " ".join(f"-c {name}={value}" for name, value in {"synchronous_commit": "off", **BY_KEY}.items())
+# For projectors. A power cut may take the last commits, rows and progress alike: the log gives them again. One that
+# hangs in a transaction does not hold its streams for longer than its lease.
+_OPTIONS = {"synchronous_commit": "off", "idle_in_transaction_session_timeout": "10s", **BY_KEY}
+PROJECTING = " ".join(f"-c {name}={value}" for name, value in _OPTIONS.items())
 
 
 def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: Any) -> AsyncEngine:

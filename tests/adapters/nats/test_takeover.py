@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 
 import psycopg
 import pytest
@@ -18,6 +19,7 @@ from tests.adapters.nats.test_relay import append, delivered, published, running
 from tests.testkit.events import created, rows
 
 TAKEOVER_SECONDS = 5.0
+HANG_SECONDS = 60.0
 
 
 async def seqs(apart: Apart, stream: StreamId) -> Sequence[int]:
@@ -192,6 +194,30 @@ async def test_when_the_leaders_process_is_killed_another_leads_within_seconds(a
 
     for stream in streams:
         assert await seqs(apart, stream) == list(range(1, 201))
+
+
+@pytest.mark.spec("X11")
+async def test_when_the_leaders_process_hangs_another_leads_and_the_first_does_nothing_more(
+    apart: Apart, user: str
+) -> None:
+    streams = [StreamId.of_user(f"{user}-{number}") for number in range(4)]
+    async with relay_process(apart) as first:
+        held_by = await leader(apart)
+        async with running(apart.relay()):
+
+            async def strike() -> None:
+                os.kill(first.pid, signal.SIGSTOP)
+
+            await under_load(apart, streams, strike)
+            await delivered(apart, HANG_SECONDS)
+            replaced_by = await leader(apart)
+            os.kill(first.pid, signal.SIGCONT)
+            await under_load(apart, streams, partial(asyncio.sleep, 0))
+            await delivered(apart, HANG_SECONDS)
+            assert await leader(apart) == replaced_by != held_by
+
+    for stream in streams:
+        assert await seqs(apart, stream) == list(range(1, 401))
 
 
 async def test_a_relay_that_stops_gives_the_lead_to_another(apart: Apart, user: str) -> None:

@@ -1,0 +1,114 @@
+"""A lease: what one process of all on a database holds, for as long as it is heard of (docs/decisions/0035).
+
+It is a session-level advisory lock. Its holder is heard of every two seconds (the heartbeat); Postgres ends a session
+that it hears nothing of for ten, by its own clock (`idle_session_timeout`), and the lock with it. So a process that is
+killed is replaced at once, and one that hangs within seconds.
+
+What the holder changes in the database goes through that very session: once the lease is lost, it changes nothing. What
+it does elsewhere asks `require` first, which goes by the moment the last heartbeat was sent.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+from psycopg import AsyncCursor
+from psycopg.conninfo import make_conninfo
+from psycopg.rows import DictRow, dict_row
+
+from mnemolog.adapters.postgres.pool import NOTICE_SILENCE, Connection
+from mnemolog.adapters.postgres.queries import query
+from mnemolog.domain.errors import LeaseLost
+
+_logger = logging.getLogger("mnemolog.leases")
+
+RELAY, SCHEDULES = "relay 0", "schedules"
+
+HEARTBEAT_SECONDS = 2.0
+SILENCE_SECONDS = 10
+# Its holder gives a lease up before the server does.
+VALID_SECONDS = 8.0
+FOLLOW_SECONDS = 1.0
+CANCEL_SECONDS = 0.2
+
+
+class Lease:
+    """A session that holds leases, or waits for one."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection, self._heard = connection, time.monotonic()
+
+    @property
+    def pid(self) -> int:
+        """By which Postgres knows the session."""
+        return self._connection.info.backend_pid
+
+    async def take(self, name: str) -> bool:
+        """Whether it is held from now on: not when another session holds it."""
+        row = await (await self.execute("lead", {"name": name})).fetchone()
+        return bool(row and row["leads"])
+
+    async def execute(self, name: str, values: Mapping[str, Any] | None = None) -> AsyncCursor[DictRow]:
+        """A query by its name, in the session itself: an error once it has ended."""
+        sent = time.monotonic()
+        cursor = await self._connection.execute(query(name), values)
+        self._heard = max(self._heard, sent)
+        return cursor
+
+    def require(self) -> None:
+        """LeaseLost when the server may have heard nothing for so long that another holds the lease by now."""
+        if time.monotonic() - self._heard > VALID_SECONDS:
+            raise LeaseLost
+
+    async def hold(self, work: Awaitable[None]) -> None:
+        """Do this with a heartbeat beside it; it is cancelled, and LeaseLost raised, when the lease is lost."""
+        working, beating = asyncio.ensure_future(work), asyncio.create_task(self._beat())
+        tasks = {working, beating}
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            pending = tasks
+            while pending:  # A driver in the middle of a query may turn a cancellation into an error.
+                for task in pending:
+                    task.cancel()
+                _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)
+            await asyncio.gather(*tasks, return_exceptions=True)
+        for task in done:
+            task.result()
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            self.require()
+            async with asyncio.timeout(VALID_SECONDS):
+                await self.execute("heartbeat")
+
+
+@asynccontextmanager
+async def lease_session(postgres_dsn: str) -> AsyncIterator[Lease]:
+    """A session of its own, which no pool takes back, and which ends when it is silent."""
+    dsn = make_conninfo(postgres_dsn, **NOTICE_SILENCE)
+    connection = await psycopg.AsyncConnection.connect(dsn, row_factory=dict_row, autocommit=True)
+    async with connection:
+        await connection.execute(query("end_when_silent"), {"silence": f"{SILENCE_SECONDS}s"})
+        yield Lease(connection)
+
+
+async def lead(postgres_dsn: str, name: str, work: Callable[[Lease], Awaitable[None]]) -> None:
+    """Do the work of the one that leads whenever nobody else does, until cancelled.
+
+    After a failure another may lead: it may fare better.
+    """
+    while True:
+        try:
+            async with lease_session(postgres_dsn) as lease:
+                while not await lease.take(name):  # noqa: ASYNC110  Its holder may be any process.
+                    await asyncio.sleep(FOLLOW_SECONDS)
+                await lease.hold(work(lease))
+        except Exception as error:  # noqa: BLE001  Without a leader nothing would be done any more.
+            _logger.warning("%s: %r, trying again", name, error)
+        await asyncio.sleep(FOLLOW_SECONDS)
