@@ -8,11 +8,12 @@ from typing import Any
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from mnemolog.domain.errors import MalformedEvent
 from mnemolog.events.codec import PLAIN, PlainCipher, Sealed
 from mnemolog.events.envelope import StreamId
+from mnemolog.events.stored_json import read_json
 
 ALGORITHM = "A256GCM"
 KEY_BYTES = 32
@@ -53,7 +54,7 @@ class Keyring:
         if data_key is None or data_key.key_id.hex() != sealed["key"]:
             return None
         text = unsealed(data_key.key, b64decode(sealed["box"]), place(stream, key_scope, data_key.key_id))
-        fields: Mapping[str, Any] = from_json(text)
+        fields: Mapping[str, Any] = read_json(text)
         return fields
 
 

@@ -8,7 +8,7 @@ from mnemolog.commands.graph import GraphCommand
 from mnemolog.commands.naming import Name, Seen
 from mnemolog.domain.entity import MAX_CATEGORY, THING
 from mnemolog.domain.identity import identifier
-from mnemolog.domain.relation import checked_json
+from mnemolog.domain.json_value import checked_json
 from mnemolog.domain.scope import Scope
 from mnemolog.events.fields import Flag, Id, Instant, Label, Unit, Uuid, checked_by
 

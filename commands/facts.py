@@ -15,9 +15,10 @@ from mnemolog.domain import corroboration, facts, identity
 from mnemolog.domain.entity import Entity
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.facts import Fact, Said, Validity
+from mnemolog.domain.json_value import checked_json
 from mnemolog.domain.memory import Status
 from mnemolog.domain.predicates import ObjectKind, Predicate, predicate_name
-from mnemolog.domain.relation import Relation, checked_json, value_key
+from mnemolog.domain.relation import Relation, value_key
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import clean
 from mnemolog.events import graph as events

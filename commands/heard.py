@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid5
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict
 
 from mnemolog.commands.decider import Decider, Placed
-from mnemolog.commands.facts import FACTS, Day, Remember
+from mnemolog.commands.facts import FACTS, Day, FactObject, Predicated, Remember
 from mnemolog.commands.graph import Graph
 from mnemolog.commands.memories import MEMORIES, CreateMemory, Memories
 from mnemolog.commands.memory_requests import EntityRefs, Key, Topics
@@ -52,8 +52,8 @@ class DrawnFact(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     subject: Name
-    predicate: Id
-    object: JsonValue
+    predicate: Predicated
+    object: FactObject
     literal: Flag | None = None
     since: Day | None = None
     until: Day | None = None

@@ -3,7 +3,9 @@
     MnemologError
      ├─ InvalidInput            a field of a request is wrong
      │   ├─ CategoryNotAllowed
+     │   ├─ NestedTooDeep
      │   ├─ PolicyRefused
+     │   ├─ Unstorable          it could not be read again
      │   └─ UnreadableTurn
      ├─ Unauthenticated         who asks is not known
      ├─ NotPermitted            who asks may not do this
@@ -79,6 +81,10 @@ class CategoryNotAllowed(InvalidInput):
     """The agent may not read this category (B §5)."""
 
 
+class NestedTooDeep(InvalidInput):
+    """More lists and objects are within each other than are accepted."""
+
+
 @dataclass(frozen=True, slots=True)
 class PolicyFault:
     """Something in a policy file that cannot be accepted; `line` is 0 where the file itself is at fault."""
@@ -113,6 +119,10 @@ class PolicyRefused(InvalidInput):
 
 class UnreadableTurn(InvalidInput):
     """The turn cannot be read."""
+
+
+class Unstorable(InvalidInput):
+    """What is asked for cannot be stored so that it can be read again."""
 
 
 class Unauthenticated(MnemologError):

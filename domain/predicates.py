@@ -7,6 +7,7 @@ from enum import StrEnum
 from mnemolog.domain.entity import PERSON, THING
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.slug import slug
+from mnemolog.domain.text import clean
 
 MAX_PREDICATE = 64  # A §4.2
 
@@ -79,9 +80,9 @@ class PredicatePolicy:
         return self.predicates.get(known, Predicate(known))
 
 
-def predicate_name(text: str, path: str = "predicate") -> str:
+def predicate_name(text: object, path: str = "predicate") -> str:
     """The name that a predicate is kept and compared by."""
-    name = slug(text, path)
+    name = slug(clean(text, path), path)
     if len(name) > MAX_PREDICATE:
         message = f"has {len(name)} characters, at most {MAX_PREDICATE} are accepted"
         raise InvalidInput(message, field=path, fix="use a shorter word, such as lives_in")

@@ -7,12 +7,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from mnemolog.domain.errors import Erased, InvalidInput, NotFound, TransitionRefused
+from mnemolog.domain.errors import Erased, NotFound, TransitionRefused
 from mnemolog.domain.facts import Fact, Validity
 from mnemolog.domain.memory import Status
 from mnemolog.domain.scope import Scope
-
-MAX_JSON_BYTES = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +55,6 @@ def value_key(value: Any) -> str:
     return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def checked_json(value: Any, path: str) -> Any:
-    """The value, or InvalidInput when it could not be stored as it is."""
-    try:
-        size = len(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput("is no JSON value", field=path, fix="send text, a number, a list or an object") from error
-    if size > MAX_JSON_BYTES:
-        message = f"has {size:,} bytes of JSON, at most {MAX_JSON_BYTES:,} are accepted"
-        raise InvalidInput(message, field=path, fix="shorten it")
-    if _holds_nul(value):
-        raise InvalidInput("contains a NUL character", field=path, fix="remove it")
-    return value
-
-
 def require_shown(relation: Relation, what: str, path: str = "relation_id") -> None:
     if relation.status is not Status.ACTIVE:
         message = f"fact {relation.relation_id} is {relation.status} and cannot be {what}"
@@ -84,18 +68,6 @@ def no_such_fact(user_id: str, relation_id: UUID, path: str = "relation_id") -> 
 
 def erased_fact(relation_id: UUID, path: str = "relation_id") -> Erased:
     return Erased(f"fact {relation_id} was erased", field=path, fix="its value is gone for good; tell it anew")
-
-
-def _holds_nul(value: Any) -> bool:
-    match value:
-        case str():
-            return "\0" in value
-        case list() | tuple():
-            return any(map(_holds_nul, value))
-        case dict():
-            return any(map(_holds_nul, (*value.keys(), *value.values())))
-        case _:
-            return False
 
 
 def _plain(value: Any) -> Any:

@@ -11,15 +11,17 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from pydantic import ValidationError
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
-from mnemolog.domain.errors import MalformedEvent
+from mnemolog.domain.errors import LogError, MalformedEvent, Unstorable
 from mnemolog.events.envelope import Header, Meta, NewEvent, Recorded, StoredEvent, StreamId
 from mnemolog.events.event import Event
 from mnemolog.events.fields import clause
 from mnemolog.events.registry import REGISTRY, Registry
+from mnemolog.events.stored_json import read_json
 
 Sealed = dict[str, Any]
+PLAINER = "send plain JSON values: text in well-formed Unicode, finite numbers, lists and objects"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +75,24 @@ class Codec:
             body["sealed"] = cipher.seal(stream, payload.key_scope(), personal)
         return to_json(body)
 
+    def require_readable(self, stream: StreamId, event: NewEvent) -> None:
+        """Unstorable unless the event can be encoded, and decoded again."""
+        payload, at = event.payload, event.recorded_at or event.occurred_at
+        type_ = (payload.type_name(), payload.version)
+        header = Header(stream, 1, event.event_id, *type_, (), event.meta.as_dict(), event.occurred_at, at)
+        try:
+            self.decode(StoredEvent(header, self.encode(stream, event), b""))
+        except (LogError, ValueError, RecursionError) as error:
+            what = error.message if isinstance(error, LogError) else type(error).__name__
+            raise Unstorable(f"cannot be stored: {what}", field=getattr(error, "field", ""), fix=PLAINER) from error
+
     def body(self, stored: StoredEvent, shapes: Collection[str] = ()) -> Body:
         """The two parts of an event's bytes, not yet opened; MalformedEvent when they are something else.
 
         Of the types in `shapes` the open part alone.
         """
         try:
-            fields = from_json(stored.data)
+            fields = read_json(stored.data)
             if "sealed" not in fields:
                 return Body(fields["open"])
             whole = Body(fields["open"], fields["scope"], dict(fields["sealed"]))

@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from mnemolog.domain import identity, importance, text
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.json_value import MAX_DOCUMENT_DEPTH, require_depth
 
 REFUSED = "refused"
 
@@ -21,10 +22,13 @@ def checked_by(rule: Callable[[Any, str], object]) -> BeforeValidator:
     """A field that a rule of the domain checks: `rule(value, name)` gives the value or raises InvalidInput."""
 
     def check(value: object, info: ValidationInfo) -> object:
+        name = info.field_name or "value"
         try:
-            return rule(value, info.field_name or "value")
-        except InvalidInput as error:  # Pydantic knows the whole path to the field; `invalid_input` puts both together.
-            raise PydanticCustomError(REFUSED, "{message}", {"message": error.message, "fix": error.fix}) from error
+            return rule(value, name)
+        except InvalidInput as error:  # Pydantic knows the path to the field; `invalid_input` puts both together.
+            below = error.field.removeprefix(name) if error.field.startswith((f"{name}.", f"{name}[")) else ""
+            told = {"message": error.message, "fix": error.fix, "kind": type(error), "below": below}
+            raise PydanticCustomError(REFUSED, "{message}", told) from error
 
     return BeforeValidator(check)
 
@@ -61,6 +65,7 @@ def _in_unit(value: object, field: str) -> object:
 
 def validated(model: type[Model], fields: Mapping[str, Any]) -> Model:
     """The request as its model; InvalidInput with the dotted path of the first fault otherwise."""
+    require_depth(fields, "", MAX_DOCUMENT_DEPTH)
     try:
         return model.model_validate(fields)
     except ValidationError as error:
@@ -69,15 +74,18 @@ def validated(model: type[Model], fields: Mapping[str, Any]) -> Model:
 
 def invalid_input(error: ValidationError) -> InvalidInput:
     """Pydantic's first complaint as the product's own error."""
-    path, message, fix = fault_of(error.errors()[0])
-    return InvalidInput(message, field=path, fix=fix)
+    first = error.errors()[0]
+    path, message, fix = fault_of(first)
+    kind: type[InvalidInput] = first["ctx"].get("kind", InvalidInput) if first["type"] == REFUSED else InvalidInput
+    return kind(message, field=path, fix=fix)
 
 
 def fault_of(complaint: Mapping[str, Any]) -> tuple[str, str, str]:
     """One of pydantic's complaints in our words: the path, what is wrong, and what to do."""
     path = _path(complaint["loc"])
     if complaint["type"] == REFUSED:
-        return path, complaint["ctx"]["message"], complaint["ctx"]["fix"]
+        told = complaint["ctx"]
+        return path + told.get("below", ""), told["message"], told["fix"]
     if complaint["type"] == "extra_forbidden":
         return path, "is not known here", "leave it out, or correct its name"
     return path, f"{clause(complaint['msg'])}, not {complaint['input']!r:.80}", _fix(complaint["type"])

@@ -122,3 +122,6 @@ REGISTRY = Registry(
         ("MemoryReverted", 2): dict,
     },
 )
+
+# The types of events that destroy keys: told by an event's header, so that it need not be read.
+SHREDDING = frozenset(name for name, event_type in REGISTRY.types.items() if event_type.shreds is not Event.shreds)

@@ -11,8 +11,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.selectable import TableValuedAlias
 
 from mnemolog.events.envelope import Recorded
+from mnemolog.events.stored_json import read_json
 from mnemolog.projections.copying import copy_in
-from mnemolog.projections.seal import MAC, seal_of, sealed_columns
+from mnemolog.projections.seal import MAC, json_columns, seal_of, sealed_columns
 from mnemolog.projections.straight import (
     fetch_all,
     keyed,
@@ -98,6 +99,8 @@ def _genuine(connection: AsyncConnection, table: Table, rows: list[Row]) -> list
         for row in rows:
             seal.require(table, row)
             del row[MAC]
+            for name in json_columns(table):
+                row[name] = None if row[name] is None else read_json(row[name])
     return rows
 
 

@@ -1,13 +1,14 @@
 """Row MACs: what tells a row that a projector wrote from one that anybody else put into the table (X08, design §7).
 
-The MAC covers the table's name and every stored column, tenant and user among them, in a form that depends on the
-values alone: so a row that was changed, forged, or copied to another user does not fit, whatever else was changed
-along with it. It cannot tell that a row is missing, or is an older one put back: `mnemolog verify` does.
+The MAC covers the table's name and every stored column, tenant and user among them, as it is stored: so a row that
+was changed, forged, or copied to another user does not fit, whatever else was changed along with it. It cannot tell
+that a row is missing, or is an older one put back: `mnemolog verify` does.
 """
 
 import hmac
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import cache
 from hashlib import sha256
 from operator import attrgetter, itemgetter
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from pgvector.sqlalchemy import VECTOR
+from pydantic_core import to_json
 from sqlalchemy import ARRAY, BigInteger, Boolean, Column, DateTime, Double, LargeBinary, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -24,6 +26,13 @@ from mnemolog.domain.errors import TamperedRow
 OPTION = "mnemolog_row_seal"
 MAC = "mac"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class JsonText(Text):
+    """JSON of any caller, as text: jsonb would give 6.02214076e23 back as an integer, and 1.0 as 1.
+
+    In a row that a projector reads or writes it is the value itself; in the table, and under the MAC, its text.
+    """
 
 
 def mac_column() -> Column[bytes]:
@@ -38,13 +47,16 @@ class RowSeal:
         self._keyed = hmac.new(key, digestmod=sha256)  # To copy it costs half of beginning anew.
 
     def mac(self, table: Table, row: Mapping[str, Any]) -> bytes:
-        """HMAC-SHA256 over the table's name and the stored columns; 32 bytes."""
+        """HMAC-SHA256 over the table's name and the columns as they are stored; 32 bytes."""
         shape = _shape(table)
         return self._mac(shape, shape.values(row))
 
     def sealed(self, table: Table, row: Mapping[str, Any]) -> tuple[Any, ...]:
         """The row's values in the order of `sealed_columns`, the last of them its MAC."""
         shape = _shape(table)
+        if shape.json:
+            texts = {name: to_json(row[name]).decode() for name in shape.json if row[name] is not None}
+            row = {**row, **texts}
         values = shape.values(row)
         return (*values, self._mac(shape, values))
 
@@ -76,6 +88,11 @@ def key_of(table: Table, row: Mapping[str, Any]) -> Mapping[str, str]:
     return {column.name: str(row[column.name]) for column in table.primary_key.columns}
 
 
+def json_columns(table: Table) -> Sequence[str]:
+    """The names of the columns of JSON text."""
+    return _shape(table).json
+
+
 def sealed_columns(table: Table) -> list[str]:
     """The names of the columns that are written, the MAC's last."""
     return [*_shape(table).columns, MAC]
@@ -100,6 +117,7 @@ class _Shape(NamedTuple):
     columns: Sequence[str]
     values: Callable[[Mapping[str, Any]], tuple[Any, ...]]
     plain: Sequence[Callable[[Any], Any] | None]
+    json: Sequence[str]
 
 
 @cache
@@ -110,6 +128,7 @@ def _shape(table: Table) -> _Shape:
         [str(column.name) for column in columns],
         itemgetter(*(column.name for column in columns)),
         [_plain(column) for column in columns],
+        [str(column.name) for column in columns if isinstance(column.type, JsonText)],
     )
 
 
@@ -128,13 +147,13 @@ def _instant(value: datetime) -> tuple[int, int, int]:
 
 
 def _json(value: Any) -> Any:
-    """As JSONB keeps it: keys in no order, and a number by its value (1e22 comes back as an integer, -0.0 as 0)."""
+    """As JSONB keeps it: keys in no order, and a number by its digits (1e22 comes back as an integer, -0.0 as 0)."""
     if isinstance(value, dict):
         return tuple((key, _json(value[key])) for key in sorted(value))
     if isinstance(value, list | tuple):
         return [_json(one) for one in value]
     if isinstance(value, float) and value.is_integer():
-        return int(value)
+        return int(Decimal(repr(value)))  # As its digits say: `int` would give those of the nearest binary fraction.
     return str(value) if isinstance(value, str) else value
 
 
@@ -144,6 +163,7 @@ def _vector(value: Any) -> bytes:
 
 _PLAIN: Mapping[type, Callable[[Any], Any] | None] = {
     Text: str,  # Takes the value of an enum's member.
+    JsonText: None,
     Uuid: attrgetter("int"),
     DateTime: _instant,
     Double: float,

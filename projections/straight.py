@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import TypeEngine
 
 from mnemolog.projections.deferring import DeferringConnection, Values
+from mnemolog.projections.seal import JsonText
 
 
 def driver_of(connection: AsyncConnection) -> DeferringConnection:
@@ -46,6 +47,7 @@ _TYPE_NAMES: Mapping[type, LiteralString] = {
     DateTime: "timestamptz",
     Double: "float8",
     JSONB: "jsonb",
+    JsonText: "text",
     LargeBinary: "bytea",
     Text: "text",
     Uuid: "uuid",

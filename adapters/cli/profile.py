@@ -1,6 +1,5 @@
 """Commands of the profile: profile, consent, todos, seed."""
 
-import json as jsonlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,6 +18,7 @@ from mnemolog.adapters.engine.writes import Writes
 from mnemolog.domain.consent import APPLIED, Status
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import parse_uuid
+from mnemolog.domain.json_value import parsed_json
 
 PatchId = Annotated[str, typer.Argument(help="The proposal's id.")]
 
@@ -146,11 +146,9 @@ def _memories(found: Seeded) -> str:
 
 def _content(file: Path) -> dict[str, Any]:
     try:
-        content = jsonlib.loads(file.read_text(encoding="utf-8"))
+        content = parsed_json(file.read_bytes(), "file")
     except OSError as error:
         raise InvalidInput(f"cannot be read: {error.strerror}", field="file", fix="name a file of JSON") from error
-    except ValueError as error:
-        raise InvalidInput("is not JSON in UTF-8", field="file", fix="correct the file") from error
     if not isinstance(content, dict):
         raise InvalidInput("is no JSON object", field="file", fix="write profile, memories or facts into one")
     return content

@@ -23,7 +23,7 @@ from mnemolog.commands.erasure import Erase, EraseThread, EraseUser, at_stake, r
 from mnemolog.commands.erasure_taken import Taken, taken
 from mnemolog.commands.handler import ATTEMPTS
 from mnemolog.domain.errors import MnemologError
-from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.events.memory import MemoryCreated
 from mnemolog.projections.vectors.tables import embeddings
@@ -132,16 +132,15 @@ def _named(command: Erase | EraseUser, found: Taken, keyed: Collection[str]) -> 
 
 
 async def _everything(engine: "Engine", stream: StreamId) -> Taken:
-    memories: dict[UUID, None] = {}
-    turns: dict[str, None] = {}
+    """By headers alone, so that nothing that cannot be read keeps a user from being erased."""
+    found: dict[str, dict[str, None]] = {MemoryCreated.type_name(): {}, TurnRecorded.type_name(): {}}
+    kinds = {MemoryCreated.type_name(): "memory:", TurnRecorded.type_name(): turn_tag("")}
     async for batch in engine.log.scan(stream):
-        for event in await engine.log.decode(batch):
-            match event.payload:
-                case MemoryCreated(memory_id=memory_id):
-                    memories[memory_id] = None
-                case TurnRecorded(turn_id=turn_id):
-                    turns[turn_id] = None
-    return Taken(tuple(memories), tuple(turns))
+        for header in (event.header for event in batch if event.header.type in kinds):
+            kind = kinds[header.type]
+            found[header.type].update({tag.removeprefix(kind): None for tag in header.tags if tag.startswith(kind)})
+    memories, turns = found.values()
+    return Taken(tuple(map(UUID, memories)), tuple(turns))
 
 
 async def _sweep(engine: "Engine", stream: StreamId, memories: Sequence[UUID]) -> None:

@@ -114,7 +114,7 @@ def _within(path: str) -> Iterator[None]:
         yield
     except InvalidInput as error:
         field = path if error.field == "field" else f"{path}.{error.field}"
-        raise InvalidInput(error.message, field=field, fix=error.fix) from error
+        raise type(error)(error.message, field=field, fix=error.fix) from error
 
 
 def _later(one: Receipt, other: Receipt) -> Receipt:

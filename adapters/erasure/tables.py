@@ -23,7 +23,6 @@ from sqlalchemy import (
     table,
     true,
 )
-from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.erasure.proof import Place
@@ -35,6 +34,7 @@ from mnemolog.projections.memories.tables import CONFIGURATION
 LOG, KEYS = "mnemolog", "mnemolog_keys"
 # Rows that are named by a place of the profile, which has no UUID.
 PLACED = frozenset({"profile_fields", "consent"})
+EMPTY = "{}"  # Of an object as JSON, whether the column is jsonb, as in a former version, or text.
 TEXTS = frozenset({"text", "varchar", "json", "jsonb", "_text", "name"})
 _COLUMNS = table(
     "columns",
@@ -130,9 +130,9 @@ def _more_than_shape(one: Columns, rows: TableClause) -> ColumnElement[bool]:
             return false()
         case "entities":
             named = or_(rows.c.name != "", rows.c.forget_reason != "", func.cardinality(rows.c.aliases) > 0)
-            return or_(named, rows.c.attributes != literal({}, JSONB))
+            return or_(named, cast(rows.c.attributes, Text) != EMPTY)
         case "relations":
-            return or_(rows.c.value.is_not(None), rows.c.metadata != literal({}, JSONB))
+            return or_(rows.c.value.is_not(None), cast(rows.c.metadata, Text) != EMPTY)
         case "profile_fields":
             return func.cardinality(rows.c.held) > 0
         case "consent":

@@ -1,12 +1,14 @@
 """Export: all that the log holds of a user, line by line, with memory bounded by a batch (X17)."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export.form import EventLine, Head, written
-from mnemolog.domain.errors import Conflict, NotFound
+from mnemolog.domain.errors import Conflict, LogError, NotFound
 from mnemolog.domain.principal import Role
-from mnemolog.events.envelope import StreamId
+from mnemolog.events.envelope import StoredEvent, StreamId
+from mnemolog.events.log import EventLog
+from mnemolog.events.registry import SHREDDING
 
 
 async def head_of(engine: Engine, stream: StreamId) -> Head:
@@ -37,10 +39,18 @@ async def lines(engine: Engine, stream: StreamId, head: Head) -> AsyncIterator[t
     """
     yield 0, written(head)
     async for batch in engine.log.scan(stream, until=head.head):
-        events = await engine.log.decode(batch)
-        yield len(events), b"".join(written(EventLine.of(event)) for event in events)
-    later = await engine.log.read(stream, after=head.head)
-    if any(event.payload.shreds() for event in later):
-        raise Conflict(
-            f"something of {stream.owner!r} was erased meanwhile", field="user_id", fix="delete it, and export again"
-        )
+        yield len(batch), await _written(engine.log, batch)
+    async for batch in engine.log.scan(stream, after=head.head):
+        if not SHREDDING.isdisjoint(event.header.type for event in batch):
+            what = f"something of {stream.owner!r} was erased meanwhile"
+            raise Conflict(what, field="user_id", fix="delete it, and export again")
+
+
+async def _written(log: EventLog, batch: Sequence[StoredEvent]) -> bytes:
+    """The lines of a batch; an event that cannot be read holds up no other."""
+    try:
+        return b"".join(written(EventLine.of(event)) for event in await log.decode(batch))
+    except (LogError, ValueError):
+        if len(batch) == 1:
+            return written(EventLine.as_it_stands(batch[0]))
+    return b"".join([await _written(log, [event]) for event in batch])

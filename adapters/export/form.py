@@ -3,15 +3,18 @@
     {"format": "mnemolog-user", "version": 1, "user_id": "ana", "events": 42, "head": 42, "policies": {...}}
     {"seq": 1, "event_id": "...", "type": "TurnRecorded", "version": 1, "meta": {...}, "data": {...}, ...}
 
-An erased event keeps its shape: its personal fields stand at their defaults, and `erased` says so.
+An erased event keeps its shape: its personal fields stand at their defaults, and `erased` says so. One that cannot be
+read has no data: `unreadable` holds its stored bytes, in base64.
 """
 
+from base64 import b64encode
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mnemolog.domain.errors import InvalidInput, MnemologError
-from mnemolog.events.envelope import Meta, NewEvent, Recorded
+from mnemolog.domain.json_value import parsed_json
+from mnemolog.events.envelope import Meta, NewEvent, Recorded, StoredEvent
 from mnemolog.events.event import Event
 from mnemolog.events.fields import Id, Instant, Uuid, invalid_input
 from mnemolog.events.registry import REGISTRY
@@ -47,6 +50,7 @@ class EventLine(_Line):
     recorded_at: Instant
     erased: bool = False
     data: dict[str, Any]
+    unreadable: str = ""
 
     @classmethod
     def of(cls, event: Recorded) -> "EventLine":
@@ -62,8 +66,26 @@ class EventLine(_Line):
             data=event.payload.model_dump(mode="json"),
         )
 
+    @classmethod
+    def as_it_stands(cls, event: StoredEvent) -> "EventLine":
+        """An event by its header; what it holds is for somebody else to make out."""
+        header = event.header
+        return cls(
+            seq=header.seq,
+            event_id=header.event_id,
+            type=header.type,
+            version=header.version,
+            meta={str(name): str(value) for name, value in dict(header.meta).items()},
+            occurred_at=header.occurred_at,
+            recorded_at=header.recorded_at,
+            data={},
+            unreadable=b64encode(event.data).decode(),
+        )
+
     def event(self) -> NewEvent:
         """The event as its type reads today; InvalidInput, or UnknownEvent from a newer engine."""
+        if self.unreadable:
+            raise InvalidInput("could not be read where it was exported", field="unreadable", fix="repair it there")
         return NewEvent(self.event_id, self._payload(), self._meta(), self.occurred_at, self.recorded_at)
 
     def _payload(self) -> Event:
@@ -85,9 +107,11 @@ class EventLine(_Line):
 def parsed(line: bytes, number: int, model: type[Head] | type[EventLine]) -> Any:
     """A line as what it should be; errors name the line, and never a value: it may be personal."""
     try:
-        return model.model_validate_json(line)
+        return model.model_validate(parsed_json(line, ""))
     except ValidationError as error:
         raise at_line(number, _without_value(error)) from error
+    except InvalidInput as error:
+        raise at_line(number, error) from error
 
 
 def at_line(number: int, error: MnemologError) -> MnemologError:

@@ -1,6 +1,5 @@
 """Memories that mem0 exported: `get_all()` as JSON, each a memory of the user that it names, under one import id."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export.form import FORMAT
 from mnemolog.commands.memories import CreateMemory
-from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.errors import InvalidInput, NestedTooDeep
+from mnemolog.domain.json_value import parsed_json
 from mnemolog.domain.scope import Scope
 from mnemolog.events.fields import Id, Instant, Text, invalid_input, validated
 
@@ -102,8 +102,10 @@ async def take_in(
 
 def _results(path: Path) -> Sequence[Any]:
     try:
-        document = json.loads(path.read_bytes())
-    except ValueError as error:
+        document = parsed_json(path.read_bytes(), "path")
+    except NestedTooDeep:
+        raise
+    except InvalidInput as error:
         raise InvalidInput("is neither an exported user nor JSON of mem0", field="path", fix="give one") from error
     found = document.get("results", document.get("memories")) if isinstance(document, dict) else document
     if not isinstance(found, list):

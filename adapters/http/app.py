@@ -27,6 +27,7 @@ from mnemolog.adapters.http import (
 )
 from mnemolog.adapters.http.body_limit import BodyLimit
 from mnemolog.adapters.http.errors import DOCUMENTED, answer_errors
+from mnemolog.adapters.http.json_body import JsonBody
 from mnemolog.adapters.http.known_hosts import KnownHosts
 from mnemolog.adapters.http.security import Authenticated
 
@@ -70,6 +71,7 @@ def create_app(engine: Engine) -> FastAPI:
         generate_unique_id_function=_operation_id,
     )
     app.state.engine = engine
+    app.add_middleware(JsonBody)
     app.add_middleware(BodyLimit)
     app.add_middleware(Authenticated, keys=engine.api_keys)
     app.add_middleware(KnownHosts, hosts=[*engine.settings.http_hosts, engine.settings.http_host])

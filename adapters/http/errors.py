@@ -111,13 +111,11 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
     """What FastAPI refused, in the words and with the paths of our own checks."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    if first["type"] == "json_invalid":
-        return error_answer(_not_json(f"{first['ctx']['error']} at character {first['loc'][1]}"), 422)
     found = invalid_input(cast(ValidationError, error))  # Both list their faults in the same form.
     place, _, path = found.field.partition(".")
     no_object = not path and first["type"] in ("missing", "model_attributes_type")
     fix = "send one JSON object with Content-Type: application/json" if no_object else found.fix
-    return error_answer(InvalidInput(found.message, field=path or place, fix=fix), 422)
+    return error_answer(type(found)(found.message, field=path or place, fix=fix), 422)
 
 
 async def _on_http(request: Request, error: Exception) -> Response:
@@ -130,6 +128,8 @@ async def _on_http(request: Request, error: Exception) -> Response:
             problem = InvalidInput(f"{request.method} is not possible here", field="method", fix="see /docs")
         case 413:
             problem = InvalidInput(error.detail, field="body", fix="send less at once")
+        case 400 if isinstance(error.__cause__, MnemologError):
+            return error_answer(error.__cause__, status_of(error.__cause__))
         case 400:
             return error_answer(_not_json("it cannot be decoded"), 422)
         case _:

@@ -18,7 +18,7 @@ def turns(path: Path) -> Iterator[dict[str, Any]]:
         conversations = json.loads(path.read_bytes())
         for conversation in conversations:
             yield from _conversation(str(conversation["sample_id"]), conversation["conversation"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidInput(
             f"{path.name} is no LoCoMo file: {error!r}", field="path", fix="give JSON Lines, or a LoCoMo release"
         ) from error

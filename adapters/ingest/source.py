@@ -10,6 +10,7 @@ from uuid import UUID, uuid5
 
 from mnemolog.adapters.ingest import chat, locomo
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.json_value import parsed_json
 
 Format = Literal["auto", "jsonl", "locomo", "chat"]
 # Of imports, by the bytes of their files.
@@ -59,8 +60,8 @@ def _lines(path: Path, defaults: Mapping[str, Any]) -> Iterator[SourceTurn]:
 def _completed(line: bytes, number: int, defaults: Mapping[str, Any]) -> bytes:
     """The line with what it leaves out; a line that is no object goes on as it is, to be refused with its reason."""
     try:
-        turn = json.loads(line)
-    except ValueError:
+        turn = parsed_json(line, "message")
+    except InvalidInput:
         return line
     if not isinstance(turn, dict):
         return line

@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from mnemolog.adapters.nats.subjects import Address
 from mnemolog.commands.heard import MAX_DRAWN, DrawnFact, DrawnMemory
 from mnemolog.commands.turns import MAX_ATTACHMENTS, ShownAttachment
-from mnemolog.domain.errors import AmbiguousEntity, MnemologError, UnreadableTurn
+from mnemolog.domain.errors import AmbiguousEntity, InvalidInput, MnemologError, NestedTooDeep, UnreadableTurn
 from mnemolog.domain.identity import MAX_IDENTIFIER
+from mnemolog.domain.json_value import parsed_json
 from mnemolog.domain.principal import OPERATOR
 from mnemolog.domain.text import MAX_TEXT_BYTES
 from mnemolog.domain.turn import Role
@@ -74,9 +75,11 @@ class TurnMessage(BaseModel):
 def read_turn(body: bytes) -> TurnMessage:
     """The turn in a message; InvalidInput or UnreadableTurn name the fault."""
     try:
-        fields = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise UnreadableTurn(f"not JSON: {error}", field="message", fix="send one JSON object in UTF-8") from error
+        fields = parsed_json(body, "message")
+    except NestedTooDeep:
+        raise
+    except InvalidInput as error:
+        raise UnreadableTurn(error.message, field=error.field, fix=error.fix) from error
     if not isinstance(fields, dict):
         raise UnreadableTurn(f"a {type(fields).__name__} is no turn", field="message", fix="send one JSON object")
     return validated(TurnMessage, fields)

@@ -15,6 +15,7 @@ from mnemolog.adapters.postgres.receipts import receipt_of
 from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.adapters.postgres.tail import LogSecrets
 from mnemolog.adapters.postgres.writing import GroupWriter
+from mnemolog.domain.errors import Unstorable
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Header, NewEvent, Receipt, Recorded, StoredEvent, StreamId
 from mnemolog.events.event import BLIND
@@ -53,14 +54,17 @@ class PostgresLog:
         `deadline` in seconds, else that of the settings: then Overloaded (nothing was written) or AppendTimeout (it
         may have been). An outcome that is an error is returned in its place.
         """
-        return await self._appender.append(appends, self._deadline if deadline is None else deadline)
+        refused = {place: error for place, one in enumerate(appends) if (error := self._unstorable(one))}
+        taken = [one for place, one in enumerate(appends) if place not in refused]
+        outcomes = iter(await self._appender.append(taken, self._deadline if deadline is None else deadline))
+        return [refused[place] if place in refused else next(outcomes) for place in range(len(appends))]
 
     async def append_whole(self, stream: StreamId, batches: Iterable[Sequence[NewEvent]]) -> Receipt:
         """A whole stream that another log recorded, in one transaction, with its own times (X17).
 
         Conflict when the stream has events; MnemologError of `batches` themselves leaves nothing written.
         """
-        return await self._writer.write_whole(stream, batches)
+        return await self._writer.write_whole(stream, map(partial(self._readable, stream), batches))
 
     async def receipt(self, stream: StreamId, idempotency_key: str, fingerprint: bytes) -> Receipt | None:
         rows = await self._rows("find_receipts", tenants=[stream.tenant], streams=[stream.name], keys=[idempotency_key])
@@ -118,6 +122,19 @@ class PostgresLog:
     async def counts(self) -> Mapping[str, int]:
         """How many events of each type the log holds."""
         return {row["type"]: row["count"] for row in await self._rows("count_events")}
+
+    def _unstorable(self, append: Append) -> Unstorable | None:
+        """What could not be read again never comes into the log: nothing else there would help against it."""
+        try:
+            self._readable(append.stream, append.events)
+        except Unstorable as error:
+            return error
+        return None
+
+    def _readable(self, stream: StreamId, events: Sequence[NewEvent]) -> Sequence[NewEvent]:
+        for event in events:
+            self._codec.require_readable(stream, event)
+        return events
 
     async def _decoded(
         self, connection: Connection, events: Sequence[StoredEvent], shapes: Collection[str] = ()

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from mnemolog.adapters.postgres.pool import BY_KEY
 from mnemolog.adapters.postgres.url import sqlalchemy_url
+from mnemolog.events.stored_json import read_json
 from mnemolog.projections.deferring import DeferringConnection
 from mnemolog.projections.seal import OPTION as SEAL
 from mnemolog.projections.seal import RowSeal
@@ -23,7 +24,7 @@ def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: A
         sqlalchemy_url(postgres_dsn),
         execution_options={SEAL: seal},
         json_serializer=to_json,
-        json_deserializer=from_json,
+        json_deserializer=read_json,
         hide_parameters=True,  # They hold what people said, and errors reach logs.
         connect_args={"async_creator_fn": DeferringConnection.connect, "options": f"-c timezone=UTC {options}"},
         **pool,

@@ -3,7 +3,7 @@
 from sqlalchemy import BigInteger, Column, DateTime, Double, Index, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
-from mnemolog.projections.seal import mac_column
+from mnemolog.projections.seal import JsonText, mac_column
 
 NAME = "graph"
 metadata = MetaData(schema=NAME)
@@ -20,7 +20,7 @@ entities = Table(
     Column("name_normalized", Text, nullable=False),
     Column("aliases", ARRAY(Text), nullable=False),
     Column("category", Text, nullable=False),
-    Column("attributes", JSONB, nullable=False),
+    Column("attributes", JsonText, nullable=False),
     Column("confidence", Double, nullable=False),
     Column("status", Text, nullable=False),
     Column("merged_into", Uuid),
@@ -67,8 +67,8 @@ relations = Table(
     Column("subject_id", Uuid, nullable=False),
     Column("predicate", Text, nullable=False),
     Column("object_id", Uuid),
-    Column("value", JSONB),
-    Column("metadata", JSONB, nullable=False),
+    Column("value", JsonText),
+    Column("metadata", JsonText, nullable=False),
     Column("confidence", Double, nullable=False),
     Column("status", Text, nullable=False),
     Column("purge_at", DateTime(timezone=True)),

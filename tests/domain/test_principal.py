@@ -9,7 +9,10 @@ from mnemolog.domain.identity import subject_token
 from mnemolog.domain.principal import ALL, Principal, Role, producer_name
 
 names = st.from_regex(r"[A-Za-z0-9_-]{1,40}", fullmatch=True)
-message_ids = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1)
+# As long as one may be behind a producer's name of 40 characters.
+message_ids = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1, max_size=159
+)
 
 
 def principal(name: str, *roles: Role) -> Principal:

@@ -15,12 +15,16 @@ from mnemolog.adapters.http.body_limit import MAX_BODY_BYTES
 from mnemolog.adapters.http.errors import status_of
 from mnemolog.domain import errors
 from mnemolog.domain.errors import MnemologError
+from mnemolog.domain.json_value import MAX_DEPTH
 from tests.adapters.http.conftest import Api, Json
 
 SOME_ID = "01942b6e-7c00-7000-8000-000000000000"
 USER = {"user_id": "u"}
 TURN = {**USER, "message_id": "m", "text": "t", "occurred_at": "2026-01-03T01:02:10Z"}
 FILTERS = {"query": "tea", "filters": USER}
+
+FACT = {**USER, "subject": "Ana", "predicate": "likes", "object": "tea"}
+JSON = {"Content-Type": "application/json"}
 
 BAD_BODIES: list[tuple[str, str, Json, str]] = [
     ("POST", "/memory/query", {"query": "", "filters": USER}, "query"),
@@ -146,14 +150,34 @@ async def test_a_memory_of_an_unknown_category_is_not_written(api: Api) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b'{"query": ', b"", b"[1]", b'"text"', b"\xff\xfe", b"[" * 100_000],
-    ids=["cut", "empty", "a list", "a text", "not UTF-8", "nested deep"],
+    [b'{"query": ', b"", b"[1]", b'"text"', b"\xff\xfe", b'{"top_k": NaN}'],
+    ids=["cut", "empty", "a list", "a text", "not UTF-8", "not a number"],
 )
 async def test_a_body_that_is_no_json_object_is_refused(api: Api, content: bytes) -> None:
     headers = {"Content-Type": "application/json"}
     error = (await api.call("POST", "/memory/query", 422, content=content, headers=headers))["error"]
     assert (error["code"], error["field"]) == ("invalid_input", "body")
     assert "JSON object" in error["fix"]
+
+
+@pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 200, 480, 900, 100_000])
+@pytest.mark.parametrize("name", ["object", "metadata", "predicate", "subject", "user_id", "confidence", "unknown"])
+async def test_a_field_that_is_nested_too_deep_is_refused_wherever_it_is(api: Api, name: str, depth: int) -> None:
+    fact = {"user_id": "u", "subject": "Ana", "predicate": "likes", "object": "tea", name: "HERE"}
+    deep = '{"a":' * (depth - 1) + "{}" + "}" * (depth - 1)
+    content = json.dumps(fact).replace('"HERE"', deep)
+
+    error = (await api.call("POST", "/facts", 422, content=content, headers=JSON))["error"]
+
+    assert error["code"] == "nested_too_deep" or (depth < 100 and name not in ("object", "metadata"))
+    assert error["field"].split(".")[0] in (name, "body")
+    assert error["fix"]
+
+
+@pytest.mark.parametrize("predicate", [7, 1.5, True, None, [], {}, ["likes"], {"likes": 1}, "", "  ", "\0", "x" * 300])
+async def test_a_predicate_that_is_no_name_is_refused(api: Api, predicate: object) -> None:
+    error = (await api.call("POST", "/facts", 422, json={**FACT, "predicate": predicate}))["error"]
+    assert (error["code"], error["field"]) == ("invalid_input", "predicate")
 
 
 async def test_json_without_its_content_type_is_refused(api: Api) -> None:

@@ -22,6 +22,7 @@ from mnemolog.domain.category import CategoryPolicy
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded, StreamId
 from tests.adapters.nats.conftest import Apart
+from tests.testkit.json_values import nested
 
 TENANT = "acme"
 
@@ -120,6 +121,14 @@ BAD: dict[str, tuple[bytes | dict[str, Any], str]] = {
     "not UTF-8": (b"\xff\xfe\xfd\xfc\xfb", "message"),
     "no object": (b"[1, 2]", "message"),
     "too deep": (b"[" * 100_000, "message"),
+    "nested deep in a fact": (
+        {"facts": [{"subject": "Ana", "predicate": "likes", "object": nested(200)}]},
+        "facts[0].object",
+    ),
+    "nested a little too deep in a fact": (
+        {"facts": [{"subject": "Ana", "predicate": "likes", "object": nested(65)}]},
+        "facts[0].object",
+    ),
     "a huge number": (b"9" * 10_000, "message"),
     "no text": ({"text": None}, "text"),
     "wrong type": ({"text": 7}, "text"),

@@ -25,6 +25,8 @@ from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.event import Event, blind_tag, memory_tag
 from mnemolog.events.log import Append, Guard
+from mnemolog.events.memory import MemoryCreated
+from mnemolog.events.registry import Registry
 from tests.testkit.clock import Clock
 from tests.testkit.events import created, new
 
@@ -37,10 +39,6 @@ class Destroyed(Event):
 
     scopes: tuple[str, ...]
 
-    @classmethod
-    def type_name(cls) -> str:
-        return "MemoryRestored"
-
     def tags(self) -> frozenset[str]:
         return frozenset()
 
@@ -49,6 +47,19 @@ class Destroyed(Event):
 
     def shreds(self) -> frozenset[str]:
         return frozenset(self.scopes)
+
+
+class Named(Destroyed):
+    """Stands for an event whose name nobody may read off its tags."""
+
+    name: str
+    scopes: tuple[str, ...] = ()
+
+    def tags(self) -> frozenset[str]:
+        return frozenset({blind_tag("name", self.name)})
+
+
+CODEC = Codec(Registry((MemoryCreated, Destroyed, Named), {("MemoryCreated", 1): dict}))
 
 
 @asynccontextmanager
@@ -74,6 +85,11 @@ async def pool(engine: Engine) -> AsyncIterator[Pool]:
 @pytest.fixture(scope="module")
 async def roots(pool: Pool) -> Roots:
     return await open_roots(pool, MASTER, os.urandom)
+
+
+@pytest.fixture
+def log(pool: Pool, roots: Roots, clock: Clock) -> PostgresLog:
+    return PostgresLog(pool, CODEC, roots, clock)
 
 
 @pytest.fixture
@@ -217,7 +233,7 @@ async def test_a_stream_that_was_first_touched_without_text_keeps_its_one_key(
 ) -> None:
     one, other = uuid4(), uuid4()
     await write(log, stream, created(one, "tea"))
-    fresh = PostgresLog(pool, Codec(), roots, clock)
+    fresh = PostgresLog(pool, CODEC, roots, clock)
 
     await write(fresh, stream, Destroyed(scopes=()))
     await write(fresh, stream, created(other, "honey"))
@@ -233,7 +249,7 @@ async def test_a_key_that_was_made_for_a_refused_append_is_not_sealed_with(
     memory_id = uuid4()
     await write(log, stream, created(memory_id, SECRET), Destroyed(scopes=("",)))
     guard = Guard(frozenset({memory_tag(memory_id), blind_tag("name", "ana")}), 0)
-    fresh = PostgresLog(pool, Codec(), roots, clock)
+    fresh = PostgresLog(pool, CODEC, roots, clock)
 
     [refused] = await fresh.append([Append(stream, (new(created()),), guard)])
     await write(fresh, stream, created(memory_id, "new"))
@@ -247,7 +263,7 @@ async def test_a_log_that_remembers_a_destroyed_key_seals_with_a_new_one(
     log: PostgresLog, pool: Pool, roots: Roots, clock: Clock, stream: StreamId
 ) -> None:
     """Another engine destroys the key; this one has it in its memory still."""
-    memory_id, other = uuid4(), PostgresLog(pool, Codec(), roots, clock)
+    memory_id, other = uuid4(), PostgresLog(pool, CODEC, roots, clock)
     await write(log, stream, created(memory_id, SECRET))
     await write(other, stream, Destroyed(scopes=("",)))
 
@@ -258,16 +274,6 @@ async def test_a_log_that_remembers_a_destroyed_key_seals_with_a_new_one(
 
 
 # Blind tags
-
-
-class Named(Destroyed):
-    """Stands for an event whose name nobody may read off its tags."""
-
-    name: str
-    scopes: tuple[str, ...] = ()
-
-    def tags(self) -> frozenset[str]:
-        return frozenset({blind_tag("name", self.name)})
 
 
 @pytest.mark.spec("X07")
@@ -282,7 +288,7 @@ async def test_a_blind_tag_is_found_and_guarded_by_and_shows_nothing(
     assert [found[0].header.tags, found[1].header.tags] != [(tag,), (tag,)]
     shown = await rows(pool, "SELECT tag FROM mnemolog.tags WHERE stream = %s", stream.name)
     assert all(row["tag"].startswith("name:") and "melanie" not in row["tag"] for row in shown)
-    for one in (log, PostgresLog(pool, Codec(), roots, clock)):
+    for one in (log, PostgresLog(pool, CODEC, roots, clock)):
         append = Append(stream, (new(created()),), Guard(frozenset({tag}), 0))
         [refused] = await one.append([append])
         assert not isinstance(refused, Receipt)
@@ -309,7 +315,7 @@ async def test_the_same_name_has_another_tag_for_each_user_and_none_once_forgott
 
 
 async def log_of(pool: Pool, master_key: bytes = MASTER) -> PostgresLog:
-    return PostgresLog(pool, Codec(), await open_roots(pool, master_key, os.urandom), Clock())
+    return PostgresLog(pool, CODEC, await open_roots(pool, master_key, os.urandom), Clock())
 
 
 async def test_the_roots_are_made_once_by_however_many_engines(empty: Pool) -> None:

@@ -1,0 +1,30 @@
+"""JSON bodies, read once before any model sees them: how deep they are, and that they hold numbers only."""
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mnemolog.domain.json_value import parsed_json
+
+
+class JsonBody:
+    """Refuses what `parsed_json` does, as soon as all of the body is there. The limit on its size is another's."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        pieces: list[bytes] = []
+
+        # Raised here, inside the route, so that the one error handler answers it.
+        async def checked() -> Message:
+            message = await receive()
+            pieces.append(message.get("body", b""))
+            if not message.get("more_body") and (body := b"".join(pieces)):
+                parsed_json(body, "body")
+            return message
+
+        await self._app(scope, checked if _is_json(scope) else receive, send)
+
+
+def _is_json(scope: Scope) -> bool:
+    return scope["type"] == "http" and "json" in Headers(scope=scope).get("content-type", "").lower()

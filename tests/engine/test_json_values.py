@@ -1,0 +1,184 @@
+"""Whatever JSON is accepted reads as it was told, live, at an earlier moment and rebuilt; nothing stands in an
+erasure's or an export's way."""
+
+import json
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mnemolog.adapters.engine.engine import Engine, now
+from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.export.exporting import head_of, lines
+from mnemolog.adapters.postgres.log import PostgresLog
+from mnemolog.commands.erasure import EraseUser
+from mnemolog.domain.errors import InvalidInput, NestedTooDeep, Unstorable
+from mnemolog.domain.json_value import MAX_DEPTH
+from mnemolog.events.codec import PLAIN, Cipher, Codec, Sealed
+from mnemolog.events.envelope import NewEvent, StreamId
+from mnemolog.events.event import Event
+from mnemolog.events.log import Append
+from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.teller import Teller
+from tests.testkit.events import created, new
+from tests.testkit.json_values import ODD_NUMBERS, json_objects, json_values, nested
+
+_users = count(1)
+
+
+def same(one: Any, other: Any) -> bool:
+    """To the letter: 1 is not 1.0, and names stand in their order."""
+    return json.dumps(one) == json.dumps(other)
+
+
+@pytest.mark.spec("X08", "X09")
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.tuples(json_values.filter(lambda value: value is not None), json_objects), min_size=1, max_size=6))
+async def test_a_fact_reads_as_it_was_told_whatever_json_it_holds(engine: Engine, told: list[tuple[Any, Any]]) -> None:
+    ana, kept = Teller(engine, f"json-{next(_users)}"), {}
+    for number, (value, metadata) in enumerate(told):
+        try:
+            id_ = await ana.tells("Ana", f"p{number}", value, literal=True, metadata=metadata)
+        except InvalidInput:
+            continue  # Such as an empty text: nothing was written.
+        kept[id_] = (value.strip() if isinstance(value, str) else value, metadata)
+
+    head = await engine.log.head(ana.stream)
+    for moment in (None, Moment(head)) if head else ():
+        found = {row["relation_id"]: row for row in await ana.facts(moment=moment)}
+        assert found.keys() == kept.keys()
+        for id_, (value, metadata) in kept.items():
+            assert same(found[id_]["value"], value)
+            assert same(found[id_]["metadata"], metadata)
+
+
+@pytest.mark.spec("X05", "X08")
+async def test_rows_with_odd_numbers_verify_and_equal_their_rebuild(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    for number, value in enumerate(ODD_NUMBERS):
+        await ana.tells("Ana", f"measures_{number}", value, metadata={"also": [value]})
+    await ana.knows_of("Ana", attributes={"numbers": list(ODD_NUMBERS), "deep": nested(MAX_DEPTH - 1)})
+
+    assert {json.dumps(row["value"]) for row in await ana.facts()} == set(map(json.dumps, ODD_NUMBERS))
+    await assert_live_equals_rebuilt(engine, "graph")
+
+
+@pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 200, 480])
+async def test_what_is_too_deep_is_refused_by_its_field_and_nothing_is_written(
+    engine: Engine, user: str, depth: int
+) -> None:
+    ana, deep = Teller(engine, user), nested(depth)
+    turn: dict[str, Any] = {"text": "hello", "facts": [{"subject": "Ana", "predicate": "likes", "object": deep}]}
+
+    for asked, field in (
+        (ana.tells("Ana", "likes", deep), "object"),
+        (ana.tells("Ana", "likes", "tea", metadata={"a": deep}), "metadata.a"),
+        (ana.knows_of("Ana", attributes={"a": deep}), "attributes.a"),
+        (ana.says(**turn), "object"),
+    ):
+        with pytest.raises(NestedTooDeep) as refused:
+            await asked
+        assert field in refused.value.field
+    assert await engine.log.head(ana.stream) == 0
+
+
+@pytest.mark.spec("X07", "X17")
+@pytest.mark.parametrize("depth", [190, 200, 240])
+async def test_what_was_taken_in_before_there_was_a_limit_is_read_exported_and_erased(
+    engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch, depth: int
+) -> None:
+    ana, deep = Teller(engine, user), nested(depth)
+    with monkeypatch.context() as before:
+        before.setattr("mnemolog.commands.facts.checked_json", lambda value, path: value)
+        before.setattr("mnemolog.events.fields.require_depth", lambda *args: None)
+        id_ = await ana.tells("Ana", "likes", deep)
+
+    head = await engine.log.head(ana.stream)
+    assert [row["value"] for row in await ana.facts()] == [deep]
+    assert [row["value"] for row in await ana.facts(moment=Moment(head))] == [deep]
+    await ana.hides(id_)
+    assert await ana.facts() == []
+    assert len(await exported(ana)) == 1 + await engine.log.head(ana.stream)
+    assert (await erase(engine, EraseUser(user_id=user))).held_up == {}
+    assert await ana.entities() == []
+
+
+# What cannot be read
+
+
+class Spoiling:
+    """A cipher that seals something else than it is given."""
+
+    def __init__(self, cipher: Cipher) -> None:
+        self._cipher, self.open = cipher, cipher.open
+
+    def seal(self, stream: StreamId, key_scope: str, fields: Mapping[str, Any]) -> Sealed:
+        return self._cipher.seal(stream, key_scope, {name: {"spoilt": True} for name in fields})
+
+
+class Spoilt(Codec):
+    """What this writes fits no type."""
+
+    def encode(self, stream: StreamId, event: NewEvent, cipher: Cipher = PLAIN) -> bytes:
+        return super().encode(stream, event, Spoiling(cipher))
+
+
+class Unchecked(Spoilt):
+    """And is written all the same, as by a program with a defect."""
+
+    def require_readable(self, stream: StreamId, event: NewEvent) -> None:
+        return None
+
+
+def log_with(engine: Engine, codec: Codec) -> PostgresLog:
+    return PostgresLog(engine.log._pool, codec, engine.log._secrets.roots, now)
+
+
+async def test_what_could_not_be_read_again_never_comes_into_the_log_and_harms_no_neighbour(
+    engine: Engine, user: str
+) -> None:
+    class SpoiltMemories(Codec):
+        def encode(self, stream: StreamId, event: NewEvent, cipher: Cipher = PLAIN) -> bytes:
+            spoil = getattr(event.payload, "text", "") == "spoilt"
+            return super().encode(stream, event, Spoiling(cipher) if spoil else cipher)
+
+    stream, log = StreamId.of_user(user), log_with(engine, SpoiltMemories())
+    good, bad = (Append(stream, (new(created(text=text)),)) for text in ("fine", "spoilt"))
+
+    refused, receipt = await log.append([bad, good])
+
+    assert isinstance(refused, Unstorable)
+    assert not isinstance(receipt, Exception)
+    assert (receipt.first_seq, await log.head(stream)) == (1, 1)
+    with pytest.raises(Unstorable):
+        await log.append_whole(StreamId.of_user(f"{user}-whole"), [bad.events])
+
+
+@pytest.mark.spec("X07", "X17")
+async def test_a_user_with_an_event_that_cannot_be_read_is_exported_and_erased_by_headers_and_keys(
+    engine: Engine, user: str
+) -> None:
+    ana = Teller(engine, user)
+    first = await ana.creates("Ana lives in Lisbon")
+    payload: Event = created(text="nobody reads this")
+    [receipt] = await log_with(engine, Unchecked()).append([Append(ana.stream, (new(payload),))])
+    assert not isinstance(receipt, Exception)
+
+    head, *events = await exported(ana)
+    erasure = await erase(engine, EraseUser(user_id=user))
+
+    assert (head["events"], [bool(event["unreadable"]) for event in events]) == (2, [False, True])
+    assert (events[0]["data"]["text"], events[1]["data"]) == ("Ana lives in Lisbon", {})
+    assert set(erasure.extent.memories) == {first, payload.memory_id}  # type: ignore[attr-defined]
+    assert erasure.held_up == {}
+    assert [event.erased for event in await engine.log.read(ana.stream)] == [True, True, False]
+    assert (await erase(engine, EraseUser(user_id=user))).receipt.already
+
+
+async def exported(ana: Teller) -> list[dict[str, Any]]:
+    pieces = [piece async for _, piece in lines(ana.engine, ana.stream, await head_of(ana.engine, ana.stream))]
+    return [json.loads(line) for line in b"".join(pieces).splitlines()]
