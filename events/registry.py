@@ -5,7 +5,7 @@ from types import UnionType
 from typing import Any
 
 from mnemolog.domain.errors import UnknownEvent
-from mnemolog.events import conversation, erasure, graph, memory, profile
+from mnemolog.events import access, conversation, erasure, graph, memory, profile
 from mnemolog.events.event import Event
 
 Fields = dict[str, Any]
@@ -59,6 +59,9 @@ def _require_defaults(event_type: type[Event]) -> None:
 
 REGISTRY = Registry(
     types=(
+        access.ApiKeyCreated,
+        access.ApiKeyImported,
+        access.ApiKeyRevoked,
         conversation.TurnRecorded,
         conversation.SessionForgotten,
         graph.EntityObserved,

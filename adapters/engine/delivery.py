@@ -9,6 +9,7 @@ from nats.js import JetStreamContext
 
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
+from mnemolog.adapters.engine.api_keys import ApiKeys
 from mnemolog.adapters.engine.clock import new_id, now
 from mnemolog.adapters.engine.connections import Connections
 from mnemolog.adapters.engine.projections import Projections
@@ -21,7 +22,7 @@ from mnemolog.adapters.nats.relay import Relay
 from mnemolog.adapters.nats.streams import StreamLimits, Streams
 from mnemolog.adapters.nats.subjects import PARTITIONS
 from mnemolog.adapters.nats.turns import TurnIntake
-from mnemolog.adapters.postgres.api_keys import ApiKeys
+from mnemolog.adapters.postgres.api_keys import KeyTable
 from mnemolog.adapters.postgres.leases import Leases
 from mnemolog.adapters.postgres.outbox import Outbox
 from mnemolog.adapters.verify.anchor_file import AnchorFile
@@ -68,9 +69,11 @@ async def start(
     projections: Projections,
     writes: Writes,
     api_keys: ApiKeys,
+    key_table: KeyTable,
 ) -> None:
     """Run what keeps events and turns delivered and projections applied, until the stack is closed."""
     await delivery.anchoring.begin(accept=settings.accept_rollback)
+    await api_keys.take_over(key_table)
     stack.push_async_callback(delivery.anchoring.flush)
     await delivery.streams.ensure()
     await projections.create()

@@ -17,7 +17,7 @@ from mnemolog.adapters.engine.starting import started_or_running
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.engine.wiring import Parts, wire
 from mnemolog.adapters.unreachable import UNREACHABLE
-from mnemolog.domain.principal import Principal, Role
+from mnemolog.domain.principal import OPERATOR, Principal, Role
 
 __all__ = ["Engine", "new_id", "now", "open_engine"]
 
@@ -57,6 +57,11 @@ class Engine:
         """NotPermitted for a principal that may not look after the engine."""
         if self.principal:
             self.principal.require(Role.ADMIN)
+
+    @property
+    def actor(self) -> str:
+        """Who looks after the engine, as the changes of API keys keep it."""
+        return self.principal.name if self.principal else OPERATOR
 
     @property
     def attached(self) -> bool:

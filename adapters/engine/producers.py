@@ -11,7 +11,7 @@ from typing import Any
 
 from mnemolog.adapters.embedded.producers import Producer, Producers
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.postgres.api_keys import ApiKey
+from mnemolog.commands.api_keys import ApiKey
 from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.principal import Principal, Role
 
@@ -36,7 +36,7 @@ async def add(engine: Engine, principal: Principal) -> Added:
     """
     engine.require_operator()
     first = not await engine.api_keys.any()
-    key, text = await engine.api_keys.create(principal)
+    key, text = await engine.api_keys.create(principal, engine.actor)
     user = Producer.of(principal.name, principal.tenant, key.created_at, text, key.key_id)
     if users := _users(engine):
         users.put(user)
@@ -48,7 +48,7 @@ async def create_key(engine: Engine, principal: Principal) -> tuple[ApiKey, str]
     engine.require_operator()
     if principal.roles == {Role.PUBLISH}:
         raise InvalidInput("who publishes and nothing else is a producer", field="roles", fix=_FIX_ADD)
-    made = await engine.api_keys.create(principal)
+    made = await engine.api_keys.create(principal, engine.actor)
     if principal.publishes and (users := _users(engine)):
         users.remove(principal.name)
     return made
@@ -57,7 +57,7 @@ async def create_key(engine: Engine, principal: Principal) -> tuple[ApiKey, str]
 async def revoke_key(engine: Engine, key_id: str) -> ApiKey:
     """Let a key open nothing any more, NATS neither."""
     engine.require_operator()
-    revoked = await engine.api_keys.revoke(key_id)
+    revoked = await engine.api_keys.revoke(key_id, engine.actor)
     users = _users(engine)
     if users and key_id in {user.key_id for user in users.all()}:
         users.remove(revoked.principal.name)
@@ -80,7 +80,7 @@ async def remove(engine: Engine, name: str) -> str:
     user = users.remove(name) if users else None
     keys = [key for key in await engine.api_keys.list() if key.valid and _is(key, name)]
     for key in keys:
-        await engine.api_keys.revoke(key.key_id)
+        await engine.api_keys.revoke(key.key_id, engine.actor)
     if not user and not keys:
         raise NotFound(f"there is no producer {name!r}", field="name", fix="see `mnemolog producers list`")
     return user.tenant if user else keys[0].principal.tenant
@@ -98,8 +98,7 @@ def _is(key: ApiKey, name: str) -> bool:
 def _of_key(key: ApiKey) -> dict[str, Any]:
     fields = key.as_dict()
     shown = {name: fields[name] for name in ("name", "tenant", "users", "agents")}
-    state = "valid" if key.valid else "forged"
-    return {**shown, "added_at": key.created_at, "state": state}
+    return {**shown, "added_at": key.created_at, "state": "valid"}
 
 
 def _of_user(user: Producer) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from nats.aio.client import Client
 from mnemolog.adapters import keys
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import EmbeddedServers, Endpoints
+from mnemolog.adapters.engine.api_keys import ApiKeys
 from mnemolog.adapters.engine.clock import new_id, now
 from mnemolog.adapters.engine.connections import Connections, connect, embedder_of
 from mnemolog.adapters.engine.delivery import Delivery, delivery_of, start
@@ -27,7 +28,7 @@ from mnemolog.adapters.engine.starting import require_kept
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.engine.writes import Writes
 from mnemolog.adapters.minilm.ahead import Ahead
-from mnemolog.adapters.postgres.api_keys import ApiKeys
+from mnemolog.adapters.postgres.api_keys import KeyTable
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.outbox import Outbox
 from mnemolog.adapters.postgres.policies import Policies
@@ -85,7 +86,8 @@ async def wire(
     elif passive:
         await projections.create()
     else:
-        await start(stack, settings, endpoints, to, delivery, projections, parts.writes, parts.api_keys)
+        key_table = KeyTable(to.rows, to.roots.derived("api keys"))
+        await start(stack, settings, endpoints, to, delivery, projections, parts.writes, parts.api_keys, key_table)
         await run(stack, [parts.recalls.run, partial(_warm, embedder)])
     return parts
 
@@ -114,7 +116,7 @@ async def _parts(
     writes = _writes(policy, log, reads, embedder)
     recalls = Recalls(writes.record_recalls, settings.recall_seconds)
     reads.recalled = recalls.note
-    api_keys = ApiKeys(to.rows, to.roots.derived("api keys"), now, os.urandom)
+    api_keys = ApiKeys(log, to.roots.derived("api keys"), to.roots.derived("chain"), now, os.urandom, new_id)
     jetstream = to.nats.jetstream()
     verifier = Verifier(to.pool, to.roots, to.rows, log, projections.running, jetstream, delivery.anchors)
     beside = to.nats, verifier, delivery.anchoring, policy, policies, api_keys, recalls

@@ -1,20 +1,26 @@
 """Who calls: every request but for /health names an API key, as soon as there is one (design §7)."""
 
+import logging
 from ipaddress import ip_address
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mnemolog.adapters.engine.api_keys import LONGEST, ApiKeys, unauthenticated
 from mnemolog.adapters.http.errors import error_answer, status_of
-from mnemolog.adapters.postgres.api_keys import LONGEST, ApiKeys, unauthenticated
 from mnemolog.adapters.unreachable import UNREACHABLE
-from mnemolog.domain.errors import NotPermitted, ServerFailed, Unauthenticated
+from mnemolog.domain.errors import NotPermitted, ServerFailed, Tampered, Unauthenticated
 from mnemolog.domain.principal import Principal
+
+_logger = logging.getLogger("mnemolog.http")
 
 OPEN = "/health"
 CHALLENGE = {"WWW-Authenticate": "Bearer"}
 # What a proxy says of itself: behind one on this machine every caller has the proxy's address.
 FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+
+
+_FIX = "tell who runs this server: `mnemolog verify` names what is damaged"
 
 
 class Authenticated:
@@ -38,6 +44,12 @@ class Authenticated:
         except NotPermitted as refused:
             await error_answer(refused, status_of(refused))(scope, receive, send)
             return
+        except Tampered as damage:
+            _logger.error("%s", damage)
+            if scope["path"] != OPEN:
+                await error_answer(ServerFailed("API keys cannot be checked", fix=_FIX), 503)(scope, receive, send)
+                return
+            state["principal"] = NOBODY
         except UNREACHABLE:
             await error_answer(ServerFailed(fix="try again"), 503, {"Retry-After": "1"})(scope, receive, send)
             return

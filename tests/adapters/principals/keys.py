@@ -1,13 +1,17 @@
 """Principals, their keys, and clients that call with one."""
 
+import os
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
 import httpx
 
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.api_keys import ApiKeys
+from mnemolog.adapters.engine.engine import Engine, new_id, now
 from mnemolog.adapters.http.app import create_app
 from mnemolog.domain.principal import ALL, Principal, Role
+from mnemolog.events.access import API_KEYS
+from mnemolog.events.envelope import StreamId
 
 
 def principal(
@@ -35,3 +39,9 @@ async def calling_with(engine: Engine, text: str | None, host: str = "127.0.0.1"
     headers = {"Authorization": f"Bearer {text}"} if text else {}
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as client:
         yield client
+
+
+def other_process(engine: Engine, stream: StreamId = API_KEYS) -> ApiKeys:
+    """The keys as a process holds them that begins now."""
+    held = engine.api_keys
+    return ApiKeys(engine.log, held._key, held._chain_key, now, os.urandom, new_id, stream=stream)

@@ -8,7 +8,6 @@ from itertools import count
 from typing import Any
 
 import nats
-import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -292,29 +291,6 @@ async def test_a_letter_is_sent_again_in_the_name_of_its_producer_and_reaches_no
     assert isinstance(await letters.replay(letter.id), Receipt), "once the producer reaches the user"
     assert await publish.turn_ids(user) == [f"{name}/msg-1"]
     assert await publish.letters() == []
-
-
-@pytest.mark.spec("X08")
-@pytest.mark.parametrize(
-    "forgery",
-    [
-        "UPDATE mnemolog.api_keys SET users = '{*}' WHERE key_id = %s",
-        "UPDATE mnemolog.api_keys SET agents = '{*}' WHERE key_id = %s",
-        "UPDATE mnemolog.api_keys SET tenant = 'other' WHERE key_id = %s",
-        "UPDATE mnemolog.api_keys SET revoked_at = NULL WHERE key_id = %s",
-    ],
-)
-async def test_a_producer_whose_row_was_changed_reaches_nobody(
-    guarded: Engine, user: str, tenant: str, forgery: str
-) -> None:
-    who = publisher(f"p-{user}", tenant, [user], ["planner"])
-    key, _ = await guarded.api_keys.create(who)
-    if "revoked" in forgery:
-        await guarded.api_keys.revoke(key.key_id)
-    async with await psycopg.AsyncConnection.connect(guarded.endpoints.postgres_dsn, autocommit=True) as superuser:
-        await superuser.execute(forgery.encode(), [key.key_id])
-        assert isinstance(await Published(guarded, tenant, who.name)(user, agent_id="planner"), Unauthenticated)
-        await superuser.execute("DELETE FROM mnemolog.api_keys WHERE key_id = %s", [key.key_id])
 
 
 async def test_a_name_is_that_of_one_producer_and_free_again_once_he_is_gone(
