@@ -67,6 +67,15 @@ class Settings(BaseSettings):
     read_deadline: Annotated[
         float, Field(gt=0, description="Seconds that a read waits for the write that it is told to see.")
     ] = 5.0
+    replays_at_once: Annotated[
+        int, Field(ge=1, le=64, description="Replays for reads as of a moment that run side by side; others wait.")
+    ] = 2
+    replays_kept: Annotated[
+        int, Field(ge=0, le=64, description="Replays that stay a minute for further reads of the same moment.")
+    ] = 4
+    replay_deadline: Annotated[
+        float, Field(gt=0, description="Seconds that a read as of a moment waits for its turn.")
+    ] = 30.0
     recall_seconds: Annotated[
         float, Field(ge=0, description="How often it is written which memories were found; 0 is never.")
     ] = 60.0

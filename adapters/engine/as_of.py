@@ -1,60 +1,140 @@
-"""As of: replay one user's events up to a moment, into temporary tables or a session, for the same readers (X02)."""
+"""As of: one user's events replayed up to a moment, into temporary tables or a session, for the same readers (X02).
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+By the projectors themselves and in the batches of a rebuild (ADR 18, ADR 32). No model is asked for a text whose
+embedding is kept. The tables are the connection's own: nobody else sees them, and they end with it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
+from operator import itemgetter
+from typing import Any, TypeVar
 
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy import Table, text
+from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.adapters.postgres.ddl import Ddl
+from mnemolog.adapters.postgres.pool import BY_KEY
 from mnemolog.domain import identity
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.projections import forgetting
+from mnemolog.projections.kinds import Kinds, Need
 from mnemolog.projections.projector import Projector
+from mnemolog.projections.seal import MAC, RowSeal, sealed_columns
+from mnemolog.projections.vectors.tables import NAME as VECTORS
+from mnemolog.projections.working.projector import KINDS as OF_SESSIONS
 from mnemolog.projections.working.projector import Place, fold
 
+T = TypeVar("T")
+
 TEMPORARY = "pg_temp"
+# Few enough that who shares the loop does not wait long for it.
+PORTION = 500
+
+_WHILE_FILLING = text("SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in BY_KEY.items()))
+_SMALL_SAMPLE = text("SET LOCAL default_statistics_target = 20")
+# A vector that was missing is not left behind: an erasure may have passed by here already.
+_UNKEEP = text("""
+DELETE FROM mnemolog.embeddings
+WHERE tenant = :tenant AND user_id = :owner AND xmin = pg_current_xact_id()::xid
+""")
 
 
-@asynccontextmanager
-async def replayed(
-    engine: AsyncEngine, log: EventLog, projectors: Sequence[Projector], stream: StreamId, point: datetime | int
-) -> AsyncIterator[AsyncConnection]:
-    """A connection on which the projections stand as they stood at `point`: a time, or a seq of the stream.
+class NoSeal(RowSeal):
+    """For tables that no other session can write to: there is nothing to tell apart."""
 
-    No model is asked: embeddings come from the cache. The tables end with the transaction, and nobody else sees them.
-    """
-    until = await seq_of(log, stream, point)
-    names = {projector.name: TEMPORARY for projector in projectors}
-    async with engine.execution_options(schema_translate_map=names).connect() as connection:
+    def __init__(self) -> None:
+        super().__init__(b"")
+
+    def mac(self, table: Table, row: Mapping[str, Any]) -> bytes:
+        return b""
+
+    def sealed(self, table: Table, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        return (*_values(table)(row), b"")
+
+    def fits(self, table: Table, row: Mapping[str, Any]) -> bool:
+        return True
+
+
+@cache
+def _values(table: Table) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+    return itemgetter(*(name for name in sealed_columns(table) if name != MAC))
+
+
+async def fill(
+    connection: AsyncConnection, log: EventLog, projectors: Sequence[Projector], stream: StreamId, until: int
+) -> None:
+    """Make the tables of these projectors as they stood at seq `until`, in the transaction that this begins."""
+    await connection.execute(_WHILE_FILLING)
+    await connection.execute(_SMALL_SAMPLE)
+    for projector in projectors:
+        await connection.run_sync(projector.tables.create_all, checkfirst=False)
+    portions = 0
+    async for events in _one_ahead(_decoded(log, stream, until, [projector.kinds for projector in projectors])):
         for projector in projectors:
-            await connection.run_sync(projector.tables.create_all, checkfirst=False)
-        async for events in _decoded(log, stream, until):
-            for projector in projectors:
-                await forgetting.apply(projector, connection, events)
-        yield connection
-        await connection.rollback()
+            own = [event for event in events if projector.kinds.need(event.header.type)]
+            if own:
+                await forgetting.apply(projector, connection, own)
+        portions += 1
+        if portions.bit_count() == 1:  # Each time that there is twice as much.
+            await _gather_statistics(connection, projectors)
+    if any(projector.name == VECTORS for projector in projectors):
+        await connection.execute(_UNKEEP, {"tenant": stream.tenant, "owner": stream.owner})
 
 
-async def session_at(log: EventLog, place: Place, point: datetime | int) -> Session | None:
-    """The session of a place as it stood at `point`; None when there was none or it had ended."""
+async def _gather_statistics(connection: AsyncConnection, projectors: Sequence[Projector]) -> None:
+    """Without them any index on the user looks as good as the primary key, and all of his rows are read for each.
+
+    Autovacuum does not see temporary tables.
+    """
+    for projector in projectors:
+        for table in projector.tables.sorted_tables:
+            indexed = {column.name for index in table.indexes for column in index.columns}
+            columns = sorted(indexed.union(column.name for column in table.primary_key.columns))
+            await connection.execute(Ddl("ANALYZE {} ({})", (TEMPORARY, table.name), columns))
+
+
+async def session_at(log: EventLog, place: Place, until: int, at: datetime | None) -> Session | None:
+    """The session of a place at seq `until`, or at that time; None when there was none or it had ended."""
     session: Session | None = None
     last = datetime.min.replace(tzinfo=UTC)
-    async for events in _decoded(log, place.stream, await seq_of(log, place.stream, point)):
+    async for events in _decoded(log, place.stream, until, [OF_SESSIONS]):
         after = fold({place: session} if session else {}, events)
         if place in after:
             session = kept[0] if (kept := after[place]) else None
-        last = events[-1].recorded_at
-    now = point if isinstance(point, datetime) else last
-    return None if session is None or session.expired(now) else session
+    if at is None and until:
+        [last_event] = await log.read(place.stream, after=until - 1, until=until)
+        last = last_event.recorded_at
+    return None if session is None or session.expired(at or last) else session
 
 
 async def seq_of(log: EventLog, stream: StreamId, point: datetime | int) -> int:
     """The last event of a stream at a moment."""
-    return await log.seq_at(stream, identity.aware(point, "as_of")) if isinstance(point, datetime) else point
+    if isinstance(point, datetime):
+        return await log.seq_at(stream, identity.aware(point, "as_of"))
+    return min(point, await log.head(stream))
 
 
-async def _decoded(log: EventLog, stream: StreamId, until: int) -> AsyncIterator[Sequence[Recorded]]:
-    async for batch in log.scan(stream, until=until):
-        yield await log.decode(batch)
+async def _one_ahead(batches: AsyncIterator[T]) -> AsyncIterator[T]:
+    """The next batch is made ready while Postgres writes this one."""
+    making = asyncio.ensure_future(anext(batches, None))
+    try:
+        while (batch := await making) is not None:
+            making = asyncio.ensure_future(anext(batches, None))
+            yield batch
+    finally:
+        making.cancel()
+        await asyncio.wait([making])
+
+
+async def _decoded(
+    log: EventLog, stream: StreamId, until: int, kinds: Sequence[Kinds]
+) -> AsyncIterator[Sequence[Recorded]]:
+    """The events that any of these kinds reads, no further opened than one of them needs."""
+    async for batch in log.scan(stream, until=until, batch=PORTION):
+        need = {one: max(kind.need(one) for kind in kinds) for one in {event.header.type for event in batch}}
+        shapes = {one for one, much in need.items() if much is Need.SHAPE}
+        yield await log.decode([event for event in batch if need[event.header.type]], shapes)

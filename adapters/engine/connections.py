@@ -10,9 +10,11 @@ from nats.aio.client import Client
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
+from sqlalchemy import NullPool
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.embedded import Endpoints
+from mnemolog.adapters.engine.as_of import NoSeal
 from mnemolog.adapters.engine.reaching import reaching
 from mnemolog.adapters.minilm import EmbeddingProcess, MiniLM, embedder_named
 from mnemolog.adapters.minilm.ahead import Ahead
@@ -33,6 +35,7 @@ class Connections:
     """`pool` tries a connection before its use; the log uses `untried` ones, and notices dead ones itself.
 
     `rows` is the operator's way to the tables of projections, `writing` the projectors', `reading` the readers'.
+    `replaying` keeps none: each replay has a connection of its own.
     """
 
     pool: Pool
@@ -43,6 +46,7 @@ class Connections:
     rows: AsyncEngine
     writing: AsyncEngine
     reading: AsyncEngine
+    replaying: AsyncEngine
 
 
 async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes, *, migrating: bool) -> Connections:
@@ -55,8 +59,9 @@ async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes
     rows = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal)
     writing = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, projecting=True)
     reading = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, role=role)
+    replaying = create_engine(endpoints.postgres_dsn, NoSeal(), poolclass=NullPool)
     redis = await _redis_client(stack, endpoints.redis_url)
-    return Connections(pool, untried, nats, redis, roots, rows, writing, reading)
+    return Connections(pool, untried, nats, redis, roots, rows, writing, reading, replaying)
 
 
 async def _postgres_pools(stack: AsyncExitStack, postgres_dsn: str, *, migrating: bool) -> tuple[Pool, Pool]:

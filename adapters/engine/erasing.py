@@ -145,6 +145,7 @@ async def _everything(engine: "Engine", stream: StreamId) -> Taken:
 
 async def _sweep(engine: "Engine", stream: StreamId, memories: Sequence[UUID]) -> None:
     """What no projector reaches: leftovers in Postgres and Redis, and the file to which Redis appends."""
+    await engine.reads.replays.forget(stream)
     stores = [store for store in engine.projections.stores.values() if isinstance(store, PostgresStore)]
     await forget_in_leftovers(engine.projections.live, {store.schema for store in stores}, stream)
     await _forget_embeddings(engine, stream, memories)

@@ -14,6 +14,7 @@ class Moment:
     """When to read: live; or as of a time or a seq of the stream.
 
     `after` is a write that a live read must see; it waits for that at most `deadline` seconds, else `read_deadline`.
+    A read as of a moment waits for its turn as long, else `replay_deadline`.
     """
 
     as_of: datetime | int | None = None

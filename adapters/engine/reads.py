@@ -13,9 +13,10 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from mnemolog.adapters.engine.as_of import replayed, seq_of, session_at
+from mnemolog.adapters.engine.as_of import seq_of
 from mnemolog.adapters.engine.graph_reads import GRAPH, GraphReads
 from mnemolog.adapters.engine.moment import NOW, Moment
+from mnemolog.adapters.engine.replays import Replays
 from mnemolog.adapters.engine.waiting import Waits
 from mnemolog.adapters.engine.why import Inquiry, Why
 from mnemolog.adapters.postgres.confinement import confine_to
@@ -39,7 +40,7 @@ from mnemolog.projections.memories import neighbours
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.profile import reader as profile
-from mnemolog.projections.projector import Projector, Store
+from mnemolog.projections.projector import Store
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 from mnemolog.projections.working.projector import Place
@@ -77,14 +78,14 @@ class Reads(GraphReads):
         reading: AsyncEngine,
         log: EventLog,
         running: Mapping[str, Projection],
-        projectors: Sequence[Projector],
+        replays: Replays,
         working: WorkingStore,
         embedder: Embedder,
         policy: CategoryPolicy,
         predicates: PredicatePolicy,
         deadline: float,
     ) -> None:
-        self._engine, self._log, self._running, self._projectors = engine, log, running, projectors
+        self._log, self._running, self.replays = log, running, replays
         self._stores: Mapping[str, Store] = {name: projection.store for name, projection in running.items()}
         self._waits = Waits(self._stores, log, engine, deadline)
         self.tampered: Counter[str] = Counter()
@@ -198,7 +199,7 @@ class Reads(GraphReads):
         if moment.after:
             _require_own(moment.after, place.stream)
             await self._waits.until(moment.after, [self._working.name], moment.deadline)
-        found = await self._session(place, moment.as_of)
+        found = await self._session(place, moment)
         if found is None:
             raise NotFound(
                 f"no session of {place.user_id!r} with {place.agent_id!r} in {place.chat_id!r}",
@@ -211,8 +212,10 @@ class Reads(GraphReads):
         """Wait until every projection shows a write; those that do not within the deadline of reads, and why."""
         return await self._waits.held_up(position)
 
-    async def _session(self, place: Place, as_of: datetime | int | None) -> Session | None:
-        return await (self._working.read(place) if as_of is None else session_at(self._log, place, as_of))
+    async def _session(self, place: Place, moment: Moment) -> Session | None:
+        if moment.as_of is None:
+            return await self._working.read(place)
+        return await self.replays.session(place, moment.as_of, moment.deadline)
 
     async def _read(
         self,
@@ -251,8 +254,7 @@ class Reads(GraphReads):
     async def _at(self, stream: StreamId, moment: Moment, names: Sequence[str]) -> AsyncIterator[AsyncConnection]:
         """A connection on which the projections `names` show that moment of the stream."""
         if moment.as_of is not None:
-            needed = [projector for projector in self._projectors if projector.name in names]
-            async with replayed(self._engine, self._log, needed, stream, moment.as_of) as connection:
+            async with self.replays.at(stream, moment.as_of, names, moment.deadline) as connection:
                 yield connection
             return
         if moment.after:

@@ -23,6 +23,7 @@ from mnemolog.adapters.engine.neighbours import Neighbours
 from mnemolog.adapters.engine.projections import Projections
 from mnemolog.adapters.engine.reads import Reads
 from mnemolog.adapters.engine.recalls import Recalls
+from mnemolog.adapters.engine.replays import Replays
 from mnemolog.adapters.engine.sightings import Sightings
 from mnemolog.adapters.engine.starting import require_kept
 from mnemolog.adapters.engine.tasks import run
@@ -79,7 +80,7 @@ async def wire(
     projections = _projections(
         settings, Place(endpoints.postgres_dsn, endpoints.redis_url, master_key, settings.embedder), to, log, embedder
     )
-    parts = await _parts(settings, policy, to, delivery, log, projections, embedder)
+    parts = await _parts(stack, settings, policy, to, delivery, log, projections, embedder)
     stack.push_async_callback(parts.recalls.flush)
     if servers is None:
         await require_kept(projections, settings)
@@ -102,6 +103,7 @@ def _projections(
 
 
 async def _parts(
+    stack: AsyncExitStack,
     settings: Settings,
     policy: Policy,
     to: Connections,
@@ -110,7 +112,16 @@ async def _parts(
     projections: Projections,
     embedder: Embedder,
 ) -> Parts:
-    reads = _reads(settings, policy, to, log, projections, embedder)
+    replays = Replays(
+        to.replaying,
+        log,
+        projections.projectors,
+        at_once=settings.replays_at_once,
+        kept=settings.replays_kept,
+        deadline=settings.replay_deadline,
+    )
+    stack.push_async_callback(replays.aclose)
+    reads = _reads(settings, policy, to, log, projections, replays, embedder)
     policies = Policies(to.pool)
     await policies.keep(policy.text, now())
     writes = _writes(policy, log, reads, embedder)
@@ -129,6 +140,7 @@ def _reads(
     to: Connections,
     log: PostgresLog,
     projections: Projections,
+    replays: Replays,
     embedder: Embedder,
 ) -> Reads:
     return Reads(
@@ -136,7 +148,7 @@ def _reads(
         projections.seen_on(to.reading),
         log,
         projections.running,
-        projections.projectors,
+        replays,
         projections.working,
         embedder,
         policy.categories,

@@ -1,5 +1,6 @@
 """Time travel: a read as of a moment gives exactly what a live read gave then (X02)."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -8,17 +9,17 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import text
 
-from mnemolog.adapters.engine.as_of import replayed
+from mnemolog.adapters.engine import as_of
 from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.engine.reads import Changes
 from mnemolog.adapters.minilm import InThread, Lexical
 from mnemolog.domain.errors import InvalidInput, NotFound
-from mnemolog.projections.projector import Projector
 from mnemolog.projections.query import Answer
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.projector import VectorsProjector
 from tests.engine.person import Person
+from tests.engine.replays import opened_replays, replaying
 from tests.engine.story import tell, told
 
 
@@ -112,11 +113,10 @@ async def test_a_replay_asks_the_embedder_nothing(engine: Engine, user: str) -> 
     ana, counting = Person(engine, user), Counting()
     await tell(ana)
     await ana.changes()
-    projectors: list[Projector] = [p for p in engine.projections.projectors if p.name != VectorsProjector.name]
-
-    async with replayed(
-        engine.projections.live, engine.log, [*projectors, VectorsProjector(counting)], ana.stream, 10**6
-    ) as connection:
+    async with (
+        opened_replays(engine, VectorsProjector(counting)) as replays,
+        replays.at(ana.stream, 10**6, ["vectors"]) as connection,
+    ):
         [vectors] = (await connection.execute(text("SELECT count(*) FROM pg_temp.vectors"))).scalars()
 
     assert vectors == len(await ana.memory_ids())
@@ -128,11 +128,22 @@ async def test_a_read_as_of_leaves_nothing_behind(engine: Engine, user: str) -> 
     ana = Person(engine, user)
     await tell(ana)
     await ana.changes()
+    await engine.reads.replays.aclose()
+    await _without_replays(engine)
     before = await _inventory(engine)
 
     await ana.everything(Moment(as_of=5), query=f"a question that nobody asked {uuid4()}")
+    await engine.reads.replays.aclose()
 
+    await _without_replays(engine)
     assert await _inventory(engine) == before
+
+
+async def _without_replays(engine: Engine) -> None:
+    """A backend ends a little after its connection, and its tables with it."""
+    async with asyncio.timeout(60):
+        while await replaying(engine):  # noqa: ASYNC110  It is another program that ends.
+            await asyncio.sleep(0.02)
 
 
 async def _inventory(engine: Engine) -> tuple[list[str], int]:
@@ -146,3 +157,15 @@ async def _inventory(engine: Engine) -> tuple[list[str], int]:
         )
         kept = await connection.execute(text("SELECT count(*) FROM mnemolog.embeddings"))
         return list(names.scalars()), kept.scalar_one()
+
+
+async def test_batches_of_any_size_give_the_same(engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ana = Person(engine, user)
+    await tell(ana)
+    seq = await engine.log.head(ana.stream) - 1
+    whole = await ana.everything(Moment(as_of=seq))
+    await engine.reads.replays.aclose()
+
+    monkeypatch.setattr(as_of, "PORTION", 3)
+
+    assert await ana.everything(Moment(as_of=seq)) == whole

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mnemolog.adapters.engine.as_of import replayed
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.moment import Moment
 from mnemolog.domain.errors import InvalidInput, MnemologError
@@ -256,9 +255,7 @@ def _held(rows: Sequence[object]) -> set[tuple[object, ...]]:
 async def _replayed(ana: Teller, seq: int, at: datetime) -> Sequence[object]:
     """What the reader for now finds in tables that end with this seq."""
     reads = ana.engine.reads
-    projectors = [one for one in reads._projectors if one.name == "graph"]
-    stream = StreamId.of_user(ana.user)
-    async with replayed(reads._engine, reads._log, projectors, stream, seq) as connection:
+    async with reads.replays.at(StreamId.of_user(ana.user), seq, ["graph"]) as connection:
         return await facts.facts(connection, ana.viewer, facts.Point(at), reads._predicates)
 
 

@@ -1,0 +1,212 @@
+"""Replays for reads as of a moment: few at once, each on a connection of its own that further reads share."""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from hashlib import blake2b
+
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from mnemolog.adapters.engine import as_of
+from mnemolog.domain.errors import MnemologError, Overloaded
+from mnemolog.domain.session import Session
+from mnemolog.events.envelope import StreamId
+from mnemolog.events.event import Event
+from mnemolog.events.log import EventLog
+from mnemolog.events.registry import REGISTRY
+from mnemolog.projections.projector import Projector
+from mnemolog.projections.working.projector import Place
+
+IDLE_SECONDS = 60.0
+
+_SHREDDING = frozenset(name for name, known in REGISTRY.types.items() if known.shreds is not Event.shreds)
+_NAME = text("SELECT set_config('application_name', :name, false), pg_backend_pid()")
+_STILL_THERE = text("SELECT 1")
+_END = text("""
+SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+WHERE application_name = :name AND usename = current_user AND pid <> ALL(:own)
+""")
+
+
+@dataclass(slots=True)
+class Replay:
+    """A stream as it stood at seq `until`, as far as it was read: the projections `names`, on `connection`.
+
+    `checked`: no event up to this seq destroyed a key after the replay had read what it opens.
+    """
+
+    stream: StreamId
+    until: int
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    connection: AsyncConnection | None = None
+    pid: int = 0
+    names: set[str] = field(default_factory=set)
+    checked: int = 0
+    users: int = 0
+    used: float = 0.0
+
+    async def close(self) -> None:
+        connection, self.connection = self.connection, None
+        self.names.clear()
+        if connection:
+            await connection.close()
+
+
+class Replays:
+    """`at_once` replays run side by side, and `kept` stay for further reads, for a minute after the last of them.
+
+    `engine` connects anew each time (NullPool), and knows every projector's tables as temporary ones. An erasure ends
+    the replays of its user, in every process.
+    """
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        log: EventLog,
+        projectors: Sequence[Projector],
+        *,
+        at_once: int,
+        kept: int,
+        deadline: float,
+    ) -> None:
+        schemas = {projector.name: as_of.TEMPORARY for projector in projectors}
+        self._engine = engine.execution_options(schema_translate_map=schemas)
+        self._log, self._projectors, self._most, self._deadline = log, projectors, kept, deadline
+        self._running = asyncio.Semaphore(at_once)
+        self._replays: OrderedDict[tuple[StreamId, int], Replay] = OrderedDict()
+        self._expiry: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def at(
+        self, stream: StreamId, point: datetime | int, names: Sequence[str], deadline: float | None = None
+    ) -> AsyncIterator[AsyncConnection]:
+        """A connection on which the projections `names` stand as they stood at `point`: a time, or a seq.
+
+        Overloaded when it is not one's turn within `deadline` seconds.
+        """
+        key = stream, await as_of.seq_of(self._log, stream, point)
+        replay = self._replays.setdefault(key, Replay(*key))
+        self._replays.move_to_end(key)
+        replay.users += 1
+        give_up = time.monotonic() + (deadline or self._deadline)
+        try:
+            async with _in_turn(replay.turn, give_up):
+                try:
+                    yield await self._filled(replay, names, give_up)
+                    assert replay.connection is not None
+                    await replay.connection.rollback()
+                except MnemologError:
+                    if replay.connection:
+                        await replay.connection.rollback()
+                    raise
+                except BaseException:  # What state the connection is in, nobody knows.
+                    await replay.close()
+                    raise
+        finally:
+            replay.users -= 1
+            replay.used = time.monotonic()
+            await self._let_go()
+
+    async def session(self, place: Place, point: datetime | int, deadline: float | None = None) -> Session | None:
+        """The session of a place as it stood at `point`; None when there was none or it had ended."""
+        until = await as_of.seq_of(self._log, place.stream, point)
+        async with _in_turn(self._running, time.monotonic() + (deadline or self._deadline)):
+            return await as_of.session_at(self._log, place, until, point if isinstance(point, datetime) else None)
+
+    async def forget(self, stream: StreamId) -> None:
+        """End every replay of a stream: what it shows was erased since."""
+        for replay in [one for one in self._replays.values() if one.stream == stream]:
+            async with replay.turn:
+                await replay.close()
+        own = [replay.pid for replay in self._replays.values() if replay.connection]
+        async with self._engine.connect() as connection:
+            await connection.execute(_END, {"name": _named(stream), "own": own})
+
+    async def aclose(self) -> None:
+        """End all of them."""
+        if self._expiry:
+            self._expiry.cancel()
+            self._expiry = None
+        while self._replays:
+            _, replay = self._replays.popitem()
+            await replay.close()
+
+    async def _filled(self, replay: Replay, names: Sequence[str], give_up: float) -> AsyncConnection:
+        """What is there already, and what is lacking filled in beside it."""
+        if replay.connection and not await self._holds(replay):
+            await replay.close()
+        lacking = [one for one in self._projectors if one.name in names and one.name not in replay.names]
+        if lacking or replay.connection is None:
+            async with _in_turn(self._running, give_up):
+                connection = replay.connection or await self._connected(replay)
+                await as_of.fill(connection, self._log, lacking, replay.stream, replay.until)
+                await connection.commit()
+            replay.names.update(projector.name for projector in lacking)
+        assert replay.connection is not None
+        return replay.connection
+
+    async def _connected(self, replay: Replay) -> AsyncConnection:
+        replay.checked = await self._log.head(replay.stream)
+        replay.connection = await self._engine.connect()
+        [(_, replay.pid)] = await replay.connection.execute(_NAME, {"name": _named(replay.stream)})
+        await replay.connection.commit()
+        return replay.connection
+
+    async def _holds(self, replay: Replay) -> bool:
+        """Whether its connection lives, and nothing that it may show was erased since."""
+        assert replay.connection is not None
+        try:
+            await replay.connection.execute(_STILL_THERE)
+        except (DBAPIError, OSError):
+            return False
+        async for batch in self._log.scan(replay.stream, after=replay.checked):
+            types = {event.header.type for event in batch}
+            if types & _SHREDDING or not types <= REGISTRY.types.keys():
+                return False
+            replay.checked = batch[-1].header.seq
+        return True
+
+    async def _let_go(self) -> None:
+        """Close what is more than may be kept, the longest unused first; the others after a while."""
+        idle = [key for key, replay in self._replays.items() if not replay.users]
+        empty = [key for key in idle if self._replays[key].connection is None]
+        surplus = [key for key in idle if key not in empty][: max(0, len(idle) - len(empty) - self._most)]
+        for key in (*empty, *surplus):
+            await self._replays.pop(key).close()
+        if self._replays and (self._expiry is None or self._expiry.done()):
+            self._expiry = asyncio.create_task(self._expire())
+
+    async def _expire(self) -> None:
+        while self._replays:
+            await asyncio.sleep(IDLE_SECONDS / 4)
+            until = time.monotonic() - IDLE_SECONDS
+            for key in [key for key, one in self._replays.items() if not one.users and one.used < until]:
+                await self._replays.pop(key).close()
+
+
+@asynccontextmanager
+async def _in_turn(lock: asyncio.Lock | asyncio.Semaphore, give_up: float) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(give_up - time.monotonic()):
+            await lock.acquire()
+    except TimeoutError as error:
+        raise Overloaded(
+            "other reads as of a moment are under way, and it was not this one's turn in time",
+            field="as_of",
+            fix="read again later, or with a longer deadline",
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _named(stream: StreamId) -> str:
+    """What the connections of a stream's replays are called: what ends them finds them, and nobody is named."""
+    return f"mnemolog as of {blake2b(str(stream).encode(), digest_size=16).hexdigest()}"
