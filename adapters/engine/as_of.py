@@ -1,6 +1,6 @@
 """As of: one user's events replayed up to a moment, into temporary tables or a session, for the same readers (X02).
 
-By the projectors themselves and in the batches of a rebuild (ADR 18, ADR 32). No model is asked for a text whose
+By the projectors themselves and in the batches of a rebuild (ADR 18, ADR 37). No model is asked for a text whose
 embedding is kept. The tables are the connection's own: nobody else sees them, and they end with it.
 """
 
