@@ -23,7 +23,8 @@
      │   ├─ MalformedEvent
      │   └─ ProjectionPoisoned
      ├─ Tampered                something was changed behind the engine's back
-     │   └─ TamperedRow
+     │   ├─ TamperedEvent        in the log itself: nothing is shown or rebuilt from it
+     │   └─ TamperedRow          in a projection: it is rebuilt from the log
      ├─ ReadTimeout
      │   └─ ProjectionPaused
      ├─ AppendTimeout
@@ -202,6 +203,18 @@ class ProjectionPoisoned(LogError):
 
 class Tampered(MnemologError):
     """What is stored was changed behind the engine's back."""
+
+
+class TamperedEvent(Tampered):
+    """An event of the log was changed, forged or removed behind the engine's back."""
+
+    def __init__(self, stream: str, seq: int, detail: str, event_id: str = "") -> None:
+        super().__init__(
+            f"the log of {stream} is damaged at event {seq}: {detail}",
+            field="stream",
+            fix="run `mnemolog verify`; restore the log from a copy from before",
+        )
+        self.stream, self.seq, self.detail, self.event_id = stream, seq, detail, event_id
 
 
 class TamperedRow(Tampered):

@@ -2,10 +2,11 @@
 
 import hmac
 import json
+from collections.abc import Sequence
 from datetime import UTC
-from hashlib import sha256
 
-from mnemolog.events.envelope import Header
+from mnemolog.domain.errors import TamperedEvent
+from mnemolog.events.envelope import Header, StoredEvent, StreamId
 
 START = bytes(32)
 _canonical = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
@@ -13,13 +14,13 @@ _canonical = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_ke
 
 def derived_key(master_key: bytes, purpose: str) -> bytes:
     """A 32-byte key for one purpose (HKDF-Expand of RFC 5869 with one block)."""
-    return hmac.digest(master_key, f"mnemolog {purpose}".encode() + b"\x01", sha256)
+    return hmac.digest(master_key, f"mnemolog {purpose}".encode() + b"\x01", "sha256")
 
 
 def link(key: bytes, previous: bytes, header: Header, data: bytes) -> bytes:
     """HMAC-SHA256 over the previous link, the header and the data as stored; 32 bytes."""
     shape = canonical(header)
-    return hmac.digest(key, previous + len(shape).to_bytes(8, "big") + shape + data, sha256)
+    return hmac.digest(key, previous + len(shape).to_bytes(8, "big") + shape + data, "sha256")
 
 
 def canonical(header: Header) -> bytes:
@@ -37,3 +38,39 @@ def canonical(header: Header) -> bytes:
         header.recorded_at.astimezone(UTC).isoformat(timespec="microseconds"),
     ]
     return _canonical(fields).encode()
+
+
+class ChainReader:
+    """Holds the events of one stream, as they are read, against the keyed chain: what does not fit goes no further.
+
+    `seq` and `link` say where the reading begins: at the event before the first one that is taken.
+    """
+
+    def __init__(self, key: bytes, stream: StreamId, seq: int = 0, at: bytes = START) -> None:
+        self._key, self._stream, self.seq, self.link = key, stream, seq, at
+
+    def take(self, events: Sequence[StoredEvent]) -> tuple[Sequence[StoredEvent], TamperedEvent | None]:
+        """The events up to the first that is missing or does not fit, and what is wrong with that one."""
+        for place, event in enumerate(events):
+            if damage := self._damage(event):
+                return events[:place], damage
+            self.seq, self.link = event.header.seq, event.link
+        return events, None
+
+    def _damage(self, event: StoredEvent) -> TamperedEvent | None:
+        header = event.header
+        if header.seq != self.seq + 1:
+            return gone(self._stream, self.seq + 1)
+        if link(self._key, self.link, header, event.data) != event.link:
+            return unfit(header)
+        return None
+
+
+def gone(stream: StreamId, seq: int) -> TamperedEvent:
+    """What to say of an event that was appended and is not there."""
+    return TamperedEvent(str(stream), seq, "it is not in the log any more")
+
+
+def unfit(header: Header) -> TamperedEvent:
+    """What to say of an event that no engine appended as it stands."""
+    return TamperedEvent(str(header.stream), header.seq, "it does not fit the chain", str(header.event_id))

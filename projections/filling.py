@@ -9,7 +9,7 @@ from functools import partial
 from hashlib import blake2b
 from itertools import chain
 
-from mnemolog.domain.errors import EngineError
+from mnemolog.domain.errors import EngineError, TamperedEvent
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.log import EventLog, Head
 from mnemolog.projections.projector import Session, Store, reached_by, to_read
@@ -92,12 +92,15 @@ async def _portions(log: EventLog, sessions: _Open, share: Share) -> AsyncIterat
     count = 0
     async for heads in _heads(log, share):
         for stream, after, until in await _lacking(sessions, heads):
-            async for batch in log.scan(stream, after=after, until=until, batch=PORTION):
-                gathered.append(batch)
-                count += len(batch)
-                if count >= PORTION:
-                    yield gathered
-                    gathered, count = [], 0
+            try:
+                async for batch in log.scan(stream, after=after, until=until, batch=PORTION):
+                    gathered.append(batch)
+                    count += len(batch)
+                    if count >= PORTION:
+                        yield gathered
+                        gathered, count = [], 0
+            except TamperedEvent as damage:
+                _logger.error("a stream is left out from there on: %s", damage.message)
     if gathered:
         yield gathered
 

@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
-from mnemolog.domain.errors import Conflict, EngineError, ModelMissing, ServerFailed, Tampered
+from mnemolog.domain.errors import Conflict, EngineError, ModelMissing, ServerFailed, Tampered, TamperedEvent
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.log import EventLog
@@ -22,7 +22,8 @@ class Projection:
     """Exactly once: rows and progress are saved in one transaction of the store.
 
     `log_errors` is what the log raises when it cannot be reached. Neither these, nor what the store calls transient,
-    nor a ServerFailed (a model that does not answer) or ModelMissing is ever taken for a poisoned event.
+    nor a ServerFailed (a model that does not answer) or ModelMissing is ever taken for a poisoned event. Where the log
+    itself is damaged the stream stops before the damage, whatever the strategy: no word of it is applied or skipped.
     """
 
     def __init__(
@@ -35,7 +36,8 @@ class Projection:
     ) -> None:
         self.store, self._log = store, log
         self.transient: tuple[type[Exception], ...] = (*store.transient, *log_errors, ServerFailed, ModelMissing)
-        self._infrastructure: tuple[type[Exception], ...] = (*self.transient, EngineError)
+        # What is no fault of the event that is being applied: the servers', the engine's, or that of the log around it.
+        self._elsewhere: tuple[type[Exception], ...] = (*self.transient, EngineError, TamperedEvent)
         self._strategy, self._now = strategy, now
 
     @property
@@ -67,23 +69,34 @@ class Projection:
         """Read from the log what this projection lacks, up to `until` where given; how many events that were."""
         total = 0
         gathered: list[StoredEvent] = []
-        async for batch in self._lacking(until, wanted):
+        damaged: dict[StreamId, int] = {}
+        async for batch in self._lacking(until, wanted, damaged):
             gathered += batch
             if len(gathered) >= BATCH:
                 total += await self._delivered(gathered, progressed)
                 gathered = []
-        return total + await self._delivered(gathered, progressed)
+        total += await self._delivered(gathered, progressed)
+        for stream, end in damaged.items():
+            await self._apply_alone(stream, end)
+        return total
 
     async def _lacking(
-        self, until: Mapping[StreamId, int] | None, wanted: Callable[[StreamId], bool]
+        self,
+        until: Mapping[StreamId, int] | None,
+        wanted: Callable[[StreamId], bool],
+        damaged: dict[StreamId, int],
     ) -> AsyncIterator[Sequence[StoredEvent]]:
+        """Batches of one stream after the other; where the log is damaged, it goes on with the next and notes it."""
         async for lagging in self.lagging():
             for one in lagging:
                 if not wanted(one.stream):
                     continue
                 end = one.head if until is None else min(one.head, until.get(one.stream, 0))
-                async for batch in self._log.scan(one.stream, after=one.progress, until=end, batch=BATCH):
-                    yield batch
+                try:
+                    async for batch in self._log.scan(one.stream, after=one.progress, until=end, batch=BATCH):
+                        yield batch
+                except TamperedEvent:
+                    damaged[one.stream] = end
 
     async def _delivered(self, events: Sequence[StoredEvent], progressed: Callable[[int], None]) -> int:
         if events:
@@ -94,9 +107,12 @@ class Projection:
     async def read_on(self, stream: StreamId, after: int, until: int) -> int:
         """Apply a stream's events with after < seq <= until from the log; how many they were."""
         total = 0
-        async for batch in self._log.scan(stream, after=after, until=until, batch=BATCH):
-            await self.deliver(batch)
-            total += len(batch)
+        try:
+            async for batch in self._log.scan(stream, after=after, until=until, batch=BATCH):
+                await self.deliver(batch)
+                total += len(batch)
+        except TamperedEvent:
+            await self._apply_alone(stream, until)
         return total
 
     def lagging(self) -> AsyncIterator[Sequence[Lag]]:
@@ -213,10 +229,15 @@ class Projection:
     async def _apply_alone(self, stream: StreamId, last: int) -> None:
         """Event by event, so that the stream stops at the one that cannot be applied and nowhere before it."""
         progress = await self.store.progress(stream)
-        async for batch in self._log.scan(stream, after=progress, until=last, batch=BATCH):
-            for event in batch:
-                if not await self._applied(stream, event):
-                    return
+        try:
+            async for batch in self._log.scan(stream, after=progress, until=last, batch=BATCH):
+                for event in batch:
+                    if not await self._applied(stream, event):
+                        return
+        except TamperedEvent as damage:
+            at = max(damage.seq, await self.store.progress(stream) + 1)
+            _logger.error("%s stopped %s at seq %d: %s", self.name, stream, at, damage.message)
+            await self.store.stop(stream, at, _reason(damage))
 
     async def _applied(self, stream: StreamId, event: StoredEvent) -> bool:
         """Whether the stream may go on: the event was applied, or skipped."""
@@ -238,7 +259,7 @@ class Projection:
         """Why the event cannot be applied; None when it was. Rows that somebody changed are healed on the way."""
         try:
             await self._apply({stream: [event]})
-        except self._infrastructure:
+        except self._elsewhere:
             raise
         except Tampered as error:
             return await self._healed(stream, error)
@@ -250,7 +271,7 @@ class Projection:
         _logger.error("%s: %s, healing the stream from the log", self.name, error.message)
         try:
             await self.heal(stream)
-        except self._infrastructure:
+        except self._elsewhere:
             raise
         except Exception as fault:  # noqa: BLE001  As above: then the stream stops where it stands.
             return _reason(fault)

@@ -52,7 +52,7 @@ class Delivery:
 
 
 def delivery_of(settings: Settings, endpoints: Endpoints, to: Connections) -> Delivery:
-    outbox = Outbox(to.pool, endpoints.postgres_dsn)
+    outbox = Outbox(to.pool, endpoints.postgres_dsn, to.roots.derived("chain"))
     streams = Streams(to.nats.jetstream(), _limits(settings))
     anchors = AnchorFile(settings.anchors)
     anchoring = _anchoring(settings, anchors, to.nats.jetstream(), to)

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.postgres import lagging
 from mnemolog.adapters.postgres.pauses import Pause
+from mnemolog.domain.errors import TamperedEvent
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.projections.projector import Stop
@@ -20,11 +21,11 @@ SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class StoppedStream:
-    """A stream that was set aside: at which event, of which type, and why."""
+    """A stream that was set aside: at which event, of which type, and why. Of a damaged log no event is shown."""
 
     stream: str
     seq: int
-    event_id: UUID
+    event_id: UUID | None
     type: str
     reason: str
 
@@ -81,6 +82,9 @@ async def _behind(projection: Projection, engine: AsyncEngine) -> tuple[int, dat
 
 
 async def _stopped(log: EventLog, stream: StreamId, stop: Stop) -> StoppedStream:
-    found = [event async for batch in log.scan(stream, after=stop.seq - 1, until=stop.seq) for event in batch]
+    try:
+        found = [event async for batch in log.scan(stream, after=stop.seq - 1, until=stop.seq) for event in batch]
+    except TamperedEvent:
+        return StoppedStream(str(stream), stop.seq, None, "", stop.reason)
     header = found[0].header
     return StoppedStream(str(stream), stop.seq, header.event_id, header.type, stop.reason)

@@ -6,7 +6,7 @@ skip the rest by their one rule.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from nats.aio.client import Client
 from nats.js.api import Header
@@ -16,6 +16,7 @@ from mnemolog.adapters.nats import wire
 from mnemolog.adapters.nats.pipeline import Answer, Pipeline, acknowledged
 from mnemolog.adapters.nats.streams import Streams
 from mnemolog.adapters.nats.subjects import EVENTS, event_subject
+from mnemolog.adapters.postgres.chained import Refused, unheard
 from mnemolog.adapters.postgres.lease import Lease
 from mnemolog.adapters.postgres.outbox import Outbox, Pending, RelaySession
 from mnemolog.events.envelope import StoredEvent
@@ -36,7 +37,8 @@ GATHER_SECONDS = 0.01
 class Relay:
     """`wake` is called after each commit; without it the relay looks every quarter of a second.
 
-    `published` is told of events that JetStream has, stream by stream in order, before they leave the outbox.
+    `published` is told of events that JetStream has, stream by stream in order, before they leave the outbox. An event
+    that does not fit the chain is not published: `refused` is told of it, and its row leaves the outbox.
     """
 
     def __init__(
@@ -46,9 +48,10 @@ class Relay:
         wire_key: bytes,
         streams: Streams,
         published: Callable[[Sequence[StoredEvent]], None] = lambda events: None,
+        refused: Refused = unheard,
     ) -> None:
         self._outbox, self._client, self._key, self._streams = outbox, client, wire_key, streams
-        self._published = published
+        self._published, self._refused = published, refused
         self._work = asyncio.Event()
 
     def wake(self) -> None:
@@ -62,12 +65,17 @@ class Relay:
         """Publish the oldest rows; how many there were."""
         rows = await session.pending(ROWS)
         if rows:
+            damaged = set[int]()
             async with Pipeline(self._client) as pipeline:
-                for page in _pages(rows):
-                    events = await session.events(page)
-                    await self._publish(pipeline, events, session.lease)
-                    self._published(events)
-                    await session.delivered([part.id for part in page if part.ends])
+                for page in _pages(rows, damaged):
+                    found = await session.events(page)
+                    await self._publish(pipeline, found.events, session.lease)
+                    self._published(found.events)
+                    for damage in found.damaged.values():
+                        _logger.error("relay: %s", damage.message)
+                        await self._refused(damage)
+                    damaged.update(found.damaged)
+                    await session.delivered([part.id for part in page if part.ends or part.id in damaged])
         return len(rows)
 
     async def _lead(self, session: RelaySession) -> None:
@@ -113,8 +121,8 @@ class Relay:
         await self._streams.ensure()
 
 
-def _pages(rows: Sequence[Pending]) -> Iterator[Sequence[Pending]]:
-    """The rows in pages of at most so many events."""
+def _pages(rows: Sequence[Pending], damaged: Collection[int]) -> Iterator[Sequence[Pending]]:
+    """The rows in pages of at most so many events; of one that turns out to be damaged, no further ones."""
     page: list[Pending] = []
     size = 0
     for row in rows:
@@ -123,6 +131,8 @@ def _pages(rows: Sequence[Pending]) -> Iterator[Sequence[Pending]]:
             if page and size + length > PAGE:
                 yield page
                 page, size = [], 0
+            if row.id in damaged:
+                break
             page.append(part)
             size += length
     if page:

@@ -8,21 +8,21 @@ from uuid import UUID
 
 from mnemolog.adapters.encryption import ALGORITHM, Keyring
 from mnemolog.adapters.postgres.append import Appender
+from mnemolog.adapters.postgres.chained import END, ChainedRows, KnownHeads, Refused, fetch, unheard
 from mnemolog.adapters.postgres.keys import StreamKeys, ask_keys, find_keys
 from mnemolog.adapters.postgres.pool import Connection, Pool, repeated
-from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.receipts import receipt_of
 from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.adapters.postgres.tail import LogSecrets
 from mnemolog.adapters.postgres.writing import GroupWriter
 from mnemolog.domain.errors import Unstorable
 from mnemolog.events.codec import Codec
-from mnemolog.events.envelope import Header, NewEvent, Receipt, Recorded, StoredEvent, StreamId
+from mnemolog.events.envelope import NewEvent, Receipt, Recorded, StoredEvent, StreamId
 from mnemolog.events.event import BLIND
 from mnemolog.events.log import Append, Head, Outcome
 from mnemolog.projections.deferring import Ask
 
-END = 2**62
+BATCH = 1000
 
 _Find = Callable[[Collection[tuple[StreamId, str]]], Awaitable[Mapping[StreamId, StreamKeys]]]
 
@@ -42,9 +42,12 @@ class PostgresLog:
         appended: Callable[[Sequence[StoredEvent]], None] = lambda events: None,
         *,
         deadline: float | None = None,
+        known: KnownHeads | None = None,
+        refused: Refused = unheard,
     ) -> None:
         self._pool, self._codec, self._deadline = pool, codec, deadline
         self._secrets = LogSecrets.of(roots)
+        self._chained = ChainedRows(pool, self._secrets.chain, known, refused)
         self._writer = GroupWriter(pool, codec, self._secrets, now, appended)
         self._appender = Appender(self._writer.write)
 
@@ -73,19 +76,25 @@ class PostgresLog:
     async def read(
         self, stream: StreamId, *, after: int = 0, until: int | None = None, tags: Collection[str] = ()
     ) -> Sequence[Recorded]:
+        if not tags:
+            found = [event async for batch in self.scan(stream, after=after, until=until) for event in batch]
+            return await self.decode(found)
+        place = {**_place(stream), "after": after, "until": END if until is None else until}
+
         async def read(connection: Connection) -> Sequence[Recorded]:
-            if tags:
-                wanted: dict[str, Any] = {"tags": await self._keyed(connection, stream, tags)}
-                rows = await _fetch(connection, "read_tagged", **_place(stream, after, until), **wanted)
-            else:
-                rows = await _fetch(connection, "read_stream", **_place(stream, after, until), batch=None)
-            return await self._decoded(connection, [stored(row) for row in rows])
+            keyed = await self._keyed(connection, stream, tags)
+            return await self._decoded(
+                connection, await self._chained.some(connection, "read_tagged", **place, tags=keyed)
+            )
 
         return await repeated(self._pool, read)
 
     async def find(self, stream: StreamId, event_id: UUID) -> Recorded | None:
-        rows = await self._rows("find_event", tenant=stream.tenant, stream=stream.name, event_id=event_id)
-        found = await self.decode([stored(row) for row in rows])
+        async def read(connection: Connection) -> Sequence[Recorded]:
+            found = await self._chained.some(connection, "find_event", **_place(stream), event_id=event_id)
+            return await self._decoded(connection, found)
+
+        found = await repeated(self._pool, read)
         return found[0] if found else None
 
     async def head(self, stream: StreamId) -> int:
@@ -93,16 +102,21 @@ class PostgresLog:
         return int(rows[0]["seq"]) if rows else 0
 
     async def seq_at(self, stream: StreamId, at: datetime) -> int:
-        """The last seq of a stream that was recorded at or before `at`."""
-        [row] = await self._rows("seq_at", tenant=stream.tenant, stream=stream.name, at=at)
-        return int(row["seq"])
+        """The last seq of a stream that was recorded at or before `at`: times never fall along the chain.
+
+        So that it holds, this event and the next one are read, and held against the chain.
+        """
+        [row] = await self._rows("seq_at", **_place(stream), at=at)
+        seq = int(row["seq"])
+        async for _ in self.scan(stream, after=max(0, seq - 1), until=seq + 1):
+            pass
+        return seq
 
     async def scan(
-        self, stream: StreamId, *, after: int = 0, until: int | None = None, batch: int = 1000
+        self, stream: StreamId, *, after: int = 0, until: int | None = None, batch: int = BATCH
     ) -> AsyncIterator[Sequence[StoredEvent]]:
-        while rows := await self._rows("read_stream", **_place(stream, after, until), batch=batch):
-            yield [stored(row, stream) for row in rows]
-            after = rows[-1]["seq"]
+        async for events in self._chained.scan(stream, after, until, batch):
+            yield events
 
     async def decode(self, stored: Sequence[StoredEvent], shapes: Collection[str] = ()) -> Sequence[Recorded]:
         return await repeated(self._pool, lambda connection: self._decoded(connection, stored, shapes))
@@ -164,29 +178,8 @@ class PostgresLog:
         return sorted(plain.union(map(keys.tag, blind)) if keys.stream_key else plain)
 
     async def _rows(self, name: str, **values: Any) -> list[dict[str, Any]]:
-        return await repeated(self._pool, lambda connection: _fetch(connection, name, **values))
+        return await repeated(self._pool, lambda connection: fetch(connection, name, **values))
 
 
-async def _fetch(connection: Connection, name: str, **values: Any) -> list[dict[str, Any]]:
-    cursor = await connection.execute(query(name), values, binary=True)
-    return await cursor.fetchall()
-
-
-def stored(row: Mapping[str, Any], stream: StreamId | None = None) -> StoredEvent:
-    """A row of mnemolog.events as it stands; `stream` where it is known already."""
-    header = Header(
-        stream or StreamId(row["tenant"], row["stream"]),
-        row["seq"],
-        row["event_id"],
-        row["type"],
-        row["version"],
-        tuple(row["tags"]),
-        row["meta"],
-        row["occurred_at"],
-        row["recorded_at"],
-    )
-    return StoredEvent(header, bytes(row["data"]), bytes(row["link"]))
-
-
-def _place(stream: StreamId, after: int, until: int | None) -> dict[str, Any]:
-    return {"tenant": stream.tenant, "stream": stream.name, "after": after, "until": END if until is None else until}
+def _place(stream: StreamId) -> dict[str, Any]:
+    return {"tenant": stream.tenant, "stream": stream.name}

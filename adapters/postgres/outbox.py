@@ -5,14 +5,18 @@ read, so such a row is simply found the next time. Two appends to one stream nev
 within a stream the ids are in order.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
 
+from mnemolog.adapters.postgres.chained import stored
 from mnemolog.adapters.postgres.lease import RELAY, Lease, lead, lease_session
-from mnemolog.adapters.postgres.log import stored
 from mnemolog.adapters.postgres.pool import Pool
 from mnemolog.adapters.postgres.queries import query
+from mnemolog.domain.errors import TamperedEvent
+from mnemolog.events.chain import START, ChainReader, gone
 from mnemolog.events.envelope import StoredEvent, StreamId
 
 
@@ -33,14 +37,23 @@ class Pending:
             yield Pending(self.id, self.stream, first, last, ends=last == self.last)
 
 
+@dataclass(frozen=True, slots=True)
+class Ranges:
+    """The events of some ranges that fit the keyed chain, in the order of their streams; and by the id of its row, what
+    is wrong with a range from there on."""
+
+    events: Sequence[StoredEvent]
+    damaged: Mapping[int, TamperedEvent] = field(default_factory=dict)
+
+
 class RelaySession:
     """What one relay asks of Postgres. What a leader changes goes through the session that holds its lease.
 
     Events are read through the pool: a process that hangs while it reads much would keep its session busy, not silent.
     """
 
-    def __init__(self, lease: Lease, pool: Pool) -> None:
-        self.lease, self._pool = lease, pool
+    def __init__(self, lease: Lease, pool: Pool, chain_key: bytes) -> None:
+        self.lease, self._pool, self._key = lease, pool, chain_key
 
     async def lead(self) -> bool:
         """Take the lease if no other session holds it."""
@@ -54,8 +67,8 @@ class RelaySession:
             for row in rows
         ]
 
-    async def events(self, ranges: Sequence[Pending]) -> Sequence[StoredEvent]:
-        """Their events, in the order of their streams."""
+    async def events(self, ranges: Sequence[Pending]) -> Ranges:
+        """What the database gives back for them, held against the chain: what was put there since is not delivered."""
         wanted = {
             "tenants": [one.stream.tenant for one in ranges],
             "streams": [one.stream.name for one in ranges],
@@ -63,25 +76,46 @@ class RelaySession:
             "lasts": [one.last for one in ranges],
         }
         async with self._pool.connection() as connection:
-            return [stored(row) async for row in await connection.execute(query("pending_events"), wanted)]
+            rows = await (await connection.execute(query("pending_events"), wanted)).fetchall()
+        by_place = {place: list(found) for place, found in groupby(rows, key=lambda row: row["place"])}
+        events: list[StoredEvent] = []
+        damaged: dict[int, TamperedEvent] = {}
+        for place, one in enumerate(ranges, 1):
+            sound, damage = self._checked(one, by_place.get(place, []))
+            events += sound
+            if damage:
+                damaged[one.id] = damage
+        return Ranges(events, damaged)
+
+    def _checked(
+        self, one: Pending, rows: Sequence[Mapping[str, Any]]
+    ) -> tuple[Sequence[StoredEvent], TamperedEvent | None]:
+        before = START if one.first == 1 else rows[0]["previous"] if rows else None
+        if before is None:
+            return [], gone(one.stream, one.first - 1 if rows else one.first)
+        chain = ChainReader(self._key, one.stream, one.first - 1, bytes(before))
+        sound, damage = chain.take([stored(row, one.stream) for row in rows])
+        if damage is None and chain.seq < one.last:
+            damage = gone(one.stream, chain.seq + 1)
+        return sound, damage
 
     async def delivered(self, ids: Sequence[int]) -> None:
         await self.lease.execute("delivered", {"ids": list(ids)})
 
 
 class Outbox:
-    def __init__(self, pool: Pool, postgres_dsn: str) -> None:
-        self._pool, self._dsn = pool, postgres_dsn
+    def __init__(self, pool: Pool, postgres_dsn: str, chain_key: bytes) -> None:
+        self._pool, self._dsn, self._key = pool, postgres_dsn, chain_key
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[RelaySession]:
         """A session that leads, once it may."""
         async with lease_session(self._dsn) as lease:
-            yield RelaySession(lease, self._pool)
+            yield RelaySession(lease, self._pool, self._key)
 
     async def lead(self, work: Callable[[RelaySession], Awaitable[None]]) -> None:
         """Do the work of the relay whenever no other leads, until cancelled."""
-        await lead(self._dsn, RELAY, lambda lease: work(RelaySession(lease, self._pool)))
+        await lead(self._dsn, RELAY, lambda lease: work(RelaySession(lease, self._pool, self._key)))
 
     async def size(self) -> int:
         """How many appends wait for delivery."""

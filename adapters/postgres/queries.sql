@@ -160,8 +160,10 @@ ORDER BY seq
 LIMIT %(batch)s;
 
 -- read_tagged --
-SELECT tenant, stream, seq, event_id, type, version, tags, meta, occurred_at, recorded_at, data, link
-FROM mnemolog.events
+SELECT tenant, stream, seq, event_id, type, version, tags, meta, occurred_at, recorded_at, data, link,
+       (SELECT link FROM mnemolog.events AS before
+        WHERE (before.tenant, before.stream, before.seq) = (event.tenant, event.stream, event.seq - 1)) AS previous
+FROM mnemolog.events AS event
 WHERE tenant = %(tenant)s AND stream = %(stream)s AND seq IN
       (SELECT seq FROM mnemolog.tags
        WHERE tenant = %(tenant)s AND stream = %(stream)s AND tag = ANY(%(tags)s::text[])
@@ -169,8 +171,10 @@ WHERE tenant = %(tenant)s AND stream = %(stream)s AND seq IN
 ORDER BY seq;
 
 -- find_event --
-SELECT tenant, stream, seq, event_id, type, version, tags, meta, occurred_at, recorded_at, data, link
-FROM mnemolog.events
+SELECT tenant, stream, seq, event_id, type, version, tags, meta, occurred_at, recorded_at, data, link,
+       (SELECT link FROM mnemolog.events AS before
+        WHERE (before.tenant, before.stream, before.seq) = (event.tenant, event.stream, event.seq - 1)) AS previous
+FROM mnemolog.events AS event
 WHERE tenant = %(tenant)s AND stream = %(stream)s AND event_id = %(event_id)s;
 
 -- read_head --
@@ -203,9 +207,12 @@ ORDER BY outbox.id
 LIMIT %(batch)s;
 
 -- pending_events --
--- The events of ranges of streams, range by range. LATERAL with a limit keeps the planner from a hash over the log.
+-- The events of ranges of streams, range by range, each with the place of its range and the link before that. LATERAL
+-- with a limit keeps the planner from a hash over the log.
 SELECT e.tenant, e.stream, e.seq, e.event_id, e.type, e.version, e.tags, e.meta, e.occurred_at, e.recorded_at,
-       e.data, e.link
+       e.data, e.link, wanted.place,
+       (SELECT link FROM mnemolog.events AS before
+        WHERE (before.tenant, before.stream, before.seq) = (wanted.tenant, wanted.stream, wanted.first - 1)) AS previous
 FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(firsts)s::bigint[], %(lasts)s::bigint[])
          WITH ORDINALITY AS wanted (tenant, stream, first, last, place)
 CROSS JOIN LATERAL (

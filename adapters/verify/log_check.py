@@ -6,7 +6,7 @@ from typing import Any
 
 from psycopg import IsolationLevel
 
-from mnemolog.adapters.postgres.log import stored
+from mnemolog.adapters.postgres.chained import stored
 from mnemolog.adapters.postgres.pool import WHOLE_TABLES, Connection, Pool
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.roots import Roots

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.store import PostgresStore
-from mnemolog.domain.errors import ProjectionPoisoned
+from mnemolog.domain.errors import ProjectionPoisoned, TamperedEvent
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.event import Event
 from mnemolog.events.log import EventLog
@@ -19,6 +19,7 @@ from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.projector import Stop
 from mnemolog.projections.rebuild import rebuild
 from mnemolog.projections.runtime import Projection
+from mnemolog.projections.strategy import FAIL, OnPoison, Strategy
 from tests.engine.person import Person
 
 
@@ -181,3 +182,47 @@ async def test_a_projection_that_lost_everything_is_built_again_from_the_log(
 
     assert rebuilt.equal
     assert await store.progress(ana.stream) == 1
+
+
+class Damaged:
+    """A log whose stream of somebody is damaged at a seq: what stands before it is given."""
+
+    def __init__(self, log: EventLog, stream: StreamId, seq: int) -> None:
+        self._log, self._stream, self._seq = log, stream, seq
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._log, name)
+
+    async def scan(
+        self, stream: StreamId, *, after: int = 0, until: int | None = None, batch: int = 1000
+    ) -> AsyncIterator[Sequence[StoredEvent]]:
+        end = self._seq - 1 if stream == self._stream else until
+        async for events in self._log.scan(stream, after=after, until=end, batch=batch):
+            yield events
+        if stream == self._stream:
+            raise TamperedEvent(str(stream), self._seq, "it does not fit the chain")
+
+
+@pytest.mark.spec("X08")
+@pytest.mark.parametrize("strategy", [FAIL, Strategy(OnPoison.SKIP), Strategy(OnPoison.RETRY_AND_SKIP, pause=0)])
+async def test_a_damaged_log_stops_its_stream_before_the_damage_and_no_other_whatever_the_strategy(
+    engine: Engine, user: str, seen: Seen, store: PostgresStore, strategy: Strategy
+) -> None:
+    ana, bob = Person(engine, user), Person(engine, f"{user}-bob")
+    for person in (ana, bob):
+        for number in range(4):
+            await person.creates(f"Tea number {number}", kind="episode")
+    log: EventLog = Damaged(engine.log, ana.stream, 3)  # type: ignore[assignment]
+    projection = Projection(store, log, strategy=strategy)
+
+    await projection.catch_up(wanted=lambda stream: stream in (ana.stream, bob.stream))
+
+    assert sorted(seen.seqs) == [(user, 1), (user, 2), *((bob.user, seq) for seq in range(1, 5))]
+    stop = (await store.stopped())[ana.stream]
+    assert (stop.seq, stop.reason.split(":")[0]) == (3, "TamperedEvent")
+    assert await store.count_skipped() == 0
+    with pytest.raises(TamperedEvent):
+        await projection.skip(ana.stream, "operator")
+    with pytest.raises(TamperedEvent):
+        await projection.heal(ana.stream)
+    assert await store.progress(ana.stream) == 2

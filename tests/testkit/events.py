@@ -70,18 +70,23 @@ def header_of(event: NewEvent, seq: int = 1, stream: StreamId = STREAM, recorded
 
 
 def stored(
-    event: NewEvent, seq: int = 1, stream: StreamId = STREAM, cipher: Cipher = PLAIN, previous: bytes = CHAIN_START
+    event: NewEvent,
+    seq: int = 1,
+    stream: StreamId = STREAM,
+    cipher: Cipher = PLAIN,
+    previous: bytes = CHAIN_START,
+    key: bytes = KEY,
 ) -> StoredEvent:
     """The event as its row would stand."""
     header = header_of(event, seq, stream)
     data = Codec().encode(stream, event, cipher)
-    return StoredEvent(header, data, link(KEY, previous, header, data))
+    return StoredEvent(header, data, link(key, previous, header, data))
 
 
-def rows(stream: StreamId, payloads: Sequence[Event]) -> list[StoredEvent]:
-    """A whole stream of these payloads, chained."""
+def rows(stream: StreamId, payloads: Sequence[Event], key: bytes = KEY) -> list[StoredEvent]:
+    """A whole stream of these payloads, chained under a key."""
     found: list[StoredEvent] = []
     for seq, payload in enumerate(payloads, 1):
         previous = found[-1].link if found else CHAIN_START
-        found.append(stored(new(payload), seq, stream, previous=previous))
+        found.append(stored(new(payload), seq, stream, previous=previous, key=key))
     return found

@@ -34,6 +34,7 @@ class Apart:
     jetstream: JetStreamContext
     postgres_dsn: str
     nats_url: str
+    chain_key: bytes
 
     @property
     def streams(self) -> Streams:
@@ -62,6 +63,8 @@ async def apart(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Asy
         nats = await connect(servers.endpoints.nats_url, "tests")
         await Streams(nats.jetstream(), StreamLimits()).ensure()
         async with await open_pool(own) as pool:
-            log, outbox = PostgresLog(pool, Codec(), await open_roots(pool, KEY, os.urandom), now), Outbox(pool, own)
-            yield Apart(log, outbox, nats, nats.jetstream(), own, servers.endpoints.nats_url)
+            roots = await open_roots(pool, KEY, os.urandom)
+            chain_key = roots.derived("chain")
+            log, outbox = PostgresLog(pool, Codec(), roots, now), Outbox(pool, own, chain_key)
+            yield Apart(log, outbox, nats, nats.jetstream(), own, servers.endpoints.nats_url, chain_key)
         await nats.close()

@@ -1,6 +1,7 @@
 """A relay in a process of its own: `python -m tests.adapters.nats.relay_process POSTGRES_DSN NATS_URL`."""
 
 import asyncio
+import os
 import sys
 
 from mnemolog.adapters.nats.connection import connect
@@ -8,6 +9,7 @@ from mnemolog.adapters.nats.relay import Relay
 from mnemolog.adapters.nats.streams import StreamLimits, Streams
 from mnemolog.adapters.postgres.outbox import Outbox
 from mnemolog.adapters.postgres.pool import open_pool
+from mnemolog.adapters.postgres.roots import open_roots
 from tests.testkit.events import KEY
 
 
@@ -15,7 +17,8 @@ async def main(postgres_dsn: str, nats_url: str) -> None:
     async with await open_pool(postgres_dsn) as pool:
         client = await connect(nats_url, "relay process")
         streams = Streams(client.jetstream(), StreamLimits())
-        await Relay(Outbox(pool, postgres_dsn), client, KEY, streams).run()
+        chain_key = (await open_roots(pool, KEY, os.urandom)).derived("chain")
+        await Relay(Outbox(pool, postgres_dsn, chain_key), client, KEY, streams).run()
 
 
 if __name__ == "__main__":

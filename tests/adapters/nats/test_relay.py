@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 
+import psycopg
 import pytest
 from nats.aio.msg import Msg
 from nats.errors import TimeoutError as NatsTimeout
@@ -11,11 +12,11 @@ from nats.errors import TimeoutError as NatsTimeout
 from mnemolog.adapters.nats import wire
 from mnemolog.adapters.nats.relay import Relay
 from mnemolog.adapters.nats.subjects import ALL_EVENTS, EVENTS
-from mnemolog.domain.errors import MalformedEvent
+from mnemolog.domain.errors import MalformedEvent, TamperedEvent
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.log import Append
 from tests.adapters.nats.conftest import Apart
-from tests.testkit.events import created, new
+from tests.testkit.events import KEY, created, new
 
 
 async def append(apart: Apart, stream: StreamId, count: int = 1) -> None:
@@ -132,3 +133,37 @@ async def test_a_relay_that_is_stopped_as_it_is_woken_stops(apart: Apart) -> Non
     done, _ = await asyncio.wait([task], timeout=3)
     assert done
     assert task.cancelled()
+
+
+@pytest.mark.spec("X08")
+async def test_what_does_not_fit_the_chain_is_not_published_and_holds_up_nothing(apart: Apart, user: str) -> None:
+    forged, cut, sound = (StreamId.of_user(f"{user}-{name}") for name in ("forged", "cut", "sound"))
+    await append(apart, forged, 2)
+    await append(apart, cut, 3)
+    async with await psycopg.AsyncConnection.connect(apart.postgres_dsn, autocommit=True) as mallory:
+        await mallory.execute("SET session_replication_role = replica")
+        await mallory.execute(
+            "INSERT INTO mnemolog.events SELECT tenant, stream, 3, gen_random_uuid(), type, version, tags, meta,"
+            " occurred_at, recorded_at, data, sha256(link) FROM mnemolog.events WHERE stream = %s AND seq = 2",
+            [forged.name],
+        )
+        await mallory.execute(
+            "INSERT INTO mnemolog.outbox (tenant, stream, first_seq, last_seq) VALUES ('default', %s, 3, %s)",
+            [forged.name, 10**15],
+        )
+        await mallory.execute("DELETE FROM mnemolog.events WHERE stream = %s AND seq = 2", [cut.name])
+    await append(apart, sound, 1)
+    refused: list[tuple[str, int]] = []
+
+    async def note(damage: TamperedEvent) -> None:
+        refused.append((damage.stream, damage.seq))
+
+    relay = Relay(apart.outbox, apart.nats, KEY, apart.streams, refused=note)
+    async with apart.outbox.session() as session:
+        while await relay.deliver(session):
+            pass
+
+    assert sorted(refused) == [(str(cut), 2), (str(forged), 3)]
+    seen = [[wire.unpack(one.data).header.seq for one in await published(apart, each)] for each in (forged, cut, sound)]
+    assert seen == [[1, 2], [1], [1]]
+    assert not await apart.outbox.size()

@@ -1,8 +1,7 @@
-"""A log of its own key and clock on the engine's Postgres, and a stream of its own for each test."""
+"""A log of its own clock on the engine's Postgres, and a stream of its own for each test."""
 
 import os
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import pytest
 
@@ -14,7 +13,6 @@ from mnemolog.adapters.postgres.roots import Roots, open_roots
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import StreamId
 from tests.testkit.clock import Clock
-from tests.testkit.events import KEY
 
 
 @pytest.fixture(scope="session")
@@ -31,9 +29,8 @@ def clock() -> Clock:
 
 @pytest.fixture(scope="session")
 async def roots(engine: Engine, pool: Pool) -> Roots:
-    """The engine's own wrapping keys, for its projections read along; integrity keys derive from the testkit's."""
-    found = await open_roots(pool, from_file(engine.settings.directory / "master.key"), os.urandom)
-    return replace(found, integrity=KEY)
+    """The engine's own, for its projections read along."""
+    return await open_roots(pool, from_file(engine.settings.directory / "master.key"), os.urandom)
 
 
 @pytest.fixture

@@ -14,13 +14,13 @@ from mnemolog.adapters.postgres.pool import Pool
 from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.domain.errors import ConcurrencyConflict, IdempotencyConflict
 from mnemolog.events.chain import START as CHAIN_START
-from mnemolog.events.chain import derived_key, link
+from mnemolog.events.chain import link
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Receipt, StoredEvent, StreamId
 from mnemolog.events.event import memory_tag
 from mnemolog.events.log import Append, Guard, Outcome
 from tests.testkit.clock import START, Clock
-from tests.testkit.events import KEY, created, new, updated
+from tests.testkit.events import created, new, updated
 
 
 def one(stream: StreamId, memory_id: UUID | None = None, after: int | None = None, **fields: object) -> Append:
@@ -270,7 +270,9 @@ async def test_no_receipt_tells_what_the_request_was(
 
 
 @pytest.mark.spec("X01")
-async def test_twenty_writers_at_once_leave_no_gap_and_a_whole_chain(log: PostgresLog, stream: StreamId) -> None:
+async def test_twenty_writers_at_once_leave_no_gap_and_a_whole_chain(
+    log: PostgresLog, roots: Roots, stream: StreamId
+) -> None:
     async def write() -> None:
         for _ in range(5):
             await log.append([Append(stream, (new(created()), new(created())))])
@@ -279,7 +281,7 @@ async def test_twenty_writers_at_once_leave_no_gap_and_a_whole_chain(log: Postgr
 
     events = await whole(log, stream)
     assert [event.header.seq for event in events] == list(range(1, 201))
-    assert_chained(events)
+    assert_chained(events, roots)
 
 
 async def test_record_time_never_runs_backwards_when_the_clock_does(
@@ -294,20 +296,20 @@ async def test_record_time_never_runs_backwards_when_the_clock_does(
 
 
 @pytest.mark.spec("X08")
-async def test_the_links_as_stored_are_those_of_the_chain(log: PostgresLog, stream: StreamId) -> None:
+async def test_the_links_as_stored_are_those_of_the_chain(log: PostgresLog, roots: Roots, stream: StreamId) -> None:
     memory_id = uuid4()
     await log.append([Append(stream, (new(created(memory_id, text="Olá, 東京 🙂 \n")), new(created())))])
     await log.append([one(stream), Append(stream, (new(updated(memory_id, "Porto")),))])
 
     events = await whole(log, stream)
 
-    assert_chained(events)
+    assert_chained(events, roots)
     with pytest.raises(AssertionError):
-        assert_chained([events[0], *events[2:]])
+        assert_chained([events[0], *events[2:]], roots)
 
 
-def assert_chained(events: Sequence[StoredEvent]) -> None:
-    key, previous = derived_key(KEY, "chain"), CHAIN_START
+def assert_chained(events: Sequence[StoredEvent], roots: Roots) -> None:
+    key, previous = roots.derived("chain"), CHAIN_START
     for event in events:
         assert event.link == link(key, previous, event.header, event.data)
         previous = event.link

@@ -1,0 +1,135 @@
+"""The one way from the rows of the log to events: what does not fit the keyed chain comes no further (X08).
+
+An event is appended once, at one place of one stream, behind one other: only those bytes fit its link, and only behind
+that other's. So each row is checked as it is read, whoever reads it and whatever for, and costs one HMAC.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from mnemolog.adapters.postgres.pool import Connection, Pool, repeated
+from mnemolog.adapters.postgres.queries import query
+from mnemolog.domain.errors import TamperedEvent
+from mnemolog.events.chain import START, ChainReader, gone, link, unfit
+from mnemolog.events.envelope import Header, StoredEvent, StreamId
+
+END = 2**62
+
+# Told of every refusal, before it is raised.
+Refused = Callable[[TamperedEvent], Awaitable[None]]
+
+
+class KnownHeads(Protocol):
+    """What was seen of heads outside of the database."""
+
+    def seq(self, stream: StreamId) -> int:
+        """The last seq that the stream is known to have had; 0 when nothing is known of it."""
+        ...
+
+
+class NothingKnown:
+    """Implements `KnownHeads` where nobody keeps them."""
+
+    def seq(self, stream: StreamId) -> int:
+        return 0
+
+
+async def unheard(damage: TamperedEvent) -> None:
+    """Nobody keeps incidents."""
+
+
+class ChainedRows:
+    """Events by range, by tag or by id. TamperedEvent, after `refused` was told, where the log is damaged."""
+
+    def __init__(
+        self, pool: Pool, chain_key: bytes, known: KnownHeads | None = None, refused: Refused = unheard
+    ) -> None:
+        self._pool, self._key, self._refused = pool, chain_key, refused
+        self._known = known or NothingKnown()
+
+    async def scan(
+        self, stream: StreamId, after: int, until: int | None, batch: int
+    ) -> AsyncIterator[Sequence[StoredEvent]]:
+        """A range in batches, all but the last full; the sound ones before the damage come first.
+
+        A range that ends before the stream does, by its head or by what is known of it, is damaged there.
+        """
+        last = END if until is None else until
+        chain = ChainReader(self._key, stream) if after <= 0 else None
+        reached, head = max(after, 0), 0
+        while reached < last:
+            # Of a range that begins in the middle, the row before it as well: the first link is held against its.
+            ahead = 0 if chain else 1
+            place = {"tenant": stream.tenant, "stream": stream.name, "after": reached - ahead, "until": last}
+            rows = await self._rows("read_stream", **place, batch=batch + ahead)
+            events = [stored(row, stream) for row in rows]
+            if chain is None:
+                if not events or events[0].header.seq != reached:
+                    if await self._head(stream) < reached:
+                        return
+                    await self._refuse(gone(stream, reached))
+                chain = ChainReader(self._key, stream, reached, events.pop(0).link)
+            sound, damage = chain.take(events)
+            if sound:
+                yield sound
+                reached = chain.seq
+            if damage:
+                await self._refuse(damage)
+            if len(events) < batch and reached < last:
+                if reached < head and not sound:  # What a head names is there to be read from then on.
+                    await self._refuse(gone(stream, reached + 1))
+                if reached >= head and reached >= (head := await self._head(stream)):
+                    return
+
+    async def some(self, connection: Connection, name: str, **values: Any) -> list[StoredEvent]:
+        """What a query finds here and there, each row with the link of the one before it as `previous`."""
+        rows = await fetch(connection, name, **values)
+        found = []
+        for row in rows:
+            event = stored(row)
+            if damage := single_damage(self._key, event, row["previous"]):
+                await self._refuse(damage)
+            found.append(event)
+        return found
+
+    async def _head(self, stream: StreamId) -> int:
+        """What the stream must come to: as its head says, or as it was known to stand."""
+        rows = await self._rows("read_head", tenant=stream.tenant, stream=stream.name)
+        return max(int(rows[0]["seq"]) if rows else 0, self._known.seq(stream))
+
+    async def _refuse(self, damage: TamperedEvent) -> None:
+        await self._refused(damage)
+        raise damage
+
+    async def _rows(self, name: str, **values: Any) -> list[dict[str, Any]]:
+        return await repeated(self._pool, lambda connection: fetch(connection, name, **values))
+
+
+def single_damage(key: bytes, event: StoredEvent, previous: bytes | None) -> TamperedEvent | None:
+    """What is wrong with one event, by the link of the one before it; None when nothing is."""
+    header = event.header
+    before = START if header.seq == 1 else previous
+    if before is None:
+        return gone(header.stream, header.seq - 1)
+    return None if link(key, bytes(before), header, event.data) == event.link else unfit(header)
+
+
+async def fetch(connection: Connection, name: str, **values: Any) -> list[dict[str, Any]]:
+    cursor = await connection.execute(query(name), values, binary=True)
+    return await cursor.fetchall()
+
+
+def stored(row: Mapping[str, Any], stream: StreamId | None = None) -> StoredEvent:
+    """A row of mnemolog.events as it stands; `stream` where it is known already."""
+    header = Header(
+        stream or StreamId(row["tenant"], row["stream"]),
+        row["seq"],
+        row["event_id"],
+        row["type"],
+        row["version"],
+        tuple(row["tags"]),
+        row["meta"],
+        row["occurred_at"],
+        row["recorded_at"],
+    )
+    return StoredEvent(header, bytes(row["data"]), bytes(row["link"]))
