@@ -15,6 +15,7 @@ from mnemolog.events.fields import Tenant, invalid_input
 from mnemolog.projections.strategy import OnPoison, Strategy
 
 CONFIG_FILE = "MNEMOLOG_CONFIG"
+GIB = 1024**3
 MOVED = frozenset({"custom_categories", "allowlists"})
 
 
@@ -53,17 +54,23 @@ class Settings(BaseSettings):
         int, Field(ge=0, description="Seconds that JetStream keeps its copy of an event; 0 is for ever.")
     ] = 7 * 24 * 3600
     events_max_bytes: Annotated[
-        int, Field(ge=0, description="Bytes of events that JetStream keeps; 0 is no limit.")
-    ] = 0
+        int, Field(ge=0, description="Bytes of events that JetStream keeps, the newest; 0 is no limit.")
+    ] = 1 * GIB
     turns_max_bytes: Annotated[
         int, Field(ge=0, description="Bytes of turns that may wait; more are refused; 0 is no limit.")
-    ] = 0
+    ] = GIB // 2
     dead_letters_max_age: Annotated[
         int, Field(ge=0, description="Seconds that a refused turn is kept; 0 is for ever.")
-    ] = 0
+    ] = 30 * 24 * 3600
     dead_letters_max_bytes: Annotated[
         int, Field(ge=0, description="Bytes of refused turns that are kept, the newest; 0 is no limit.")
-    ] = 0
+    ] = GIB // 4
+    dead_letters_per_producer: Annotated[
+        int, Field(ge=0, description="Refused turns of one producer that are kept, the newest; 0 is no limit.")
+    ] = 1000
+    dead_letter_bytes: Annotated[
+        int, Field(ge=0, description="Bytes of one refused turn that are kept; the rest is cut off.")
+    ] = 32 * 1024
     read_deadline: Annotated[
         float, Field(gt=0, description="Seconds that a read waits for the write that it is told to see.")
     ] = 5.0

@@ -24,11 +24,13 @@ class NatsServer:
     name: ServerName = "nats"
     stop_signal = signal.SIGTERM
 
-    def __init__(self, directory: Path, token: str, sync: Literal["default", "always"]) -> None:
+    def __init__(
+        self, directory: Path, token: str, sync: Literal["default", "always"], store_bytes: int | None = None
+    ) -> None:
         self.directory = directory
         self.binary = require("nats")
         self._token = token
-        self._sync = sync
+        self._sync, self._store_bytes = sync, store_bytes
         self._port = self._former_port()
         self._attempted = self._answered = False
 
@@ -66,7 +68,9 @@ class NatsServer:
             return bool(info.get("jetstream")) and lines.readline() == b"PONG\r\n"
 
     def _config(self) -> dict[str, object]:
-        jetstream = {"store_dir": str(self.directory)}
+        jetstream: dict[str, object] = {"store_dir": str(self.directory)}
+        if self._store_bytes is not None:
+            jetstream["max_file_store"] = self._store_bytes
         if self._sync == "always":
             jetstream["sync_interval"] = "always"
         return {

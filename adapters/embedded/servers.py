@@ -27,7 +27,8 @@ class EmbeddedServers:
     """Postgres, NATS and Redis in `data_dir`, running from `start` to `stop`.
 
     A server whose URL is given is not started; its URL is passed on. `on_event` is called from the thread that
-    watches the server. `durable=False` (tests) survives killed servers but not a power cut.
+    watches the server. `durable=False` (tests) survives killed servers but not a power cut. `nats_store` is how many
+    bytes JetStream may store; without it, three quarters of the free disk.
     """
 
     def __init__(
@@ -39,12 +40,13 @@ class EmbeddedServers:
         redis_url: str | None = None,
         durable: bool = True,
         nats_sync: Literal["default", "always"] = "default",
+        nats_store: int | None = None,
         on_event: Callable[[ServerEvent], None] | None = None,
     ) -> None:
         self._directory = DataDirectory(data_dir)
         self._urls: dict[ServerName, str | None] = {"postgres": postgres_url, "nats": nats_url, "redis": redis_url}
         self._durable = durable
-        self._nats_sync = nats_sync
+        self._nats_sync, self._nats_store = nats_sync, nats_store
         self._on_event = on_event
         self._owner = os.getpid()
         self._sockets: Path | None = None
@@ -129,7 +131,7 @@ class EmbeddedServers:
             own = (sockets / POSTGRES_SOCKET).parent
             yield PostgresServer(data.path / "postgres", own, account, durable=self._durable)
         if "nats" in wanted:
-            yield NatsServer(data.part("nats"), data.nats_token(), self._nats_sync)
+            yield NatsServer(data.part("nats"), data.nats_token(), self._nats_sync, self._nats_store)
         if "redis" in wanted:
             yield RedisServer(data.part("redis"), sockets)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 
 from nats.js import JetStreamContext
@@ -13,13 +13,14 @@ from mnemolog.adapters.engine.api_keys import ApiKeys
 from mnemolog.adapters.engine.clock import new_id, now
 from mnemolog.adapters.engine.connections import Connections
 from mnemolog.adapters.engine.projections import Projections
+from mnemolog.adapters.engine.starting import limits_of
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.engine.workers import Workers
 from mnemolog.adapters.engine.writes import Writes
 from mnemolog.adapters.nats import subscribers
 from mnemolog.adapters.nats.event_subscriber import EventSubscriber
 from mnemolog.adapters.nats.relay import Relay
-from mnemolog.adapters.nats.streams import StreamLimits, Streams
+from mnemolog.adapters.nats.streams import Streams
 from mnemolog.adapters.nats.subjects import PARTITIONS
 from mnemolog.adapters.nats.turns import TurnIntake
 from mnemolog.adapters.postgres.api_keys import KeyTable
@@ -53,7 +54,7 @@ class Delivery:
 
 def delivery_of(settings: Settings, endpoints: Endpoints, to: Connections) -> Delivery:
     outbox = Outbox(to.pool, endpoints.postgres_dsn, to.roots.derived("chain"))
-    streams = Streams(to.nats.jetstream(), _limits(settings))
+    streams = Streams(to.nats.jetstream(), limits_of(settings))
     anchors = AnchorFile(settings.anchors)
     anchoring = _anchoring(settings, anchors, to.nats.jetstream(), to)
     relay = Relay(outbox, to.nats, to.roots.derived("wire"), streams, anchoring.published)
@@ -81,7 +82,7 @@ async def start(
     # At once: by way of the relay it would take some milliseconds.
     delivery.followers.append(partial(_delivered, workers))
     in_name_of = partial(_in_name_of, writes, api_keys)
-    turns = subscribers.Turns(TurnIntake(in_name_of, to.nats, to.nats.jetstream()))
+    turns = subscribers.Turns(TurnIntake(in_name_of, to.nats, to.nats.jetstream(), settings.dead_letter_bytes))
     projecting = _projecting(endpoints.postgres_dsn, to, workers)
     steps = [delivery.relay.run, delivery.anchoring.run, delivery.streams.keep, turns.run]
     await run(stack, [*steps, *projecting])
@@ -91,10 +92,6 @@ async def start(
 def _anchoring(settings: Settings, anchors: AnchorFile, jetstream: JetStreamContext, to: Connections) -> Anchoring:
     stream, key = AnchorStream(jetstream, settings.replicas), to.roots.derived("anchors")
     return Anchoring(anchors, stream, to.pool, key, now, new_id().hex, settings.anchor_seconds)
-
-
-def _limits(settings: Settings) -> StreamLimits:
-    return StreamLimits(**settings.model_dump(include={field.name for field in fields(StreamLimits)}))
 
 
 def _projecting(postgres_dsn: str, to: Connections, workers: Workers) -> Sequence[Callable[[], Awaitable[None]]]:

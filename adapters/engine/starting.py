@@ -5,10 +5,12 @@ import logging
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from dataclasses import fields
 
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import EmbeddedServers, Endpoints, ServerEvent, running_engine
 from mnemolog.adapters.engine.projections import Projections
+from mnemolog.adapters.nats.streams import StreamLimits
 from mnemolog.domain.errors import DataDirectoryInUse, EngineError
 from mnemolog.projections.vectors.tables import NAME as VECTORS
 
@@ -46,11 +48,17 @@ async def _started(stack: AsyncExitStack, settings: Settings) -> EmbeddedServers
         redis_url=settings.redis_url,
         durable=settings.durable,
         nats_sync=settings.nats_sync,
+        nats_store=limits_of(settings).store_bytes,
         on_event=_log_server_event,
     )
     stack.callback(servers.stop)  # Not in a thread: at interpreter exit none can be started. It takes 0.1 s.
     await asyncio.to_thread(servers.start)
     return servers
+
+
+def limits_of(settings: Settings) -> StreamLimits:
+    """How much JetStream keeps, as the settings say."""
+    return StreamLimits(**settings.model_dump(include={field.name for field in fields(StreamLimits)}))
 
 
 def _log_server_event(event: ServerEvent) -> None:

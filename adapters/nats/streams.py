@@ -34,11 +34,17 @@ _logger = logging.getLogger("mnemolog.nats")
 BEGIN_SECONDS = 0.1
 LOOK_SECONDS = 2.0
 DEDUPE_SECONDS = 120.0
+# The window knows ids, not whose they are: with a long one a producer's turn is dropped for another's of the same id.
+# The log knows a turn by tenant, producer and message id for ever, so the shortest that JetStream takes will do.
+TURNS_DEDUPE_SECONDS = 0.1
+# In the store of an embedded server, beside what the streams may hold: for anchors, indexes and what is being written.
+RESERVE_BYTES = 256 * 1024 * 1024
 SET_LAST = "mnemolog_limits"
 # What a stream without a note was made with.
 FORMER: Mapping[str, Any] = {
     "max_age": 0,
     "max_bytes": -1,
+    "max_msgs_per_subject": -1,
     "discard": "old",
     "duplicate_window": DEDUPE_SECONDS,
     "num_replicas": 1,
@@ -55,19 +61,31 @@ class StreamLimits:
     turns_max_bytes: int = 0
     dead_letters_max_age: int = 0
     dead_letters_max_bytes: int = 0
+    dead_letters_per_producer: int = 0
+
+    @property
+    def store_bytes(self) -> int | None:
+        """What a server needs for all of them, so that no flood of one takes the room of another; None if one has none.
+
+        JetStream reserves the limit of each stream, and stops all of them once its store is full.
+        """
+        limits = (self.events_max_bytes, self.turns_max_bytes, self.dead_letters_max_bytes)
+        return sum(limits) + RESERVE_BYTES if all(limits) else None
 
     def configs(self) -> tuple[StreamConfig, ...]:
         """The streams, on file. Turns leave theirs once they are in the log; when it is full, a turn is refused.
 
         Events are in the log and dead letters are refused already, so there the oldest give way.
         """
-        letters_age, letters_bytes = self.dead_letters_max_age, self.dead_letters_max_bytes
+        letters = self._stream(DEAD_LETTERS, ALL_DEAD_LETTERS, self.dead_letters_max_age, self.dead_letters_max_bytes)
         return (
             self._stream(EVENTS, ALL_EVENTS, self.events_max_age, self.events_max_bytes),
             self._stream(TURNS, ALL_TURNS, 0, self.turns_max_bytes).evolve(
-                retention=RetentionPolicy.WORK_QUEUE, discard=DiscardPolicy.NEW
+                retention=RetentionPolicy.WORK_QUEUE,
+                discard=DiscardPolicy.NEW,
+                duplicate_window=TURNS_DEDUPE_SECONDS,
             ),
-            self._stream(DEAD_LETTERS, ALL_DEAD_LETTERS, letters_age, letters_bytes),
+            letters.evolve(max_msgs_per_subject=self.dead_letters_per_producer or -1),
         )
 
     def _stream(self, name: str, subjects: str, max_age: int, max_bytes: int) -> StreamConfig:
@@ -78,6 +96,7 @@ class StreamLimits:
             storage=StorageType.FILE,
             max_age=max_age,
             max_bytes=max_bytes or -1,
+            max_msgs_per_subject=-1,
             discard=DiscardPolicy.OLD,
             duplicate_window=min(DEDUPE_SECONDS, max_age or DEDUPE_SECONDS),
             num_replicas=self.replicas,
@@ -100,7 +119,8 @@ class Streams:
                 raise ServerFailed(
                     f"JetStream refuses the stream {config.name}: {error.description}",
                     field="nats_url",
-                    fix="give it JetStream, room, and as many servers as `replicas` says",
+                    fix="give it JetStream, as many servers as `replicas` says, and room for what `events_max_bytes`,"
+                    " `turns_max_bytes` and `dead_letters_max_bytes` say",
                 ) from error
         await self._drop_former_consumers()
 

@@ -53,6 +53,7 @@ Commands = Sequence[tuple[HearTurn, datetime]]
 TRANSIENT = (*UNREACHABLE, ServerFailed, ReadTimeout, ConcurrencyConflict, AppendTimeout, Overloaded)
 
 HEADER_ROOM = 200
+LETTER_BYTES = 32 * 1024
 
 
 class Recorder(Protocol):
@@ -107,8 +108,11 @@ class TurnIntake:
     A turn is recorded in the name of the producer that its subject names, whatever stands in it.
     """
 
-    def __init__(self, in_name_of: InNameOf, client: Client, jetstream: JetStreamContext) -> None:
+    def __init__(
+        self, in_name_of: InNameOf, client: Client, jetstream: JetStreamContext, letter_bytes: int = LETTER_BYTES
+    ) -> None:
         self._in_name_of, self._client, self._jetstream = in_name_of, client, jetstream
+        self._letter_bytes = letter_bytes
 
     async def take(self, messages: Sequence[Msg]) -> None:
         """Record, answer, acknowledge: in this order, so that nothing acknowledged can be lost.
@@ -187,9 +191,9 @@ class TurnIntake:
         await arrival.message.ack()
 
     async def _bury(self, arrival: Arrival, error: MnemologError) -> None:
-        """Keep the bytes and the reason, so that nothing a producer sent is lost.
+        """Keep the reason and the bytes, but for the end of a long message: bad input fills no disk.
 
-        The server counts headers too: of a message as large as it takes, the end gives way to the reason.
+        The server counts headers too.
         """
         # The message of an error may quote what somebody said, and no erasure reaches a log.
         _logger.warning("a turn on %s was set aside: %s in %r", arrival.message.subject, error.code, error.field)
@@ -200,7 +204,8 @@ class TurnIntake:
             # Delivered again, it is not set aside twice; sequences begin anew when the store is lost.
             MESSAGE_ID: f"dead-{message.metadata.sequence.stream}-{message.metadata.timestamp.isoformat()}",
         }
-        data, room = message.data, self._client.max_payload - HEADER_ROOM - sum(map(len, headers.values()))
+        taken = self._client.max_payload - HEADER_ROOM - sum(map(len, headers.values()))
+        data, room = message.data, min(self._letter_bytes, taken)
         if len(data) > room:
             headers[CUT], data = str(len(data)), data[:room]
         await self._jetstream.publish(arrival.place.dead_letters, data, headers=headers)

@@ -12,10 +12,10 @@ from mnemolog.adapters.embedded.nats_server import NatsServer
 class OwnServer:
     """In `nats` of a data directory, as an engine would run it."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, store_bytes: int | None = None) -> None:
         directory = data_dir / "nats"
         directory.mkdir(parents=True, exist_ok=True)
-        self._server = NatsServer(directory, "token", "default")
+        self._server = NatsServer(directory, "token", "default", store_bytes)
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -41,8 +41,8 @@ class OwnServer:
 
 
 @contextmanager
-def own_server(data_dir: Path) -> Iterator[OwnServer]:
-    server = OwnServer(data_dir)
+def own_server(data_dir: Path, store_bytes: int | None = None) -> Iterator[OwnServer]:
+    server = OwnServer(data_dir, store_bytes)
     server.start()
     try:
         yield server

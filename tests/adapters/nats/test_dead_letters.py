@@ -9,6 +9,7 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.nats.dead_letters import DeadLetter, DeadLetters
+from mnemolog.adapters.nats.subjects import DEAD_LETTERS
 from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Receipt
@@ -113,15 +114,30 @@ async def test_a_replacement_that_is_no_turn_is_refused_before_it_is_sent(
     assert [one.id for one in await letters(engine, tenant)] == [letter.id]
 
 
-async def test_a_letter_that_was_cut_cannot_be_sent_again_and_says_so(engine: Engine, tenant: str, user: str) -> None:
-    letter = await refused(engine, tenant, b"x" * (engine.nats.max_payload - 200))
+@pytest.mark.parametrize("size", [40_000, 2_000_000])
+async def test_a_long_turn_is_cut_and_says_how_long_it_was_and_cannot_be_sent_again(
+    engine: Engine, tenant: str, user: str, size: int
+) -> None:
+    letter = await refused(engine, tenant, b"x" * size)
 
     outcome = await DeadLetters(engine.nats).replay(letter.id)
 
-    assert letter.cut
+    assert (letter.cut, letter.size, len(letter.body)) == (True, size, engine.settings.dead_letter_bytes)
     assert isinstance(outcome, InvalidInput)
-    assert "were kept" in outcome.message
+    assert f"of its {size:,} bytes were kept" in outcome.message
     assert [one.id for one in await letters(engine, tenant)] == [letter.id]
+
+
+async def test_forty_large_bad_messages_fill_little(engine: Engine, tenant: str, user: str) -> None:
+    """They were 73 MB, kept for ever."""
+    before = (await engine.nats.jetstream().stream_info(DEAD_LETTERS)).state.bytes
+
+    for _ in range(40):
+        await publish(engine, tenant, b"x" * 1_900_000)
+    await all_taken(engine)
+
+    assert len(await letters(engine, tenant)) == 40
+    assert (await engine.nats.jetstream().stream_info(DEAD_LETTERS)).state.bytes - before < 2_000_000
 
 
 async def test_what_is_discarded_is_gone_and_its_neighbours_stay(engine: Engine, tenant: str, user: str) -> None:

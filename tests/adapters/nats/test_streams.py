@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +12,15 @@ from nats.js import JetStreamContext
 from nats.js.api import ConsumerConfig, DiscardPolicy, RetentionPolicy, StorageType, StreamConfig
 from nats.js.errors import APIError
 
+from mnemolog.adapters.config import load
+from mnemolog.adapters.engine.starting import limits_of
 from mnemolog.adapters.nats.connection import connect
 from mnemolog.adapters.nats.streams import SET_LAST, StreamLimits, Streams, merged
 from mnemolog.adapters.nats.subjects import DEAD_LETTERS, EVENTS, INTAKE, TURNS
 from mnemolog.domain.errors import ServerFailed
 from tests.adapters.nats.own_server import OwnServer, own_server
+
+MIB = 1024 * 1024
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +51,11 @@ async def config(jetstream: JetStreamContext, name: str) -> StreamConfig:
 
 async def test_streams_stand_on_file_with_the_limits_of_the_settings(jetstream: JetStreamContext) -> None:
     limits = StreamLimits(
-        events_max_age=3600, events_max_bytes=10_000, turns_max_bytes=20_000, dead_letters_max_age=7200
+        events_max_age=3600,
+        events_max_bytes=10_000,
+        turns_max_bytes=20_000,
+        dead_letters_max_age=7200,
+        dead_letters_per_producer=30,
     )
 
     await Streams(jetstream, limits).ensure()
@@ -57,7 +66,8 @@ async def test_streams_stand_on_file_with_the_limits_of_the_settings(jetstream: 
     assert (turns.max_age, turns.max_bytes, turns.discard) == (0, 20_000, DiscardPolicy.NEW)
     assert (letters.max_age, letters.max_bytes, letters.discard) == (7200, -1, DiscardPolicy.OLD)
     assert turns.retention == RetentionPolicy.WORK_QUEUE
-    assert {one.duplicate_window for one in (events, turns, letters)} == {120}
+    assert [one.max_msgs_per_subject for one in (events, turns, letters)] == [-1, -1, 30]
+    assert (events.duplicate_window, turns.duplicate_window, letters.duplicate_window) == (120, 0.1, 120)
 
 
 async def test_a_limit_that_an_operator_set_stays_and_the_others_follow_the_settings(
@@ -160,6 +170,67 @@ async def test_a_full_queue_of_turns_refuses_the_newest_and_keeps_what_waits(jet
         await jetstream.publish("mnemolog.turns.acme", bytes(500), headers={"Nats-Msg-Id": "3"})
 
     assert (await jetstream.get_msg(TURNS, 1)).headers == {"Nats-Msg-Id": "0"}
+
+
+async def test_no_setting_is_without_an_end_and_the_server_has_room_for_all_of_them(
+    jetstream: JetStreamContext,
+) -> None:
+    limits = limits_of(load())
+
+    await Streams(jetstream, limits).ensure()
+
+    events, turns, letters = [await config(jetstream, name) for name in (EVENTS, TURNS, DEAD_LETTERS)]
+    assert all(one.max_bytes and one.max_bytes > 0 for one in (events, turns, letters))
+    assert (events.max_age, letters.max_age) == (7 * 24 * 3600, 30 * 24 * 3600)
+    assert limits.store_bytes
+    assert limits.store_bytes > sum(one.max_bytes or 0 for one in (events, turns, letters))
+    # What the limits of one producer's letters let it keep, with all that JetStream stores beside a body.
+    assert limits.dead_letters_per_producer * (load().dead_letter_bytes + 16 * 1024) < limits.dead_letters_max_bytes / 4
+
+
+async def test_a_flood_of_turns_and_of_dead_letters_leaves_events_their_room(tmp_path: Path) -> None:
+    limits = StreamLimits(events_max_bytes=MIB, turns_max_bytes=MIB, dead_letters_max_bytes=MIB)
+    with own_server(tmp_path, 3 * MIB + 64 * 1024) as server:
+        client = await connect(server.url, "tests")
+        jetstream = client.jetstream()
+        await Streams(jetstream, limits).ensure()
+
+        refused = 0
+        for number in range(40):
+            await jetstream.publish(f"mnemolog.dead.turns.acme.p{number}", bytes(100_000))
+            try:
+                await jetstream.publish("mnemolog.turns.acme", bytes(100_000))
+            except APIError:
+                refused += 1
+        for _ in range(40):
+            await jetstream.publish("mnemolog.events.p0.TurnRecorded", bytes(100_000))
+
+        held = [(await jetstream.stream_info(name)).state.bytes for name in (EVENTS, TURNS, DEAD_LETTERS)]
+        await client.close()
+    assert refused == 30
+    assert all(0.8 * MIB < one <= MIB for one in held)
+
+
+async def test_letters_of_one_producer_leave_those_of_another(jetstream: JetStreamContext) -> None:
+    await Streams(jetstream, StreamLimits(dead_letters_per_producer=5)).ensure()
+
+    await jetstream.publish("mnemolog.dead.turns.acme.quiet", b"kept")
+    for number in range(20):
+        await jetstream.publish("mnemolog.dead.turns.acme.noisy", str(number).encode())
+
+    assert (await jetstream.get_last_msg(DEAD_LETTERS, "mnemolog.dead.turns.acme.quiet")).data == b"kept"
+    assert (await jetstream.stream_info(DEAD_LETTERS)).state.messages == 6
+
+
+@pytest.mark.spec("X14")
+async def test_a_message_id_of_one_producer_does_not_shadow_anothers(jetstream: JetStreamContext) -> None:
+    await Streams(jetstream, StreamLimits()).ensure()
+
+    for producer in ("juno", "mallory"):
+        await jetstream.publish(f"mnemolog.turns.acme.{producer}", b"{}", headers={"Nats-Msg-Id": "1"})
+        await asyncio.sleep(0.3)  # The shortest window that JetStream takes is a tenth of a second.
+
+    assert (await jetstream.stream_info(TURNS)).state.messages == 2
 
 
 async def test_after_a_lost_store_streams_and_consumer_stand_again_and_deliver(
