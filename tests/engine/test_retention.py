@@ -9,17 +9,18 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.engine.retention import retain
 from mnemolog.adapters.engine.schedules import Job, Schedules
 from mnemolog.domain.errors import Erased
 from mnemolog.domain.memory import Status
 from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.envelope import StreamId
 from mnemolog.events.memory import MemoriesRecalled, MemoryObserved
-from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.teller import Teller
+from tests.testkit.settings import settings_in
 
 TTL = timedelta(days=61)
 
@@ -27,9 +28,7 @@ TTL = timedelta(days=61)
 @pytest.fixture(scope="module")
 async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
     """An engine of their own: a pass goes over all users. Recalls are written when a test says so."""
-    folder = tmp_path_factory.mktemp("retention")
-    settings = load(data_dir=folder, durable=False, embedder="lexical", http_port=0, recall_seconds=3600)
-    async with open_engine(settings) as opened:
+    async with open_engine(settings_in(tmp_path_factory.mktemp("retention"), recall_seconds=3600)) as opened:
         yield opened
 
 
@@ -82,7 +81,7 @@ async def test_what_was_forgotten_is_purged_at_its_time_with_its_turns_and_never
     turns = [one.payload for one in await engine.log.read(ana.stream) if isinstance(one.payload, TurnRecorded)]
     assert [turn.text for turn in turns] == [""]
     assert memory_id not in (await retain(engine, now() + timedelta(days=31))).purged
-    await assert_live_equals_rebuilt(engine, "memories", "history", "changes")
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 @pytest.mark.spec("B07")
@@ -134,7 +133,7 @@ async def test_forgotten_entities_and_facts_are_purged_at_their_time_with_what_i
     assert "plums" in text
     again = await retain(engine, now() + timedelta(days=31))
     assert (again.purged_facts, again.purged_entities) == ([], [])
-    await assert_live_equals_rebuilt(engine, "graph")
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 @pytest.mark.spec("X07")
@@ -179,7 +178,7 @@ async def test_what_is_found_again_and_again_stays_and_grows_without_being_a_cha
     assert grown["observations"] == 1
     uses = [one for one in await engine.log.read(ana.stream) if isinstance(one.payload, MemoryObserved)]
     assert len(uses) == 1
-    await assert_live_equals_rebuilt(engine, "memories")
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 async def flushed(engine: Engine) -> None:

@@ -28,7 +28,7 @@ from mnemolog.events.log import Append
 from mnemolog.events.memory import MemoryCreated
 from mnemolog.projections.rule import Delivery
 from mnemolog.projections.runtime import Projection
-from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.equality import assert_live_equals_rebuilt, assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.testkit.events import created, rows
 from tests.testkit.log import MemoryLog
@@ -59,7 +59,7 @@ async def test_the_sweep_finds_an_event_whose_message_was_lost(engine: Engine, u
     await engine.settled(60)
 
     assert await ana.finds("cat") == ["Ana has a cat", "Ana drinks tea"]
-    await assert_live_equals_rebuilt(engine)
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 @pytest.mark.spec("X09")

@@ -18,6 +18,7 @@ from mnemolog.events.fields import validated
 from mnemolog.projections.memories import reader
 from mnemolog.projections.query import MemoryQuery
 from tests.engine.person import Person
+from tests.testkit.examples import examples
 
 Row = Mapping[str, Any]
 
@@ -95,7 +96,7 @@ def filters(rows: Sequence[Row]) -> st.SearchStrategy[dict[str, Any]]:
 
 
 @pytest.mark.spec("B06", "A01", "B07", "B12")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data(), st.sampled_from(AGENTS), st.sampled_from([(), ("tasks",), ("goals", "projects")]))
 async def test_filters_in_any_combination_find_what_a_look_at_every_row_finds(
     engine: Engine, rows: Sequence[Row], data: st.DataObject, agent: str, categories: tuple[str, ...]
