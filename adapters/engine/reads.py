@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import dataclass
@@ -116,18 +116,26 @@ class Reads(GraphReads):
 
         ask = partial(query.answer, request=request, policy=self._policy, embedder=self._embedder)
         answer = await self._read(request.viewer, moment, (MEMORIES, VECTORS, CHANGES), ask)
-        if moment.as_of is None:
-            self.recalled(request.viewer, [hit.memory_id for hit in answer.hits])
+        self._used(request.viewer, moment, (hit.row for hit in answer.hits))
         return answer
 
     async def context(self, viewer: Viewer, request: context.ContextRequest, moment: Moment = NOW) -> AgentContext:
         """What an agent is told before it answers: pinned memories, and each category in its mode (B §5)."""
         ask = partial(context.gather, request=request, policy=self._policy, embedder=self._embedder)
-        return await self._read(viewer, moment, (MEMORIES, VECTORS), ask)
+        told = await self._read(viewer, moment, (MEMORIES, VECTORS), ask)
+        self._used(viewer, moment, told.shown)
+        return told
 
     async def cards(self, viewer: Viewer, refs: Collection[str], moment: Moment = NOW) -> Sequence[Card]:
         """What is told of each reference, such as `person:john`, in one line, where enough is told of it (D06)."""
-        return await self._read(viewer, moment, (MEMORIES,), partial(cards, refs=refs))
+        found = await self._read(viewer, moment, (MEMORIES,), partial(cards, refs=refs))
+        self._used(viewer, moment, (row for card in found for row in card.memories))
+        return found
+
+    def _used(self, viewer: Viewer, moment: Moment, rows: Iterable[Mapping[str, Any]]) -> None:
+        """What an agent is told is in use, each once a read: so that it does not fade (B §7, D13)."""
+        if moment.as_of is None:
+            self.recalled(viewer, list(dict.fromkeys(row["memory_id"] for row in rows)))
 
     async def memory(self, viewer: Viewer, memory_id: UUID, moment: Moment = NOW) -> Mapping[str, Any]:
         """One memory, hidden or not."""

@@ -10,6 +10,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
+from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.engine.retention import retain
 from mnemolog.adapters.engine.schedules import Job, Schedules
 from mnemolog.domain.errors import Erased
@@ -17,6 +18,7 @@ from mnemolog.domain.memory import Status
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.memory import MemoriesRecalled, MemoryObserved
+from mnemolog.projections.context import ContextRequest
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.teller import Teller
@@ -179,6 +181,33 @@ async def test_what_is_found_again_and_again_stays_and_grows_without_being_a_cha
     uses = [one for one in await engine.log.read(ana.stream) if isinstance(one.payload, MemoryObserved)]
     assert len(uses) == 1
     await assert_live_equals_replayed(engine, StreamId.of_user(user))
+
+
+@pytest.mark.spec("B07", "D13")
+async def test_what_an_agent_is_told_in_contexts_and_cards_is_in_use_and_does_not_fade(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user)
+    about = {"entity_refs": ["person:zed"], "category": "profile"}
+    told = await ana.creates("Zed keeps goats", importance=0.25, **about)
+    carded = await ana.creates("Zed is her brother", pinned=True, category="note", entity_refs=["person:zed"])
+    aside = await ana.creates("Ana wore a green hat", importance=0.25, category="note")
+    now_ = await ana.caught_up()
+    for _ in range(10):
+        context = await engine.reads.context(ana.viewer, ContextRequest(query="goats", categories=("profile",)), now_)
+        [card] = await engine.reads.cards(ana.viewer, ["person:zed"])
+    await engine.reads.context(ana.viewer, ContextRequest(query="goats"), Moment(as_of=now()))
+
+    await flushed(engine)
+    used = {id_: (await row(ana, id_))["reactivation_count"] for id_ in (told, carded, aside)}
+
+    assert [one["memory_id"] for one in context.memories] == [told]
+    assert [one["memory_id"] for one in card.memories] == [carded]
+    assert used == {told: 10, carded: 10, aside: 0}
+    grown = (await retain(engine, now())).grown
+    assert told in grown
+    assert (await row(ana, told))["importance"] == pytest.approx(0.3)
+    await engine.settled(60)
 
 
 async def flushed(engine: Engine) -> None:
