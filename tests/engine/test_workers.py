@@ -19,7 +19,7 @@ from mnemolog.adapters.postgres.pool import open_pool
 from mnemolog.adapters.postgres.roots import open_roots
 from mnemolog.adapters.postgres.tail import LogSecrets
 from mnemolog.adapters.postgres.writing import write
-from mnemolog.domain.importance import DEFAULT
+from mnemolog.domain.importance import STANDARD
 from mnemolog.domain.memory import Content, Kind
 from mnemolog.domain.scope import Scope
 from mnemolog.events.codec import Codec
@@ -37,7 +37,7 @@ from tests.testkit.store import MemoryStore
 
 async def append_undelivered(engine: Engine, ana: Person, text: str) -> None:
     """Append without a trace in the outbox, as if the message were lost on the way."""
-    content = Content(text, "note", DEFAULT, 1.0, pinned=False)
+    content = Content(text, "note", STANDARD, 1.0, pinned=False)
     created = MemoryCreated.of(new_id(), content, kind=Kind.FACT, scope=Scope.GLOBAL)
     event = NewEvent(new_id(), created, Meta("user"), now())
     pool = await open_pool(engine.endpoints.postgres_dsn, size=1)

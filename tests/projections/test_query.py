@@ -22,7 +22,7 @@ from tests.testkit.examples import examples
 
 Row = Mapping[str, Any]
 
-AGENTS = ("default", "planner", "deanna")
+AGENTS = ("coach", "planner", "deanna")
 ROLES = ("user", "assistant", None)
 RUNS = ("run-1", "run-2", None)
 ACTORS = ("user", "deanna")
@@ -38,7 +38,7 @@ async def rows(engine: Engine) -> Sequence[Row]:
     for n in range(40):
         writer = Person(engine, USER, agent=AGENTS[n % 3])
         memory_id = await writer.creates(
-            f"1. a note about tea number {n}",
+            f"1. Write a note about tea number {n}",
             category=CATEGORIES[n % 5],
             importance=LEVELS[n // 2 % 5],
             pinned=n % 4 == 0,
