@@ -10,12 +10,11 @@ from mnemolog.commands.decider import Decider, Placed
 from mnemolog.commands.facts import FACTS, Day, FactObject, Predicated, Remember
 from mnemolog.commands.graph import Graph
 from mnemolog.commands.memories import MEMORIES, CreateMemory, Memories
-from mnemolog.commands.memory_requests import EntityRefs, Key, Topics, Weight, WrittenType
+from mnemolog.commands.memory_requests import EntityRefs, Key, Topics
 from mnemolog.commands.naming import Name
 from mnemolog.commands.turns import TURNS, Conversation, RecordTurn
-from mnemolog.domain.importance import Scale
 from mnemolog.domain.memory import Kind
-from mnemolog.domain.memory_key import EntityType, FactType
+from mnemolog.domain.memory_key import EntityType, FactType, MemoryType
 from mnemolog.domain.scope import Scope
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Happened, NewEvent
@@ -34,12 +33,11 @@ class DrawnMemory(BaseModel):
     text: Text
     kind: Kind = Kind.FACT
     category: Id = "note"
-    importance: Weight | None = None
-    importance_scale: Scale = Scale.UNIT
+    importance: Unit | None = None
     confidence: Unit = 1.0
     pinned: Flag = False
     scope: Scope = Scope.GLOBAL
-    type: WrittenType | None = None
+    type: MemoryType | None = None
     entity_type: EntityType | None = None
     fact_type: FactType | None = None
     memory_key: Key = ""

@@ -7,11 +7,10 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 
 from mnemolog.commands.decider import Command
-from mnemolog.commands.scoped import Scoped
 from mnemolog.domain import importance
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.importance import Scale
-from mnemolog.domain.memory import SEMANTIC, Cause, Content, Kind, Status, default_importance
+from mnemolog.domain.memory import SEMANTIC, Cause, Content, Kind, Status
 from mnemolog.domain.memory_key import (
     MAX_REFS,
     EntityType,
@@ -34,8 +33,6 @@ EntityRefs = Annotated[tuple[EntityRef, ...], Field(max_length=MAX_REFS)]
 Topics = Annotated[tuple[Label, ...], Field(max_length=MAX_REFS)]
 TurnIds = Annotated[tuple[Id, ...], Field(max_length=MAX_REFS)]
 Key = Annotated[str, checked_by(named_key)]
-WrittenType = Literal[MemoryType.PROFILE, MemoryType.PEOPLE, MemoryType.PROJECT]
-"""An open loop is read where an older system wrote it: todos took its place (D §OPEN_LOOP)."""
 Weight = Annotated[float, Strict()]
 """An importance on the scale that `importance_scale` names."""
 
@@ -82,7 +79,7 @@ class Writing(MemoryCommand):
         return (self.memory_id, *(one.memory_id for one in (self.similar.near if self.similar else ())))
 
 
-class CreateMemory(Writing, Scoped):
+class CreateMemory(Writing):
     """A memory to keep; where one of the same key is visible, it is updated or observed instead (D §memoryKey).
 
     With `merge_similar`, one that says the same without having the key counts as well (B §13).
@@ -96,8 +93,9 @@ class CreateMemory(Writing, Scoped):
     importance: Weight | None = None
     confidence: Unit = 1.0
     pinned: Flag = False
+    scope: Scope = Scope.GLOBAL
     role: Role | None = None
-    type: WrittenType | None = None
+    type: MemoryType | None = None
     entity_type: EntityType | None = None
     fact_type: FactType | None = None
     source: Source = Source.API
@@ -126,7 +124,7 @@ class CreateMemory(Writing, Scoped):
     @property
     def weight(self) -> float:
         if self.importance is None:
-            return default_importance(self.kept_as[0])
+            return importance.DEFAULT
         return importance.of_scale(self.importance, self.importance_scale)
 
     @property

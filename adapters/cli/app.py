@@ -13,6 +13,7 @@ from sqlalchemy.exc import DBAPIError
 import mnemolog
 from mnemolog.adapters.cli import (
     api_keys,
+    backing_up,
     catalogue,
     context,
     creating,
@@ -68,6 +69,7 @@ for module in (
     why,
     retention,
     verifying,
+    backing_up,
     creating,
     writing,
     fact_writing,

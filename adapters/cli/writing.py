@@ -46,7 +46,6 @@ def register(app: typer.Typer) -> None:
         ("link", link),
         ("archive", archive),
         ("delete", delete),
-        ("restore", restore),
         ("undo", undo),
     ):
         app.command(name, rich_help_panel=panels.CHANGE)(command)
@@ -159,15 +158,8 @@ def delete(
     _execute(context, SoftDeleteMemory, fields, "forgotten; `restore` brings it back", user, agent, thread, json)
 
 
-def restore(
-    context: typer.Context,
-    memory_id: MemoryId,
-    user: User,
-    agent: Agent = "default",
-    thread: Thread = "main",
-    json: Json = False,
-) -> None:
-    """Bring back a forgotten memory."""
+def restore_memory(context: typer.Context, memory_id: str, user: str, agent: str, thread: str, json: bool) -> None:
+    """Bring back a forgotten memory: `mnemolog restore`, which also restores backups (cli/backing_up.py)."""
     _execute(context, RestoreMemory, {"memory_id": memory_id}, "restored", user, agent, thread, json)
 
 

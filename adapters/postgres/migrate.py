@@ -5,18 +5,25 @@ from pathlib import Path
 
 from alembic import command, op
 from alembic.config import Config
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, text
 
 from mnemolog.adapters.postgres.url import sqlalchemy_url
 
 
-def migrate(postgres_dsn: str) -> None:
-    """Run what has not run yet, as one engine at a time: a second one waits."""
+def migrate(postgres_dsn: str, revision: str = "head") -> None:
+    """Run what has not run yet, up to a revision, as one engine at a time: a second one waits."""
     engine = create_engine(sqlalchemy_url(postgres_dsn))
     try:
-        _migrate(engine)
+        _migrate(engine, revision)
     finally:
         engine.dispose()
+
+
+def is_known(revision: str) -> bool:
+    """Whether this Mnemolog has the migration."""
+    script = ScriptDirectory(str(files("mnemolog.adapters.postgres") / "migrations"))
+    return revision in {one.revision for one in script.walk_revisions()}
 
 
 def run_sql_beside(migration: str) -> None:
@@ -25,11 +32,11 @@ def run_sql_beside(migration: str) -> None:
     op.get_bind().exec_driver_sql(sql.replace("%", "%%"))
 
 
-def _migrate(engine: Engine) -> None:
+def _migrate(engine: Engine, revision: str) -> None:
     with engine.begin() as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended('mnemolog migrate', 0))"))
         connection.execute(text("CREATE SCHEMA IF NOT EXISTS mnemolog"))
-        command.upgrade(_config(connection), "head")
+        command.upgrade(_config(connection), revision)
 
 
 def _config(connection: Connection) -> Config:

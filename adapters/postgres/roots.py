@@ -1,7 +1,7 @@
 """The roots: the secrets under which everything else is keyed, wrapped by the master key (design §7)."""
 
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -54,6 +54,12 @@ async def open_roots(pool: Pool, master_key: bytes, random_bytes: RandomBytes) -
     wrapping = {bytes(row["key_id"]): opened[bytes(row["key_id"])] for row in rows if row["purpose"] == WRAPPING}
     [integrity] = [opened[bytes(row["key_id"])] for row in rows if row["purpose"] == INTEGRITY]
     return Roots(integrity, wrapping, list(wrapping)[-1], random_bytes)
+
+
+def require_opened(rows: Iterable[Mapping[str, Any]], master_key: bytes) -> None:
+    """EngineError when another master key wraps these roots."""
+    for row in rows:
+        _opened(row, master_key)
 
 
 async def rotate(

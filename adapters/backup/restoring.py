@@ -1,0 +1,202 @@
+"""Make a new engine of a backup: into an empty directory or database, then rebuilt and verified; or leave no trace."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Identifier
+
+from mnemolog.adapters import keys
+from mnemolog.adapters.backup.archive import ANCHORS, MASTER_KEY, ArchiveReader, Manifest, Member, Progressed
+from mnemolog.adapters.config import Settings
+from mnemolog.adapters.embedded.data_directory import write_privately
+from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.starting import started_or_running
+from mnemolog.adapters.postgres.migrate import is_known, migrate
+from mnemolog.adapters.postgres.roots import require_opened
+from mnemolog.adapters.verify.anchor_file import AnchorFile
+from mnemolog.adapters.verify.damage import Report
+from mnemolog.domain.errors import Conflict, InvalidInput
+
+ROOTS = ("mnemolog_keys", "roots")
+_OURS = "SELECT nspname FROM pg_namespace WHERE nspname = 'mnemolog' OR starts_with(nspname, 'mnemolog_')"
+_ROOTS = "SELECT key_id, purpose, wrapped FROM mnemolog_keys.roots"
+_GO_ON = """
+SELECT setval(pg_get_serial_sequence('mnemolog.outbox', 'id'), coalesce(max(id), 0) + 1, false) FROM mnemolog.outbox
+"""
+
+# What shows how far a step is: its name, and how much there is to do.
+Bar = Callable[[str, int], AbstractContextManager[Progressed]]
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was restored, and what verification says of it."""
+
+    manifest: Manifest
+    report: Report
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "taken_at": self.manifest.taken_at.isoformat(),
+            "events": self.manifest.count("events"),
+            "streams": self.manifest.count("heads"),
+            "left_out": self.manifest.left_out,
+            "clean": self.report.clean,
+            "verified": self.report.as_dict(),
+        }
+
+
+async def restore(settings: Settings, path: Path, bar: Bar) -> Restored:
+    """Check the file, load it, rebuild every projection, and verify. Whatever fails before that leaves no trace.
+
+    Anchors that are newer than the backup are passed over for once, by an anchor that says so.
+    """
+    with ArchiveReader.opened(path) as archive:
+        _require_empty(settings)
+        master_key = _master_key(settings, archive)
+        with bar("checking", archive.manifest.size) as progressed:
+            await asyncio.to_thread(archive.check, progressed)
+        if not is_known(archive.manifest.revision):
+            raise InvalidInput(
+                f"was made by Mnemolog {archive.manifest.mnemolog}, which is newer",
+                field="file",
+                fix="restore it with that version, or a newer one",
+            )
+        before = set(_entries(settings.directory))
+        try:
+            await _load(settings, archive, master_key, bar)
+            _place(settings, archive)
+        except BaseException:
+            _remove(settings.directory, before)
+            raise
+        async with open_engine(settings, passive=True) as engine:
+            await _rebuild(engine, bar)
+            await engine.anchoring.begin(accept=True)
+            await engine.anchoring.flush()
+            with bar("verifying", await engine.verifier.size()) as progressed:
+                report = await engine.verifier.verify(progressed=progressed)
+        return Restored(archive.manifest, report)
+
+
+def _require_empty(settings: Settings) -> None:
+    found = [name for name in _entries(settings.directory) if name != MASTER_KEY]
+    if found and settings.postgres_url is None:
+        raise Conflict(
+            f"{settings.directory} is not empty: it holds {', '.join(sorted(found)[:5])}",
+            field="data_dir",
+            fix="restore into a new directory; only master.key may be in it",
+        )
+
+
+def _entries(directory: Path) -> Sequence[str]:
+    return os.listdir(directory) if directory.exists() else []
+
+
+def _master_key(settings: Settings, archive: ArchiveReader) -> bytes:
+    """The one that is kept here, else the archive's own. A new one would open nothing."""
+    file = settings.directory / MASTER_KEY
+    if settings.master_key:
+        return keys.decoded(settings.master_key, field="master_key")
+    if file.exists():
+        return keys.from_file(file)
+    inside = archive.content(MASTER_KEY)
+    if inside is None:
+        raise InvalidInput(
+            "the master key is not in this backup",
+            field="master_key",
+            fix=f"put the master.key that you kept into {settings.directory}, or set MNEMOLOG_MASTER_KEY",
+        )
+    return keys.decoded(inside.decode("ascii"), field="master_key")
+
+
+async def _load(settings: Settings, archive: ArchiveReader, master_key: bytes, bar: Bar) -> None:
+    async with AsyncExitStack() as stack:
+        _, endpoints = await started_or_running(stack, settings, attach=False)
+        async with await AsyncConnection.connect(endpoints.postgres_dsn, autocommit=True) as connection:
+            there = [row[0] for row in await (await connection.execute(_OURS)).fetchall()]
+            if there:
+                raise Conflict(
+                    f"the database is not empty: it has the schema {there[0]}",
+                    field="postgres_url",
+                    fix="restore into a new database",
+                )
+            try:
+                await asyncio.to_thread(migrate, endpoints.postgres_dsn, archive.manifest.revision)
+                async with connection.transaction():
+                    await _load_tables(connection, archive, master_key, bar)
+                await asyncio.to_thread(migrate, endpoints.postgres_dsn)
+            except BaseException:
+                await _drop(connection)
+                raise
+
+
+async def _load_tables(connection: AsyncConnection[Any], archive: ArchiveReader, master_key: bytes, bar: Bar) -> None:
+    """In one transaction. The roots come first: another master key is noticed before much is written."""
+    tables = sorted(archive.manifest.tables, key=lambda one: (one.schema, one.table) != ROOTS)
+    with bar("loading", sum(one.bytes for one in tables)) as progressed:
+        for member in tables:
+            await _load_table(connection, archive, member, progressed)
+            if (member.schema, member.table) == ROOTS:
+                async with connection.cursor(row_factory=dict_row) as cursor:
+                    require_opened(await (await cursor.execute(_ROOTS)).fetchall(), master_key)
+    await connection.execute(_GO_ON)
+
+
+async def _load_table(
+    connection: AsyncConnection[Any], archive: ArchiveReader, member: Member, progressed: Progressed
+) -> None:
+    place = Identifier(member.schema, member.table)
+    emptied, columns = SQL("DELETE FROM {}").format(place), SQL(", ").join(map(Identifier, member.columns))
+    if member.table != "events":
+        await connection.execute(emptied)  # Of what a migration put there.
+    async with connection.cursor() as cursor:
+        async with cursor.copy(SQL("COPY {} ({}) FROM STDIN").format(place, columns)) as copy:
+            for chunk in archive.chunks(member):
+                await copy.write(chunk)
+                progressed(len(chunk))
+        if cursor.rowcount != member.rows:
+            raise InvalidInput(
+                f"is damaged: {member.table} has {cursor.rowcount:,} rows and not {member.rows:,}",
+                field="file",
+                fix="restore another copy: nothing was changed",
+            )
+
+
+async def _drop(connection: AsyncConnection[Any]) -> None:
+    for [name] in await (await connection.execute(_OURS)).fetchall():
+        await connection.execute(SQL("DROP SCHEMA {} CASCADE").format(Identifier(name)))
+
+
+def _place(settings: Settings, archive: ArchiveReader) -> None:
+    """The master key where the engine looks for it, and the anchors where there are none yet."""
+    key = archive.content(MASTER_KEY)
+    file = settings.directory / MASTER_KEY
+    if key and not settings.master_key and not file.exists():
+        settings.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_privately(file, key.decode("ascii"))
+    lines = (archive.content(ANCHORS) or b"").splitlines()
+    if lines and not settings.anchors.exists():
+        AnchorFile(settings.anchors).append(lines)
+
+
+def _remove(directory: Path, before: set[str]) -> None:
+    for name in set(_entries(directory)) - before:
+        entry = directory / name
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+
+async def _rebuild(engine: Engine, bar: Bar) -> None:
+    projections = engine.projections
+    stores = list(projections.stores.values())
+    with bar("rebuilding", await projections.size() * len(stores)) as progressed:
+        await projections.fill(stores, progressed=progressed)
+    if engine.settings.redis_url:  # It may hold the sessions of another time.
+        await projections.rebuild(projections.working.name)
