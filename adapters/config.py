@@ -74,6 +74,16 @@ class Settings(BaseSettings):
     read_deadline: Annotated[
         float, Field(gt=0, description="Seconds that a read waits for the write that it is told to see.")
     ] = 5.0
+    max_deadline: Annotated[
+        float, Field(gt=0, le=600, description="The longest deadline, in seconds, that a read may name.")
+    ] = 60.0
+    max_reads: Annotated[
+        int, Field(ge=1, description="Reads that a caller has open at once; more are refused with 429.")
+    ] = 256
+    max_waiting_reads: Annotated[int, Field(ge=1, description="Reads of a caller that wait for a write at once.")] = 128
+    max_as_of_reads: Annotated[
+        int, Field(ge=1, description="Reads of a caller as of a moment that are open at once.")
+    ] = 8
     replays_at_once: Annotated[
         int, Field(ge=1, le=64, description="Replays for reads as of a moment that run side by side; others wait.")
     ] = 2

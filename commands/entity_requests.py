@@ -6,10 +6,10 @@ from pydantic import Field, JsonValue
 
 from mnemolog.commands.graph import GraphCommand
 from mnemolog.commands.naming import Name, Seen
+from mnemolog.commands.scoped import Scoped
 from mnemolog.domain.entity import MAX_CATEGORY, THING
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.json_value import checked_json
-from mnemolog.domain.scope import Scope
 from mnemolog.events.fields import Flag, Id, Instant, Label, Unit, Uuid, checked_by
 
 MAX_ALIASES = 50
@@ -18,7 +18,7 @@ Aliases = Annotated[tuple[Name, ...], Field(max_length=MAX_ALIASES)]
 Attributes = Annotated[dict[str, JsonValue], checked_by(checked_json)]
 
 
-class ObserveEntity(GraphCommand):
+class ObserveEntity(GraphCommand, Scoped):
     """Whoever bears the name, made known if nobody does; with `another`, one more of that name.
 
     Of somebody known, what is new is added: aliases and attributes, and a category where none was known.
@@ -31,7 +31,6 @@ class ObserveEntity(GraphCommand):
     aliases: Aliases = ()
     attributes: Attributes = {}  # noqa: RUF012
     confidence: Unit = 1.0
-    scope: Scope = Scope.GLOBAL
     another: Flag = False
     source_turn_ids: tuple[Id, ...] = ()
     entity_id: Uuid

@@ -11,6 +11,7 @@ from pydantic import Field, JsonValue
 from mnemolog.commands.decider import Decider, Placed
 from mnemolog.commands.graph import Graph, GraphCommand, Place, entity_reads, evolve, facts_of, slot_reads
 from mnemolog.commands.naming import Name, Seen, bearers, id_in, is_same_name, meant, name_of, name_reads, person_or
+from mnemolog.commands.scoped import Scoped
 from mnemolog.domain import corroboration, facts, identity
 from mnemolog.domain.entity import Entity
 from mnemolog.domain.errors import InvalidInput, MnemologError
@@ -40,7 +41,7 @@ FactObject = Annotated[JsonValue, checked_by(_object)]
 Sources = Annotated[tuple[Id, ...], Field(max_length=MAX_SOURCES)]
 
 
-class Remember(GraphCommand):
+class Remember(GraphCommand, Scoped):
     """`subject`, and an object that is an entity, are names or ids; `me` is the user himself.
 
     `since`: when it became true; without it, when it was said (`at`). `literal`: whether the object is a value, where
@@ -56,7 +57,6 @@ class Remember(GraphCommand):
     literal: Flag | None = None
     since: Day | None = None
     until: Day | None = None
-    scope: Scope = Scope.GLOBAL
     confidence: Unit = 1.0
     metadata: Annotated[dict[str, JsonValue], checked_by(checked_json)] = {}  # noqa: RUF012
     source_turn_ids: Sources = ()

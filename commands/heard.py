@@ -10,11 +10,12 @@ from mnemolog.commands.decider import Decider, Placed
 from mnemolog.commands.facts import FACTS, Day, FactObject, Predicated, Remember
 from mnemolog.commands.graph import Graph
 from mnemolog.commands.memories import MEMORIES, CreateMemory, Memories
-from mnemolog.commands.memory_requests import EntityRefs, Key, Topics
+from mnemolog.commands.memory_requests import EntityRefs, Key, Topics, Weight, WrittenType
 from mnemolog.commands.naming import Name
 from mnemolog.commands.turns import TURNS, Conversation, RecordTurn
+from mnemolog.domain.importance import Scale
 from mnemolog.domain.memory import Kind
-from mnemolog.domain.memory_key import EntityType, FactType, MemoryType
+from mnemolog.domain.memory_key import EntityType, FactType
 from mnemolog.domain.scope import Scope
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Happened, NewEvent
@@ -33,11 +34,12 @@ class DrawnMemory(BaseModel):
     text: Text
     kind: Kind = Kind.FACT
     category: Id = "note"
-    importance: Unit | None = None
+    importance: Weight | None = None
+    importance_scale: Scale = Scale.UNIT
     confidence: Unit = 1.0
     pinned: Flag = False
     scope: Scope = Scope.GLOBAL
-    type: MemoryType | None = None
+    type: WrittenType | None = None
     entity_type: EntityType | None = None
     fact_type: FactType | None = None
     memory_key: Key = ""

@@ -7,10 +7,11 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 
 from mnemolog.commands.decider import Command
+from mnemolog.commands.scoped import Scoped
 from mnemolog.domain import importance
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.importance import Scale
-from mnemolog.domain.memory import SEMANTIC, Cause, Content, Kind, Status
+from mnemolog.domain.memory import SEMANTIC, Cause, Content, Kind, Status, default_importance
 from mnemolog.domain.memory_key import (
     MAX_REFS,
     EntityType,
@@ -33,6 +34,8 @@ EntityRefs = Annotated[tuple[EntityRef, ...], Field(max_length=MAX_REFS)]
 Topics = Annotated[tuple[Label, ...], Field(max_length=MAX_REFS)]
 TurnIds = Annotated[tuple[Id, ...], Field(max_length=MAX_REFS)]
 Key = Annotated[str, checked_by(named_key)]
+WrittenType = Literal[MemoryType.PROFILE, MemoryType.PEOPLE, MemoryType.PROJECT]
+"""An open loop is read where an older system wrote it: todos took its place (D §OPEN_LOOP)."""
 Weight = Annotated[float, Strict()]
 """An importance on the scale that `importance_scale` names."""
 
@@ -79,7 +82,7 @@ class Writing(MemoryCommand):
         return (self.memory_id, *(one.memory_id for one in (self.similar.near if self.similar else ())))
 
 
-class CreateMemory(Writing):
+class CreateMemory(Writing, Scoped):
     """A memory to keep; where one of the same key is visible, it is updated or observed instead (D §memoryKey).
 
     With `merge_similar`, one that says the same without having the key counts as well (B §13).
@@ -93,9 +96,8 @@ class CreateMemory(Writing):
     importance: Weight | None = None
     confidence: Unit = 1.0
     pinned: Flag = False
-    scope: Scope = Scope.GLOBAL
     role: Role | None = None
-    type: MemoryType | None = None
+    type: WrittenType | None = None
     entity_type: EntityType | None = None
     fact_type: FactType | None = None
     source: Source = Source.API
@@ -124,7 +126,7 @@ class CreateMemory(Writing):
     @property
     def weight(self) -> float:
         if self.importance is None:
-            return importance.DEFAULT
+            return default_importance(self.kept_as[0])
         return importance.of_scale(self.importance, self.importance_scale)
 
     @property

@@ -12,7 +12,6 @@ from mnemolog.domain.bands import Band, conflicting, same_words
 from mnemolog.domain.contradiction import CONTRADICTS, RELATED
 from mnemolog.domain.errors import IdempotencyConflict, TransitionRefused
 from mnemolog.domain.memory import SEMANTIC, Content, Kind, Memory, Status
-from mnemolog.domain.scope import require_owner
 from mnemolog.domain.text import same_text
 from mnemolog.events import memory as events
 from mnemolog.events.event import Event
@@ -20,7 +19,6 @@ from mnemolog.events.memory import Match, Observation
 
 
 def create(command: CreateMemory, state: Memories) -> Sequence[Event]:
-    require_owner(command.scope, command.owner)
     kind, _ = command.kept_as
     if kind is Kind.PROCEDURE:
         procedure.require_steps(command.text)

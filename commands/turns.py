@@ -10,10 +10,10 @@ from pydantic import Field
 from mnemolog.commands.decider import Command, Decider, Placed
 from mnemolog.commands.graph import Graph, applied, entity_reads
 from mnemolog.commands.naming import bearers, name_of
-from mnemolog.domain import importance, principal
+from mnemolog.domain import principal
 from mnemolog.domain.entity import PERSON
 from mnemolog.domain.errors import IdempotencyConflict
-from mnemolog.domain.memory import Content, Kind
+from mnemolog.domain.memory import Content, Kind, default_importance
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import CATEGORY, Role, Shown, as_memory
 from mnemolog.events.conversation import Attachment, TurnRecorded, turn_tag
@@ -121,7 +121,7 @@ def _remembered(turn: RecordTurn, entity_id: UUID | None) -> MemoryCreated:
     text = as_memory(turn.speaker, turn.text, shown)
     return MemoryCreated.of(
         turn.memory_id,
-        Content(text, CATEGORY, importance.DEFAULT, confidence=1.0, pinned=False),
+        Content(text, CATEGORY, default_importance(Kind.EPISODE), confidence=1.0, pinned=False),
         kind=Kind.EPISODE,
         scope=Scope.GLOBAL,
         role=turn.role,

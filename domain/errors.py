@@ -29,6 +29,7 @@
      │   └─ ProjectionPaused
      ├─ AppendTimeout
      ├─ Overloaded
+     ├─ TooManyRequests         one caller asks for too much at once
      └─ EngineError
          ├─ DataDirectoryInUse
          ├─ DatabaseRolledBack
@@ -243,6 +244,10 @@ class AppendTimeout(MnemologError):
 
 class Overloaded(MnemologError):
     """More is asked than can be taken now: nothing was written."""
+
+
+class TooManyRequests(MnemologError):
+    """This caller asks for more at once than one caller may."""
 
 
 class EngineError(MnemologError):

@@ -4,7 +4,6 @@ from enum import StrEnum
 
 from mnemolog.domain.errors import InvalidInput
 
-DEFAULT = 0.5
 PINNED = 1.0
 """What is pinned is of the highest importance (D §pinned)."""
 
@@ -47,8 +46,17 @@ def from_five(level: float, field: str = "importance") -> float:
     return (level - 1) / 4
 
 
+def to_level(value: float) -> int:
+    """The levels 0 to 3 of D: n = 3 x importance, rounded."""
+    return round(3 * value)
+
+
 def from_level(level: float, field: str = "importance") -> float:
     """From the levels 0 to 3 of D: n / 3."""
     if level not in (0, 1, 2, 3):
         raise InvalidInput(f"{level!r:.60} is no level", field=field, fix="give a whole number from 0 to 3")
     return level / 3
+
+
+STANDARD = from_level(1)
+"""What is neither trivial nor of significance (D §importance)."""

@@ -47,6 +47,17 @@ SEMANTIC = frozenset({Kind.FACT, Kind.INSIGHT, Kind.PROCEDURE})
 """What is known, as against what happened: linked to its neighbours when it is written (B §2)."""
 
 
+def default_importance(kind: Kind) -> float:
+    """Where nothing is said: level 1 of D; 0.5 for what happened (A §4.3, C ❶), and 2 of 5 for an insight (B §3)."""
+    match kind:
+        case Kind.EPISODE | Kind.SCENE:
+            return 0.5
+        case Kind.INSIGHT:
+            return importance.from_five(2)
+        case _:
+            return importance.STANDARD
+
+
 @dataclass(frozen=True, slots=True)
 class Content:
     """What an update may change. `importance` and `confidence` lie in [0, 1]; what is pinned is of importance 1."""

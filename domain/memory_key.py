@@ -1,11 +1,11 @@
 """The memory key and what it is made of: what a memory is about, for life (D §Memory Types, Metadata)."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.slug import slug
 from mnemolog.domain.text import clean
 
 MAX_KEY_BYTES = 1024
@@ -13,11 +13,12 @@ MAX_REFS = 50
 
 
 class MemoryType(StrEnum):
-    """Of D; its OPEN_LOOP is read by D and never written."""
+    """Of D. OPEN_LOOP is read where an older system wrote it, and never written: todos took its place."""
 
     PROFILE = "PROFILE"
     PEOPLE = "PEOPLE"
     PROJECT = "PROJECT"
+    OPEN_LOOP = "OPEN_LOOP"
 
 
 class EntityType(StrEnum):
@@ -78,10 +79,20 @@ def memory_key(
     return f"{kind.lower()}|{entity_type or of_ref}|{slug}|{fact_type}"
 
 
+def slugged_ref(ref: str) -> str:
+    """A reference as it reads today; of the time before references were made slugs, any may stand in the log."""
+    try:
+        return entity_ref(ref, "entity_refs")
+    except InvalidInput:
+        return ref
+
+
 def entity_ref(value: object, field: str) -> str:
-    """A ref such as `person:john_doe`, as it is; InvalidInput for anything else."""
-    if isinstance(value, str) and len(value) <= MAX_KEY_BYTES and _REF.fullmatch(value):
-        return value
+    """A reference with its name as a slug: `person:John-Doe!` is `person:john_doe` (D §entityRefs)."""
+    if isinstance(value, str) and len(value) <= MAX_KEY_BYTES:
+        kind, colon, name = value.partition(":")
+        if colon and kind.strip().lower() in list(EntityType):
+            return f"{kind.strip().lower()}:{slug(name, field)}"
     raise InvalidInput(
         "is no entity reference", field=field, fix="write person, place, org or project, a colon and a slug: person:ana"
     )
@@ -90,7 +101,3 @@ def entity_ref(value: object, field: str) -> str:
 def named_key(value: object, field: str) -> str:
     """A key that the caller names, or ""."""
     return "" if value in (None, "") else clean(value, field, max_bytes=MAX_KEY_BYTES)
-
-
-# Not \w, which leaves out the marks that are letters of Devanagari or Thai.
-_REF = re.compile(rf"(?:{'|'.join(EntityType)}):[^\s|:]+")

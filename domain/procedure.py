@@ -6,6 +6,7 @@ from mnemolog.domain.category import PROCEDURAL
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.memory_key import Source
+from mnemolog.domain.text import normalize_name
 
 DETECTED = 0.8
 """Of this confidence is a procedure that nobody asked to keep; the figure is ours, B says "high"."""
@@ -19,13 +20,40 @@ def kind_and_category(kind: Kind, category: str) -> tuple[Kind, str]:
 
 
 def require_steps(text: str, field: str = "text") -> None:
-    """InvalidInput unless its lines are steps `1. ...` to `n. ...`, in order; what is indented belongs to its step."""
+    """InvalidInput unless its lines are steps `1. ...` to `n. ...`, in order and each an order (B §12).
+
+    What is indented belongs to its step.
+    """
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith((" ", "\t"))]
     numbered = [found and int(found[1]) for found in map(_STEP.match, lines)]
     if not lines or numbered != list(range(1, len(lines) + 1)):
         raise InvalidInput(
             "is no procedure", field=field, fix="write one numbered step a line, each as an order: 1. Open the door"
         )
+    for number, line in enumerate(lines, 1):
+        step = _STEP.sub("", line, count=1).strip()
+        if not imperative(step):
+            raise InvalidInput(
+                f"step {number} is no order: {step!r:.80}",
+                field=field,
+                fix="begin each step with its verb, as an order: 'Open the door', not 'You open' or 'Opening'",
+            )
+
+
+def imperative(step: str) -> bool:
+    """Whether a step may be an order; what begins as a statement does is none.
+
+    That is a person or thing ("You open", "The door"), an auxiliary ("Should open"), or an English verb in another
+    form ("Opens", "Opened", "Opening").
+    """
+    words = _WORD.findall(normalize_name(step))
+    if not words or words[0] in _STATING:
+        return False
+    first = words[0]
+    if not first.isascii() or first in _BASE_FORMS or len(first) < 5:
+        return True
+    third_person = first.endswith("s") and not first.endswith(("ss", "us", "as", "is"))
+    return not (first.endswith(("ing", "ed")) or third_person)
 
 
 def require_wanted(source: Source, confidence: float) -> None:
@@ -38,4 +66,17 @@ def require_wanted(source: Source, confidence: float) -> None:
         )
 
 
-_STEP = re.compile(r"(\d{1,3})[.)]\s+\S")
+_STEP = re.compile(r"(\d{1,3})[.)]\s+(?=\S)")
+_WORD = re.compile(r"[^\W\d_]+")
+_SUBJECTS = (
+    "i you he she it we they one someone somebody everyone everybody nobody user users agent assistant there"
+    " я ты он она оно мы вы они пользователь это ja ty ona ono oni wy uzytkownik to"
+    " yo tu ella usted nosotros ellos ellas ich du er wir ihr"
+)
+_ARTICLES = "the a an this that these those my your his her our their el los las un una der das ein eine"
+_AUXILIARIES = "is are was were am be been being has have had will would shall should could might may must can"
+_STATING = frozenset(f"{_SUBJECTS} {_ARTICLES} {_AUXILIARIES}".split())
+# Verbs and adverbs that orders begin with, and that look like another form of a verb.
+_LOOKALIKES = "bring string swing fling cling spring wring sting proceed exceed succeed embed bleed breed speed shred"
+_ADVERBS = "always sometimes perhaps afterwards besides towards"
+_BASE_FORMS = frozenset(f"{_LOOKALIKES} {_ADVERBS}".split())

@@ -4,16 +4,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.domain.importance import checked
+from mnemolog.domain.importance import STANDARD, checked
 from mnemolog.domain.memory import Content, Kind
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """A memory below `ttl_importance` (0.5 is B's 3) that nobody used for `ttl_days` is forgotten softly."""
+    """A memory below `ttl_importance` that nobody used for `ttl_days` is forgotten softly: below the standard (D)."""
 
     ttl_days: int = 60
-    ttl_importance: float = 0.5
+    ttl_importance: float = STANDARD
 
     def __post_init__(self) -> None:
         checked(self.ttl_importance, "retention.ttl_importance")

@@ -88,7 +88,12 @@ def fault_of(complaint: Mapping[str, Any]) -> tuple[str, str, str]:
         return path + told.get("below", ""), told["message"], told["fix"]
     if complaint["type"] == "extra_forbidden":
         return path, "is not known here", "leave it out, or correct its name"
-    return path, f"{clause(complaint['msg'])}, not {complaint['input']!r:.80}", _fix(complaint["type"])
+    expected = _MEMBER.sub(r"\1", clause(complaint["msg"]))
+    return path, f"{expected}, not {complaint['input']!r:.80}", _fix(complaint["type"])
+
+
+# A member of an enum as pydantic shows it, in the messages of a literal.
+_MEMBER = re.compile(r"<\w+\.\w+: ('[^']*')>")
 
 
 def clause(message: str) -> str:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from mnemolog.domain.bands import Band
 from mnemolog.domain.memory import SEMANTIC, Cause, Content, Kind, Status
-from mnemolog.domain.memory_key import EntityType, FactType, Identity, MemoryType, Source
+from mnemolog.domain.memory_key import EntityType, FactType, Identity, MemoryType, Source, slugged_ref
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import same_text
 from mnemolog.domain.turn import Role
@@ -129,7 +129,7 @@ class MemoryCreated(ContentEvent):
             self.fact_type,
             self.source,
             self.memory_key,
-            self.entity_refs,
+            tuple(map(slugged_ref, self.entity_refs)),
             self.entity_label,
             self.topics,
         )

@@ -1,7 +1,8 @@
 """The context of an agent: cards of whom it is about, foundation memories, each category in its mode (B §5, D06)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated
 from uuid import UUID
 
@@ -52,6 +53,11 @@ class AgentContext:
     foundation: Sequence[Row]
     sections: Sequence[Section]
     memories: Sequence[Row]
+
+    @property
+    def shown(self) -> Iterator[Row]:
+        """The memories that an agent is told, some twice: in a card and by themselves."""
+        return chain(self.memories, *(card.memories for card in self.cards))
 
     @property
     def bullets(self) -> list[str]:

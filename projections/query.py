@@ -18,7 +18,7 @@ from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THRE
 from mnemolog.events.fields import Id, Tenant, Text
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.memories import reader as memories
-from mnemolog.projections.memories.filters import Filters, active, identified, unasked, visible_to
+from mnemolog.projections.memories.filters import Filters, active, identified, retrievable, unasked, visible_to
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 
 CANDIDATES = 50  # D: the top 50 by cosine, and as many by full text; more when more are asked for.
@@ -127,7 +127,7 @@ async def hybrid(
     threshold: float | None = None,
 ) -> Sequence[Hit]:
     """The memories that answer, best first: by meaning and by words, fused; `threshold` is a cosine similarity."""
-    conditions = [*visible_to(viewer), active(), unasked(viewer.categories or frozenset()), *narrowed]
+    conditions = [*visible_to(viewer), active(), retrievable(), unasked(viewer.categories or frozenset()), *narrowed]
     candidates = max(CANDIDATES, limit)
     nearest = partial(memories.by_vector, connection, viewer, model=question.model, vector=question.vector)
     near = await nearest(conditions=conditions, limit=candidates)

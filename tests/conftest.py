@@ -5,29 +5,25 @@ from itertools import count
 
 import pytest
 
-from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from tests.testkit.examples import register
+from tests.testkit.settings import settings_in
 
+register()
 _users: Iterator[int] = count(1)
 
 
 @pytest.fixture(scope="session")
 async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
     """An engine with embedded servers and the lexical embedder; each test uses users of its own."""
-    settings = load(
-        data_dir=tmp_path_factory.mktemp("engine"), durable=False, embedder="lexical", http_port=0, recall_seconds=0
-    )
-    async with open_engine(settings) as opened:
+    async with open_engine(settings_in(tmp_path_factory.mktemp("engine"))) as opened:
         yield opened
 
 
 @pytest.fixture(scope="session")
 async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
     """An engine for tests that make API keys: after the first, it answers nobody who has none."""
-    settings = load(
-        data_dir=tmp_path_factory.mktemp("guarded"), durable=False, embedder="lexical", http_port=0, recall_seconds=0
-    )
-    async with open_engine(settings) as opened:
+    async with open_engine(settings_in(tmp_path_factory.mktemp("guarded"))) as opened:
         yield opened
 
 

@@ -48,6 +48,12 @@ class Engine:
         bound.reads, bound.writes = self.reads.by(principal), self.writes.by(principal)
         return bound
 
+    def of_anybody(self) -> Self:
+        """The same engine for callers without a key, who share the reads of one caller."""
+        shared = copy(self)
+        shared.reads = self.reads.of_anybody()
+        return shared
+
     async def authenticated(self) -> Self:
         """The same engine in the name of the setting `api_key`; the operator's without one."""
         key = self.settings.api_key

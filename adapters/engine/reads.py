@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.engine.as_of import seq_of
 from mnemolog.adapters.engine.graph_reads import GRAPH, GraphReads
+from mnemolog.adapters.engine.limits import CallerReads, Callers, ReadLimits, Unlimited
 from mnemolog.adapters.engine.moment import NOW, Moment
 from mnemolog.adapters.engine.replays import Replays
 from mnemolog.adapters.engine.waiting import Waits
@@ -83,22 +84,31 @@ class Reads(GraphReads):
         embedder: Embedder,
         policy: CategoryPolicy,
         predicates: PredicatePolicy,
-        deadline: float,
+        limits: ReadLimits,
     ) -> None:
         self._log, self._running, self.replays = log, running, replays
         self._stores: Mapping[str, Store] = {name: projection.store for name, projection in running.items()}
-        self._waits = Waits(self._stores, log, engine, deadline)
+        self._waits = Waits(self._stores, log, engine, limits.deadline)
         self.tampered: Counter[str] = Counter()
         self.recalled: Callable[[Viewer, Collection[UUID]], None] = lambda viewer, memory_ids: None
         # A read that waits for a swap holds no lock that the swap waits for; it also saves 1 ms of a query's 6.
         self._each_statement_alone = reading.execution_options(isolation_level="AUTOCOMMIT")
         self._principal: Principal | None = None
+        self._callers = Callers(limits)
+        self._caller: CallerReads = Unlimited()
         self._working, self._embedder, self._policy, self._predicates = working, embedder, policy, predicates
 
     def by(self, principal: Principal | None) -> Self:
         """The same reads, no further than this principal reaches."""
         bound = copy(self)
         bound._principal = principal
+        bound._caller = self._callers.of(principal.tenant, principal.name) if principal else Unlimited()
+        return bound
+
+    def of_anybody(self) -> Self:
+        """The same reads, for callers without a key: together they are one caller."""
+        bound = copy(self)
+        bound._caller = self._callers.of("", "")
         return bound
 
     async def query(self, request: query.MemoryQuery, moment: Moment = NOW) -> query.Answer:
@@ -106,18 +116,26 @@ class Reads(GraphReads):
 
         ask = partial(query.answer, request=request, policy=self._policy, embedder=self._embedder)
         answer = await self._read(request.viewer, moment, (MEMORIES, VECTORS, CHANGES), ask)
-        if moment.as_of is None:
-            self.recalled(request.viewer, [hit.memory_id for hit in answer.hits])
+        self._used(request.viewer, moment, (hit.row for hit in answer.hits))
         return answer
 
     async def context(self, viewer: Viewer, request: context.ContextRequest, moment: Moment = NOW) -> AgentContext:
         """What an agent is told before it answers: pinned memories, and each category in its mode (B §5)."""
         ask = partial(context.gather, request=request, policy=self._policy, embedder=self._embedder)
-        return await self._read(viewer, moment, (MEMORIES, VECTORS), ask)
+        told = await self._read(viewer, moment, (MEMORIES, VECTORS), ask)
+        self._used(viewer, moment, told.shown)
+        return told
 
     async def cards(self, viewer: Viewer, refs: Collection[str], moment: Moment = NOW) -> Sequence[Card]:
         """What is told of each reference, such as `person:john`, in one line, where enough is told of it (D06)."""
-        return await self._read(viewer, moment, (MEMORIES,), partial(cards, refs=refs))
+        found = await self._read(viewer, moment, (MEMORIES,), partial(cards, refs=refs))
+        self._used(viewer, moment, (row for card in found for row in card.memories))
+        return found
+
+    def _used(self, viewer: Viewer, moment: Moment, rows: Iterable[Mapping[str, Any]]) -> None:
+        """What an agent is told is in use, each once a read: so that it does not fade (B §7, D13)."""
+        if moment.as_of is None:
+            self.recalled(viewer, list(dict.fromkeys(row["memory_id"] for row in rows)))
 
     async def memory(self, viewer: Viewer, memory_id: UUID, moment: Moment = NOW) -> Mapping[str, Any]:
         """One memory, hidden or not."""
@@ -195,6 +213,11 @@ class Reads(GraphReads):
     async def session(self, viewer: Viewer, chat_id: str, moment: Moment = NOW) -> Session:
         """The agent's own working memory of a chat (A §3.1); NotFound when nothing was said lately."""
         viewer = self._admitted(viewer)
+        self._callers.limits.require(moment)
+        async with self._caller.read(moment):
+            return await self._session_of(viewer, chat_id, moment)
+
+    async def _session_of(self, viewer: Viewer, chat_id: str, moment: Moment) -> Session:
         place = Place(viewer.tenant, viewer.user_id, viewer.agent_id, chat_id)
         if moment.after:
             _require_own(moment.after, place.stream)
@@ -229,6 +252,18 @@ class Reads(GraphReads):
         `names` are the projections that `ask` reads: as of an earlier moment there are no others.
         """
         viewer, stream = self._admitted(viewer), StreamId.of_user(viewer.user_id, viewer.tenant)
+        self._callers.limits.require(moment)
+        async with self._caller.read(moment):
+            return await self._healed(viewer, stream, moment, names, ask)
+
+    async def _healed(
+        self,
+        viewer: Viewer,
+        stream: StreamId,
+        moment: Moment,
+        names: Sequence[str],
+        ask: Callable[[AsyncConnection, Viewer], Awaitable[T]],
+    ) -> T:
         healed: set[str] = set()
         while True:
             try:
@@ -260,7 +295,7 @@ class Reads(GraphReads):
         if moment.after:
             _require_own(moment.after, stream)
             await self._waits.until(moment.after, names, moment.deadline)
-        async with self._each_statement_alone.connect() as connection:
+        async with self._caller.turn(), self._each_statement_alone.connect() as connection:
             await confine_to(connection, stream.tenant)
             yield connection
 

@@ -1,8 +1,15 @@
-"""Waits of reads: until projections show a write, or for an error that says why they do not (X10)."""
+"""Waits of reads: until projections show a write, or for an error that says why they do not (X10).
+
+Who waits holds no connection. For each projection one loop asks for the progress of all streams that are waited for,
+in one query at a time, however many wait.
+"""
 
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from math import ceil
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -20,11 +27,12 @@ class Waits:
     """`deadline` in seconds holds for waits that name none."""
 
     def __init__(self, stores: Mapping[str, Store], log: EventLog, engine: AsyncEngine, deadline: float) -> None:
-        self._stores, self._log, self._engine, self._deadline = stores, log, engine, deadline
+        self._watches = {name: Watch(name, store, engine) for name, store in stores.items()}
+        self._log, self._deadline = log, deadline
 
     async def held_up(self, position: Position) -> Mapping[str, MnemologError]:
         """Wait until all projections show the write; why not, for those that do not within the deadline."""
-        names = list(self._stores)
+        names = list(self._watches)
         waits = [self._why_not(position, name) for name in names]
         found = zip(names, await asyncio.gather(*waits), strict=True)
         return {name: error for name, error in found if error}
@@ -43,14 +51,9 @@ class Waits:
         """
         until = time.monotonic() + (deadline or self._deadline)
         for name in names:
-            pause = POLL_SECONDS
-            while (progress := await self._stores[name].progress(position.stream)) < position.seq:
-                if pause == SLOWEST_POLL_SECONDS:  # Nearly every wait is over before; only a long one asks why.
-                    await self._require_running(name, position.stream)
-                if time.monotonic() > until:
-                    raise await self._late(name, progress, position)
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, SLOWEST_POLL_SECONDS)
+            progress = await self._watches[name].reached(position, until - time.monotonic())
+            if progress < position.seq:
+                raise await self._late(name, progress, position)
 
     async def _late(self, name: str, progress: int, position: Position) -> ReadTimeout:
         if position.seq > (head := await self._log.head(position.stream)):
@@ -65,18 +68,123 @@ class Waits:
             fix="read again later, or with a longer deadline",
         )
 
-    async def _require_running(self, name: str, stream: StreamId) -> None:
-        if pause := (await paused(self._engine)).get(name):
-            raise ProjectionPaused(
-                f"{name} was paused by {pause.by} at {pause.at:%Y-%m-%d %H:%M:%SZ}",
-                field="projection",
-                fix=f"run `mnemolog projections resume {name}`",
-            )
-        stop = (await self._stores[name].stopped()).get(stream)
-        if stop:
-            raise ProjectionPoisoned(
-                f"{name} stopped in {stream}: it cannot apply the event at seq {stop.seq}"
-                + (f" ({stop.reason})" if stop.reason else ""),
-                field="projection",
-                fix=f"see `mnemolog projections status`, then run `mnemolog projections retry {name}`",
-            )
+
+@dataclass(eq=False, slots=True)
+class Wait:
+    """Who waits, when it is asked for next, how long after that again, and how far the stream is; -1: not known."""
+
+    position: Position
+    future: asyncio.Future[None]
+    due: float
+    progress: int = -1
+    pause: float = POLL_SECONDS
+
+    def put_off(self, now: float) -> None:
+        """Long waits come due together, so that one query serves them all."""
+        self.due = now + self.pause
+        self.pause = min(2 * self.pause, SLOWEST_POLL_SECONDS)
+        if self.long:
+            self.due = ceil(self.due / SLOWEST_POLL_SECONDS) * SLOWEST_POLL_SECONDS
+
+    @property
+    def long(self) -> bool:
+        return self.pause == SLOWEST_POLL_SECONDS
+
+
+class Watch:
+    """The waits for one projection. Its loop runs while anybody waits."""
+
+    def __init__(self, name: str, store: Store, engine: AsyncEngine) -> None:
+        self._name, self._store, self._engine = name, store, engine
+        self._waits: set[Wait] = set()
+        self._changed = asyncio.Event()
+        self._loop: asyncio.Task[None] | None = None
+        self._asked_why = float("-inf")
+
+    async def reached(self, position: Position, seconds: float) -> int:
+        """How far the projection came within so many seconds, at once when it is there; or what keeps it from coming.
+
+        It is asked at least once, however short the time.
+        """
+        wait = Wait(position, asyncio.get_running_loop().create_future(), time.monotonic())
+        self._waits.add(wait)
+        self._changed.set()
+        if self._loop is None or self._loop.done():
+            self._loop = asyncio.create_task(self._run())
+        try:
+            done, _ = await asyncio.wait([wait.future], timeout=max(seconds, 0))
+            if not done and wait.progress < 0:
+                await self._ask([wait])
+            if wait.future.done():
+                wait.future.result()
+            return wait.progress
+        finally:
+            self._waits.discard(wait)
+            if not wait.future.cancel() and not wait.future.cancelled():
+                wait.future.exception()  # Asked for, so that it is not reported as lost where the caller is gone.
+            self._changed.set()
+
+    async def _run(self) -> None:
+        while self._waits:
+            self._changed.clear()
+            now = time.monotonic()
+            due = [wait for wait in self._waits if wait.due <= now]
+            try:
+                await self._ask(due)
+            except Exception as error:  # noqa: BLE001  Whatever it was, those who wait are told.
+                for wait in due:
+                    if not wait.future.done():
+                        wait.future.set_exception(error)
+            pending = [wait.due for wait in self._waits if not wait.future.done()]
+            pause = max(POLL_SECONDS, min(pending, default=now) - time.monotonic())
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._changed.wait()
+
+    async def _ask(self, due: Sequence[Wait]) -> None:
+        """One query for all that are due, and now and then one for what could keep them waiting."""
+        if not due:
+            return
+        progress = await self._store.progress_of(list({wait.position.stream for wait in due}))
+        now = time.monotonic()
+        for wait in due:
+            if wait.future.done():
+                continue
+            wait.progress = progress[wait.position.stream]
+            if wait.progress >= wait.position.seq:
+                wait.future.set_result(None)
+            else:
+                wait.put_off(now)
+        # Nearly every wait is over before; only a long one asks why.
+        long = [wait for wait in due if wait.long and not wait.future.done()]
+        if long and now >= self._asked_why + SLOWEST_POLL_SECONDS:
+            self._asked_why = now
+            await self._tell_why(long)
+
+    async def _tell_why(self, waits: Sequence[Wait]) -> None:
+        name = self._name
+        pause = (await paused(self._engine)).get(name)
+        stopped = {} if pause else await self._store.stopped()
+        for wait in waits:
+            stop, stream = stopped.get(wait.position.stream), wait.position.stream
+            if wait.future.done() or not (pause or stop):
+                continue
+            if pause:
+                wait.future.set_exception(
+                    ProjectionPaused(
+                        f"{name} was paused by {pause.by} at {pause.at:%Y-%m-%d %H:%M:%SZ}",
+                        field="projection",
+                        fix=f"run `mnemolog projections resume {name}`",
+                    )
+                )
+            elif stop:
+                reason = f" ({stop.reason})" if stop.reason else ""
+                wait.future.set_exception(_stopped(name, stream, stop.seq, reason))
+
+
+def _stopped(name: str, stream: StreamId, seq: int, reason: str) -> ProjectionPoisoned:
+    return ProjectionPoisoned(
+        f"{name} stopped in {stream}: it cannot apply the event at seq {seq}{reason}",
+        field="projection",
+        fix=f"see `mnemolog projections status`, then run `mnemolog projections retry {name}`",
+    )

@@ -19,6 +19,7 @@ from mnemolog.adapters.engine.clock import new_id, now
 from mnemolog.adapters.engine.connections import Connections, connect, embedder_of
 from mnemolog.adapters.engine.delivery import Delivery, delivery_of, start
 from mnemolog.adapters.engine.filling import FillProcesses, Place
+from mnemolog.adapters.engine.limits import ReadLimits
 from mnemolog.adapters.engine.neighbours import Neighbours
 from mnemolog.adapters.engine.projections import Projections
 from mnemolog.adapters.engine.reads import Reads
@@ -153,7 +154,13 @@ def _reads(
         embedder,
         policy.categories,
         policy.predicates,
-        settings.read_deadline,
+        ReadLimits(
+            settings.read_deadline,
+            settings.max_deadline,
+            settings.max_reads,
+            settings.max_waiting_reads,
+            settings.max_as_of_reads,
+        ),
     )
 
 

@@ -5,6 +5,9 @@ and of which tenant they are. `TheEngine` gives a route an engine that reaches n
 are keys, whoever is on this machine can read and write for every user and agent of the tenant of the settings.
 """
 
+from functools import partial
+from typing import Any
+
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 
@@ -78,7 +81,20 @@ def create_app(engine: Engine) -> FastAPI:
     answer_errors(app)
     for router in ROUTERS:
         app.include_router(router)
+    app.openapi = partial(_described, app, engine.settings.max_deadline)  # type: ignore[method-assign]
     return app
+
+
+def _described(app: FastAPI, longest: float) -> dict[str, Any]:
+    """The schema, with what the settings bound."""
+    document = FastAPI.openapi(app)
+    operations = [one for path in document["paths"].values() for one in path.values()]
+    for parameter in (one for operation in operations for one in operation.get("parameters", ())):
+        if parameter["name"] == "deadline":
+            for shape in parameter["schema"].get("anyOf", [parameter["schema"]]):
+                if shape["type"] == "number":
+                    shape["maximum"] = longest
+    return document
 
 
 def _operation_id(route: APIRoute) -> str:

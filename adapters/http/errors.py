@@ -27,6 +27,7 @@ STATUS: tuple[tuple[type[MnemologError], int], ...] = (
     (errors.Erased, 410),
     (errors.NotFound, 404),
     (errors.Conflict, 409),
+    (errors.TooManyRequests, 429),
     (errors.ReadTimeout, 504),
     (errors.AppendTimeout, 503),
     (errors.Overloaded, 503),
@@ -72,6 +73,7 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
     409: {"model": ErrorAnswer, "description": "The request does not fit what is stored."},
     413: {"model": ErrorAnswer, "description": "The body is larger than 2 MiB."},
     422: {"model": ErrorAnswer, "description": "A field is wrong; `field` names it."},
+    429: {"model": ErrorAnswer, "description": "This caller has too many reads open; `Retry-After` says when to try."},
     503: {"model": ErrorAnswer, "description": "A server that the engine needs does not answer."},
     504: {"model": ErrorAnswer, "description": "The write of `after` did not become visible in time."},
 }
@@ -101,7 +103,7 @@ async def _on_error(request: Request, error: Exception) -> Response:
     status = status_of(error)
     if status >= 500:
         _logger.warning("%s %s: %s", request.method, request.url.path, error)
-    retry = {"Retry-After": str(RETRY_SECONDS)} if status == 503 else None
+    retry = {"Retry-After": str(RETRY_SECONDS)} if status in (429, 503) else None
     principal: Principal | None = request.state.principal
     told = error.as_dict() if principal is None or principal.may(Role.READ) else error.plain()
     return JSONResponse({"error": told}, status, retry)

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, model_validator
 
 from mnemolog.adapters.http.requests import Writer
-from mnemolog.commands.memory_requests import EntityRefs, Key, Topics, TurnIds, Weight
+from mnemolog.commands.memory_requests import EntityRefs, Key, Topics, TurnIds, Weight, WrittenType
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.importance import Scale
 from mnemolog.domain.memory import Kind
-from mnemolog.domain.memory_key import EntityType, FactType, MemoryType, Source
+from mnemolog.domain.memory_key import EntityType, FactType, Source
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
 from mnemolog.events.fields import Flag, Id, Label, Text, Unit, Uuid
@@ -76,7 +76,7 @@ class NewMemory(Weighed):
     pinned: Flag = False
     scope: Scope = Scope.GLOBAL
     role: Role | None = None
-    type: MemoryType | None = None
+    type: WrittenType | None = None
     entity_type: EntityType | None = None
     fact_type: FactType | None = None
     source: Source = Source.API

@@ -9,7 +9,7 @@ from fastapi import Depends, Header, Path, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import LONGEST_DEADLINE, Moment
+from mnemolog.adapters.engine.moment import Moment
 from mnemolog.commands.memory_requests import EntityRef
 from mnemolog.domain import identity
 from mnemolog.domain.memory_key import MAX_REFS
@@ -48,7 +48,7 @@ Deadline = Annotated[
     float,
     Field(
         gt=0,
-        le=LONGEST_DEADLINE,
+        allow_inf_nan=False,
         description="With `after`: wait at most so many seconds, then 504. The server's `read_deadline` unless said.",
         examples=[2.5],
     ),
@@ -132,7 +132,8 @@ class Writer(Asker):
 async def _engine(request: Request) -> Engine:
     """An engine that reads and writes in the name of the request's principal, and no further than that reaches."""
     engine: Engine = request.app.state.engine
-    return engine.by(request.state.principal)
+    principal = request.state.principal
+    return engine.by(principal) if principal else engine.of_anybody()
 
 
 def path_id(name: str) -> Any:

@@ -83,6 +83,8 @@ class MemoryView(_View):
     text: str
     category: str
     importance: float
+    importance_level3: int = Field(description="The nearest of D's levels, 0 to 3.")
+    importance_level5: int = Field(description="The nearest of B's, 1 to 5.")
     confidence: float
     pinned: bool
     status: Status

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain.card import TELLING, TOP_FACTS, card
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.memories import reader
-from mnemolog.projections.memories.filters import active, unasked, visible_to
+from mnemolog.projections.memories.filters import active, retrievable, unasked, visible_to
 from mnemolog.projections.memories.reader import Row
 from mnemolog.projections.memories.tables import memories
 
@@ -54,7 +54,7 @@ def _first_of_each(viewer: Viewer, refs: Sequence[str]) -> Select[Any]:
         select(ref.c.ref, column.memory_id, place)
         .select_from(memories)
         .join(ref, true())
-        .where(*visible_to(viewer), active(), unasked(), _telling(), ref.c.ref == any_(asked))
+        .where(*visible_to(viewer), active(), unasked(), retrievable(), _telling(), ref.c.ref == any_(asked))
         .where(func.cardinality(column.entity_refs) > 0, column.entity_refs.overlap(asked))
         .subquery()
     )

@@ -11,6 +11,7 @@ from mnemolog.domain import identity
 from mnemolog.domain.category import PROCEDURAL
 from mnemolog.domain.importance import from_five
 from mnemolog.domain.memory import VISIBLE, Kind
+from mnemolog.domain.memory_key import MemoryType
 from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_TENANT, StreamId
@@ -71,6 +72,11 @@ def unasked(categories: frozenset[str] = frozenset()) -> ColumnElement[bool]:
     if PROCEDURAL in categories:
         return true()
     return (memories.c.kind != Kind.PROCEDURE) & (memories.c.category != PROCEDURAL)
+
+
+def retrievable() -> ColumnElement[bool]:
+    """What a search finds: open loops are read where they stand, and todos took their place (D §Retrieval)."""
+    return memories.c.type.is_distinct_from(MemoryType.OPEN_LOOP)
 
 
 def active() -> ColumnElement[bool]:

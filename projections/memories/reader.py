@@ -9,6 +9,7 @@ from sqlalchemy import ARRAY, ColumnElement, Uuid, any_, func, literal, or_, sel
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.contradiction import CONTRADICTS
+from mnemolog.domain.importance import to_five, to_level
 from mnemolog.domain.memory import VISIBLE, Kind, erased_memory, no_such_memory
 from mnemolog.domain.text import search_terms
 from mnemolog.domain.viewer import Viewer
@@ -174,7 +175,12 @@ async def _read(connection: AsyncConnection, viewer: Viewer, rows: Sequence[Row]
         seen = set((await connection.execute(select(memories.c.memory_id).where(*conditions))).scalars())
     told = {id_: sorted(against.get(id_, set()) & seen) for id_ in ids}
     return [
-        {**{name: value for name, value in row.items() if name not in _INTERNAL}, "contradicts": told[row["memory_id"]]}
+        {
+            **{name: value for name, value in row.items() if name not in _INTERNAL},
+            "importance_level3": to_level(row["importance"]),
+            "importance_level5": to_five(row["importance"]),
+            "contradicts": told[row["memory_id"]],
+        }
         for row in rows
     ]
 

@@ -30,7 +30,7 @@ from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.migrate import migrate
 from mnemolog.adapters.postgres.pool import open_pool
 from mnemolog.adapters.postgres.roots import open_roots
-from mnemolog.domain.importance import DEFAULT
+from mnemolog.domain.importance import STANDARD
 from mnemolog.domain.memory import Content
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Meta, NewEvent, Receipt, StreamId
@@ -57,7 +57,7 @@ def _writer(log: PostgresLog, stream: StreamId) -> Callable[[float], Awaitable[i
     """Writes to a memory of its own, each time under a guard on what it wrote before."""
     memory_id, meta = uuid4(), Meta("bench")
     text = (TEXT * 6)[: EVENT_BYTES - 90]  # With the other fields, 300 bytes of JSON.
-    content = Content(text, "note", DEFAULT, 1.0, pinned=False)
+    content = Content(text, "note", STANDARD, 1.0, pinned=False)
     payload, tags = MemoryUpdated.of(memory_id, content, changed=("text",)), frozenset({memory_tag(memory_id)})
 
     async def write(until: float) -> int:

@@ -21,6 +21,7 @@ from mnemolog.events.event import Event, memory_tag
 from tests.testkit.clock import START
 from tests.testkit.decider import Story, given
 from tests.testkit.events import created
+from tests.testkit.examples import examples
 
 A, B, C, D = (UUID(int=number) for number in (10, 11, 12, 13))
 
@@ -302,7 +303,7 @@ class Words:
         return self.memory(one).status is Status.PURGED
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @drawn(sources_of_all, st.lists(steps, max_size=10))
 def test_after_any_history_no_word_of_an_erased_memory_stands_anywhere(
     sources: list[list[str]], played: list[tuple[str, UUID, UUID]]

@@ -18,6 +18,7 @@ from mnemolog.domain.errors import Conflict, InvalidInput, UndoConflict
 from mnemolog.domain.memory import Status
 from mnemolog.domain.relation import Relation, value_key
 from mnemolog.events.envelope import Recorded
+from tests.testkit.examples import examples
 from tests.testkit.graph import Told, on, year
 
 Ask = Callable[[Told], object]
@@ -90,7 +91,7 @@ def carried_out(asked: Sequence[Ask]) -> Told:
 
 
 @pytest.mark.spec("X13")
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @for_all(st.lists(asks, min_size=5, max_size=14))
 def test_whatever_is_told_periods_follow_from_what_is_said_and_one_value_holds_at_a_time(asked: list[Ask]) -> None:
     graph = carried_out(asked).graph
@@ -107,7 +108,7 @@ def held_at(slot: Sequence[Relation], at: int) -> list[Relation]:
 
 
 @pytest.mark.spec("A08")
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @for_all(st.lists(asks, min_size=5, max_size=14))
 def test_a_relation_is_unique(asked: list[Ask]) -> None:
     graph = carried_out(asked).graph
@@ -120,7 +121,7 @@ def test_a_relation_is_unique(asked: list[Ask]) -> None:
 
 
 @pytest.mark.spec("X03")
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @for_all(st.lists(asks, min_size=4, max_size=10))
 def test_undoing_all_changes_backwards_gives_back_each_earlier_graph(asked: list[Ask]) -> None:
     told = carried_out(asked)
@@ -151,7 +152,7 @@ def unsourced(relation: Relation) -> Relation:
 
 
 @pytest.mark.spec("X03")
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @for_all(st.lists(asks, min_size=4, max_size=10), st.data())
 def test_a_change_is_undone_and_redone_or_refused_without_a_trace(asked: list[Ask], data: st.DataObject) -> None:
     told = carried_out(asked)

@@ -8,6 +8,9 @@ from uuid import UUID, uuid4
 import pytest
 from pydantic import BaseModel
 
+from mnemolog.commands.decider import Command
+from mnemolog.commands.entities import ObserveEntity
+from mnemolog.commands.facts import Remember
 from mnemolog.commands.memories import (
     MEMORIES,
     CreateMemory,
@@ -27,6 +30,7 @@ from mnemolog.domain.errors import (
     UndoConflict,
 )
 from mnemolog.domain.memory import MAX_MERGE, PURGE_AFTER, Cause, Kind, Status
+from mnemolog.domain.predicates import Predicate
 from mnemolog.domain.scope import Scope
 from mnemolog.events import memory as events
 from mnemolog.events.envelope import NewEvent
@@ -42,7 +46,8 @@ ANA: dict[str, Any] = {"user_id": "ana"}
 
 
 def create(memory_id: UUID = A, **fields: Any) -> CreateMemory:
-    return CreateMemory.model_validate({**ANA, "memory_id": memory_id, "text": "Ana lives in Lisbon", **fields})
+    told = {"memory_id": memory_id, "text": "Ana lives in Lisbon", "importance": 0.5}
+    return CreateMemory.model_validate({**ANA, **told, **fields})
 
 
 def update(memory_id: UUID = A, **fields: Any) -> UpdateMemory:
@@ -115,7 +120,9 @@ def test_create_again_changes_nothing() -> None:
 
 
 @pytest.mark.spec("X14")
-@pytest.mark.parametrize("other", [{"text": "Ana lives in Porto"}, {"kind": "episode"}, {"scope": "agent"}])
+@pytest.mark.parametrize(
+    "other", [{"text": "Ana lives in Porto"}, {"kind": "episode"}, {"scope": "agent", "agent_id": "x"}]
+)
 def test_create_under_an_id_that_holds_something_else_is_refused(other: dict[str, Any]) -> None:
     given(MEMORIES, created(A)).when(create(**other)).then_refused(IdempotencyConflict, "memory_id")
 
@@ -526,3 +533,33 @@ def test_the_same_request_has_the_same_fingerprint_whatever_was_drawn_for_it() -
     assert soft_delete(at=START).fingerprint() == soft_delete(at=START + timedelta(days=1)).fingerprint()
     assert create(text="one").fingerprint() != create(text="other").fingerprint()
     assert update(A, text="one").fingerprint() != update(B, text="one").fingerprint()
+
+
+@pytest.mark.spec("A01")
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        (CreateMemory, {"memory_id": A, "text": "tea"}),
+        (Remember, {"subject": "Ana", "predicate": "likes", "object": "tea", "at": START, "rule": Predicate("likes")}),
+        (ObserveEntity, {"name": "Ana", "entity_id": A}),
+    ],
+)
+def test_what_is_one_agents_own_names_that_agent(kind: type[Command], fields: dict[str, Any]) -> None:
+    drawn: dict[str, Any] = {
+        name: A for name in ("relation_id", "subject_id", "object_id") if name in kind.model_fields
+    }
+    with pytest.raises(InvalidInput, match="no agent is named") as refused:
+        validated(kind, {**ANA, **drawn, **fields, "scope": "agent"})
+
+    assert refused.value.field == "agent_id"
+    assert refused.value.fix
+    assert validated(kind, {**ANA, **drawn, **fields, "scope": "agent", "agent_id": "coach"}).agent_id == "coach"
+
+
+@pytest.mark.spec("D01")
+def test_an_open_loop_is_read_where_it_stands_and_never_written() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        validated(CreateMemory, {**ANA, "memory_id": A, "text": "call back", "type": "OPEN_LOOP"})
+
+    assert refused.value.field == "type"
+    assert given(MEMORIES, created(A, "call back", type="OPEN_LOOP")).state.known[A].identity.type == "OPEN_LOOP"

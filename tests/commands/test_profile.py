@@ -32,6 +32,7 @@ from mnemolog.events.profile import ProfileDecided, ProfileErased, ProfilePropos
 from tests.testkit.clock import START
 from tests.testkit.decider import given
 from tests.testkit.events import new
+from tests.testkit.examples import examples
 
 pytestmark = pytest.mark.spec("B10")
 
@@ -338,7 +339,7 @@ def played(asked: Sequence[tuple[Any, ...]]) -> list[NewEvent]:
     return log
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given_any(st.lists(requests, max_size=14))
 def test_consent_is_never_skipped(asked: list[tuple[Any, ...]]) -> None:
     """Each sensitive value that is ever set was granted before, and not by its proposer, whoever asked what."""
@@ -358,7 +359,7 @@ def _grants(event: Event, earlier: Sequence[Event], field: str, value: str) -> b
     return place_of(of_it[-1].field) == field and of_it[-1].value == value and by_another
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given_any(st.lists(requests, max_size=14))
 @pytest.mark.spec("X03")
 def test_undoing_what_stands_newest_first_leaves_nothing_set(asked: list[tuple[Any, ...]]) -> None:
@@ -382,7 +383,7 @@ def test_each_undo_gives_exactly_the_value_before() -> None:
             story = story.after(UndoProfile(user_id="ana", field="goals", event_id=last))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given_any(st.lists(requests, max_size=14))
 def test_a_decided_proposal_stays_decided_and_an_applied_one_was_set(asked: list[tuple[Any, ...]]) -> None:
     log = [event.payload for event in played(asked)]

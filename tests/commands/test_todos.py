@@ -18,6 +18,7 @@ from mnemolog.events.profile import TodoChanged, TodoErased, TodoOpened
 from tests.testkit.clock import START
 from tests.testkit.decider import given
 from tests.testkit.events import new
+from tests.testkit.examples import examples
 
 pytestmark = pytest.mark.spec("D11")
 
@@ -98,7 +99,7 @@ requests: st.SearchStrategy[TodoCommand] = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given_any(st.lists(requests, max_size=12))
 @pytest.mark.spec("X03")
 def test_undoing_backwards_gives_each_earlier_todo_exactly(asked: Sequence[TodoCommand]) -> None:

@@ -17,6 +17,7 @@ import pytest
 from mnemolog import Memory
 from mnemolog.adapters.embedded import running_engine
 from tests.docs.pages import Block, Command, Names, called, commands
+from tests.testkit.settings import PATIENCE
 from tests.testkit.warm import script_folder
 
 # What the pages show, and each run replaces: the port by a free one, the tenant by one of the page's own.
@@ -49,6 +50,7 @@ class Reader:
             "MNEMOLOG_TENANT": self._tenant,
             "MNEMOLOG_HTTP_PORT": self._port,
             "MNEMOLOG_DURABLE": "false",
+            "MNEMOLOG_READ_DEADLINE": str(PATIENCE),
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
             "COLUMNS": "110",
             "NO_COLOR": "1",

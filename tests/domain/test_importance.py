@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.domain.importance import DEFAULT, Scale, checked, from_five, from_level, of_scale, to_five
+from mnemolog.domain.importance import Scale, checked, from_five, from_level, of_scale, to_five, to_level
+from mnemolog.domain.memory import Kind, default_importance
 
 unit = st.floats(0, 1)
 
@@ -30,8 +31,23 @@ def test_b_shows_the_nearest_step(value: float) -> None:
 
 
 @pytest.mark.spec("D03")
-def test_what_is_not_said_to_matter_reaches_the_standard_of_d_and_not_its_high() -> None:
-    assert from_level(1) <= DEFAULT < from_level(2)
+def test_what_is_not_said_to_matter_is_of_level_one_and_what_happened_and_insights_as_their_specifications_say() -> (
+    None
+):
+    assert {kind: default_importance(kind) for kind in Kind} == {
+        Kind.FACT: from_level(1),
+        Kind.PROCEDURE: from_level(1),
+        Kind.SUMMARY: from_level(1),
+        Kind.EPISODE: 0.5,
+        Kind.SCENE: 0.5,
+        Kind.INSIGHT: from_five(2),
+    }
+
+
+@pytest.mark.spec("D03")
+@pytest.mark.parametrize("level", [0, 1, 2, 3])
+def test_a_level_of_d_is_read_as_it_was_written(level: int) -> None:
+    assert to_level(from_level(level)) == level
 
 
 def test_a_scale_is_named_and_never_guessed() -> None:

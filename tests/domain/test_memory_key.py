@@ -34,7 +34,24 @@ def test_a_reference_in_any_script(ref: str) -> None:
     assert entity_ref(ref, "entity_refs[0]") == ref
 
 
-@pytest.mark.parametrize("ref", ["john", "animal:rex", "person:", "person:john doe", "person:a|b", "person:a:b", 7])
+@pytest.mark.spec("D02")
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("person:John-Doe!", "person:john_doe"),
+        ("Person:John Doe", "person:john_doe"),
+        ("place:Austin, Texas", "place:austin_texas"),
+        ("org:Acme Corp.", "org:acme_corp"),
+        ("person:Ána  Müller", "person:ana_muller"),
+        ("project:a|b:c", "project:abc"),
+    ],
+)
+def test_a_reference_is_kept_as_a_slug_however_it_is_written(said: str, kept: str) -> None:
+    assert entity_ref(said, "entity_refs[0]") == kept
+    assert entity_ref(kept, "entity_refs[0]") == kept
+
+
+@pytest.mark.parametrize("ref", ["john", "animal:rex", "person:", "person:!!", ":john", "x" * 2000, 7])
 def test_what_is_no_reference_is_refused(ref: object) -> None:
     with pytest.raises(InvalidInput) as refused:
         entity_ref(ref, "entity_refs[0]")

@@ -5,7 +5,7 @@ import pytest
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.memory_key import Source
-from mnemolog.domain.procedure import kind_and_category, require_steps, require_wanted
+from mnemolog.domain.procedure import imperative, kind_and_category, require_steps, require_wanted
 
 pytestmark = pytest.mark.spec("B12")
 
@@ -26,6 +26,54 @@ def test_anything_else_is_none(text: str) -> None:
         require_steps(text)
 
     assert refused.value.field == "text"
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "Open the door",
+        "Do not open it",
+        "Carefully press the button",
+        "If it rains, close the window",
+        "Bring an umbrella",
+        "Process the queue",
+        "Focus on one thing",
+        "Proceed to step 4",
+        "`git fetch` the branch",
+        "Откройте дверь",
+        "Otwórz drzwi",
+        "Abre la puerta",
+        "Öffne die Tür",
+        "ドアを開ける",
+    ],
+)
+def test_a_step_is_an_order(step: str) -> None:
+    assert imperative(step)
+    require_steps(f"1. {step}")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "You open the door",
+        "The user opens the door",
+        "Opens the door",
+        "Opened the door",
+        "Opening the door",
+        "The door is opened",
+        "Should open the door",
+        "Я открываю дверь",
+        "Ja otwieram drzwi",
+        "Yo abro la puerta",
+        "Ich öffne die Tür",
+        "!!!",
+    ],
+)
+def test_a_statement_is_no_step_and_the_refusal_names_it(step: str) -> None:
+    with pytest.raises(InvalidInput, match="step 2 is no order") as refused:
+        require_steps(f"1. Go there\n2. {step}")
+
+    assert (refused.value.field, "as an order" in refused.value.fix) == ("text", True)
 
 
 def test_kind_and_category_go_together() -> None:

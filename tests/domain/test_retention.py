@@ -16,9 +16,9 @@ from tests.testkit.clock import START
     [
         (Kind.FACT, 0.25, False, 61, True),
         (Kind.FACT, 0.25, False, 60, False),
-        (Kind.FACT, 0.5, False, 61, False),
+        (Kind.FACT, 1 / 3, False, 61, False),
         (Kind.FACT, 0.25, True, 61, False),
-        (Kind.EPISODE, 0.49, False, 61, True),
+        (Kind.EPISODE, 0.33, False, 61, True),
         (Kind.SCENE, 0.25, False, 6100, False),
     ],
 )

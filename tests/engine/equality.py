@@ -1,12 +1,57 @@
 """Live equals rebuilt: the check that other tests run after a scenario (design §5, X05, X09)."""
 
-from mnemolog.adapters.engine.engine import Engine
+from collections.abc import Mapping
+from uuid import uuid4
+
+from mnemolog.adapters.engine.engine import Engine, now
+from mnemolog.adapters.redis.working import WorkingStore
+from mnemolog.adapters.verify.damage import Report
+from mnemolog.adapters.verify.rows_check import RowsCheck
+from mnemolog.domain.session import Session
+from mnemolog.events.envelope import StreamId
+from mnemolog.projections.runtime import Projection
+from mnemolog.projections.working.projector import Place
 
 
 async def assert_live_equals_rebuilt(engine: Engine, *names: str) -> None:
-    """Rebuild projections from the log, all of them unless some are named: not one row may differ."""
-    await engine.settled(60)
-    assert await engine.projections.stopped() == {}
+    """Rebuild projections from the whole log, all of them unless some are named: not one row may differ.
+
+    Costs as much as all that every test wrote. A test of what happens to some streams asks for these alone, below.
+    """
+    await _require_going(engine)
     for name in names or engine.projections.running:
         rebuilt = await engine.projections.rebuild(name)
         assert rebuilt.equal, f"{name} differs from its rebuild: {dict(rebuilt.differences)}"
+
+
+async def assert_live_equals_replayed(engine: Engine, *streams: StreamId) -> None:
+    """Replay these streams beside the live rows of every projection: not one row may differ."""
+    await _require_going(engine)
+    for stream in streams:
+        report = Report()
+        verifier = engine.verifier
+        await RowsCheck(verifier.engine, verifier.log, verifier.running, report, lambda count: None).run(stream)
+        assert (report.damages, report.unverified) == ([], [])
+        await _assert_sessions_equal(engine, stream)
+
+
+async def _require_going(engine: Engine) -> None:
+    await engine.settled(60)
+    assert await engine.projections.stopped() == {}
+
+
+async def _assert_sessions_equal(engine: Engine, stream: StreamId) -> None:
+    live, head = engine.projections.working, await engine.log.head(stream)
+    replayed = WorkingStore(live._redis, f"{uuid4().hex}:")
+    try:
+        await Projection(replayed, engine.log).read_on(stream, 0, head)
+        assert await live.progress(stream) == await replayed.progress(stream) == head
+        shown = await _sessions(live, stream)
+        assert shown == await _sessions(replayed, stream), f"working memory of {stream} differs from its replay"
+    finally:
+        await replayed.drop()
+
+
+async def _sessions(store: WorkingStore, stream: StreamId) -> Mapping[Place, Session]:
+    found = await store.read_all([Place.of_key(stream, name) for name in await store.keys_of(stream)])
+    return {place: session for place, session in found.items() if not session.expired(now())}

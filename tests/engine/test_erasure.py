@@ -21,7 +21,7 @@ from mnemolog.adapters.redis import working
 from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.commands.erasure import EraseMemory, EraseThread, EraseUser
 from mnemolog.domain.errors import Erased, NotFound, TransitionRefused
-from mnemolog.events.envelope import Recorded
+from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.memory import MemoriesLinked
 from mnemolog.projections.kinds import Need
 from mnemolog.projections.memories.projector import MemoriesProjector
@@ -29,7 +29,7 @@ from mnemolog.projections.runtime import Projection
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.projector import VectorsProjector
 from mnemolog.projections.working.projector import fold
-from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.equality import assert_live_equals_rebuilt, assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.story import tell
 
@@ -138,7 +138,7 @@ async def test_what_was_merged_into_a_memory_goes_with_it_and_a_survivor_is_name
 
     assert set(erasure.extent.memories) == {lactose, milk}
     assert SECRET not in await in_the_log(ana)
-    await assert_live_equals_rebuilt(engine)
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 @pytest.mark.spec("X07")
@@ -163,7 +163,7 @@ async def test_a_turn_may_be_kept_and_erased_later(engine: Engine, user: str) ->
     await erases(ana, gone)
 
     assert SECRET not in await in_the_log(ana)
-    await assert_live_equals_rebuilt(engine, "memories", "history", "working", "changes")
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 @pytest.mark.spec("X07", "A19")
@@ -183,7 +183,7 @@ async def test_a_speaker_keeps_his_name_until_the_last_turn_that_he_speaks_in_is
     assert (await prove(engine, Subject(first.stream, thread_id="second"), SECRET)).holds
     await drawn(second, "I am back", speaker=SECRET)
     assert [row["name"] for row in await engine.reads.entities(first.viewer, await second.caught_up())] == [SECRET]
-    await assert_live_equals_rebuilt(engine, "graph", "history", "working")
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 @pytest.mark.spec("X07", "A19")
@@ -203,7 +203,7 @@ async def test_an_erased_thread_takes_its_turns_memories_and_sessions(engine: En
     with pytest.raises(Erased):
         await engine.reads.memory(secret.viewer, gone)
     assert (await engine.reads.memory(secret.viewer, kept))["text"] == "Ana: I like tea"
-    await assert_live_equals_rebuilt(engine)
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
     await drawn(secret, "I am back")
     assert "Ana: I am back" in await secret.finds("back")
@@ -230,7 +230,7 @@ async def test_an_erased_user_leaves_no_row_and_may_come_back(engine: Engine, us
     await ana.says("I am back")
     assert await ana.finds("back") == ["Ana: I am back"]
     assert [row["name"] for row in await engine.reads.entities(ana.viewer)] == ["Ana"]
-    await assert_live_equals_rebuilt(engine)
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 async def test_what_does_not_exist_cannot_be_erased(engine: Engine, user: str) -> None:
@@ -376,7 +376,7 @@ async def test_an_erased_memory_is_taken_out_of_projections_that_stand_still_and
         assert (await erases(ana, gone)).receipt.already
     with pytest.raises(Erased):
         await engine.reads.memory(ana.viewer, gone, await ana.caught_up())
-    await assert_live_equals_rebuilt(engine)
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 @pytest.mark.spec("X07")
@@ -398,7 +398,7 @@ async def test_an_erased_user_leaves_no_row_in_projections_that_stand_still(
             await engine.reads.memory(ana.viewer, gone)
     await ana.says("I am back")
     assert await ana.finds("back") == ["Ana: I am back"]
-    await assert_live_equals_rebuilt(engine)
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 @pytest.mark.spec("X07")
@@ -418,7 +418,7 @@ async def test_what_cannot_be_applied_anew_is_removed_and_comes_back_without_the
     assert await engine.projections.retry("memories", ana.stream) == {ana.stream: None}
     with pytest.raises(Erased):
         await engine.reads.memory(ana.viewer, gone, await ana.caught_up())
-    await assert_live_equals_rebuilt(engine, "memories")
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 async def _refusing(self: object, connection: object, events: object) -> None:

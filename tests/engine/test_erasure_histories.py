@@ -23,8 +23,9 @@ from mnemolog.domain.errors import (
     TransitionRefused,
     UndoConflict,
 )
-from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
+from tests.testkit.examples import examples
 
 _people = count(1)
 REFUSED = (Conflict, Erased, InvalidInput, NotFound, TransitionRefused, UndoConflict)
@@ -96,7 +97,7 @@ class Life:
 
 
 @pytest.mark.spec("X07", "X16", "X05")
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(steps, min_size=4, max_size=14))
 async def test_after_any_life_each_erasure_is_proven_and_rebuilt_equals_live(
     engine: Engine, played: list[tuple[str, int | str, int]]
@@ -106,11 +107,11 @@ async def test_after_any_life_each_erasure_is_proven_and_rebuilt_equals_live(
     for step in played:
         await life.play(*step)
 
-    await assert_live_equals_rebuilt(engine, "memories", "history", "changes", "vectors", "graph", "working")
+    await assert_live_equals_replayed(engine, life.ana.stream)
 
 
 @pytest.mark.spec("X07")
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.permutations(["update", "merge", "link", "say", "delete", "erase", "erase thread", "erase user"]))
 async def test_what_is_written_beside_an_erasure_comes_before_it_or_is_refused(
     engine: Engine, order: list[str]
@@ -130,4 +131,4 @@ async def test_what_is_written_beside_an_erasure_comes_before_it_or_is_refused(
     assert [one for one in unexpected if not isinstance(one, ConcurrencyConflict)] == []
     events = await engine.log.read(life.ana.stream, tags=[f"memory:{first}"])
     assert all(event.erased for event in events if event.payload.personal_fields())
-    await assert_live_equals_rebuilt(engine, "memories", "history", "working", "graph")
+    await assert_live_equals_replayed(engine, life.ana.stream)

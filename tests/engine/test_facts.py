@@ -14,8 +14,9 @@ from mnemolog.adapters.engine.moment import Moment
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.graph import facts
-from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller, sentence
+from tests.testkit.examples import examples
 
 
 def day(month: int) -> datetime:
@@ -230,7 +231,7 @@ _lives = iter(range(10**9))
 
 
 @pytest.mark.spec("X13", "X02")
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(STEPS, min_size=1, max_size=8))
 async def test_the_rows_know_of_every_seq_what_a_replay_up_to_it_knows(engine: Engine, steps: Sequence[Step]) -> None:
     ana = Teller(engine, f"life-{next(_lives)}")
@@ -275,5 +276,5 @@ async def test_the_graph_that_is_rebuilt_equals_the_live_one(engine: Engine, use
     await ana.recalls(makesh)
     await ana.says("hello", speaker="Makesh")
 
-    await assert_live_equals_rebuilt(engine, "graph", "history")
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
     assert merged.last_seq

@@ -20,6 +20,7 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.projections.query import MemoryQuery
 from tests.adapters.principals.keys import calling, principal
 from tests.engine.universe import AGENTS, REF, SCOPES, TENANTS, USERS, Place, Universe, bodies
+from tests.testkit.examples import examples
 
 EVERY_ROLE = [Role.READ, Role.WRITE, Role.ERASE, Role.CONSENT]
 ROUTES = [
@@ -76,7 +77,7 @@ def _parameters(template: str, user: str, agent: str) -> dict[str, str]:
 
 
 @pytest.mark.spec("A01", "A11", "C01")
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(ids, st.sampled_from(TENANTS), some(USERS), some(AGENTS), st.sampled_from(USERS), st.sampled_from(AGENTS))
 async def test_a_key_reads_what_is_its_own_and_nothing_else_whatever_is_asked(
     guarded: Engine,

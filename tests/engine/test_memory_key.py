@@ -12,8 +12,9 @@ from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.http.app import create_app
 from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.memory import Status
+from mnemolog.events.envelope import StreamId
 from mnemolog.events.memory import MemoryCreated, MemoryObserved, MemoryUpdated
-from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.teller import Teller
 
@@ -177,7 +178,7 @@ async def test_what_contradicts_is_kept_and_every_read_shows_it(engine: Engine, 
     assert history[1]["meta"]["match"]["band"] == "conflict"
     await ana.deletes(denied)
     assert (await engine.reads.memory(ana.viewer, said, await ana.caught_up()))["contradicts"] == []
-    await assert_live_equals_rebuilt(engine, "memories", "history")
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 @pytest.mark.spec("B02")
@@ -194,7 +195,7 @@ async def test_a_memory_is_linked_to_its_neighbours_when_it_is_written(engine: E
     assert 0.4 <= link["strength"] <= 1
     [back] = await engine.reads.links(ana.viewer, flat)
     assert (back["memory_id"], back["direction"]) == (view, "in")
-    await assert_live_equals_rebuilt(engine, "memories", "history", "changes")
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 @pytest.mark.spec("A01", "B02")
@@ -271,7 +272,7 @@ async def test_variants_of_a_name_that_were_merged_share_their_memories_and_all_
     )
 
     assert (written, [row["memory_id"] for row in await memories(ana)]) == (second, [second])
-    await assert_live_equals_rebuilt(engine, "memories", "history", "graph")
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
     for event_id in reversed(receipt.event_ids):
         await engine.writes.undo_event(ana.stream, event_id)
     await ana.takes_back(merged)

@@ -28,7 +28,7 @@ from mnemolog.domain.errors import (
 )
 from mnemolog.events.envelope import batch_tag
 from mnemolog.projections.profile import reader
-from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 
 pytestmark = pytest.mark.spec("B10")
@@ -82,7 +82,7 @@ async def test_a_sensitive_field_waits_until_the_user_grants_it(ana: Person) -> 
 
     assert await profile(ana) == {"city": "Lisbon"}
     assert await consent(ana) == [("city", "Lisbon", "granted")]
-    await assert_live_equals_rebuilt(ana.engine, "profile", "history")
+    await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
 async def test_a_benign_field_applies_at_the_second_turn_that_says_so(ana: Person) -> None:
@@ -143,7 +143,7 @@ async def test_an_undo_gives_back_what_was_set_before(ana: Person) -> None:
     assert await profile(ana) == {"city": "Lisbon"}
     await undo(ana.stream, undone.event_ids[0])
     assert await profile(ana) == {"city": "Porto"}
-    await assert_live_equals_rebuilt(ana.engine, "profile", "history")
+    await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
 async def test_an_agent_without_the_category_reads_no_profile(ana: Person) -> None:
@@ -185,7 +185,7 @@ async def test_a_todo_is_done_and_undone(ana: Person) -> None:
 
     await ana.engine.writes.undo_event(ana.stream, done.event_ids[0], agent_id=mine.agent)
     assert await todos(mine) == [("walk tomorrow", "open")]
-    await assert_live_equals_rebuilt(ana.engine, "profile", "history")
+    await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
 BRIEF = [("tone", "brief", "corroborated")]
@@ -214,7 +214,7 @@ async def test_a_seed_is_given_once_and_asks_before_it_sets_what_is_sensitive(an
     assert fact["predicate"].lower() == "lives_in"
     of_it = await ana.engine.log.read(ana.stream, tags=[batch_tag(given.seed)])
     assert len(of_it) == given.receipt.last_seq
-    await assert_live_equals_rebuilt(ana.engine, "profile")
+    await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
 @pytest.mark.spec("D14")
@@ -274,7 +274,7 @@ async def test_an_erased_user_leaves_no_profile_and_the_proof_says_so(ana: Perso
     assert (await profile(ana), await todos(coach(ana)), await consent(ana)) == ({}, [], [])
     await seed(ana.engine.writes, who(ana), SEED)
     assert await profile(ana) == {"tone": "brief", "goals": ["run", "read"]}
-    await assert_live_equals_rebuilt(ana.engine, "profile", "history")
+    await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
 @pytest.mark.spec("X07", "X16")
@@ -292,7 +292,7 @@ async def test_a_proposal_of_another_turn_outlives_an_erasure_and_can_be_granted
     for phrase in (None, "Zanzibarquux"):
         assert (await prove(ana.engine, subject, phrase)).holds
     assert sorted(await consent(ana)) == [("city", "", Status.EXPIRED), ("city", "Porto", Status.PROPOSED)]
-    await assert_live_equals_rebuilt(ana.engine, "profile", "history")
+    await assert_live_equals_replayed(ana.engine, ana.stream)
     await decides(ana, kept.patch_id, Status.GRANTED)
     assert await profile(ana) == {"city": "Porto"}
 
@@ -313,4 +313,4 @@ async def test_a_place_and_a_todo_can_be_erased_alone(ana: Person) -> None:
         await ana.engine.writes.change_todo({**who(coach(ana)), "todo_id": walk, "status": "done"})
     await proposes(ana, "city", "Porto", consented=True)
     assert (await prove(ana.engine, Subject(ana.stream, known="profile:city"))).holds
-    await assert_live_equals_rebuilt(ana.engine, "profile", "history")
+    await assert_live_equals_replayed(ana.engine, ana.stream)

@@ -9,17 +9,20 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
+from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.engine.retention import retain
 from mnemolog.adapters.engine.schedules import Job, Schedules
 from mnemolog.domain.errors import Erased
 from mnemolog.domain.memory import Status
 from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.envelope import StreamId
 from mnemolog.events.memory import MemoriesRecalled, MemoryObserved
-from tests.engine.equality import assert_live_equals_rebuilt
+from mnemolog.projections.context import ContextRequest
+from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.teller import Teller
+from tests.testkit.settings import settings_in
 
 TTL = timedelta(days=61)
 
@@ -27,9 +30,7 @@ TTL = timedelta(days=61)
 @pytest.fixture(scope="module")
 async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
     """An engine of their own: a pass goes over all users. Recalls are written when a test says so."""
-    folder = tmp_path_factory.mktemp("retention")
-    settings = load(data_dir=folder, durable=False, embedder="lexical", http_port=0, recall_seconds=3600)
-    async with open_engine(settings) as opened:
+    async with open_engine(settings_in(tmp_path_factory.mktemp("retention"), recall_seconds=3600)) as opened:
         yield opened
 
 
@@ -82,7 +83,7 @@ async def test_what_was_forgotten_is_purged_at_its_time_with_its_turns_and_never
     turns = [one.payload for one in await engine.log.read(ana.stream) if isinstance(one.payload, TurnRecorded)]
     assert [turn.text for turn in turns] == [""]
     assert memory_id not in (await retain(engine, now() + timedelta(days=31))).purged
-    await assert_live_equals_rebuilt(engine, "memories", "history", "changes")
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 @pytest.mark.spec("B07")
@@ -134,7 +135,7 @@ async def test_forgotten_entities_and_facts_are_purged_at_their_time_with_what_i
     assert "plums" in text
     again = await retain(engine, now() + timedelta(days=31))
     assert (again.purged_facts, again.purged_entities) == ([], [])
-    await assert_live_equals_rebuilt(engine, "graph")
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 @pytest.mark.spec("X07")
@@ -179,7 +180,34 @@ async def test_what_is_found_again_and_again_stays_and_grows_without_being_a_cha
     assert grown["observations"] == 1
     uses = [one for one in await engine.log.read(ana.stream) if isinstance(one.payload, MemoryObserved)]
     assert len(uses) == 1
-    await assert_live_equals_rebuilt(engine, "memories")
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
+
+
+@pytest.mark.spec("B07", "D13")
+async def test_what_an_agent_is_told_in_contexts_and_cards_is_in_use_and_does_not_fade(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user)
+    about = {"entity_refs": ["person:zed"], "category": "profile"}
+    told = await ana.creates("Zed keeps goats", importance=0.25, **about)
+    carded = await ana.creates("Zed is her brother", pinned=True, category="note", entity_refs=["person:zed"])
+    aside = await ana.creates("Ana wore a green hat", importance=0.25, category="note")
+    now_ = await ana.caught_up()
+    for _ in range(10):
+        context = await engine.reads.context(ana.viewer, ContextRequest(query="goats", categories=("profile",)), now_)
+        [card] = await engine.reads.cards(ana.viewer, ["person:zed"])
+    await engine.reads.context(ana.viewer, ContextRequest(query="goats"), Moment(as_of=now()))
+
+    await flushed(engine)
+    used = {id_: (await row(ana, id_))["reactivation_count"] for id_ in (told, carded, aside)}
+
+    assert [one["memory_id"] for one in context.memories] == [told]
+    assert [one["memory_id"] for one in card.memories] == [carded]
+    assert used == {told: 10, carded: 10, aside: 0}
+    grown = (await retain(engine, now())).grown
+    assert told in grown
+    assert (await row(ana, told))["importance"] == pytest.approx(0.3)
+    await engine.settled(60)
 
 
 async def flushed(engine: Engine) -> None:

@@ -10,9 +10,9 @@ from mnemolog.adapters.engine.forgetting import Forgetting, Reach, extent, forge
 from mnemolog.adapters.engine.moment import Moment
 from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.errors import InvalidInput, NotFound, UndoConflict
-from mnemolog.events.envelope import Position
+from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.fields import validated
-from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.teller import Teller
 
@@ -45,7 +45,7 @@ async def test_a_run_is_rolled_back_whole_and_what_was_before_it_stands(engine: 
     assert await shown(ana) == {"Ana drinks tea", "Ana has a cat"}
     assert len(receipt.event_ids) == 2
     assert (await engine.writes.rollback(rolled_back(ana, of_run="r1"))).already
-    await assert_live_equals_rebuilt(engine)
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 @pytest.mark.spec("X15")
@@ -78,7 +78,7 @@ async def test_a_thread_that_is_rolled_back_with_undos_and_redos_in_it_is_not_ch
 
     assert (len(first.event_ids), again.already) == (2, True)
     assert await shown(ana) == set()
-    await assert_live_equals_rebuilt(engine)
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 @pytest.mark.spec("X15")
@@ -109,7 +109,7 @@ async def test_an_agents_own_is_forgotten_without_the_rest_and_a_rollback_brings
     assert "Ana bakes" in await shown(Person(engine, user, agent="cook"))
     await engine.writes.rollback(rolled_back(coach, of_undertaking=done.undertaking))
     assert await shown(coach) == {"Ana runs", "Ana hides a cake"}
-    await assert_live_equals_rebuilt(engine)
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 @pytest.mark.spec("A19")
@@ -174,7 +174,7 @@ async def test_what_was_forgotten_softly_before_and_the_profile_are_erased_with_
         assert not any(again.extent.as_dict().values())
         assert again.receipt is None
     assert await engine.log.head(ana.stream) == head
-    await assert_live_equals_rebuilt(engine)
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 @pytest.mark.spec("A19", "B10")

@@ -11,10 +11,11 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.erasing import erase
 from mnemolog.adapters.minilm import InThread, Lexical
 from mnemolog.commands.erasure import EraseUser
+from mnemolog.events.envelope import StreamId
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.projector import VectorsProjector
 from mnemolog.projections.vectors.tables import embeddings, vectors
-from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.equality import assert_live_equals_rebuilt, assert_live_equals_replayed
 from tests.engine.person import Person
 
 MARK = np.eye(1, Lexical.dimensions, dtype=np.float32)[0]
@@ -58,7 +59,7 @@ async def test_what_is_at_hand_is_not_made_and_what_is_kept_is_not_asked_for(
     assert np.allclose(kept[cat], Lexical().embed([cat_text])[0])
 
     monkeypatch.setattr(projector, "_embedder", later)
-    await assert_live_equals_rebuilt(engine, "vectors")
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
     assert not {tea_text, cat_text}.intersection(later.made)
 
 

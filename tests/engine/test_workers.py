@@ -19,7 +19,7 @@ from mnemolog.adapters.postgres.pool import open_pool
 from mnemolog.adapters.postgres.roots import open_roots
 from mnemolog.adapters.postgres.tail import LogSecrets
 from mnemolog.adapters.postgres.writing import write
-from mnemolog.domain.importance import DEFAULT
+from mnemolog.domain.importance import STANDARD
 from mnemolog.domain.memory import Content, Kind
 from mnemolog.domain.scope import Scope
 from mnemolog.events.codec import Codec
@@ -28,7 +28,7 @@ from mnemolog.events.log import Append
 from mnemolog.events.memory import MemoryCreated
 from mnemolog.projections.rule import Delivery
 from mnemolog.projections.runtime import Projection
-from tests.engine.equality import assert_live_equals_rebuilt
+from tests.engine.equality import assert_live_equals_rebuilt, assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.testkit.events import created, rows
 from tests.testkit.log import MemoryLog
@@ -37,7 +37,7 @@ from tests.testkit.store import MemoryStore
 
 async def append_undelivered(engine: Engine, ana: Person, text: str) -> None:
     """Append without a trace in the outbox, as if the message were lost on the way."""
-    content = Content(text, "note", DEFAULT, 1.0, pinned=False)
+    content = Content(text, "note", STANDARD, 1.0, pinned=False)
     created = MemoryCreated.of(new_id(), content, kind=Kind.FACT, scope=Scope.GLOBAL)
     event = NewEvent(new_id(), created, Meta("user"), now())
     pool = await open_pool(engine.endpoints.postgres_dsn, size=1)
@@ -59,7 +59,7 @@ async def test_the_sweep_finds_an_event_whose_message_was_lost(engine: Engine, u
     await engine.settled(60)
 
     assert await ana.finds("cat") == ["Ana has a cat", "Ana drinks tea"]
-    await assert_live_equals_rebuilt(engine)
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
 @pytest.mark.spec("X09")

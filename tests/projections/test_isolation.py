@@ -12,6 +12,7 @@ from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.engine.reads import Reads
 from mnemolog.domain.errors import NotFound
 from tests.engine.person import Person
+from tests.testkit.examples import examples
 
 SECRET = "secret tea of the owner"
 
@@ -30,7 +31,7 @@ def person(engine: Engine, run: int, place: tuple[str, str, str, str]) -> Person
 
 
 @pytest.mark.spec("A01", "A11", "C01")
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(places, places, st.sampled_from(["global", "agent"]))
 @example(("default", "a", "b:c", "d"), ("default", "a:b", "c", "d"), "agent")
 @example(("acme", "a", "b", "c"), ("default", "a", "b", "c"), "global")

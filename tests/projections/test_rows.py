@@ -19,6 +19,7 @@ from mnemolog.domain.text import search_document
 from mnemolog.projections.history.tables import history
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.rows import COPY_FROM, Row, load, upsert
+from tests.testkit.examples import examples
 
 AT = datetime(2026, 1, 3, 1, 2, 10, 123456, tzinfo=UTC)
 BIG = COPY_FROM + 10
@@ -113,7 +114,7 @@ json = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(20), deadline=None)
 @given(st.lists(st.tuples(texts, json), min_size=1, max_size=5))
 async def test_a_big_batch_leaves_what_single_rows_leave(
     connection: AsyncConnection, said: list[tuple[str, Any]]

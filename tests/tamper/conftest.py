@@ -4,21 +4,18 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.events.envelope import StreamId
 from tests.engine.person import Person
 from tests.engine.story import tell
 from tests.tamper.attacker import Attacker, attacking
+from tests.testkit.settings import settings_in
 
 
 @pytest.fixture(scope="session")
 async def victim(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
     """An engine that other tests do not read from."""
-    directory = tmp_path_factory.mktemp("victim")
-    async with open_engine(
-        load(data_dir=directory, durable=False, embedder="lexical", http_port=0, recall_seconds=0)
-    ) as opened:
+    async with open_engine(settings_in(tmp_path_factory.mktemp("victim"))) as opened:
         yield opened
 
 

@@ -15,6 +15,7 @@ from mnemolog.domain.errors import Conflict, InvalidInput
 from tests.conftest import _users
 from tests.engine.person import Person
 from tests.engine.story import told
+from tests.testkit.examples import examples
 from tests.testkit.payloads import texts, units
 
 pytestmark = pytest.mark.spec("X08")
@@ -69,7 +70,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=steps)
 async def test_nothing_is_found_after_random_writes(victim: Engine, steps: Sequence[tuple[str, str, float]]) -> None:
     ana = Person(victim, f"random-{next(_users)}")

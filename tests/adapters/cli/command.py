@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.testkit import warm
+from tests.testkit.settings import PATIENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ async def mnemolog(data_dir: Path, *arguments: str, embedder: str = "lexical", c
         "MNEMOLOG_DATA_DIR": str(data_dir),
         "MNEMOLOG_EMBEDDER": embedder,
         "MNEMOLOG_DURABLE": "false",
+        "MNEMOLOG_READ_DEADLINE": str(PATIENCE),
         "COLUMNS": str(columns),
     }
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:

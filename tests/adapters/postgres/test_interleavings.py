@@ -44,6 +44,7 @@ from mnemolog.events.log import Append, EventLog, Outcome
 from mnemolog.events.memory import MemoryCreated
 from tests.faults.checker import Acknowledged, Verdict, judge
 from tests.testkit.clock import START
+from tests.testkit.examples import examples
 
 HANDLERS = 3
 ALL_AT_ONCE = HANDLERS
@@ -220,7 +221,7 @@ schedules = st.lists(st.integers(0, ALL_AT_ONCE), max_size=40)
 
 
 @pytest.mark.spec("X01", "X14", "D04")
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(plans=plans, schedule=schedules)
 async def test_no_interleaving_loses_an_update_doubles_a_key_or_leaves_a_gap(
     database: Database, plans: list[list[Asked]], schedule: list[int]

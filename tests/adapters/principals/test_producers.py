@@ -38,6 +38,7 @@ from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Receipt, StreamId
 from tests.adapters.nats.test_turns import message
 from tests.adapters.principals.keys import calling, calling_with, principal
+from tests.testkit.examples import examples
 
 
 def publisher(name: str, tenant: str, users: Collection[str] = (ALL,), agents: Collection[str] = (ALL,)) -> Principal:
@@ -145,7 +146,7 @@ def some(values: Sequence[str]) -> st.SearchStrategy[Collection[str]]:
 
 
 @pytest.mark.spec("X14", "A01")
-@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.sampled_from(TENANTS), some(USERS), some(AGENTS),
     st.sampled_from(TENANTS), st.sampled_from(USERS), st.sampled_from(AGENTS),

@@ -1,0 +1,127 @@
+"""One caller's many or long reads take nothing from others: bounded by counts, refused with 429 (design §7)."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.limits import RUNNING, CallerReads, Callers, ReadLimits
+from mnemolog.adapters.engine.moment import NOW, Moment
+from mnemolog.domain.errors import InvalidInput, TooManyRequests
+from mnemolog.events.envelope import Position, StreamId
+from tests.adapters.principals.keys import calling, principal
+
+LIMITS = ReadLimits(deadline=5, longest=60, reads=6, waiting=4, as_of=2)
+AFTER = Moment(after=Position(StreamId.of_user("ana"), 9))
+AS_OF = Moment(as_of=datetime(2026, 1, 3, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(("moment", "most", "field"), [(NOW, 6, ""), (AFTER, 4, "after"), (AS_OF, 2, "as_of")])
+async def test_a_caller_has_so_many_reads_open_and_no_more(moment: Moment, most: int, field: str) -> None:
+    caller = CallerReads(LIMITS)
+    async with AsyncExitStack() as stack:
+        for _ in range(most):
+            await stack.enter_async_context(caller.read(moment))
+        with pytest.raises(TooManyRequests, match=f"{most} reads") as refused:
+            await stack.enter_async_context(caller.read(moment))
+        assert refused.value.field == field
+        assert "max_" in refused.value.fix
+    assert caller.idle
+    async with caller.read(moment):
+        assert not caller.idle
+
+
+async def test_many_long_reads_leave_the_caller_his_plain_ones() -> None:
+    caller = CallerReads(LIMITS)
+    async with AsyncExitStack() as stack:
+        for moment in (AFTER, AFTER, AS_OF, AS_OF):
+            await stack.enter_async_context(caller.read(moment))
+        with pytest.raises(TooManyRequests):
+            await stack.enter_async_context(caller.read(AS_OF))
+        await stack.enter_async_context(caller.read(NOW))
+
+
+async def test_each_caller_has_counts_of_his_own_and_one_who_is_gone_leaves_nothing() -> None:
+    callers = Callers(LIMITS)
+    async with callers.of("acme", "app").read(AS_OF), callers.of("acme", "app").read(AS_OF):
+        with pytest.raises(TooManyRequests):
+            async with callers.of("acme", "app").read(AS_OF):
+                pass
+        async with callers.of("acme", "other").read(AS_OF), callers.of("beta", "app").read(AS_OF):
+            pass
+    callers.of("acme", "new")
+    assert list(callers._callers) == [("acme", "new")]
+
+
+async def test_a_callers_reads_take_turns_so_that_connections_are_left_for_others() -> None:
+    caller, other, go = CallerReads(LIMITS), CallerReads(LIMITS), asyncio.Event()
+    holding = 0
+
+    async def hold() -> None:
+        nonlocal holding
+        async with caller.turn():
+            holding += 1
+            await go.wait()
+
+    tasks = [asyncio.create_task(hold()) for _ in range(3 * RUNNING)]
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert holding == RUNNING
+    async with other.turn():
+        go.set()
+    await asyncio.gather(*tasks)
+    assert holding == 3 * RUNNING
+
+
+async def test_over_http_waits_beyond_the_limit_are_429_and_another_key_reads_on(guarded: Engine, user: str) -> None:
+    _, receipt = await guarded.writes.create({"user_id": user, "text": "Ana drinks tea"})
+    most = guarded.settings.max_waiting_reads
+    impossible: dict[str, Any] = {"user_id": user, "after": f"default/user:{user}@99", "deadline": 30}
+    async with calling(guarded, principal(f"greedy-{user}")) as greedy, calling(guarded, principal("other")) as other:
+        asked = [asyncio.create_task(greedy.get("/memory", params=impossible)) for _ in range(300)]
+        refused: list[httpx.Response] = []
+        while len(refused) < 300 - most:
+            done, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+            refused += [task.result() for task in done]
+            asked = [task for task in asked if not task.done()]
+        assert {answer.status_code for answer in refused} == {429}
+        assert {answer.headers["Retry-After"] for answer in refused} == {"1"}
+        assert {answer.json()["error"]["code"] for answer in refused} == {"too_many_requests"}
+        assert len(asked) == most, "these wait, and hold nothing"
+        seen = {"user_id": user, "after": receipt.token}
+        assert (await other.get("/memory", params=seen)).status_code == 200
+        assert (await greedy.get("/memory", params={"user_id": user})).status_code == 200
+        for task in asked:
+            task.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
+
+
+async def test_without_keys_all_callers_share_the_limits_of_one(engine: Engine, user: str) -> None:
+    few = engine.settings.model_copy(update={"max_as_of_reads": 1})
+    async with open_engine(few, attach=True) as attached, calling(attached, None) as client:
+        await attached.writes.create({"user_id": user, "text": "Ana drinks tea"})
+        held: Any = attached.of_anybody().reads._caller
+        async with held.read(AS_OF):
+            refused = await client.get("/memory", params={"user_id": user, "as_of": 1})
+            assert (refused.status_code, refused.json()["error"]["field"]) == (429, "as_of")
+            assert (await client.get("/memory", params={"user_id": user})).status_code == 200
+        assert (await client.get("/memory", params={"user_id": user, "as_of": 1})).status_code == 200
+
+
+async def test_a_deadline_above_the_highest_is_refused_with_its_field_and_the_maximum(
+    guarded: Engine, user: str
+) -> None:
+    async with calling(guarded, principal()) as client:
+        for path in ("/memory", "/session"):
+            refused = await client.get(path, params={"user_id": user, "deadline": 61})
+            assert (refused.status_code, refused.json()["error"]["field"]) == (422, "deadline")
+            assert "at most 60" in refused.json()["error"]["fix"]
+        described = (await client.get("/openapi.json")).json()["paths"]["/memory"]["get"]["parameters"]
+    [deadline] = [one["schema"] for one in described if one["name"] == "deadline"]
+    assert 60 in {shape.get("maximum") for shape in deadline["anyOf"]}
+    with pytest.raises(InvalidInput, match="more than a read may wait"):
+        LIMITS.require(Moment(deadline=61))

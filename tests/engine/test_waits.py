@@ -1,0 +1,127 @@
+"""Who waits for a write takes nothing from others: one question a projection serves all waits (X10)."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import pytest
+from sqlalchemy.pool import QueuePool
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.engine.waiting import SLOWEST_POLL_SECONDS, Waits
+from mnemolog.domain.errors import ProjectionPoisoned, ReadTimeout
+from mnemolog.events.envelope import Position, StreamId
+from tests.engine.person import Person
+from tests.testkit.events import STREAM, created, rows
+from tests.testkit.log import MemoryLog
+from tests.testkit.store import MemoryStore
+
+WAITS = 300
+
+
+class Counting(MemoryStore):
+    """Counts the questions for progress, and how many are asked at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.questions = self.asking = self.most = 0
+
+    async def progress_of(self, streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
+        self.questions, self.asking = self.questions + 1, self.asking + 1
+        self.most = max(self.most, self.asking)
+        await asyncio.sleep(0)
+        self.asking -= 1
+        return {stream: self._progress.get(stream, 0) for stream in streams}
+
+
+async def waiting(waits: Waits, count: int, deadline: float) -> list[asyncio.Task[None]]:
+    streams = [StreamId.of_user(f"user-{number}") for number in range(count)]
+    return [asyncio.create_task(waits.until(Position(one, 9), ["memories"], deadline)) for one in streams]
+
+
+async def test_three_hundred_waits_are_one_question_at_a_time(engine: Engine) -> None:
+    store = Counting()
+    waits = Waits({"memories": store}, MemoryLog(), engine.projections.live, 5)
+    tasks = await waiting(waits, WAITS, 10 * SLOWEST_POLL_SECONDS)
+
+    ended = await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert [type(one) for one in ended] == [ReadTimeout] * WAITS
+    assert store.most == 1
+    # Each for itself, they would ask some thousand times.
+    assert store.questions < WAITS
+
+
+async def test_a_wait_of_no_time_at_all_asks_once(engine: Engine) -> None:
+    store = Counting()
+    waits = Waits({"memories": store}, MemoryLog(), engine.projections.live, 5)
+    store._progress[STREAM] = 3
+    await waits.until(Position(STREAM, 3), ["memories"], 1e-9)
+    with pytest.raises(ReadTimeout):
+        await waits.until(Position(STREAM, 4), ["memories"], 1e-9)
+
+
+async def test_each_wait_ends_with_its_own_write(engine: Engine) -> None:
+    store = Counting()
+    waits = Waits({"memories": store}, MemoryLog(), engine.projections.live, 5)
+    tasks = await waiting(waits, 3, 60)
+    await asyncio.sleep(0)
+    store._progress[StreamId.of_user("user-1")] = 9
+    done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    assert done == {tasks[1]}
+    tasks[0].cancel()
+    store._progress[StreamId.of_user("user-2")] = 10
+    await tasks[2]
+    assert [task.cancelled() for task in pending if task.done()].count(True) == 1
+    await asyncio.sleep(0.01)
+    assert not waits._watches["memories"]._waits
+
+
+async def test_a_store_that_fails_tells_all_who_wait_and_later_ones_ask_anew(engine: Engine) -> None:
+    store = Counting()
+    waits = Waits({"memories": store}, MemoryLog(), engine.projections.live, 5)
+
+    async def failing(streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
+        raise ConnectionError("gone")
+
+    answer, store.progress_of = store.progress_of, failing  # type: ignore[method-assign]
+    ended = await asyncio.gather(*await waiting(waits, 3, 60), return_exceptions=True)
+    assert [type(one) for one in ended] == [ConnectionError] * 3
+    store.progress_of = answer  # type: ignore[method-assign]
+    store._progress = {StreamId.of_user(f"user-{number}"): 9 for number in range(3)}
+    await asyncio.gather(*await waiting(waits, 3, 60))
+
+
+async def test_of_many_waits_only_those_of_a_stopped_stream_are_told_so(engine: Engine) -> None:
+    store, log = Counting(), MemoryLog()
+    log.streams[STREAM] = rows(STREAM, [created()])
+    waits = Waits({"memories": store}, log, engine.projections.live, 5)
+    await store.stop(STREAM, 1, "ValueError: made up")
+    others = await waiting(waits, 3, 60)
+    with pytest.raises(ProjectionPoisoned, match="memories stopped"):
+        await waits.until(Position(STREAM, 1), ["memories"], 60)
+    assert not any(task.done() for task in others)
+    for task in others:
+        task.cancel()
+
+
+async def test_reads_that_wait_in_vain_hold_no_connection(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.creates("Ana drinks tea")
+    await ana.caught_up()
+    never = Moment(after=Position(ana.stream, 99), deadline=60)
+    tasks = [asyncio.create_task(engine.reads.newest(ana.viewer, 5, never)) for _ in range(WAITS)]
+    reading, live = engine.reads._each_statement_alone.pool, engine.projections.live.pool
+    assert isinstance(reading, QueuePool)
+    assert isinstance(live, QueuePool)
+    most = 0
+    for _ in range(50):
+        await asyncio.sleep(0.005)
+        assert not any(task.done() for task in tasks)
+        assert reading.checkedout() == 0
+        most = max(most, live.checkedout())
+    assert len(await engine.reads.newest(ana.viewer, 5)) == 1
+    assert most <= 1 + len(engine.projections.running)
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,14 @@
+"""Settings of the engines that tests open: no disk sync, no model, a free port, and patience on a busy machine."""
+
+from pathlib import Path
+from typing import Any
+
+from mnemolog.adapters.config import Settings, load
+
+PATIENCE = 60.0
+
+
+def settings_in(directory: Path, **given: Any) -> Settings:
+    """For an engine on this directory; what is given comes first."""
+    fast = {"durable": False, "embedder": "lexical", "http_port": 0, "recall_seconds": 0}
+    return load(data_dir=directory, **{**fast, "read_deadline": PATIENCE, "append_deadline": PATIENCE, **given})
