@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 ARGS   ?=
 
-.PHONY: demo test up lint types contract bench coverage-map docs lock clean
+.PHONY: demo test test-faults test-long up lint types contract bench coverage-map docs lock clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.runtime            ## Tell the story: turns in, question, merge, undo, as-of, rebuild.
@@ -14,8 +14,16 @@ demo: $(VENV)/.runtime            ## Tell the story: turns in, question, merge, 
 up: $(VENV)/.runtime              ## Run an engine with the HTTP API until Ctrl-C.
 	@$(BIN)/mnemolog up $(ARGS)
 
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+
 test: $(VENV)/.dev                ## Run the tests on real servers, started on free ports.
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile $(ARGS)
+	$(PYTEST) -m "not faults" $(ARGS)
+
+test-faults: $(VENV)/.dev         ## Run the long tests of crashes, hangs and takeovers.
+	$(PYTEST) -m faults $(ARGS)
+
+test-long: $(VENV)/.dev           ## Run the tests of rules with twenty times as many examples, new ones each time.
+	$(PYTEST) -m "hypothesis and not faults" --hypothesis-profile=long $(ARGS)
 
 lint: $(VENV)/.dev                ## Check style and formatting.
 	$(BIN)/ruff check .

@@ -90,7 +90,7 @@ async def test_a_command_refuses_bad_input_as_the_page_says(
     program, *arguments = shlex.split(place.here(line))
     assert program == "mnemolog"
     shell.stdin.write(json.dumps([*arguments, "--json"]).encode() + b"\n")
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         ran = json.loads(await shell.stdout.readline())
 
     assert str(ran["code"]) == exit_code, ran

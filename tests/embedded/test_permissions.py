@@ -92,7 +92,7 @@ async def test_another_user_runs_it_without_any_change_of_user(open_folder: Path
     assert {psutil.Process(pid).uids().effective for pid in engine.pids.values()} == {NOBODY}
 
     engine.process.send_signal(signal.SIGTERM)
-    assert engine.process.wait(20) == 0
+    assert engine.process.wait(60) == 0
     assert not any(psutil.pid_exists(pid) for pid in engine.pids.values())
 
 

@@ -102,7 +102,7 @@ def test_sigterm_ends_the_engine_and_its_servers(data_dir: Path) -> None:
     engine = run_engine(data_dir)
     engine.process.send_signal(signal.SIGTERM)
 
-    assert engine.process.wait(20) == 0
+    assert engine.process.wait(60) == 0
     assert not any(psutil.pid_exists(pid) for pid in engine.pids.values())
     assert not (data_dir / "engine.json").exists()
 

@@ -71,7 +71,7 @@ async def test_a_write_that_nobody_made_is_waited_for_until_the_deadline(engine:
     with pytest.raises(ReadTimeout, match=r"ends at seq 3: nobody wrote 99 there") as late:
         await read(ana, memory_id, Moment(after=Position(ana.stream, 99), deadline=0.2))
 
-    assert 0.2 <= time.monotonic() - began < 2
+    assert 0.2 <= time.monotonic() - began < engine.settings.read_deadline
     assert late.value.field == "after"
 
 
@@ -81,7 +81,7 @@ async def test_a_wait_without_a_deadline_of_its_own_has_that_of_the_settings(eng
     async with open_engine(impatient, attach=True) as attached:
         ana = Person(attached, user)
         await ana.creates("Ana drinks tea")
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(30):
             with pytest.raises(ReadTimeout):
                 await ana.asks("tea", Moment(after=Position(ana.stream, 99)))
 

@@ -18,6 +18,8 @@ from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import StreamId
 
+pytestmark = pytest.mark.faults
+
 _logger = logging.getLogger(__name__)
 
 TURNS = 1500

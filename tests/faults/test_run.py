@@ -9,6 +9,8 @@ import pytest
 from tests.faults.plan import Round, plan
 from tests.faults.run import Outcome, run
 
+pytestmark = pytest.mark.faults
+
 _logger = logging.getLogger(__name__)
 
 # Run in the engine's process before it starts. Each breaks one promise.

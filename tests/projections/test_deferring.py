@@ -186,9 +186,9 @@ async def test_tasks_that_share_a_connection_leave_it_whole(sqlalchemy: AsyncEng
         if ends == "the caller is cancelled":
             await asyncio.sleep(random.random() * 0.01)
             task.cancel()
-        await asyncio.wait([task], timeout=10)
+        await asyncio.wait([task], timeout=60)
         assert task.done()
-        async with asyncio.timeout(10), sqlalchemy.connect() as connection:
+        async with asyncio.timeout(60), sqlalchemy.connect() as connection:
             assert (await connection.execute(text("SELECT 1"))).scalar_one() == 1
 
 
@@ -203,5 +203,5 @@ async def test_who_is_cancelled_while_a_lock_is_held_waits_for_it_no_longer(sqla
         waiting = asyncio.create_task(wait_for_it())
         await asyncio.sleep(0.2)
         waiting.cancel()
-        done, _ = await asyncio.wait([waiting], timeout=3)
+        done, _ = await asyncio.wait([waiting], timeout=30)
         assert done == {waiting}

@@ -135,7 +135,7 @@ async def test_anchors_are_written_as_time_goes_by(victim: Engine, tmp_path: Pat
     own = alone(victim, file, seconds=0.01)
     task = asyncio.create_task(own.run())
     own.published(events("ana", 1))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not file.path.exists():  # noqa: ASYNC110  It is the file that is waited for.
             await asyncio.sleep(0.01)
     task.cancel()

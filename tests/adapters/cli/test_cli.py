@@ -199,7 +199,7 @@ async def test_up_serves_until_sigterm_and_refuses_a_second_engine(tmp_path: Pat
     assert (second.code, second.value["error"]["code"]) == (3, "data_directory_in_use")
     assert str(process.pid) in second.value["error"]["message"]
     process.send_signal(signal.SIGTERM)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         assert await process.wait() == 0
     assert not (tmp_path / "engine.json").exists()
 

@@ -165,8 +165,8 @@ async def test_a_change_is_told_in_the_thread_that_made_it(api: Api) -> None:
 
 # What a body may say beyond its command: of an erasure, which is another command.
 BEYOND = {"hard", "keep_turns", "with_survivors"}
-# What no caller says: whose server it is, who he is, what a model found, why a memory fades.
-WITHIN = {"tenant", "actor", "consenting", "correlation_id", "similar", "cause"}
+# What no caller says: whose server it is, who he is, for which agents, what a model found, why a memory fades.
+WITHIN = {"tenant", "actor", "agents", "consenting", "correlation_id", "similar", "cause"}
 PAIRS: list[tuple[type[Writer], type[Command], set[str]]] = [
     (memory_requests.NewMemory, commands.CreateMemory, {"memory_id"}),
     (memory_requests.MemoryChange, commands.UpdateMemory, {"memory_id"}),

@@ -172,7 +172,7 @@ def test_it_ends_when_its_engine_is_killed() -> None:
         child = psutil.Process(int(parent.stdout.readline()))
         parent.kill()
 
-        _, alive = psutil.wait_procs([child], timeout=5)
+        _, alive = psutil.wait_procs([child], timeout=30)
 
     assert not alive
 

@@ -31,7 +31,7 @@ async def published(apart: Apart, stream: StreamId) -> Sequence[Msg]:
     """The messages of a stream, in the order of JetStream."""
     subscription = await apart.jetstream.subscribe(ALL_EVENTS, stream=EVENTS, ordered_consumer=True)
     expected = (await apart.jetstream.stream_info(EVENTS)).state.messages
-    found = [await subscription.next_msg(5) for _ in range(expected)]
+    found = [await subscription.next_msg(60) for _ in range(expected)]
     with pytest.raises(NatsTimeout):
         await subscription.next_msg(0.05)
     await subscription.unsubscribe()
@@ -46,11 +46,11 @@ async def running(relay: Relay) -> AsyncIterator[None]:
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 await task
 
 
-async def delivered(apart: Apart, seconds: float = 10) -> None:
+async def delivered(apart: Apart, seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         while await apart.outbox.size():  # noqa: ASYNC110  The relay runs beside us and tells nobody.
             await asyncio.sleep(0.02)
@@ -130,7 +130,7 @@ async def test_a_relay_that_is_stopped_as_it_is_woken_stops(apart: Apart) -> Non
     relay.wake()
     task.cancel()
 
-    done, _ = await asyncio.wait([task], timeout=3)
+    done, _ = await asyncio.wait([task], timeout=30)
     assert done
     assert task.cancelled()
 

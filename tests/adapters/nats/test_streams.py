@@ -115,15 +115,15 @@ async def test_a_stream_of_before_producers_had_subjects_takes_theirs_and_loses_
     arrived = await client.subscribe(inbox)
     for number in range(3):
         await jetstream.publish("mnemolog.turns.acme", f"waiting {number}".encode())
-    await (await arrived.next_msg(5)).ack_sync()
-    await arrived.next_msg(5), "one is on its way, and nobody acknowledges it"
+    await (await arrived.next_msg(60)).ack_sync()
+    await arrived.next_msg(60), "one is on its way, and nobody acknowledges it"
 
     await Streams(jetstream, StreamLimits()).ensure()
     await jetstream.publish("mnemolog.turns.acme.juno", b"a producer's")
 
     assert [one.name for one in await jetstream.consumers_info(TURNS)] == []
     fresh = await jetstream.subscribe("mnemolog.turns.>", queue=INTAKE, stream=TURNS, manual_ack=True)
-    found = [await fresh.next_msg(5) for _ in range(3)]
+    found = [await fresh.next_msg(60) for _ in range(3)]
     assert [(one.subject, one.data) for one in found] == [
         ("mnemolog.turns.acme", b"waiting 1"),
         ("mnemolog.turns.acme", b"waiting 2"),
@@ -246,7 +246,7 @@ async def test_after_a_lost_store_streams_and_consumer_stand_again_and_deliver(
     await asyncio.sleep(0.5)
 
     server.wipe()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             try:
                 await jetstream.publish("mnemolog.turns.acme", b"after", timeout=0.5)
@@ -254,6 +254,6 @@ async def test_after_a_lost_store_streams_and_consumer_stand_again_and_deliver(
             except Exception:  # noqa: BLE001  Whatever a server says that is just coming back.
                 await asyncio.sleep(0.1)
 
-    message = await arriving.next_msg(10)
+    message = await arriving.next_msg(60)
     keeping.cancel()
     assert message.data == b"after"

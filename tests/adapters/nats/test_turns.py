@@ -52,7 +52,7 @@ async def ask(engine: Engine, tenant: str, body: bytes) -> dict[str, Any]:
     inbox = engine.nats.new_inbox()
     subscription = await engine.nats.subscribe(inbox)
     await publish(engine, tenant, body, {"Mnemolog-Reply-To": inbox})
-    answer: Msg = await subscription.next_msg(10)
+    answer: Msg = await subscription.next_msg(60)
     await subscription.unsubscribe()
     said: dict[str, Any] = json.loads(answer.data)
     return said
@@ -61,7 +61,7 @@ async def ask(engine: Engine, tenant: str, body: bytes) -> dict[str, Any]:
 async def dead_letter(engine: Engine, tenant: str) -> RawStreamMsg:
     """The newest dead letter of a tenant, once there is one."""
     subject = Address.of(tenant).dead_letters
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             try:
                 return await engine.nats.jetstream().get_last_msg(DEAD_LETTERS, subject)
@@ -71,7 +71,7 @@ async def dead_letter(engine: Engine, tenant: str) -> RawStreamMsg:
 
 async def all_taken(engine: Engine) -> None:
     """Until no turn waits: each is recorded or set aside."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while (await engine.nats.jetstream().stream_info(TURNS)).state.messages:  # noqa: ASYNC110  Told by none.
             await asyncio.sleep(0.02)
 

@@ -235,7 +235,7 @@ async def test_a_swap_comes_before_or_after_who_begins_a_stream(store: PostgresS
         await asyncio.sleep(0.1)
     let_go.set()
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await asyncio.gather(*tasks)
 
 
