@@ -98,6 +98,10 @@ class Reads(GraphReads):
         self._caller: CallerReads = Unlimited()
         self._working, self._embedder, self._policy, self._predicates = working, embedder, policy, predicates
 
+    async def aclose(self) -> None:
+        """Leave no question behind: before the connections are closed."""
+        await self._waits.aclose()
+
     def by(self, principal: Principal | None) -> Self:
         """The same reads, no further than this principal reaches."""
         bound = copy(self)

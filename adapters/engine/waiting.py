@@ -30,6 +30,11 @@ class Waits:
         self._watches = {name: Watch(name, store, engine) for name, store in stores.items()}
         self._log, self._deadline = log, deadline
 
+    async def aclose(self) -> None:
+        """Ask nothing more: a question under way holds a connection, which would be lost with its pool."""
+        for watch in self._watches.values():
+            await watch.aclose()
+
     async def held_up(self, position: Position) -> Mapping[str, MnemologError]:
         """Wait until all projections show the write; why not, for those that do not within the deadline."""
         names = list(self._watches)
@@ -123,6 +128,13 @@ class Watch:
             if not wait.future.cancel() and not wait.future.cancelled():
                 wait.future.exception()  # Asked for, so that it is not reported as lost where the caller is gone.
             self._changed.set()
+
+    async def aclose(self) -> None:
+        """Ends the loop, after the question that it is asking."""
+        self._waits.clear()
+        self._changed.set()
+        if self._loop:
+            await asyncio.wait([self._loop])
 
     async def _run(self) -> None:
         while self._waits:

@@ -82,6 +82,7 @@ async def wire(
         settings, Place(endpoints.postgres_dsn, endpoints.redis_url, master_key, settings.embedder), to, log, embedder
     )
     parts = await _parts(stack, settings, policy, to, delivery, log, projections, embedder)
+    stack.push_async_callback(parts.reads.aclose)
     stack.push_async_callback(parts.recalls.flush)
     if servers is None:
         await require_kept(projections, settings)

@@ -125,3 +125,24 @@ async def test_reads_that_wait_in_vain_hold_no_connection(engine: Engine, user: 
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_an_engine_that_ends_leaves_no_question_behind(engine: Engine) -> None:
+    store, asked, answer = Counting(), asyncio.Event(), asyncio.Event()
+
+    async def slow(streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
+        asked.set()
+        await answer.wait()
+        return dict.fromkeys(streams, 0)
+
+    store.progress_of = slow  # type: ignore[method-assign]
+    waits = Waits({"memories": store}, MemoryLog(), engine.projections.live, 5)
+    [waiter] = await waiting(waits, 1, 60)
+    await asked.wait()
+    waiter.cancel()
+
+    closing = asyncio.create_task(waits.aclose())
+    await asyncio.sleep(0.05)
+    assert not closing.done(), "the connection of the question is still out"
+    answer.set()
+    await closing
