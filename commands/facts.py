@@ -171,6 +171,7 @@ def _observed(known: Relation, command: Remember) -> Event:
         confidence=corroboration.confidence(known.confidence, command.confidence),
         source_turn_ids=command.source_turn_ids,
         memory_id=command.memory_id,
+        entity_ids=tuple(filter(None, (known.subject_id, known.object_id))),
     )
 
 

@@ -10,7 +10,7 @@ from mnemolog.commands.decider import Decider, Placed
 from mnemolog.commands.facts import FACTS, Day, FactObject, Predicated, Remember
 from mnemolog.commands.graph import Graph
 from mnemolog.commands.memories import MEMORIES, CreateMemory, Memories
-from mnemolog.commands.memory_requests import EntityRefs, Key, Topics, Weight, WrittenType
+from mnemolog.commands.memory_requests import EntityIds, EntityRefs, Key, Topics, Weight, WrittenType
 from mnemolog.commands.naming import Name
 from mnemolog.commands.turns import TURNS, Conversation, RecordTurn
 from mnemolog.domain.importance import Scale
@@ -44,6 +44,7 @@ class DrawnMemory(BaseModel):
     fact_type: FactType | None = None
     memory_key: Key = ""
     entity_refs: EntityRefs = ()
+    entity_ids: EntityIds = ()
     entity_label: Label = ""
     topics: Topics = ()
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mnemolog.commands import memory_changes as changes
-from mnemolog.commands import same_subject
+from mnemolog.commands import mentions, same_subject
 from mnemolog.commands.decider import Decider, Placed
 from mnemolog.commands.memory_requests import (
     ChangeStatus,
@@ -87,7 +87,7 @@ def tags(state: Memories, command: MemoryCommand) -> frozenset[str]:
         reads |= state.said.get(same_text(command.text), frozenset())
         subject |= {text_tag(command.text)}
     if isinstance(command, CreateMemory):
-        subject |= same_subject.reads(state.people, command)
+        subject |= same_subject.reads(state.people, command) | mentions.reads(state.people, command)
         places = {(key, command.scope, command.owner) for key in same_subject.keys(state.people, command)}
     if isinstance(command, RestoreMemory | ChangeStatus | UndoChange):
         places |= {_place(state.known[id_]) for id_ in reads if id_ in state.known}
@@ -113,7 +113,8 @@ def _written(command: MemoryCommand, placed: Sequence[Placed]) -> Sequence[Place
 
 def _anew(command: MemoryCommand) -> bool:
     """A memory whose id was just drawn, beside which nothing is known."""
-    return isinstance(command, CreateMemory) and not command.key and len(command.reads()) == 1
+    plain = isinstance(command, CreateMemory) and not command.key and not command.entity_ids
+    return plain and len(command.reads()) == 1
 
 
 MEMORIES: Decider[MemoryCommand, Memories] = Decider(

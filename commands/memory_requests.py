@@ -32,6 +32,7 @@ from mnemolog.events.fields import Flag, Id, Instant, Label, Text, Unit, Uuid, c
 EntityRef = Annotated[str, checked_by(entity_ref)]
 EntityRefs = Annotated[tuple[EntityRef, ...], Field(max_length=MAX_REFS)]
 Topics = Annotated[tuple[Label, ...], Field(max_length=MAX_REFS)]
+EntityIds = Annotated[tuple[Uuid, ...], Field(max_length=MAX_REFS)]
 TurnIds = Annotated[tuple[Id, ...], Field(max_length=MAX_REFS)]
 Key = Annotated[str, checked_by(named_key)]
 WrittenType = Literal[MemoryType.PROFILE, MemoryType.PEOPLE, MemoryType.PROJECT]
@@ -103,6 +104,7 @@ class CreateMemory(Writing, Scoped):
     source: Source = Source.API
     memory_key: Key = ""
     entity_refs: EntityRefs = ()
+    entity_ids: EntityIds = ()
     entity_label: Label = ""
     topics: Topics = ()
     source_turn_ids: TurnIds = ()

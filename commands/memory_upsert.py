@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from mnemolog.commands import same_subject
+from mnemolog.commands import mentions, same_subject
 from mnemolog.commands.memory_requests import CreateMemory, Near, Writing
 from mnemolog.commands.memory_state import Memories
 from mnemolog.domain import bands, corroboration, procedure
@@ -29,13 +29,17 @@ def create(command: CreateMemory, state: Memories) -> Sequence[Event]:
         return _met_by_key(command, state, holders)
     match = _same_text(command, state) or _match(command, state)
     if match is None or match.candidate_id is None or match.band in (Band.FALLBACK, Band.CONFLICT):
-        return [_created(command, match), *links(command, state, _begun(command))]
+        return [_created(command, state, match), *links(command, state, _begun(command))]
     known = state.known[match.candidate_id]
     if match.band is not Band.RECREATE:
         return met(command, state, known, match)
     kept = {key: one for key, one in state.known.items() if key != known.memory_id}
     without = replace(state, known=kept)
-    return [_created(command, match), _absorbing(command, known, match), *links(command, without, _begun(command))]
+    return [
+        _created(command, state, match),
+        _absorbing(command, state, known, match),
+        *links(command, without, _begun(command)),
+    ]
 
 
 def _holders(command: CreateMemory, state: Memories) -> Sequence[Memory]:
@@ -73,13 +77,18 @@ def met(command: CreateMemory, state: Memories, known: Memory, match: Match) -> 
         )
     same = same_words(known.content.text, command.text)
     if same or match.band is Band.AUTO:
-        return [_observed(command, known, match, said="" if same else command.text)]
+        return [_observed(command, state, known, match, said="" if same else command.text)]
     content = _newer(command, known.content)
     changed = tuple(
         name for name in sorted(Content.__slots__) if getattr(content, name) != getattr(known.content, name)
     )
     updated = events.MemoryUpdated.of(
-        known.memory_id, content, changed=changed, match=match, source_turn_ids=command.source_turn_ids
+        known.memory_id,
+        content,
+        changed=changed,
+        match=match,
+        source_turn_ids=command.source_turn_ids,
+        entity_ids=mentions.of(state.people, command),
     )
     return [updated, *links(command, state, replace(known, content=content))]
 
@@ -123,7 +132,9 @@ def _beside(memory: Memory, other: Memory) -> bool:
 def _again(command: CreateMemory, state: Memories) -> Sequence[Event]:
     if state.known[command.memory_id].status is Status.PURGED:
         return []  # Of erased words nobody can tell whether these are the same: they are not written again.
-    if state.created[command.memory_id].model_copy(update={"match": None}) != _created(command, None):
+    found_since = {"match": None, "entity_ids": ()}
+    before, now = state.created[command.memory_id], _created(command, state, None)
+    if before.model_copy(update=found_since) != now.model_copy(update=found_since):
         raise IdempotencyConflict(
             f"memory {command.memory_id} was created before with other content",
             field="memory_id",
@@ -132,7 +143,7 @@ def _again(command: CreateMemory, state: Memories) -> Sequence[Event]:
     return []
 
 
-def _created(command: CreateMemory, match: Match | None) -> events.MemoryCreated:
+def _created(command: CreateMemory, state: Memories, match: Match | None) -> events.MemoryCreated:
     return events.MemoryCreated.of(
         command.memory_id,
         _content(command),
@@ -149,6 +160,7 @@ def _created(command: CreateMemory, match: Match | None) -> events.MemoryCreated
         match=match,
         memory_key=command.key,
         entity_refs=command.entity_refs,
+        entity_ids=mentions.of(state.people, command),
         entity_label=command.entity_label,
         topics=command.topics,
     )
@@ -163,7 +175,7 @@ def _begun(command: CreateMemory) -> Memory:
     return Memory(command.memory_id, command.kept_as[0], command.scope, command.owner, _content(command))
 
 
-def _absorbing(command: CreateMemory, known: Memory, match: Match) -> events.MemoriesMerged:
+def _absorbing(command: CreateMemory, state: Memories, known: Memory, match: Match) -> events.MemoriesMerged:
     content = _content(command)
     merged = replace(content, importance=max(content.importance, known.content.importance))
     return events.MemoriesMerged.of(
@@ -172,10 +184,12 @@ def _absorbing(command: CreateMemory, known: Memory, match: Match) -> events.Mem
         absorbed_ids=(known.memory_id,),
         match=match,
         source_turn_ids=command.source_turn_ids,
+        entity_ids=mentions.of(state.people, command),
     )
 
 
-def _observed(command: CreateMemory, known: Memory, match: Match, said: str) -> Event:
+def _observed(command: CreateMemory, state: Memories, known: Memory, match: Match, said: str) -> Event:
+    about = mentions.of(state.people, command)
     grown = corroboration.corroborated(known.content, command.confidence)
     if command.importance is not None:
         grown = replace(grown, importance=max(grown.importance, command.weight))
@@ -183,7 +197,12 @@ def _observed(command: CreateMemory, known: Memory, match: Match, said: str) -> 
         pinned = replace(grown, pinned=True).weighed()
         changed = ("confidence", "importance", "pinned")
         return events.MemoryUpdated.of(
-            known.memory_id, pinned, changed=changed, match=match, source_turn_ids=command.source_turn_ids
+            known.memory_id,
+            pinned,
+            changed=changed,
+            match=match,
+            source_turn_ids=command.source_turn_ids,
+            entity_ids=about,
         )
     return events.MemoryObserved(
         memory_id=known.memory_id,
@@ -192,6 +211,7 @@ def _observed(command: CreateMemory, known: Memory, match: Match, said: str) -> 
         cause=Observation.REPEAT,
         match=match,
         source_turn_ids=command.source_turn_ids,
+        entity_ids=about,
         text=said,
     )
 

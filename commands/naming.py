@@ -93,7 +93,7 @@ def meant(
     """Who is meant by a name or an id; None for a name that is new. AmbiguousEntity where only a question helps."""
     entity_id = id_in(name)
     if entity_id:
-        return _by_id(state, command, entity_id, scope, path)
+        return by_id(state, command, entity_id, scope, path)
     found = bearers(state, command, name, scope, category)
     if not found:
         return None
@@ -105,7 +105,8 @@ def meant(
     return state.entities[answer.entity_id]
 
 
-def _by_id(state: Graph, command: Command, entity_id: UUID, scope: Scope, path: str) -> Entity:
+def by_id(state: Graph, command: Command, entity_id: UUID, scope: Scope, path: str) -> Entity:
+    """An entity by its id, or what it was merged into, if something of this scope may be told of it."""
     found = entity_of(state, state.root(entity_id), command, path)
     require_active(found, "told of", path)
     if not _within(found, scope, command.agent_id):

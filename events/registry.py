@@ -111,6 +111,7 @@ REGISTRY = Registry(
         # Fields were added, with defaults.
         ("EntityUpdated", 1): dict,
         ("RelationReverted", 1): dict,
+        ("RelationObserved", 1): dict,
         ("MemoryCreated", 1): dict,
         ("MemoryUpdated", 1): dict,
         ("MemoriesMerged", 1): dict,

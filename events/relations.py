@@ -5,7 +5,7 @@ none when it is retired (X13).
 """
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, ClassVar
 from uuid import UUID
 
 from pydantic import JsonValue
@@ -68,11 +68,14 @@ class RelationAsserted(ValidityEvent):
 
 
 class RelationObserved(RelationEvent):
-    """What is known was said again: `confidence` is what it is afterwards."""
+    """What is known was said again: `confidence` is what it is afterwards; `entity_ids` are its ends."""
+
+    version: ClassVar[int] = 2
 
     confidence: float
     source_turn_ids: tuple[str, ...] = ()
     memory_id: UUID | None = None
+    entity_ids: tuple[UUID, ...] = ()
 
     def tags(self) -> frozenset[str]:
         return super().tags() | {turn_tag(turn_id) for turn_id in self.source_turn_ids}

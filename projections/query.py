@@ -17,8 +17,9 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, StreamId
 from mnemolog.events.fields import Id, Tenant, Text
 from mnemolog.projections.changes import reader as changes
+from mnemolog.projections.graph import reader as entities
 from mnemolog.projections.memories import reader as memories
-from mnemolog.projections.memories.filters import Filters, active, identified, retrievable, unasked, visible_to
+from mnemolog.projections.memories.filters import Filters, about, active, identified, retrievable, unasked, visible_to
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 
 CANDIDATES = 50  # D: the top 50 by cosine, and as many by full text; more when more are asked for.
@@ -115,7 +116,11 @@ async def _search(
 ) -> Sequence[Hit]:
     [vector] = await embedder.embed([request.query])
     question = Question(request.query, embedder.model, vector)
-    return await hybrid(connection, viewer, question, request.top_k, request.filters.conditions(), request.threshold)
+    narrowed = request.filters.conditions()
+    if wanted := request.filters.entity_ids:
+        known = await entities.survivors(connection, viewer, await entities.by_ids(connection, viewer, wanted))
+        narrowed.append(about(await entities.kin(connection, viewer, {row["entity_id"] for row in known.values()})))
+    return await hybrid(connection, viewer, question, request.top_k, narrowed, request.threshold)
 
 
 async def hybrid(

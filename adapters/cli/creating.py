@@ -57,6 +57,7 @@ def create(
     ref: Annotated[
         list[str] | None, typer.Option(help="Whom it is about, as person:ana_silva; the first makes the key.")
     ] = None,
+    entity: Annotated[list[str] | None, typer.Option(help="The id of an entity that it is about.")] = None,
     label: Annotated[str, typer.Option(help="The name of whom it is about, as it is shown.")] = "",
     topic: Annotated[list[str] | None, typer.Option(help="A topic; may be repeated.")] = None,
     memory_key: Annotated[
@@ -80,6 +81,7 @@ def create(
         "pinned": pinned,
         "scope": scope,
         "entity_refs": tuple(ref or ()),
+        "entity_ids": tuple(entity or ()),
         "entity_label": label,
         "topics": tuple(topic or ()),
         "memory_key": memory_key,

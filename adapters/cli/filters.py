@@ -25,4 +25,4 @@ def _typed(name: str, value: str) -> Any:
     if name.startswith("importance_"):
         with suppress(ValueError):
             return float(value)
-    return value
+    return tuple(value.split(",")) if name == "entity_ids" else value

@@ -119,7 +119,8 @@ class Reads(GraphReads):
         """memory.query (B §6)."""
 
         ask = partial(query.answer, request=request, policy=self._policy, embedder=self._embedder)
-        answer = await self._read(request.viewer, moment, (MEMORIES, VECTORS, CHANGES), ask)
+        graph = (GRAPH,) if request.filters.entity_ids else ()
+        answer = await self._read(request.viewer, moment, (MEMORIES, VECTORS, CHANGES, *graph), ask)
         self._used(request.viewer, moment, (hit.row for hit in answer.hits))
         return answer
 

@@ -74,8 +74,10 @@ class EntityView(_View):
     confidence: float
     status: Status
     purge_at: Instant | None
+    forgotten_at: Instant | None
+    forget_reason: str
     source_turn_ids: list[str]
-    last_seen: Instant
+    last_seen: Instant = Field(description="When it was last spoken of, or spoke.")
     created_at: Instant
     updated_at: Instant
     seq: int

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, model_validator
 
 from mnemolog.adapters.http.requests import Writer
-from mnemolog.commands.memory_requests import EntityRefs, Key, Topics, TurnIds, Weight, WrittenType
+from mnemolog.commands.memory_requests import EntityIds, EntityRefs, Key, Topics, TurnIds, Weight, WrittenType
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.importance import Scale
 from mnemolog.domain.memory import Kind
@@ -82,6 +82,7 @@ class NewMemory(Weighed):
     source: Source = Source.API
     memory_key: Key = ""
     entity_refs: EntityRefs = ()
+    entity_ids: EntityIds = ()
     entity_label: Label = ""
     topics: Topics = ()
     source_turn_ids: TurnIds = ()

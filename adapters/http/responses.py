@@ -110,7 +110,8 @@ class MemoryView(_View):
     fresh: bool = Field(description="Not found yet.")
     session_count: int
     deleted_cause: Cause | None
-    forgotten_at: Instant | None
+    forgotten_at: Instant | None = Field(description="Since when it is hidden.")
+    forget_reason: str = Field(description='Why it was forgotten; "" where nobody said.')
     contradicts: list[UUID] = Field(description="The active memories that say otherwise, linked as `contradicts`.")
     occurred_at: Instant
     created_at: Instant

@@ -83,6 +83,7 @@ class AsyncMemory(GraphVerbs, GraphChangeVerbs, ProfileVerbs, UndertakingVerbs, 
         fact_type: Literal["fact", "preference", "relationship", "friction", "habit"] | None = None,
         memory_key: str = "",
         entity_refs: Sequence[str] = (),
+        entity_ids: Sequence[UUID | str] = (),
         entity_label: str = "",
         topics: Sequence[str] = (),
         source_turn_ids: Sequence[str] = (),
@@ -94,12 +95,18 @@ class AsyncMemory(GraphVerbs, GraphChangeVerbs, ProfileVerbs, UndertakingVerbs, 
         `importance` lies in [0, 1], or on the scale that is named: D's 0 to 3, B's 1 to 5. With a `memory_key`, or
         with `type`, `fact_type` and `entity_refs` (`person:ana_silva`), which make one, the memory of that key is
         updated or observed instead; with `merge_similar`, one that says the same. The id returned is that one's then.
+        `entity_ids` are entities that it is about, beside those that its references name.
 
         Example:
             memory.create("Prefers tea", user_id="ana", category="preferences", importance=0.8)
         """
         engine = await self._engine()
-        identity = {"memory_key": memory_key, "entity_refs": tuple(entity_refs), "entity_label": entity_label}
+        identity = {
+            "memory_key": memory_key,
+            "entity_refs": tuple(entity_refs),
+            "entity_ids": tuple(entity_ids),
+            "entity_label": entity_label,
+        }
         optional = {"category": category, "importance": importance, "type": type, "fact_type": fact_type}
         command = {
             **self._who(user_id),

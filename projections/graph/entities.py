@@ -6,10 +6,10 @@ from uuid import UUID
 
 from mnemolog.domain.memory import Status
 from mnemolog.domain.text import normalize_name
-from mnemolog.events import graph
+from mnemolog.events import graph, memory
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded
-from mnemolog.events.event import sources_of
+from mnemolog.events.event import Event, sources_of
 from mnemolog.projections.graph import hiding
 from mnemolog.projections.rows import Row, owner
 
@@ -21,8 +21,28 @@ def touched(event: Recorded) -> frozenset[UUID]:
     match event.payload:
         case graph.EntitiesMerged(entity_id=entity_id, absorbed_ids=absorbed_ids):
             return frozenset({entity_id, *absorbed_ids})
-        case graph.EntityEvent(entity_id=entity_id) | TurnRecorded(speaker_entity_id=UUID() as entity_id):
+        case graph.EntityEvent(entity_id=entity_id):
             return frozenset({entity_id})
+        case _:
+            return mentioned(event.payload)
+
+
+def mentioned(payload: Event) -> frozenset[UUID]:
+    """The entities that are spoken of, or speak: both ends of a fact, and those that a memory is about (A §4.1)."""
+    match payload:
+        case TurnRecorded(speaker_entity_id=UUID() as speaker):
+            return frozenset({speaker})
+        case graph.RelationAsserted(subject_id=subject_id, object_id=object_id):
+            return frozenset({subject_id, *([object_id] if object_id else [])})
+        case graph.RelationObserved(entity_ids=entity_ids):
+            return frozenset(entity_ids)
+        case (
+            memory.MemoryCreated(entity_ids=entity_ids)
+            | memory.MemoryUpdated(entity_ids=entity_ids)
+            | memory.MemoriesMerged(entity_ids=entity_ids)
+            | memory.MemoryObserved(entity_ids=entity_ids)
+        ):
+            return frozenset(entity_ids)
         case _:
             return frozenset()
 
@@ -31,7 +51,11 @@ def after(rows: Rows, event: Recorded) -> dict[UUID, Row]:
     """The rows that an event changes. An entity that is not there, as an event was skipped, is not changed."""
     if isinstance(event.payload, graph.EntityObserved):
         return {event.payload.entity_id: _observed(event, event.payload)}
-    return {entity_id: _changed(rows[entity_id], event) for entity_id in sorted(touched(event) & rows.keys())}
+    seen = max((row["last_seen"] for row in rows.values()), default=event.occurred_at)
+    changed = {entity_id: _changed(rows[entity_id], event) for entity_id in sorted(touched(event) & rows.keys())}
+    if isinstance(event.payload, graph.EntitiesMerged) and (survivor := changed.get(event.payload.entity_id)):
+        survivor["last_seen"] = max(survivor["last_seen"], seen)
+    return changed
 
 
 def names(row: Row) -> dict[str, str]:
@@ -40,14 +64,14 @@ def names(row: Row) -> dict[str, str]:
 
 
 def _changed(row: Row, event: Recorded) -> Row:
+    if not isinstance(event.payload, graph.EntityEvent):  # It is spoken of, and reads as before.
+        return {**row, "last_seen": max(row["last_seen"], event.occurred_at)}
     changed = {**row, "updated_at": event.recorded_at, "seq": event.seq, **_changes(row, event)}
     return {**changed, "hidden": hiding.after(row["hidden"], changed["status"] == Status.SOFT_DELETED, event)}
 
 
 def _changes(row: Row, event: Recorded) -> dict[str, Any]:
     match event.payload:
-        case TurnRecorded():
-            return {"last_seen": max(row["last_seen"], event.occurred_at)}
         case graph.EntitiesMerged(entity_id=survivor) if row["entity_id"] != survivor:
             return {"status": Status.DORMANT, "merged_into": survivor}
         case graph.EntityReverted() as reverted:
@@ -55,7 +79,8 @@ def _changes(row: Row, event: Recorded) -> dict[str, Any]:
             return {**_content(reverted), **state, **_FORGOTTEN_NO_MORE}
         case graph.EntityContent() as content:
             new = [turn_id for turn_id in sources_of(content) or () if turn_id not in row["source_turn_ids"]]
-            return {**_content(content), "source_turn_ids": [*row["source_turn_ids"], *new]}
+            told = {**_content(content), "source_turn_ids": [*row["source_turn_ids"], *new]}
+            return {**told, "last_seen": max(row["last_seen"], event.occurred_at)}
         case graph.EntityCleared():
             return _ERASED
         case graph.EntityForgotten(purge_at=purge_at, reason=reason):

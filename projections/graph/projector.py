@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.graph import EntityEvent, RelationEvent
+from mnemolog.events.memory import MemoryEvent
 from mnemolog.projections.graph import entities as of_entities
 from mnemolog.projections.graph import relations as of_relations
 from mnemolog.projections.graph.tables import NAME, aliases, entities, metadata, periods, relations
@@ -22,7 +23,7 @@ class GraphProjector:
     version = 4
     variant = ""
     tables: MetaData = metadata
-    kinds = Kinds(EntityEvent | RelationEvent, shapes=TurnRecorded)
+    kinds = Kinds(EntityEvent | RelationEvent, shapes=TurnRecorded | MemoryEvent)
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         known, rows = await _folded(connection, entities, of_entities, batch)

@@ -1,19 +1,21 @@
 """The filters of a query, applied in the store and never after it (B §6, §6.1, B06)."""
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Strict
-from sqlalchemy import ColumnElement, FromClause, true
+from pydantic import BaseModel, ConfigDict, Field, Strict
+from sqlalchemy import ARRAY, ColumnElement, FromClause, Uuid, and_, func, literal, true
 
 from mnemolog.domain import identity
 from mnemolog.domain.category import PROCEDURAL
 from mnemolog.domain.importance import from_five
 from mnemolog.domain.memory import VISIBLE, Kind
-from mnemolog.domain.memory_key import MemoryType
+from mnemolog.domain.memory_key import MAX_REFS, MemoryType
 from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events import fields
 from mnemolog.events.envelope import DEFAULT_TENANT, StreamId
 from mnemolog.events.fields import Flag, Id, checked_by
 from mnemolog.projections.memories.tables import memories
@@ -24,7 +26,10 @@ Level = Annotated[float, Strict()]
 
 
 class Filters(BaseModel):
-    """`user_id` is required: there is no read over several users. `importance_*` use B's scale, 1 to 5."""
+    """`user_id` is required: there is no read over several users. `importance_*` use B's scale, 1 to 5.
+
+    `entity_ids`: what is about any of these, or about what was merged with it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -39,6 +44,7 @@ class Filters(BaseModel):
     importance_max: Level | None = None
     updated_after: Moment | None = None
     updated_before: Moment | None = None
+    entity_ids: Annotated[tuple[fields.Uuid, ...], Field(max_length=MAX_REFS)] = ()
 
     def stream(self, tenant: str = DEFAULT_TENANT) -> StreamId:
         return StreamId.of_user(self.user_id, tenant)
@@ -59,6 +65,12 @@ class Filters(BaseModel):
         if self.updated_before is not None:
             found.append(column.updated_at < self.updated_before)
         return found
+
+
+def about(entity_ids: Collection[UUID]) -> ColumnElement[bool]:
+    """What is about any of these entities; the partial index is for those that are about some."""
+    column = memories.c.entity_ids
+    return and_(func.cardinality(column) > 0, column.overlap(literal(sorted(entity_ids), ARRAY(Uuid))))
 
 
 def visible_to(viewer: Viewer, table: FromClause = memories) -> list[ColumnElement[bool]]:

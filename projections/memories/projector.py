@@ -123,7 +123,7 @@ def _birth(event: Recorded) -> Row:
         "actor_id": event.meta.actor,
         "thread_id": event.meta.thread_id,
         "source_turn_ids": [],
-        "entity_ids": list(created.entity_ids),
+        "entity_ids": [],
         "occurred_at": event.occurred_at,
         "created_at": event.recorded_at,
         "observations": 0,
@@ -133,6 +133,7 @@ def _birth(event: Recorded) -> Row:
         "fresh": True,
         "session_count": 0,
         "forgotten_at": None,
+        "forget_reason": "",
     }
 
 
@@ -144,11 +145,26 @@ def _life(memory: Memory, event: Recorded, before: Row) -> Row:
     used = isinstance(payload, events.MemoryObserved) and payload.cause is events.Observation.USE
     return {
         "source_turn_ids": [*turns, *drawn],
+        "entity_ids": [*before["entity_ids"], *_mentioned(payload, memory, before)],
+        "forget_reason": _reason(payload, memory, before),
         "observations": before["observations"] + (own and _is_observation(payload)),
         "recalls": max(0, before["recalls"] - USES) if used else before["recalls"],
         "last_accessed": event.recorded_at if memory.visible else before["last_accessed"],
         "forgotten_at": None if memory.visible else before["forgotten_at"] or event.recorded_at,
     }
+
+
+def _mentioned(payload: Event, memory: Memory, before: Row) -> list[UUID]:
+    """The entities that its own event names, and that it was not known to be about."""
+    own = isinstance(payload, events.MemoryEvent) and payload.memory_id == memory.memory_id
+    return [id_ for id_ in getattr(payload, "entity_ids", ()) if own and id_ not in before["entity_ids"]]
+
+
+def _reason(payload: Event, memory: Memory, before: Row) -> str:
+    """Why it was forgotten, as long as it is (A19)."""
+    if memory.visible or memory.status is Status.PURGED:
+        return ""
+    return payload.reason if isinstance(payload, events.MemorySoftDeleted) else str(before["forget_reason"])
 
 
 def _is_observation(payload: Event) -> bool:

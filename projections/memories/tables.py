@@ -65,6 +65,7 @@ memories = Table(
     Column("session_count", BigInteger, nullable=False),
     Column("deleted_cause", Text),
     Column("forgotten_at", DateTime(timezone=True)),
+    Column("forget_reason", Text, nullable=False),
     Column("occurred_at", DateTime(timezone=True), nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
@@ -86,6 +87,12 @@ Index(
     column.entity_refs,
     postgresql_using="gin",
     postgresql_where=func.cardinality(column.entity_refs) > 0,
+)
+Index(
+    "memories_entities",
+    column.entity_ids,
+    postgresql_using="gin",
+    postgresql_where=func.cardinality(column.entity_ids) > 0,
 )
 Index("memories_purge", column.purge_at, postgresql_where=column.purge_at.is_not(None))
 

@@ -112,4 +112,6 @@ def test_a_decision_depends_on_who_is_meant_and_on_all_his_keys() -> None:
 
     assert {name_tag("makesh"), entity_tag(MAKESH), entity_tag(MUKESH)} <= tags
     assert key_tag(named.scope, None, "people|person|mukesh|relationship") in tags
-    assert name_tag("makesh") not in MEMORIES.tags(MEMORIES.initial, named)
+    own = MEMORIES.tags(two().and_then(MERGED).state, named)
+    assert key_tag(named.scope, None, "people|person|mukesh|relationship") not in own
+    assert name_tag("makesh") in own, "so that it is known whom it is about"

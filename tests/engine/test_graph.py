@@ -13,6 +13,7 @@ from mnemolog.adapters.erasure.target import Subject
 from mnemolog.commands.erasure import EraseKnown
 from mnemolog.domain.errors import Erased, NotFound
 from mnemolog.events.envelope import StreamId
+from mnemolog.projections.query import MemoryQuery
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller, sentence
 
@@ -187,3 +188,80 @@ async def test_the_history_of_nothing_is_not_found(engine: Engine, user: str) ->
         await Teller(engine, user).history(UUID(int=7))
 
     assert missing.value.field == "id"
+
+
+@pytest.mark.spec("A07", "A20")
+async def test_whoever_is_spoken_of_is_seen(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    names = ("Marta", "Bruno", "Zoe", "Yves")
+    ids = [await ana.knows_of(name) for name in names]
+
+    async def last_seen() -> list[UUID]:
+        rows = await engine.reads.entities(ana.viewer, await ana.caught_up())
+        return [row["entity_id"] for row in rows]
+
+    marta, bruno, zoe, yves = ids
+    assert await last_seen() == [yves, zoe, bruno, marta]
+    await ana.tells("Marta", "likes", "tea", literal=True)
+    assert (await last_seen())[0] == marta
+    await ana.creates("Bruno bakes bread", entity_refs=["person:bruno"])
+    assert (await last_seen())[0] == bruno
+    await ana.tells("Marta", "likes", "tea", literal=True)
+    assert (await last_seen())[0] == marta
+    await ana.creates("He paints", entity_ids=[zoe], memory_key="zoe")
+    assert (await last_seen())[0] == zoe
+    await ana.tells("Marta", "knows", "Yves")
+    assert set((await last_seen())[:2]) == {yves, marta}
+    await ana.creates("HE paints", entity_ids=[zoe], memory_key="zoe")
+    assert (await last_seen())[0] == zoe
+    await ana.says("I am back", speaker="Bruno")
+    assert (await last_seen())[0] == bruno
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
+
+
+@pytest.mark.spec("A10")
+async def test_a_memory_is_found_by_the_entities_that_it_is_about_through_merges(engine: Engine, user: str) -> None:
+    ana, other = Teller(engine, user), Teller(engine, user, agent="other")
+    makesh, mukesh, alone = [await ana.knows_of(name) for name in ("Makesh", "Mukesh", "Zoe")]
+    secret = await other.knows_of("Nobody", scope="agent")
+    by_id = await ana.creates("He bakes bread", entity_ids=[makesh])
+    by_ref = await ana.creates("Mukesh bakes cakes", entity_refs=["person:Mukesh"])
+    await ana.creates("She bakes pies", entity_ids=[alone])
+
+    async def about(*wanted: UUID) -> set[UUID]:
+        asked = {"query": "bakes", "filters": {"user_id": user, "entity_ids": wanted}}
+        return {hit.memory_id for hit in (await engine.reads.query(MemoryQuery.model_validate(asked))).hits}
+
+    row = await engine.reads.memory(ana.viewer, by_ref, await ana.caught_up())
+    assert row["entity_ids"] == [mukesh]
+    assert (await about(makesh), await about(mukesh)) == ({by_id}, {by_ref})
+    await ana.joins(makesh, mukesh)
+    later = await ana.creates("Mukesh bakes bagels", entity_ids=[mukesh])
+    await ana.caught_up()
+    await engine.settled(60)
+    assert await about(mukesh) == await about(makesh) == {by_id, by_ref, later}
+    assert await about(UUID(int=0)) == set()
+    for unknown in (secret, UUID(int=1)):
+        with pytest.raises(NotFound) as refused:
+            await ana.creates("who?", entity_ids=[alone, unknown])
+        assert refused.value.field == "entity_ids[1]"
+
+
+@pytest.mark.spec_part("A19")
+async def test_what_is_forgotten_reads_with_the_reason_and_the_time_until_it_is_restored_or_erased(
+    engine: Engine, user: str
+) -> None:
+    ana = Teller(engine, user)
+    tea, marta = await ana.creates("Ana drinks tea"), await ana.knows_of("Marta")
+    await ana.deletes(tea, reason="out of date")
+    await ana.forgets(marta, reason="a mistake")
+    now_ = await ana.caught_up()
+
+    memory = await engine.reads.memory(ana.viewer, tea, now_)
+    entity = (await engine.reads.entity(ana.viewer, marta, now_)).entity
+    assert (memory["forget_reason"], entity["forget_reason"]) == ("out of date", "a mistake")
+    assert memory["forgotten_at"] >= memory["created_at"]
+    assert entity["forgotten_at"] >= entity["created_at"]
+    await ana.restores(tea)
+    memory = await engine.reads.memory(ana.viewer, tea, await ana.caught_up())
+    assert (memory["forget_reason"], memory["forgotten_at"]) == ("", None)

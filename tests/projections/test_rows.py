@@ -74,6 +74,7 @@ def memory(number: int, text: str = "Ana drinks tea", **fields: Any) -> Row:
         "session_count": 0,
         "deleted_cause": None,
         "forgotten_at": None,
+        "forget_reason": "",
         "occurred_at": AT,
         "created_at": AT.replace(year=1),
         "updated_at": AT.replace(year=9999),

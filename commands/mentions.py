@@ -1,0 +1,35 @@
+"""Whom a memory is about, as entities: those that it names by their ids, and those whom its references name (A10).
+
+Of several who may be meant by a reference nobody is guessed.
+"""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from mnemolog.commands.graph import Graph, entity_reads
+from mnemolog.commands.memory_requests import CreateMemory
+from mnemolog.commands.naming import bearers, by_id
+from mnemolog.commands.same_subject import references, spelt
+from mnemolog.events.graph_tags import name_tag
+
+
+def reads(people: Graph, command: CreateMemory) -> frozenset[str]:
+    """What must be read to know them."""
+    names = frozenset(name_tag(name) for ref in command.entity_refs for name in spelt(ref))
+    return entity_reads(people, command.entity_ids) | names if names or command.entity_ids else names
+
+
+def of(people: Graph, command: CreateMemory) -> tuple[UUID, ...]:
+    """Each once, those that are named by id first; NotFound for one that the agent may not see."""
+    named = [
+        by_id(people, command, entity_id, command.scope, f"entity_ids[{place}]").entity_id
+        for place, entity_id in enumerate(command.entity_ids)
+    ]
+    meant = (found for ref in command.entity_refs if (found := _meant(people, command, ref)))
+    return tuple(dict.fromkeys((*named, *meant)))
+
+
+def _meant(people: Graph, command: CreateMemory, ref: str) -> UUID | None:
+    known = {one.entity_id: one for name in spelt(ref) for one in bearers(people, command, name, command.scope)}
+    found: Sequence[UUID] = [id_ for id_, one in known.items() if ref in references(one, ref)]
+    return found[0] if len(found) == 1 else None
