@@ -1,7 +1,6 @@
 """Producers of the embedded NATS: turns on a subject of one's own in, receipts of one's own out, and nothing else."""
 
 import asyncio
-import json
 import secrets
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -23,9 +22,11 @@ from mnemolog.adapters.nats.connection import connect
 from mnemolog.adapters.nats.streams import StreamLimits, Streams
 from mnemolog.adapters.nats.subjects import DEAD_LETTERS, EVENTS, TURNS
 from mnemolog.events.envelope import Receipt, StreamId
+from tests.adapters.nats.login import admitted
 from tests.adapters.nats.own_server import OwnServer, own_server
 from tests.adapters.nats.test_turns import message
 from tests.docs.pages import ROOT, blocks
+from tests.testkit.eventually import eventually
 from tests.testkit.settings import PATIENCE
 
 AT = datetime(2026, 1, 3, tzinfo=UTC)
@@ -58,14 +59,8 @@ class Guarded:
             inbox_prefix=f"_INBOX.{name}",
         )
 
-    def admits(self, name: str) -> bool:
-        """By hand: nats-py leaves its socket open when a server refuses it."""
-        host, _, port = self.server.url.rpartition("@")[2].partition(":")
-        connect = json.dumps({"user": name, "pass": self.passwords[name], "verbose": False})
-        with socket.create_connection((host, int(port)), timeout=5) as link, link.makefile("rb") as lines:
-            lines.readline()
-            link.sendall(f"CONNECT {connect}\r\nPING\r\n".encode())
-            return lines.readline() == b"PONG\r\n"
+    async def admits(self, name: str) -> bool:
+        return await admitted(f"nats://{name}:{self.passwords[name]}@{self.server.url.rpartition('@')[2]}")
 
     async def refusals(self, attempt: Callable[[], Awaitable[object]]) -> list[str]:
         """What the server says to an attempt."""
@@ -104,6 +99,10 @@ async def juno(guarded: Guarded, engine_side: Client) -> AsyncIterator[Client]:
     await client.close()
 
 
+async def cut_off(client: Client) -> bool:
+    return not client.is_connected
+
+
 async def count(client: Client, stream: str) -> int:
     return (await client.jetstream().stream_info(stream)).state.messages
 
@@ -118,7 +117,7 @@ async def test_who_was_added_before_there_were_keys_publishes_as_nobody_too(
     guarded: Guarded, engine_side: Client
 ) -> None:
     guarded.passwords["old"] = added(guarded.producers, "old", key_id="")
-    await asyncio.sleep(0.5)
+    await eventually(lambda: guarded.admits("old"))
     old = await guarded.as_producer("old")
 
     for subject in ("mnemolog.turns.acme", "mnemolog.turns.acme.old"):
@@ -210,16 +209,15 @@ async def test_what_a_producer_gives_as_reply_reaches_nothing_of_the_engine(
 
 async def test_a_running_server_learns_of_who_comes_and_who_goes(guarded: Guarded, engine_side: Client) -> None:
     guarded.passwords["late"] = added(guarded.producers, "late")
-    await asyncio.sleep(0.5)
+    await eventually(lambda: guarded.admits("late"))
     late = await guarded.as_producer("late")
     assert (await late.jetstream().publish("mnemolog.turns.acme.late", b"a turn")).stream == TURNS
 
     guarded.producers.remove("late")
-    await asyncio.sleep(0.5)
 
-    assert not late.is_connected
-    assert not guarded.admits("late")
-    assert guarded.admits("juno")
+    await eventually(lambda: cut_off(late))
+    assert not await guarded.admits("late")
+    assert await guarded.admits("juno")
     assert engine_side.is_connected
     assert engine_side.stats["reconnects"] == 0
 
@@ -257,8 +255,8 @@ async def test_without_any_key_a_producer_of_before_publishes_through_its_accoun
 ) -> None:
     producers = Producers(engine.settings.directory)
     password = added(producers, f"p-{user}", key_id="")
-    await asyncio.sleep(0.5)
     url = f"nats://p-{user}:{password}@{engine.endpoints.nats_url.rpartition('@')[2]}"
+    await eventually(lambda: admitted(url))
 
     async with AsyncTurnProducer(url, tenant="acme") as producer:
         receipt = await producer.publish(message(user))
