@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
@@ -114,6 +114,10 @@ class Reads(GraphReads):
         bound = copy(self)
         bound._caller = self._callers.of("", "")
         return bound
+
+    def long_read(self) -> AbstractAsyncContextManager[None]:
+        """Counts among the caller's reads of earlier moments: it takes as long."""
+        return self._caller.read(Moment(as_of=0))
 
     async def query(self, request: query.MemoryQuery, moment: Moment = NOW) -> query.Answer:
         """memory.query (B §6)."""

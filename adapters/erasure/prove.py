@@ -28,13 +28,18 @@ async def prove(
     subject: Subject,
     phrase: str | None = None,
     progressed: Callable[[Place], None] = lambda place: None,
+    *,
+    agent_id: str | None = None,
 ) -> Proof:
     """Every place in turn; `progressed` is called with each. NotFound when nothing of the subject was ever written.
 
     With a phrase, every row, value and message of the user is searched for it too, and the files on this machine.
-    A principal needs the role erase and to speak for every agent to whom the subject is private. A phrase could be any
-    word of any agent's: it takes the role admin and every agent, and leaves out the files, which hold all tenants.
+    `agent_id` is the agent that asks, where one is named. A principal needs the role erase and to speak for every agent
+    to whom the subject is private. A phrase could be any word of any agent's: it takes the role admin and every agent,
+    and leaves out the files, which hold all tenants.
     """
+    if engine.principal and agent_id is not None:
+        engine.principal.require_agent(agent_id)
     target = await target_of(engine.log, subject, _reached(engine, subject, phrase))
     places = []
     async for place in _places(engine, target, phrase):

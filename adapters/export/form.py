@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.json_value import parsed_json
+from mnemolog.events.access import ApiKeyEvent
 from mnemolog.events.envelope import Meta, NewEvent, Recorded, StoredEvent
 from mnemolog.events.event import Event
 from mnemolog.events.fields import Id, Instant, Uuid, invalid_input
@@ -90,6 +91,8 @@ class EventLine(_Line):
 
     def _payload(self) -> Event:
         type_ = REGISTRY.resolve(self.type, self.version)
+        if issubclass(type_, ApiKeyEvent):
+            raise InvalidInput(f"{self.type} is no event of a user", field="type", fix="export the user again")
         try:
             return type_.model_validate(REGISTRY.upcast(self.type, self.version, self.data))
         except ValidationError as error:

@@ -1,10 +1,12 @@
 """Import of an exported user: checked whole, then written in one transaction with its own times (X17)."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
+from typing import IO
 from uuid import UUID
 
 from mnemolog.adapters.engine.engine import Engine
@@ -16,29 +18,33 @@ from mnemolog.domain.policy import version_of
 from mnemolog.events.envelope import NewEvent, Receipt, StreamId
 
 BATCH = 500
+LONGEST_LINE = 32 * 1024 * 1024
 # Clocks differ; but a stream's record time never falls, so that a time in the future would hold all later ones.
 LENIENCE = timedelta(minutes=5)
+
+# A file by its path, or one that is open and can be read again.
+Source = Path | IO[bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """A file every line of which can be written: its head, and its last event."""
 
-    path: Path
+    source: Source
     head: Head
     last_id: UUID
 
     def batches(self) -> Iterator[Sequence[NewEvent]]:
-        events = _events(self.path, self.head)
+        events = _events(self.source, self.head)
         while batch := list(islice(events, BATCH)):
             yield batch
 
 
-def checked(path: Path, now: datetime, progressed: Callable[[int], None] = lambda count: None) -> Checked:
+def checked(source: Source, now: datetime, progressed: Callable[[int], None] = lambda count: None) -> Checked:
     """Read the whole file once; InvalidInput names the first line that is wrong. Nothing is written."""
-    head = head_of(path)
+    head = head_of(source)
     last: NewEvent | None = None
-    for event in _events(path, head):
+    for event in _events(source, head):
         assert event.recorded_at
         if last and last.recorded_at and event.recorded_at < last.recorded_at:
             raise InvalidInput(
@@ -54,7 +60,7 @@ def checked(path: Path, now: datetime, progressed: Callable[[int], None] = lambd
         raise InvalidInput(
             f"{last.event_id} was recorded in the future", field="recorded_at", fix="set the clock of this machine"
         )
-    return Checked(path, head, last.event_id)
+    return Checked(source, head, last.event_id)
 
 
 async def imported(
@@ -77,26 +83,39 @@ async def imported(
     return await engine.log.append_whole(stream, _counted(file.batches(), progressed))
 
 
-def head_of(path: Path) -> Head:
+def head_of(source: Source) -> Head:
     """The first line of a file; InvalidInput when it is no exported user."""
-    if not path.is_file():
-        raise InvalidInput(f"there is no file {path}", field="path", fix="correct the path")
-    with path.open("rb") as file:
-        head: Head = parsed(file.readline(), 1, Head)
+    with closing(_lines(source)) as lines:
+        head: Head = parsed(next(lines, b""), 1, Head)
     if head.events != head.head:
         raise InvalidInput("differs from `head`", field="line 1 events", fix="export the user again")
     return head
 
 
-def _events(path: Path, head: Head) -> Iterator[NewEvent]:
-    with path.open("rb") as file:
-        file.readline()
-        number = 1
-        for number, text in enumerate(file, start=2):
-            line: EventLine = parsed(text, number, EventLine)
-            if line.seq != number - 1:
-                raise InvalidInput(f"{line.seq} is not the next", field=f"line {number} seq", fix="export it again")
-            yield _event(line, number)
+def _lines(source: Source) -> Generator[bytes]:
+    """From the first on. A line is bounded, so that the memory is: no event is near that long."""
+    if isinstance(source, Path) and not source.is_file():
+        raise InvalidInput(f"there is no file {source}", field="path", fix="correct the path")
+    with source.open("rb") if isinstance(source, Path) else nullcontext(source) as file:
+        file.seek(0)
+        number = 0
+        while line := file.readline(LONGEST_LINE + 1):
+            number += 1
+            if len(line) > LONGEST_LINE:
+                what = f"has more than {LONGEST_LINE:,} bytes"
+                raise InvalidInput(what, field=f"line {number}", fix="export the user again")
+            yield line
+
+
+def _events(source: Source, head: Head) -> Iterator[NewEvent]:
+    number = 1
+    for number, text in enumerate(_lines(source), start=1):
+        if number == 1:  # The head.
+            continue
+        line: EventLine = parsed(text, number, EventLine)
+        if line.seq != number - 1:
+            raise InvalidInput(f"{line.seq} is not the next", field=f"line {number} seq", fix="export it again")
+        yield _event(line, number)
     if number - 1 != head.events:
         raise InvalidInput(
             f"the file holds {number - 1:,} events of {head.events:,}", field="path", fix="it was cut: export it again"

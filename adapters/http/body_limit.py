@@ -4,6 +4,14 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY_BYTES = 2 * 1024 * 1024
+# A user's whole history, which goes to disk as it comes.
+MAX_IMPORT_BYTES = 4 * 1024 * 1024 * 1024
+
+
+def is_import(scope: Scope) -> bool:
+    """Whether the body is one that is taken in as a stream."""
+    path: str = scope.get("path", "")
+    return scope.get("method") == "POST" and path.startswith("/users/") and path.endswith("/import")
 
 
 class BodyLimit:
@@ -13,15 +21,15 @@ class BodyLimit:
         self._app, self._max_bytes = app, max_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        received = 0
+        received, most = 0, MAX_IMPORT_BYTES if is_import(scope) else self._max_bytes
 
         # Raised here, inside the route, so that the one error handler answers it.
         async def counted() -> Message:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
-            if received > self._max_bytes:
-                raise HTTPException(413, f"has more than {self._max_bytes:,} bytes")
+            if received > most:
+                raise HTTPException(413, f"has more than {most:,} bytes")
             return message
 
         await self._app(scope, counted if scope["type"] == "http" else receive, send)

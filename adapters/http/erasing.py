@@ -4,16 +4,18 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.erasure.prove import prove
+from mnemolog.adapters.erasure.target import Subject
 from mnemolog.adapters.http.graph_requests import EntityId, RelationId
 from mnemolog.adapters.http.requests import Asked, Asker, IdempotencyKey, TheEngine, fields_of, path_id
 from mnemolog.adapters.http.responses import ErasureView
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseThread, EraseUser
-from mnemolog.events.envelope import DEFAULT_AGENT
-from mnemolog.events.fields import Id, validated
+from mnemolog.events.envelope import DEFAULT_AGENT, StreamId
+from mnemolog.events.fields import Id, Text, Uuid, validated
 
 router = APIRouter(tags=["erasure"])
 
@@ -94,6 +96,47 @@ async def erase_user(
     """Everything of the user. Who comes back begins anew, with new keys."""
     fields = {**fields_of(engine, asked), "user_id": user_id}
     return await erased(engine, validated(EraseUser, fields), None)
+
+
+class ProofRequest(Asker):
+    """What was erased: one of `memory_id`, `thread_id` and `known`; without them everything of the user."""
+
+    memory_id: Uuid | None = None
+    thread_id: Id | None = None
+    known: Annotated[
+        Id | None,
+        Field(description="entity:ID, relation:ID, profile:FIELD or todo:ID.", examples=["profile:city"]),
+    ] = None
+    text: Annotated[
+        Text | None, Field(description="Words of it, to be looked for in every row, value and message of the user.")
+    ] = None
+
+
+class PlaceView(BaseModel):
+    """A place where the text could have been; `readable` of what was looked at there shows it."""
+
+    name: str
+    looked_at: int
+    readable: int
+    detail: str
+
+
+class ProofView(BaseModel):
+    """`erased`: it can be read in none of the `places`. `unseen`: what no query reaches."""
+
+    erased: bool
+    places: list[PlaceView]
+    unseen: list[str]
+
+
+@router.post("/prove-erased", summary="Show that what was erased can be read nowhere")
+async def prove_erased(body: ProofRequest, engine: TheEngine) -> ProofView:
+    """Looks through every place where it could have been. Whose API key may ask is as for the erasure."""
+    stream = StreamId.of_user(body.user_id, engine.settings.tenant)
+    async with engine.reads.long_read():
+        subject = Subject(stream, body.memory_id, body.thread_id, body.known)
+        proof = await prove(engine, subject, body.text, agent_id=body.agent_id)
+    return ProofView.model_validate(proof.as_dict())
 
 
 async def _known(engine: Engine, asked: Asker, key: str | None, kind: str, name: UUID | str) -> ErasureView:

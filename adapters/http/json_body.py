@@ -3,6 +3,7 @@
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mnemolog.adapters.http.body_limit import is_import
 from mnemolog.domain.json_value import parsed_json
 
 
@@ -23,7 +24,7 @@ class JsonBody:
                 parsed_json(body, "body")
             return message
 
-        await self._app(scope, checked if _is_json(scope) else receive, send)
+        await self._app(scope, checked if _is_json(scope) and not is_import(scope) else receive, send)
 
 
 def _is_json(scope: Scope) -> bool:

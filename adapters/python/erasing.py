@@ -57,4 +57,5 @@ class ErasureVerbs(Opening):
         """
         engine, stream = await self._engine(), self._stream(user_id)
         wanted_id = None if memory_id is None else parse_uuid(memory_id, "memory_id")
-        return await prove(engine, Subject(stream, wanted_id, thread_id, known), text)
+        subject = Subject(stream, wanted_id, thread_id, known)
+        return await prove(engine, subject, text, agent_id=self._who(user_id)["agent_id"])

@@ -122,6 +122,8 @@ def bodies(ids: Mapping[str, str], user: str, agent: str) -> Mapping[str, dict[s
         "POST /entities/{entity_id}/merge": {**who, "absorbed_ids": [ids["entity_id"]]},
         "POST /entities/{entity_id}/forget": who,
         "POST /entities/{entity_id}/restore": who,
+        "POST /prove-erased": {**who, "thread_id": "main"},
+        "POST /users/{user_id:path}/import": {},
         "POST /rollback": {**who, "of_thread": "main", "dry_run": True},
         "POST /forget": {**who, "scope": "global", "dry_run": True},
     }

@@ -1,0 +1,119 @@
+"""The route that takes a user in: what an export gave out, as JSON Lines, with the progress in the answer (X17)."""
+
+import asyncio
+from asyncio import to_thread
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from datetime import datetime
+from tempfile import TemporaryFile
+from typing import IO, Annotated, Any
+
+from fastapi import APIRouter, Path, Request
+from pydantic_core import to_json
+from starlette.responses import StreamingResponse
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.export.exporting import require_admin
+from mnemolog.adapters.export.importing import Checked, checked, imported
+from mnemolog.adapters.http.export import NDJSON
+from mnemolog.adapters.http.requests import TheEngine
+from mnemolog.domain.errors import InvalidInput, LogError, MnemologError
+from mnemolog.domain.identity import identifier
+from mnemolog.events.envelope import Receipt, StreamId
+
+router = APIRouter(tags=["operation"])
+
+CHUNK = 1 << 20
+
+
+@router.post(
+    "/users/{user_id:path}/import",
+    summary="Import a user",
+    response_class=StreamingResponse,
+    openapi_extra={"requestBody": {"required": True, "content": {NDJSON: {"schema": {"type": "string"}}}}},
+    responses={200: {"content": {NDJSON: {}}, "description": "Progress, and the receipt in the last line."}},
+)
+async def import_user(user_id: Annotated[str, Path()], request: Request, engine: TheEngine) -> StreamingResponse:
+    """The body is an export, of however many events. It is checked whole, then written whole or not at all.
+
+    The answer is a line `{"written": 500, "events": 4200}` now and then, and `{"receipt": {...}}` at its end; or
+    `{"error": {...}}` there, and nothing was written. The same body again changes nothing.
+    """
+    name = identifier(user_id, "user_id")
+    require_admin(engine, StreamId.of_user(name, engine.settings.tenant))
+    file: IO[bytes] = await to_thread(lambda: TemporaryFile(dir=engine.settings.directory))  # noqa: SIM115
+    try:
+        await _spool(request, file)
+        found = await to_thread(_checked, file, engine.writes.now())
+        lines = _Lines(engine, found, name)
+        await lines.begun()
+    except BaseException:
+        file.close()
+        raise
+    return StreamingResponse(lines.told(file), media_type=NDJSON)
+
+
+async def _spool(request: Request, file: IO[bytes]) -> None:
+    """The body on disk, under no name: the memory that it takes is that of a chunk."""
+    held: list[bytes] = []
+    async for chunk in request.stream():
+        held.append(chunk)
+        if sum(map(len, held)) >= CHUNK:
+            await to_thread(file.writelines, held)
+            held = []
+    await to_thread(file.writelines, held)
+
+
+def _checked(file: IO[bytes], now: datetime) -> Checked:
+    try:
+        return checked(file, now)
+    except LogError as error:  # It is in the body, not in our log.
+        raise InvalidInput(error.message, field=error.field, fix=error.fix) from error
+
+
+class _Lines:
+    """An import that runs, and what is told of it. What fails before its first batch fails the request."""
+
+    def __init__(self, engine: Engine, file: Checked, user_id: str) -> None:
+        self._total, self._written, self._moved = file.head.events, 0, asyncio.Event()
+        self._task = asyncio.create_task(imported(engine, file, user_id, self._progressed))
+        self._task.add_done_callback(lambda task: self._moved.set())
+
+    async def begun(self) -> None:
+        await self._moved.wait()
+        if self._task.done():
+            self._task.result()
+
+    async def told(self, file: IO[bytes]) -> AsyncIterator[bytes]:
+        """Who goes away before the end leaves nothing written."""
+        try:
+            told = 0
+            while not self._task.done():
+                self._moved.clear()
+                if self._written > told:
+                    told = self._written
+                    yield _line({"written": told, "events": self._total})
+                await self._moved.wait()
+            yield _line(self._end())
+        finally:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await self._task
+            file.close()
+
+    def _end(self) -> dict[str, Any]:
+        try:
+            receipt: Receipt = self._task.result()
+        except MnemologError as error:
+            return {"error": error.as_dict()}
+        except Exception:  # noqa: BLE001  The answer has begun: its last line says that it failed.
+            return {"error": MnemologError("the import failed, and nothing was written", fix="send it again").as_dict()}
+        return {"receipt": receipt.as_dict()}
+
+    def _progressed(self, count: int) -> None:
+        self._written += count
+        self._moved.set()
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return to_json(value) + b"\n"

@@ -1,0 +1,190 @@
+"""Over HTTP: a user is taken in from a stream of lines, all or nothing, and an erasure is proved (X16, X17)."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.export import importing
+from mnemolog.adapters.http import importing as route
+from mnemolog.adapters.http.body_limit import MAX_BODY_BYTES
+from mnemolog.domain.errors import ServerFailed
+from mnemolog.domain.principal import Role
+from mnemolog.events.envelope import StreamId
+from tests.adapters.http.conftest import Api
+from tests.adapters.principals.keys import calling, principal
+
+
+async def exported(api: Api, memories: int = 3, text: str = "Ana drinks tea") -> bytes:
+    for number in range(memories):
+        await api.remember(f"{text} {number}")
+    answer = await api.http.get(f"/users/{api.user}/export")
+    assert answer.status_code == 200
+    return answer.content
+
+
+def events_of(body: bytes) -> int:
+    """Memories that are alike are linked, which are events, too."""
+    return int(json.loads(body.splitlines()[0])["events"])
+
+
+async def taken_in(api: Api, user: str, body: Any, **headers: str) -> list[dict[str, Any]]:
+    answer = await api.http.post(f"/users/{user}/import", content=body, headers=headers)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    return [json.loads(line) for line in answer.content.splitlines()]
+
+
+@pytest.mark.spec("X17")
+@pytest.mark.parametrize("content_type", ["application/x-ndjson", "application/json", "text/plain"])
+async def test_what_was_exported_is_taken_in_as_another_user_once(api: Api, content_type: str) -> None:
+    body, other = await exported(api), f"{api.user}-2"
+    [*_, last] = await taken_in(api, other, body, **{"Content-Type": content_type})
+    receipt = last["receipt"]
+    assert (receipt["last_seq"], receipt["already"]) == (events_of(body), False)
+    listed = await api.of(other).get("/memory", after=receipt["token"])
+    assert len(listed["memories"]) == 3
+
+    again = await taken_in(api, other, body)
+    assert [line["receipt"]["already"] for line in again] == [True]
+    error = (await api.call("POST", f"/users/{api.user}-2/import", 409, content=await exported(api.of(f"{other}-b"))))[
+        "error"
+    ]
+    assert error["code"] == "conflict"
+
+
+async def test_the_answer_tells_the_progress_of_a_body_larger_than_others_may_be(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "BATCH", 2)
+    monkeypatch.setattr(route, "CHUNK", 100_000)
+    body = await exported(api, 12, "tea " * 50_000)
+    assert len(body) > MAX_BODY_BYTES
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for first in range(0, len(body), 65_536):
+            yield body[first : first + 65_536]
+
+    *told, last = await taken_in(api, f"{api.user}-2", pieces())
+    written = [line["written"] for line in told]
+    assert written
+    assert written == sorted(set(written))
+    assert {line["events"] for line in told} == {events_of(body)}
+    assert last["receipt"]["last_seq"] == events_of(body)
+
+
+def damaged(body: bytes) -> Iterator[tuple[bytes, str]]:
+    first, second, *rest = body.splitlines(keepends=True)
+    yield b"", "line 1"
+    yield first, "path"
+    yield first + second + b"".join(rest[:-1]), "path"
+    yield first + second.replace(b'"seq":1', b'"seq":2') + b"".join(rest), "line 2 seq"
+    yield first + second.replace(b"MemoryCreated", b"ApiKeyCreated") + b"".join(rest), "line 2 version"
+    revoked = second.replace(b"MemoryCreated", b"ApiKeyRevoked").replace(b'"version":3', b'"version":1')
+    yield first + revoked + b"".join(rest), "line 2 type"
+    yield first + b"x" * 200 + b"\n", "line 2"
+
+
+async def test_a_body_that_is_wrong_is_refused_before_anything_is_written(api: Api, engine: Engine) -> None:
+    body, other = await exported(api), f"{api.user}-2"
+    for wrong, field in damaged(body):
+        error = (await api.call("POST", f"/users/{other}/import", 422, content=wrong))["error"]
+        assert error["field"].startswith(field), error
+    assert await engine.log.head(StreamId.of_user(other)) == 0
+
+
+async def test_a_line_without_an_end_is_refused_and_not_held(
+    api: Api, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "LONGEST_LINE", 100_000)
+    body = (await exported(api, 1)).splitlines()[0] + b"\n" + b"x" * 200_000
+    error = (await api.call("POST", f"/users/{api.user}-2/import", 422, content=body))["error"]
+    assert (error["field"], error["message"]) == ("line 2", "has more than 100,000 bytes")
+
+
+async def test_an_import_that_fails_in_the_middle_says_so_in_its_last_line_and_leaves_nothing(
+    api: Api, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "BATCH", 1)
+    body, other = await exported(api), f"{api.user}-2"
+    counted = importing._counted
+
+    def failing(batches: Any, progressed: Any) -> Iterator[Any]:
+        for number, batch in enumerate(counted(batches, progressed)):
+            if number == 2:
+                raise ServerFailed
+            yield batch
+
+    monkeypatch.setattr(importing, "_counted", failing)
+    [*_, last] = await taken_in(api, other, body)
+    assert last["error"]["code"] == "server_failed"
+    assert await engine.log.head(StreamId.of_user(other)) == 0
+    monkeypatch.setattr(importing, "_counted", counted)
+    [*_, last] = await taken_in(api, other, body)
+    assert not last["receipt"]["already"]
+
+
+async def test_who_goes_away_in_the_middle_leaves_nothing(
+    api: Api, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "BATCH", 1)
+    body, other = await exported(api), f"{api.user}-2"
+    begun, never = asyncio.Event(), asyncio.Event()
+    appended = engine.log.append_whole
+
+    async def slow(stream: StreamId, batches: Any) -> Any:
+        begun.set()
+        await never.wait()
+        return await appended(stream, batches)
+
+    monkeypatch.setattr(engine.log, "append_whole", slow)
+    asking = asyncio.create_task(taken_in(api, other, body))
+    await begun.wait()
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    monkeypatch.undo()
+    assert await engine.log.head(StreamId.of_user(other)) == 0
+
+
+async def test_only_an_admin_of_every_agent_takes_a_user_in(guarded: Engine, user: str) -> None:
+    for who, status in (
+        (principal(), 403),
+        (principal(roles=[Role.ADMIN], agents=["planner"]), 403),
+        (principal(roles=[Role.ADMIN], users=["somebody"]), 404),
+        (principal(roles=[Role.ADMIN]), 422),
+    ):
+        async with calling(guarded, who) as client:
+            answer = await client.post(f"/users/{user}/import", content=b"{}\n")
+        assert answer.status_code == status, answer.text
+
+
+@pytest.mark.spec("X16")
+async def test_an_erasure_is_proved_over_http(api: Api) -> None:
+    made = await api.remember("Ana hides in Zanzibarquux")
+    await api.get("/memory", after=made["token"])
+    for subject in ({"memory_id": made["memory_id"]}, {}):
+        found = await api.post("/prove-erased", **subject)
+        assert not found["erased"]
+        assert {place["name"] for place in found["places"] if place["readable"]} >= {"log"}
+    await api.delete(f"/memory/{made['memory_id']}", hard=True)
+    proof = await api.post("/prove-erased", memory_id=made["memory_id"], text="Zanzibarquux")
+    assert proof["erased"], proof
+    assert any("backups" in line for line in proof["unseen"])
+    await api.call("POST", "/prove-erased", 404, json={"user_id": "nobody-of-this-name"})
+
+
+async def test_a_proof_over_http_takes_the_role_and_leaves_the_files_of_all_tenants_out(
+    guarded: Engine, user: str
+) -> None:
+    await guarded.writes.create({"user_id": user, "text": "Ana hides in Zanzibarquux"})
+    body = {"user_id": user, "text": "Zanzibarquux"}
+    async with calling(guarded, principal(roles=[Role.ERASE])) as eraser:
+        assert (await eraser.post("/prove-erased", json=body)).status_code == 403
+        assert (await eraser.post("/prove-erased", json={"user_id": user})).status_code == 200
+    async with calling(guarded, principal(roles=[Role.ADMIN])) as admin:
+        proof = (await admin.post("/prove-erased", json=body)).json()
+    assert not [line for line in proof["unseen"] if "hold the bytes" in line]
+    assert "files of the engine" not in {place["name"] for place in proof["places"]}
