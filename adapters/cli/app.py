@@ -39,7 +39,7 @@ from mnemolog.adapters.cli import (
     why,
     writing,
 )
-from mnemolog.adapters.unreachable import UNREACHABLE
+from mnemolog.adapters.unreachable import UNREACHABLE, own_words
 from mnemolog.domain.errors import EngineError, InvalidInput, MnemologError, ServerFailed
 
 app = typer.Typer(
@@ -112,13 +112,14 @@ def run() -> None:
     except (KeyboardInterrupt, asyncio.CancelledError):
         sys.exit(130)
     except UNREACHABLE as fault:
-        # Its own text may quote a statement with its values.
-        gone = ServerFailed(f"a server went away ({type(fault).__name__})", fix="run the command again")
+        # Its whole text may quote a statement with its values.
+        said = own_words(fault) or type(fault).__name__
+        gone = ServerFailed(f"a server went away ({said})", fix="run the command again")
         output.failed(gone, json_wanted="--json" in sys.argv)
         sys.exit(_exit_code(gone))
     except (psycopg.Error, DBAPIError) as fault:
         refused = EngineError(
-            f"Postgres refused a statement ({type(getattr(fault, 'orig', fault)).__name__})",
+            f"Postgres refused a statement ({own_words(fault) or type(getattr(fault, 'orig', fault)).__name__})",
             field="postgres_url",
             fix="run `mnemolog doctor`; if an engine was just starting, run the command again",
         )

@@ -3,8 +3,12 @@
 import asyncio
 import shutil
 import sys
-from collections.abc import AsyncIterator, Iterator
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import asdict, dataclass
+
+import psycopg
+from sqlalchemy.exc import DBAPIError
 
 from mnemolog.adapters.cli import output
 from mnemolog.adapters.config import Settings
@@ -12,9 +16,12 @@ from mnemolog.adapters.embedded import versions
 from mnemolog.adapters.embedded.servers import without_secrets
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.minilm import MiniLM
+from mnemolog.adapters.unreachable import UNREACHABLE, own_words
 from mnemolog.domain.errors import MnemologError
 
 LITTLE_SPACE = 1 << 30
+PATIENCE = 5.0
+LOOK_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,9 @@ async def _engine(settings: Settings) -> list[Finding]:
             return [finding async for finding in _running(engine)]
     except MnemologError as error:
         return [Finding("engine", False, error.message, error.fix)]
+    except (*UNREACHABLE, psycopg.Error, DBAPIError) as error:
+        said = own_words(error) or type(error).__name__
+        return [Finding("engine", False, f"a server went away or refused a statement: {said}", "see its log")]
 
 
 async def _running(engine: Engine) -> AsyncIterator[Finding]:
@@ -85,11 +95,52 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
     yield Finding("engine", True, f"{state} on {engine.settings.directory}")
     counts = await engine.log.counts()
     yield Finding("log", True, f"{output.count(sum(counts.values()), 'event')} of {output.count(len(counts), 'type')}")
-    waiting = await engine.outbox.size()
-    yield Finding("relay", True, f"{waiting:,} appends wait for JetStream")
-    stopped, lag = await engine.projections.stopped(), await engine.projections.lag()
-    for name, events in lag.items():
-        reasons = stopped.get(name, {})
-        found = "; ".join(f"{stream} stopped at {reason}" for stream, reason in reasons.items())
-        fix = f"run `mnemolog projections retry {name}`, or see `mnemolog projections --help`" if reasons else ""
-        yield Finding(name, not reasons, found or f"{output.count(events, 'event')} behind", fix)
+    waiting = await watched(engine.outbox.size)
+    fix = "" if waiting.well else "see that NATS takes messages: its log, its disk, and the limits of its streams"
+    yield Finding("relay", waiting.well, f"{waiting.now:,} appends wait for JetStream{waiting.course}", fix)
+    paused, stopped = await engine.projections.paused(), await engine.projections.stopped()
+    running = [name for name in engine.projections.running if name not in paused and name not in stopped]
+    lags = await asyncio.gather(*(watched(engine.projections.running[name].lag) for name in running))
+    watched_lags = dict(zip(running, lags, strict=True))
+    for name, projection in engine.projections.running.items():
+        if name in stopped:
+            found = "; ".join(f"{stream} stopped at {reason}" for stream, reason in stopped[name].items())
+            fix = f"run `mnemolog projections retry {name}`, or see `mnemolog projections --help`"
+            yield Finding(name, False, found, fix)
+        elif name in paused:
+            behind = output.count(await projection.lag(), "event")
+            found = f"{behind} behind: paused by {paused[name].by} at {output.when(paused[name].at)}"
+            yield Finding(name, True, found, f"`mnemolog projections resume {name}` lets it go on")
+        else:
+            lag = watched_lags[name]
+            fix = "" if lag.well else "run `mnemolog projections status`, and look at the log of the engine"
+            yield Finding(name, lag.well, f"{output.count(lag.now, 'event')} behind{lag.course}", fix)
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """How much there was of what should become less, and how much there is now."""
+
+    before: int
+    now: int
+
+    @property
+    def well(self) -> bool:
+        return self.now == 0 or self.now < self.before
+
+    @property
+    def course(self) -> str:
+        if self.now == 0:
+            return ""
+        return f", {self.before - self.now:,} fewer than before" if self.well else f", no fewer after {PATIENCE:.0f} s"
+
+
+async def watched(look: Callable[[], Awaitable[int]], patience: float | None = None) -> Watched:
+    """Look until it is less than it was, or until patience ends: so that what is on its way is no fault."""
+    most = now = await look()
+    until = time.monotonic() + (PATIENCE if patience is None else patience)
+    while now and now >= most and time.monotonic() < until:
+        await asyncio.sleep(LOOK_SECONDS)
+        now = await look()
+        most = max(most, now)
+    return Watched(most, now)

@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Literal
 
+import psycopg
 from nats.aio.client import Client
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
@@ -21,7 +22,7 @@ from mnemolog.adapters.minilm.ahead import Ahead
 from mnemolog.adapters.minilm.recent import Recent
 from mnemolog.adapters.nats import connection as nats_connection
 from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
-from mnemolog.adapters.postgres.pool import Pool, open_pool
+from mnemolog.adapters.postgres.pool import CONNECT_SECONDS, Pool, open_pool
 from mnemolog.adapters.postgres.roots import Roots, open_roots
 from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, create_engine
 from mnemolog.projections.seal import RowSeal
@@ -67,6 +68,8 @@ async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes
 async def _postgres_pools(stack: AsyncExitStack, postgres_dsn: str, *, migrating: bool) -> tuple[Pool, Pool]:
     """One whose connections are tried before each use, and one for the log, which notices dead ones itself."""
     async with reaching("postgres", postgres_dsn):
+        # A pool tries again whatever it was; this says at once what the server says.
+        await (await psycopg.AsyncConnection.connect(postgres_dsn, connect_timeout=CONNECT_SECONDS)).close()
         if migrating:
             await asyncio.to_thread(_migrate, postgres_dsn)
         tried = await open_pool(postgres_dsn, size=POOL)

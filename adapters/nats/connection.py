@@ -1,9 +1,11 @@
 """The connection to NATS, which reconnects for ever."""
 
+import asyncio
 import logging
+from typing import Any
 
-import nats
 from nats.aio.client import Client
+from nats.errors import Error as NatsError
 
 _logger = logging.getLogger("mnemolog.nats")
 
@@ -11,15 +13,39 @@ RECONNECT_SECONDS = 0.2
 
 
 async def connect(nats_url: str, name: str, inbox_prefix: str = "_INBOX") -> Client:
-    """A client that reconnects for ever: nothing waits on it that cannot wait."""
-    return await nats.connect(
-        nats_url,
-        name=name,
-        inbox_prefix=inbox_prefix,
-        max_reconnect_attempts=-1,
-        reconnect_time_wait=RECONNECT_SECONDS,
-        error_cb=log_error,
+    """A client that reconnects for ever: nothing waits on it that cannot wait.
+
+    Only what is refused at first, such as a wrong password, is raised at once: it would be refused for ever.
+    """
+    client, refused = Client(), asyncio.get_running_loop().create_future()
+
+    async def failed(error: Exception) -> None:
+        await log_error(error)
+        if is_refusal(error) and not refused.done():
+            refused.set_result(error)
+
+    for_ever: dict[str, Any] = {"max_reconnect_attempts": -1, "reconnect_time_wait": RECONNECT_SECONDS}
+    connecting = asyncio.ensure_future(
+        client.connect(nats_url, name=name, inbox_prefix=inbox_prefix, error_cb=failed, **for_ever)
     )
+    try:
+        await asyncio.wait([connecting, refused], return_when=asyncio.FIRST_COMPLETED)
+        if refused.done():
+            raise refused.result()
+        await connecting
+    except BaseException:
+        connecting.cancel()
+        await asyncio.wait([connecting])
+        await client.close()
+        raise
+    finally:
+        refused.cancel()
+    return client
+
+
+def is_refusal(error: Exception) -> bool:
+    """Whether a server answered, and does not let this client in."""
+    return isinstance(error, NatsError) and "authori" in str(error).lower()
 
 
 async def log_error(error: Exception) -> None:

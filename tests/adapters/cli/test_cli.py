@@ -241,7 +241,7 @@ async def test_a_statement_that_postgres_refuses_is_not_called_a_server_that_wen
 
     assert ended.value.code == 3
     shown = " ".join(capsys.readouterr().err.split())
-    assert "refused a statement (UndefinedTable)" in shown
+    assert 'refused a statement (relation "nowhere" does not exist)' in shown
     assert "went away" not in shown
     assert "secret" not in shown
 
