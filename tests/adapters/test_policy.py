@@ -126,7 +126,8 @@ def test_a_fault_says_where_and_what(text: str, place: str, message: str) -> Non
     assert message in first_message
 
 
-@pytest.mark.spec("X13", "B04", "B07", "B10")
+@pytest.mark.spec("X13", "B07", "B10")
+@pytest.mark.spec_part("B04")
 def test_predicates_bands_retention_and_profile_fields_are_read() -> None:
     policy = read("""
 predicates:

@@ -85,7 +85,8 @@ async def test_each_command_that_reads_waits_until_the_deadline(engine: Engine, 
         assert ran.value["error"]["code"] == "read_timeout"
 
 
-@pytest.mark.spec("X10", "A11")
+@pytest.mark.spec("X10")
+@pytest.mark.spec_part("A11")
 async def test_a_command_refuses_another_users_token_and_a_deadline_that_is_none(engine: Engine, user: str) -> None:
     memory_id, receipt = await written(engine, user)
 
@@ -113,7 +114,8 @@ async def test_python_waits_for_a_write_that_was_made_elsewhere(engine: Engine, 
         assert len(await memory.search("tea", user_id=user, top_k=9, after=receipt.token)) == number + 1
 
 
-@pytest.mark.spec("X10", "A11")
+@pytest.mark.spec("X10")
+@pytest.mark.spec_part("A11")
 async def test_python_says_what_it_waited_for_in_vain(engine: Engine, user: str) -> None:
     memory = AsyncMemory(engine.settings.directory, durable=False, embedder="lexical")
     memory._opened = engine

@@ -30,7 +30,8 @@ def turn(user: str, number: int) -> dict[str, Any]:
     return {**about, "occurred_at": "2026-01-02T03:04:05Z", "memories": [memory], "facts": [fact]}
 
 
-@pytest.mark.spec("D04", "A07", "A08", "D13", "X14")
+@pytest.mark.spec("D04", "A07", "A08", "X14")
+@pytest.mark.spec_part("D13")
 @pytest.mark.parametrize("way", ["http", "jetstream"])
 async def test_the_same_key_entity_and_fact_from_two_hundred_writers_are_kept_once(
     engine: Engine, user: str, way: str

@@ -70,7 +70,7 @@ def test_a_name_that_is_replaced_stays_as_an_alias() -> None:
     assert told.asked(on(UpdateEntity, marta, name="Martha")).already
 
 
-@pytest.mark.spec("D13")
+@pytest.mark.spec_part("D13")
 def test_merged_variants_are_one_and_can_be_parted() -> None:
     told = Told()
     one, other = told.entity("Makesh", attributes={"team": "red"}), told.entity("Mukesh", attributes={"age": 40})
@@ -94,7 +94,7 @@ def test_merged_variants_are_one_and_can_be_parted() -> None:
     assert told.entity("mukesh") == other
 
 
-@pytest.mark.spec("D13")
+@pytest.mark.spec_part("D13")
 def test_what_points_to_the_absorbed_is_what_points_to_the_survivor() -> None:
     told = Told()
     one, other = told.entity("Makesh"), told.entity("Mukesh")

@@ -174,7 +174,8 @@ def test_where_a_speaker_speaks_elsewhere_is_looked_up_for_the_decision() -> Non
     assert {turn_tag("t9"), entity_tag(MARTA), about_tag(MARTA)} <= ERASURE.tags(state, erasing("t1", spoken_in=["t9"]))
 
 
-@pytest.mark.spec("A19", "D13")
+@pytest.mark.spec("A19")
+@pytest.mark.spec_part("D13")
 def test_what_was_merged_takes_its_words_out_of_what_it_was_merged_into() -> None:
     merge = MergeEntities(**WHO, entity_id=MARTA, absorbed_ids=(OTHER,))
     story = given(

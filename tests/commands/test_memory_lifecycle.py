@@ -56,14 +56,14 @@ def test_anything_else_stays(history: list[Any], asked: ExpireMemory) -> None:
     given(MEMORIES, *history).when(asked).then_nothing()
 
 
-@pytest.mark.spec("D13")
+@pytest.mark.spec_part("D13")
 def test_use_counts_as_an_observation() -> None:
     given(MEMORIES, created(A, confidence=0.5)).when(ObserveUse(user_id="ana", memory_id=A)).then(
         events.MemoryObserved(memory_id=A, confidence=0.65, importance=0.55, cause=Observation.USE)
     )
 
 
-@pytest.mark.spec("C03")
+@pytest.mark.spec_part("C03")
 def test_a_memory_dies_lies_dormant_and_lives_again() -> None:
     story = given(MEMORIES, created(A))
     for to in (Status.DYING, Status.DORMANT, Status.ACTIVE):

@@ -53,7 +53,8 @@ def test_a_key_follows_from_what_a_memory_is_about() -> None:
     assert key_tag(Scope.GLOBAL, None, KEY) in made.tags()
 
 
-@pytest.mark.spec("D04", "D13")
+@pytest.mark.spec("D04")
+@pytest.mark.spec_part("D13")
 def test_the_same_words_under_a_key_are_an_observation() -> None:
     given(MEMORIES, created(A, "John runs 5 km", memory_key=KEY, confidence=0.5)).when(
         create(text="JOHN runs 5  km", memory_key=KEY, source_turn_ids=("t1",))
@@ -76,7 +77,7 @@ def test_other_words_under_a_key_are_an_update_and_never_make_it_matter_less() -
     )
 
 
-@pytest.mark.spec("D13")
+@pytest.mark.spec_part("D13")
 def test_a_turn_that_was_heard_already_says_nothing_more() -> None:
     story = given(MEMORIES, KEPT).after(create(memory_key=KEY, source_turn_ids=("t1",)))
 
@@ -237,7 +238,7 @@ def test_what_is_alike_and_not_the_same_names_its_pair_for_consolidation() -> No
 # Neighbours
 
 
-@pytest.mark.spec("B02")
+@pytest.mark.spec_part("B02")
 def test_no_edge_leads_to_what_is_hidden_gone_private_or_far() -> None:
     history = [created(A), deleted(), created(C, scope="agent", agent_id="default")]
 
@@ -247,7 +248,7 @@ def test_no_edge_leads_to_what_is_hidden_gone_private_or_far() -> None:
     assert len(given(MEMORIES, created(A)).when(create(similar=similar(a=0.29))).events()) == 1
 
 
-@pytest.mark.spec("B02")
+@pytest.mark.spec_part("B02")
 def test_new_words_find_new_neighbours_and_keep_the_edges_that_there_are() -> None:
     edge = events.MemoriesLinked(memory_id=B, to_id=A, strength=1.0, relation_type="causes")
     asked = UpdateMemory(user_id="ana", memory_id=B, text="Ana moved", similar=similar(a=0.9, c=0.5))

@@ -86,7 +86,8 @@ def test_a_later_change_of_somebody_else_is_a_conflict_and_the_rest_can_go_witho
     assert (after[A].content.text, after[B].content.text) == ("mine", created(B).content.text)
 
 
-@pytest.mark.spec("X15", "D13")
+@pytest.mark.spec("X15")
+@pytest.mark.spec_part("D13")
 def test_a_memory_that_was_used_since_is_no_conflict() -> None:
     before = given(DECIDER, created(A))
     run = [new(updated(A, "Porto"))]

@@ -47,7 +47,8 @@ def kinds(events: Any) -> list[type[Event]]:
     return [type(one) for one in events]
 
 
-@pytest.mark.spec("D04", "D13")
+@pytest.mark.spec("D04")
+@pytest.mark.spec_part("D13")
 @pytest.mark.parametrize(("ref", "kept", "gone"), [("makesh", FIRST, SECOND), ("mukesh", SECOND, FIRST)])
 def test_once_they_are_one_what_is_told_next_leaves_one_memory(ref: str, kept: UUID, gone: UUID) -> None:
     story = two().and_then(MERGED)
@@ -64,7 +65,8 @@ def test_once_they_are_one_what_is_told_next_leaves_one_memory(ref: str, kept: U
     assert kinds(after.when(creating("person:mukesh", "he moved to pune")).events()) == [MemoryObserved]
 
 
-@pytest.mark.spec("D13", "X03")
+@pytest.mark.spec("X03")
+@pytest.mark.spec_part("D13")
 def test_while_they_are_two_each_has_a_memory_also_after_their_merge_was_undone() -> None:
     for story in (two(), two().and_then(MERGED, *PARTED)):
         [update] = story.when(creating("person:mukesh", "He moved to Pune")).events()
@@ -72,7 +74,8 @@ def test_while_they_are_two_each_has_a_memory_also_after_their_merge_was_undone(
         assert update.memory_id == SECOND
 
 
-@pytest.mark.spec("D03", "D13")
+@pytest.mark.spec("D03")
+@pytest.mark.spec_part("D13")
 def test_what_is_pinned_takes_the_other_in_and_two_that_are_pinned_stay_two() -> None:
     [merge, _] = two(pinned=True).and_then(MERGED).when(creating("person:makesh", "He moved")).events()
     assert isinstance(merge, MemoriesMerged)
@@ -82,7 +85,8 @@ def test_what_is_pinned_takes_the_other_in_and_two_that_are_pinned_stay_two() ->
     assert kinds(both.when(creating("person:makesh", "He moved")).events()) == [MemoryUpdated]
 
 
-@pytest.mark.spec("D13", "A20")
+@pytest.mark.spec("A20")
+@pytest.mark.spec_part("D13")
 def test_an_alias_leads_to_the_same_memory() -> None:
     aliased = EntityAliased(entity_id=MAKESH, category="Person", name="Makesh", aliases=("Big Mac",), alias="Big Mac")
     story = given(MEMORIES, seen(MAKESH, "Makesh"), aliased).after(creating("person:makesh", "He cooks", FIRST))

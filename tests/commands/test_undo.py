@@ -214,7 +214,8 @@ def seen(state: Memories, subjects: Iterable[str]) -> Mapping[str, object]:
     return {subject: {**known, **links}.get(subject) for subject in subjects}
 
 
-@pytest.mark.spec("X03", "D13")
+@pytest.mark.spec("X03")
+@pytest.mark.spec_part("D13")
 def test_the_use_of_a_memory_stands_in_no_undos_way_and_is_kept() -> None:
     update, use = new(updated(IDS[0], "Ana moved", importance=0.25)), ObserveUse(**WHO, memory_id=IDS[0])
     story = beginning().and_then(update).after(use).after(use)

@@ -18,7 +18,7 @@ def test_the_rule_in_figures() -> None:
     assert importance(0.94) == HIGHEST
 
 
-@pytest.mark.spec("D13")
+@pytest.mark.spec_part("D13")
 @given(contents, units)
 def test_it_never_takes_away_and_stays_in_bounds(content: Content, observed: float) -> None:
     after = corroborated(content, observed)

@@ -21,7 +21,7 @@ def session() -> Session:
     return Session("123", "deanna", "tg:987")
 
 
-@pytest.mark.spec("A04")
+@pytest.mark.spec_part("A04")
 def test_the_object_has_exactly_the_fields_of_the_specification() -> None:
     heard = session().heard("user", "Hello", "msg-1", "8f4ccf3b-0d86-4c07-a6f6-2f0ea2f7c6a1", AT)
 
@@ -85,7 +85,7 @@ def test_a_session_without_turns_does_not_end() -> None:
     assert not session().expired(AT)
 
 
-@pytest.mark.spec("A04")
+@pytest.mark.spec_part("A04")
 def test_the_key_is_that_of_the_specification() -> None:
     assert key("sess", "default", "123", "deanna", "tg:987") == "sess:123:deanna:tg:987"
 

@@ -9,7 +9,7 @@ from mnemolog.domain.variants import alike, distance
 words = st.text("abcd", max_size=8)
 
 
-@pytest.mark.spec("D13")
+@pytest.mark.spec_part("D13")
 @pytest.mark.parametrize(
     ("one", "other", "expected"),
     [

@@ -117,7 +117,7 @@ async def test_a_read_that_waits_for_a_paused_projection_is_told_so_at_once(
     assert "mnemolog projections resume" in paused.value.fix
 
 
-@pytest.mark.spec("A11")
+@pytest.mark.spec_part("A11")
 @every_read
 async def test_a_token_of_another_users_write_is_refused(engine: Engine, user: str, read: Read) -> None:
     ana = Person(engine, user)

@@ -57,7 +57,8 @@ def _same(then: dict[str, Any], live: dict[str, Any]) -> bool:
     )
 
 
-@pytest.mark.spec("X02", "A04")
+@pytest.mark.spec("X02")
+@pytest.mark.spec_part("A04")
 async def test_a_session_as_of_a_moment_is_the_session_that_was_read_then(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.says("I moved to Lisbon")

@@ -251,7 +251,8 @@ async def test_an_agent_cannot_erase_what_is_another_agents_own(engine: Engine, 
         await erase(engine, EraseMemory(user_id=user, agent_id="planner", memory_id=own))
 
 
-@pytest.mark.spec("X07", "X05")
+@pytest.mark.spec("X07")
+@pytest.mark.spec_part("X05")
 @pytest.mark.parametrize("name", ["memories", "history", "vectors", "working"])
 async def test_what_a_crashed_rebuild_left_forgets_too_and_goes_on(engine: Engine, user: str, name: str) -> None:
     ana = Person(engine, user)
@@ -270,7 +271,8 @@ async def test_what_a_crashed_rebuild_left_forgets_too_and_goes_on(engine: Engin
     assert (await engine.reads.memory(ana.viewer, kept))["text"] == "Ana likes tea"
 
 
-@pytest.mark.spec("X07", "X05")
+@pytest.mark.spec("X07")
+@pytest.mark.spec_part("X05")
 async def test_a_rebuild_embeds_nothing_again_and_nothing_that_is_erased(
     engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -96,7 +96,8 @@ class Life:
         return self.memories[int(place) % len(self.memories)]
 
 
-@pytest.mark.spec("X07", "X16", "X05")
+@pytest.mark.spec("X07", "X16")
+@pytest.mark.spec_part("X05")
 @settings(max_examples=examples(6), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(steps, min_size=4, max_size=14))
 async def test_after_any_life_each_erasure_is_proven_and_rebuilt_equals_live(

@@ -260,7 +260,8 @@ async def _replayed(ana: Teller, seq: int, at: datetime) -> Sequence[object]:
         return await facts.facts(connection, ana.viewer, facts.Point(at), reads._predicates)
 
 
-@pytest.mark.spec("X05", "X09")
+@pytest.mark.spec("X09")
+@pytest.mark.spec_part("X05")
 async def test_the_graph_that_is_rebuilt_equals_the_live_one(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     berlin = await ana.tells("Alice", "lives_in", "Berlin", since=day(1))

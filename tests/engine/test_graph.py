@@ -20,7 +20,8 @@ from tests.engine.teller import Teller, sentence
 SECRET = "Xanthippequux"
 
 
-@pytest.mark.spec("A07", "A12")
+@pytest.mark.spec("A07")
+@pytest.mark.spec_part("A12")
 @pytest.mark.parametrize(
     ("name", "asked"),
     [("Márta", "marta"), ("Ελένη", "ελενη"), ("Straße", "STRASSE"), ("さくら", "さくら"), ("Борис", "БОРИС")],
@@ -33,7 +34,8 @@ async def test_an_entity_is_found_by_any_spelling_of_its_name(engine: Engine, us
     assert await ana.entities("somebody else") == []
 
 
-@pytest.mark.spec("A07", "A12", "A20")
+@pytest.mark.spec("A07", "A20")
+@pytest.mark.spec_part("A12")
 async def test_an_alias_finds_its_entity_until_it_is_taken_back(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     work, family = await ana.knows_of("Marta"), await ana.knows_of("Marta", another=True)
@@ -45,7 +47,7 @@ async def test_an_alias_finds_its_entity_until_it_is_taken_back(engine: Engine, 
     assert await ana.entities("Work Marta") == []
 
 
-@pytest.mark.spec("A12")
+@pytest.mark.spec_part("A12")
 async def test_an_alias_that_is_dropped_finds_nobody(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     known = await ana.knows_of("Marta Silva")
@@ -57,7 +59,7 @@ async def test_an_alias_that_is_dropped_finds_nobody(engine: Engine, user: str) 
     assert [row["name"] for row in await ana.entities("marta costa")] == ["Marta Costa"]
 
 
-@pytest.mark.spec("D13")
+@pytest.mark.spec_part("D13")
 async def test_names_that_differ_by_a_slip_are_suggested_and_others_are_not(engine: Engine, user: str) -> None:
     ana, coach = Teller(engine, user), Teller(engine, user, agent="coach")
     makesh, mukesh = await ana.knows_of("Makesh"), await ana.knows_of("Mukesh")
@@ -70,7 +72,8 @@ async def test_names_that_differ_by_a_slip_are_suggested_and_others_are_not(engi
     assert [row["entity_id"] for row in found] == [mukesh]
 
 
-@pytest.mark.spec("D13", "X03")
+@pytest.mark.spec("X03")
+@pytest.mark.spec_part("D13")
 async def test_what_was_merged_reads_as_its_survivor_until_the_merge_is_undone(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     makesh, mukesh, mokesh = [await ana.knows_of(name) for name in ("Makesh", "Mukesh", "Mokesh")]
@@ -219,7 +222,7 @@ async def test_whoever_is_spoken_of_is_seen(engine: Engine, user: str) -> None:
     await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
-@pytest.mark.spec("A10")
+@pytest.mark.spec_part("A10")
 async def test_a_memory_is_found_by_the_entities_that_it_is_about_through_merges(engine: Engine, user: str) -> None:
     ana, other = Teller(engine, user), Teller(engine, user, agent="other")
     makesh, mukesh, alone = [await ana.knows_of(name) for name in ("Makesh", "Mukesh", "Zoe")]

@@ -61,7 +61,8 @@ async def test_of_two_who_bear_a_name_the_one_last_seen_is_meant(person: Person)
     assert told["subject_id"] == later
 
 
-@pytest.mark.spec("A20", "B02")
+@pytest.mark.spec("A20")
+@pytest.mark.spec_part("B02")
 async def test_a_turn_whose_fact_names_one_of_two_is_recorded_with_the_one_that_is_meant(person: Person) -> None:
     writes, entity = person.engine.writes, {**who(person), "name": "Marta", "another": True}
     await writes.observe_entity(entity)
@@ -80,7 +81,7 @@ async def test_a_turn_whose_fact_names_one_of_two_is_recorded_with_the_one_that_
     assert kinds["MemoriesLinked"] == 1, "what was drawn is linked to its neighbour"
 
 
-@pytest.mark.spec("D13")
+@pytest.mark.spec_part("D13")
 async def test_a_merge_is_undone_by_its_event(person: Person) -> None:
     writes = person.engine.writes
     makesh, _ = await writes.observe_entity({**who(person), "name": "Makesh"})

@@ -76,7 +76,8 @@ def _parameters(template: str, user: str, agent: str) -> dict[str, str]:
     return {"user_id": user, "agent_id": agent, **cards}
 
 
-@pytest.mark.spec("A01", "A11", "C01")
+@pytest.mark.spec("A01", "C01")
+@pytest.mark.spec_part("A11")
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(ids, st.sampled_from(TENANTS), some(USERS), some(AGENTS), st.sampled_from(USERS), st.sampled_from(AGENTS))
 async def test_a_key_reads_what_is_its_own_and_nothing_else_whatever_is_asked(

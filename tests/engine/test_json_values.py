@@ -56,7 +56,8 @@ async def test_a_fact_reads_as_it_was_told_whatever_json_it_holds(engine: Engine
             assert same(found[id_]["metadata"], metadata)
 
 
-@pytest.mark.spec("X05", "X08")
+@pytest.mark.spec("X08")
+@pytest.mark.spec_part("X05")
 async def test_rows_with_odd_numbers_verify_and_equal_their_rebuild(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     for number, value in enumerate(ODD_NUMBERS):

@@ -49,7 +49,8 @@ async def test_an_open_loop_is_not_written_and_the_refusal_names_what_is(engine:
         await Person(engine, user).creates("Ship the beta", type="OPEN_LOOP")
 
 
-@pytest.mark.spec("D04", "D13")
+@pytest.mark.spec("D04")
+@pytest.mark.spec_part("D13")
 async def test_two_hundred_writers_of_one_key_leave_one_memory_and_all_observations(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
 
@@ -64,7 +65,8 @@ async def test_two_hundred_writers_of_one_key_leave_one_memory_and_all_observati
     assert memory["confidence"] == 1.0
 
 
-@pytest.mark.spec("D04", "D13")
+@pytest.mark.spec("D04")
+@pytest.mark.spec_part("D13")
 async def test_two_hundred_writers_over_http_leave_one_memory_with_every_word_in_its_history(
     engine: Engine, user: str
 ) -> None:
@@ -181,7 +183,7 @@ async def test_what_contradicts_is_kept_and_every_read_shows_it(engine: Engine, 
     await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
-@pytest.mark.spec("B02")
+@pytest.mark.spec_part("B02")
 async def test_a_memory_is_linked_to_its_neighbours_when_it_is_written(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     flat = await ana.creates("Ana rents a flat with a view of the river in Lisbon")
@@ -198,7 +200,8 @@ async def test_a_memory_is_linked_to_its_neighbours_when_it_is_written(engine: E
     await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
-@pytest.mark.spec("A01", "B02")
+@pytest.mark.spec("A01")
+@pytest.mark.spec_part("B02")
 async def test_a_link_is_shown_to_those_who_see_its_far_end(engine: Engine, user: str) -> None:
     coach, cook = Person(engine, user, agent="coach"), Person(engine, user, agent="cook")
     tea = await coach.creates("Ana drinks tea")
@@ -213,7 +216,8 @@ async def test_a_link_is_shown_to_those_who_see_its_far_end(engine: Engine, user
         await engine.reads.links(cook.viewer, secret)
 
 
-@pytest.mark.spec("B02", "B07")
+@pytest.mark.spec("B07")
+@pytest.mark.spec_part("B02")
 async def test_a_link_to_what_was_forgotten_is_not_shown(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     tea, milk = await ana.creates("Ana drinks tea"), await ana.creates("She takes oat milk")
@@ -253,7 +257,8 @@ async def test_what_was_found_and_linked_reads_the_same_as_of_now(engine: Engine
     assert await engine.reads.links(ana.viewer, one, now) == await engine.reads.links(ana.viewer, one)
 
 
-@pytest.mark.spec("D04", "D13", "X03")
+@pytest.mark.spec("D04", "X03")
+@pytest.mark.spec_part("D13")
 async def test_variants_of_a_name_that_were_merged_share_their_memories_and_all_of_it_can_be_undone(
     engine: Engine, user: str
 ) -> None:

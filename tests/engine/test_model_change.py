@@ -24,7 +24,7 @@ async def found(directory: Path, embedder: str, text: str) -> list[str]:
         return sorted(hit.text for hit in answer.hits if hit.similarity is not None)
 
 
-@pytest.mark.spec("X05")
+@pytest.mark.spec_part("X05")
 async def test_memories_survive_a_change_of_the_embedding_model(tmp_path: Path) -> None:
     assert await found(tmp_path, "lexical", "Ana has a cat") == ["Ana has a cat"]
     assert await found(tmp_path, "minilm", "Ana drinks tea") == ["Ana drinks tea", "Ana has a cat"]

@@ -52,7 +52,8 @@ def shared_by(engine: Engine, workers: int) -> Callable[[], Awaitable[bool]]:
 
 
 @pytest.mark.faults
-@pytest.mark.spec("X09", "X11")
+@pytest.mark.spec("X09")
+@pytest.mark.spec_part("X11")
 async def test_a_worker_that_joins_gets_its_share_and_one_that_is_killed_is_replaced(
     engine: Engine, user: str, tmp_path: Path
 ) -> None:

@@ -52,7 +52,7 @@ async def over_and_over(*steps: Callable[[], Awaitable[object]]) -> AsyncIterato
             going = False
 
 
-@pytest.mark.spec("X05")
+@pytest.mark.spec_part("X05")
 async def test_nothing_is_lost_when_projections_are_rebuilt_while_writes_go_on(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     written: list[UUID] = []
@@ -71,7 +71,7 @@ async def test_nothing_is_lost_when_projections_are_rebuilt_while_writes_go_on(e
     await assert_live_equals_replayed(engine, ana.stream)
 
 
-@pytest.mark.spec("X05")
+@pytest.mark.spec_part("X05")
 async def test_no_reader_fails_while_projections_are_swapped(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await tell(ana)
@@ -91,7 +91,7 @@ async def test_no_reader_fails_while_projections_are_swapped(engine: Engine, use
     assert min(counts) > 3
 
 
-@pytest.mark.spec("X05")
+@pytest.mark.spec_part("X05")
 async def test_a_rebuild_goes_on_from_what_a_crashed_one_left(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await tell(ana)
@@ -116,7 +116,7 @@ async def _events(engine: Engine) -> int:
     return sum([head.seq async for heads in engine.log.heads() for head in heads])
 
 
-@pytest.mark.spec("X05")
+@pytest.mark.spec_part("X05")
 async def test_working_memory_goes_on_from_what_a_crashed_rebuild_left(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.says("I moved to Lisbon")
@@ -133,7 +133,7 @@ async def test_working_memory_goes_on_from_what_a_crashed_rebuild_left(engine: E
     assert await shadow.every_key() == []
 
 
-@pytest.mark.spec("X05")
+@pytest.mark.spec_part("X05")
 async def test_a_rebuild_finds_rows_that_were_changed_behind_the_engine_and_heals_them(
     engine: Engine, user: str
 ) -> None:
@@ -174,7 +174,7 @@ async def test_two_rebuilds_of_one_projection_at_once_end_as_one(engine: Engine,
     await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
-@pytest.mark.spec("X05")
+@pytest.mark.spec_part("X05")
 async def test_tables_of_other_versions_are_dropped_by_word_and_no_others(engine: Engine, user: str) -> None:
     await Person(engine, user).creates("Ana drinks tea")
     live = _store(engine, "vectors")
@@ -209,7 +209,7 @@ def side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mnemolog.adapters.engine.projections.EVENTS_A_PROCESS", 1)
 
 
-@pytest.mark.spec("X05")
+@pytest.mark.spec_part("X05")
 @pytest.mark.usefixtures("side_by_side")
 async def test_processes_side_by_side_fill_all_projections_and_live_events_follow(engine: Engine, user: str) -> None:
     people = [Person(engine, f"{user}-{number}") for number in range(4)]
@@ -232,7 +232,7 @@ async def test_processes_side_by_side_fill_all_projections_and_live_events_follo
     await assert_live_equals_replayed(engine, *(person.stream for person in people))
 
 
-@pytest.mark.spec("X05")
+@pytest.mark.spec_part("X05")
 @pytest.mark.usefixtures("side_by_side")
 async def test_a_rebuild_whose_processes_fail_swaps_nothing_and_leaves_none_behind(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
@@ -249,7 +249,7 @@ async def test_a_rebuild_whose_processes_fail_swaps_nothing_and_leaves_none_behi
     assert (await projections.rebuild("memories")).equal
 
 
-@pytest.mark.spec("X05")
+@pytest.mark.spec_part("X05")
 async def test_rows_of_one_who_writes_on_during_the_comparison_are_counted_once(engine: Engine, user: str) -> None:
     ana, bob = Person(engine, user), Person(engine, f"{user}-bob")
     for person in (ana, bob):

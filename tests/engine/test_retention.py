@@ -153,7 +153,8 @@ async def test_a_purge_that_would_leave_its_text_elsewhere_is_refused_and_told(e
     assert gone not in done.purged
 
 
-@pytest.mark.spec("B07", "D13")
+@pytest.mark.spec("B07")
+@pytest.mark.spec_part("D13")
 async def test_what_is_found_again_and_again_stays_and_grows_without_being_a_change(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     memory_id = await ana.creates("Ana keeps bees", importance=0.25, confidence=0.5)
@@ -183,7 +184,8 @@ async def test_what_is_found_again_and_again_stays_and_grows_without_being_a_cha
     await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
 
-@pytest.mark.spec("B07", "D13")
+@pytest.mark.spec("B07")
+@pytest.mark.spec_part("D13")
 async def test_what_an_agent_is_told_in_contexts_and_cards_is_in_use_and_does_not_fade(
     engine: Engine, user: str
 ) -> None:

@@ -36,7 +36,7 @@ class Marking(InThread):
         return await super().embed(texts)
 
 
-@pytest.mark.spec("X05")
+@pytest.mark.spec_part("X05")
 async def test_what_is_at_hand_is_not_made_and_what_is_kept_is_not_asked_for(
     engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,7 +63,7 @@ async def test_what_is_at_hand_is_not_made_and_what_is_kept_is_not_asked_for(
     assert not {tea_text, cat_text}.intersection(later.made)
 
 
-@pytest.mark.spec("X05")
+@pytest.mark.spec_part("X05")
 async def test_a_rebuild_that_comes_by_an_erasure_asks_no_model_for_what_was_told_after_it(
     engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,7 +35,8 @@ async def test_a_memory_tells_its_events_with_who_when_and_under_which_policy(en
     assert {event.policy_version for event in found.events} == {engine.policy.version}
 
 
-@pytest.mark.spec("X04", "A10")
+@pytest.mark.spec("X04")
+@pytest.mark.spec_part("A10")
 async def test_the_turns_behind_a_memory_are_told_through_merges_that_stand(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.says("I moved to Lisbon", turn_id="t1")

@@ -79,7 +79,8 @@ async def _finds_nothing(self: Sweeper) -> float:
     return workers.SWEEP_SECONDS
 
 
-@pytest.mark.spec("A04", "X09")
+@pytest.mark.spec("X09")
+@pytest.mark.spec_part("A04")
 async def test_working_memory_is_healed_from_the_log_after_redis_lost_everything(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     for number in range(25):
@@ -95,7 +96,8 @@ async def test_working_memory_is_healed_from_the_log_after_redis_lost_everything
     await assert_live_equals_rebuilt(engine, "working")
 
 
-@pytest.mark.spec("A04", "X09")
+@pytest.mark.spec("X09")
+@pytest.mark.spec_part("A04")
 async def test_a_turn_after_redis_lost_everything_is_counted_after_those_before_it(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.says("I moved to Lisbon")

@@ -48,7 +48,7 @@ WHOLE = {stream: list(range(1, length + 1)) for stream, length in STREAMS.items(
 begun = st.fixed_dictionaries({stream: st.integers(0, length) for stream, length in STREAMS.items()})
 
 
-@pytest.mark.spec("X05")
+@pytest.mark.spec_part("X05")
 @given(st.lists(begun, min_size=1, max_size=3), st.integers(1, 30))
 async def test_stores_that_begin_at_different_places_end_whole_and_in_order(
     beginnings: list[dict[StreamId, int]], portion: int

@@ -56,7 +56,8 @@ def test_an_erased_entity_reads_as_one_whose_events_are_shredded() -> None:
     assert entities.names(told) == {}
 
 
-@pytest.mark.spec("A07", "A12")
+@pytest.mark.spec("A07")
+@pytest.mark.spec_part("A12")
 def test_an_entity_is_found_by_each_of_its_names_once() -> None:
     row = folded(seen("Márta", aliases=("marta", "Work Marta")))
 

@@ -30,7 +30,8 @@ def person(engine: Engine, run: int, place: tuple[str, str, str, str]) -> Person
     return Person(engine, f"{user}~{run}", tenant, agent, thread)
 
 
-@pytest.mark.spec("A01", "A11", "C01")
+@pytest.mark.spec("A01", "C01")
+@pytest.mark.spec_part("A11")
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(places, places, st.sampled_from(["global", "agent"]))
 @example(("default", "a", "b:c", "d"), ("default", "a:b", "c", "d"), "agent")
@@ -85,7 +86,7 @@ async def _found(read: object) -> Sequence[object]:
         return []
 
 
-@pytest.mark.spec("A11")
+@pytest.mark.spec_part("A11")
 async def test_the_words_of_one_user_do_not_rank_the_memories_of_another(engine: Engine, user: str) -> None:
     ana, bob = Person(engine, user), Person(engine, f"{user}-bob")
     for text in ("green tea", "tea", "a cat"):

@@ -37,7 +37,7 @@ def test_without_shapes_an_event_is_read_whole_or_not_at_all() -> None:
     assert Kinds(TurnRecorded).need("MemoryCreated") is Need.NOTHING
 
 
-@pytest.mark.spec("X05")
+@pytest.mark.spec_part("X05")
 async def test_the_graph_never_sees_what_was_said_and_is_what_a_replay_of_it_makes(
     engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

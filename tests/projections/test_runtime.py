@@ -149,7 +149,7 @@ async def test_a_stream_that_was_stopped_goes_on_where_it_stopped_once_it_is_res
     assert seen.seqs == [(user, 1), (user, 2)]
 
 
-@pytest.mark.spec("X05")
+@pytest.mark.spec_part("X05")
 async def test_a_rebuild_that_meets_a_poisoned_event_swaps_nothing(
     engine: Engine, user: str, seen: Seen, store: PostgresStore
 ) -> None:
@@ -168,7 +168,7 @@ async def test_a_rebuild_that_meets_a_poisoned_event_swaps_nothing(
     assert (await rebuild(live, target, lambda shadow: Projection(shadow, engine.log))).equal
 
 
-@pytest.mark.spec("X05")
+@pytest.mark.spec_part("X05")
 async def test_a_projection_that_lost_everything_is_built_again_from_the_log(
     engine: Engine, user: str, seen: Seen, store: PostgresStore
 ) -> None:

@@ -159,7 +159,7 @@ async def test_agent_scoped_memories_are_listed_for_their_agent_only(api: Api) -
     assert (await api.query("coach", agent="other"))["bullets"] == []
 
 
-@pytest.mark.spec("A04")
+@pytest.mark.spec_part("A04")
 async def test_a_turn_is_recorded_once_and_shows_in_session_entities_and_memory(api: Api) -> None:
     turn: Json = {
         "message_id": "m1",

@@ -11,7 +11,7 @@ def similarities(model: MiniLM, pairs: Pairs) -> list[float]:
     return [float(left @ right) for left, right in zip(one, other, strict=True)]
 
 
-@pytest.mark.spec("B02", "D13")
+@pytest.mark.spec_part("B02", "D13")
 def test_the_bands_and_links_part_the_pairs_as_they_say() -> None:
     model = MiniLM()
     same, newer, related, unrelated = (similarities(model, pairs) for pairs in (SAME, NEWER, RELATED, UNRELATED))

@@ -122,7 +122,7 @@ async def under_load(apart: Apart, streams: Sequence[StreamId], strike: Callable
             await strike()
 
 
-@pytest.mark.spec("X11")
+@pytest.mark.spec_part("X11")
 async def test_when_the_leaders_session_dies_another_leads_within_seconds(apart: Apart, user: str) -> None:
     streams = [StreamId.of_user(f"{user}-{number}") for number in range(4)]
     struck: dict[str, float] = {}
@@ -141,7 +141,7 @@ async def test_when_the_leaders_session_dies_another_leads_within_seconds(apart:
         assert await seqs(apart, stream) == list(range(1, 201))
 
 
-@pytest.mark.spec("X11")
+@pytest.mark.spec_part("X11")
 async def test_a_leader_whose_session_died_reads_and_deletes_nothing_more(apart: Apart, user: str) -> None:
     async with apart.outbox.session() as old, apart.outbox.session() as other:
         assert await old.lead()
@@ -179,7 +179,7 @@ async def relay_process(apart: Apart) -> AsyncIterator[asyncio.subprocess.Proces
 
 
 @pytest.mark.faults
-@pytest.mark.spec("X11")
+@pytest.mark.spec_part("X11")
 async def test_when_the_leaders_process_is_killed_another_leads_within_seconds(apart: Apart, user: str) -> None:
     streams = [StreamId.of_user(f"{user}-{number}") for number in range(4)]
     async with relay_process(apart) as first:
@@ -198,7 +198,7 @@ async def test_when_the_leaders_process_is_killed_another_leads_within_seconds(a
 
 
 @pytest.mark.faults
-@pytest.mark.spec("X11")
+@pytest.mark.spec_part("X11")
 async def test_when_the_leaders_process_hangs_another_leads_and_the_first_does_nothing_more(
     apart: Apart, user: str
 ) -> None:

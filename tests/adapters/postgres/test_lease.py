@@ -39,7 +39,7 @@ async def said(reader: asyncio.StreamReader, pid: int) -> None:
             pass
 
 
-@pytest.mark.spec("X11")
+@pytest.mark.spec_part("X11")
 async def test_a_leader_that_hangs_is_replaced_and_does_nothing_more_when_it_wakes(engine: Engine, user: str) -> None:
     reading, writing = os.pipe()
     reader = asyncio.StreamReader()

@@ -40,7 +40,7 @@ async def test_a_read_by_tags_takes_each_event_once(log: PostgresLog, stream: St
     assert await log.read(stream, tags=["memory:none"]) == []
 
 
-@pytest.mark.spec("A11")
+@pytest.mark.spec_part("A11")
 async def test_no_read_crosses_users_or_tenants(log: PostgresLog, user: str) -> None:
     memory_id = uuid4()
     ours, theirs = StreamId.of_user(user, "ours"), StreamId.of_user(user, "theirs")

@@ -94,7 +94,8 @@ async def added(engine: Engine, who: Principal) -> AsyncIterator[str]:
     await producers.remove(engine, who.name)
 
 
-@pytest.mark.spec("X14", "A10")
+@pytest.mark.spec("X14")
+@pytest.mark.spec_part("A10")
 async def test_a_turn_is_recorded_in_the_name_of_the_producer(guarded: Engine, user: str, tenant: str) -> None:
     drawn = {"memories": [{"text": "Ana lives in Lisbon", "category": "goals"}],
              "facts": [{"subject": "Ana", "predicate": "lives_in", "object": "Lisbon"}]}  # fmt: skip
@@ -425,7 +426,8 @@ async def two_called_marta(engine: Engine, user: str, tenant: str) -> dict[str, 
     return {"facts": [{"subject": "Marta", "predicate": "lives_in", "object": "Lisbon"}]}
 
 
-@pytest.mark.spec("A10", "X16")
+@pytest.mark.spec("X16")
+@pytest.mark.spec_part("A10")
 async def test_a_producer_is_told_nothing_of_the_graph_and_a_letter_holds_nothing_of_it(
     guarded: Engine, user: str, tenant: str
 ) -> None:
@@ -447,7 +449,7 @@ async def test_a_producer_is_told_nothing_of_the_graph_and_a_letter_holds_nothin
     assert letter.reason == answer.json()["error"]
 
 
-@pytest.mark.spec("A10")
+@pytest.mark.spec_part("A10")
 async def test_who_may_read_is_asked_the_question_over_nats_and_its_letter_holds_none(
     guarded: Engine, user: str, tenant: str
 ) -> None:

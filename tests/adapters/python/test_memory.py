@@ -71,7 +71,8 @@ def test_a_user_goes_out_to_a_file_and_in_under_another_name(memory: Memory, use
     assert memory.get(added.memory_id, user_id=other, as_of=1)["text"] == "one"
 
 
-@pytest.mark.spec("A07", "D13")
+@pytest.mark.spec("A07")
+@pytest.mark.spec_part("D13")
 def test_an_entity_is_renamed_and_its_variants_are_named(memory: Memory, user: str) -> None:
     makesh, mukesh = (memory.add_entity(name, user_id=user).entity_id for name in ("Makesh", "Mukesh"))
     assert [row["entity_id"] for row in memory.variants(makesh, user_id=user)] == [mukesh]

@@ -47,7 +47,7 @@ async def apply(store: WorkingStore, events: Sequence[Recorded]) -> None:
         await session.apply([event for event in events if event.seq > session.progress[ANA]])
 
 
-@pytest.mark.spec("A04")
+@pytest.mark.spec_part("A04")
 async def test_a_session_is_one_json_blob_under_the_key_of_the_specification(redis: Redis, prefix: str) -> None:
     store = WorkingStore(redis, prefix)
     events = lately(turns(2))
@@ -72,7 +72,7 @@ async def test_a_session_is_one_json_blob_under_the_key_of_the_specification(red
     assert blob["turns"] == [{"role": "user", "text": "sentence 1"}, {"role": "user", "text": "sentence 2"}]
 
 
-@pytest.mark.spec("A04")
+@pytest.mark.spec_part("A04")
 async def test_a_session_expires_by_itself(redis: Redis, prefix: str) -> None:
     await apply(WorkingStore(redis, prefix), lately(turns(1)))
 
@@ -81,7 +81,7 @@ async def test_a_session_expires_by_itself(redis: Redis, prefix: str) -> None:
     assert LIFETIME <= timedelta(seconds=left) <= LIFETIME + timedelta(hours=1, seconds=1)
 
 
-@pytest.mark.spec("A04")
+@pytest.mark.spec_part("A04")
 async def test_a_session_is_not_read_after_its_lifetime(redis: Redis, prefix: str) -> None:
     events = lately(turns(1))
     now = events[0].recorded_at
@@ -97,7 +97,8 @@ async def test_a_session_is_not_read_after_its_lifetime(redis: Redis, prefix: st
     assert await store.blobs() == {}
 
 
-@pytest.mark.spec("X09", "A04")
+@pytest.mark.spec("X09")
+@pytest.mark.spec_part("A04")
 async def test_two_workers_that_apply_the_same_batch_apply_it_once(redis: Redis, prefix: str) -> None:
     one, other = WorkingStore(redis, prefix), WorkingStore(redis, prefix)
     events = lately(turns(3))
@@ -128,7 +129,7 @@ async def test_a_batch_of_two_streams_is_refused_whole_when_one_of_them_moved(re
     assert await one.read(PLACE) is None
 
 
-@pytest.mark.spec("X05", "A04")
+@pytest.mark.spec_part("X05", "A04")
 async def test_a_session_that_lasted_days_is_the_same_when_it_is_built_in_batches(redis: Redis, prefix: str) -> None:
     """A turn every 20 hours: each batch of a rebuild ends with a session that Redis would let expire at once."""
     events = lately(turns(12, every=timedelta(hours=20)))
@@ -178,7 +179,7 @@ async def test_a_store_lists_its_own_keys_only(redis: Redis, prefix: str) -> Non
     assert await store.read(PLACE) is not None
 
 
-@pytest.mark.spec("X05")
+@pytest.mark.spec_part("X05")
 async def test_no_write_of_any_process_comes_between_catching_up_and_swapping(engine: Engine, redis: Redis) -> None:
     """While a rebuild holds the store quiet, the worker of another process is told to come again."""
     live, elsewhere = WorkingStore(redis), WorkingStore(redis)
