@@ -14,7 +14,9 @@ demo: $(VENV)/.runtime            ## Tell the story: turns in, question, merge, 
 up: $(VENV)/.runtime              ## Run an engine with the HTTP API until Ctrl-C.
 	@$(BIN)/mnemolog up $(ARGS)
 
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+# One more than there are cores: now and then each of them waits for its servers.
+WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$(( n < 4 ? n + 1 : 4 )))
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 test: $(VENV)/.dev                ## Run the tests on real servers, started on free ports.
 	$(PYTEST) -m "not faults" $(ARGS)

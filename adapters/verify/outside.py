@@ -6,7 +6,7 @@ from nats.aio.msg import Msg
 from nats.js import JetStreamContext
 
 from mnemolog.adapters.nats import wire
-from mnemolog.adapters.nats.subjects import EVENTS
+from mnemolog.adapters.nats.subjects import EVENTS, partition_of, partition_subject
 from mnemolog.adapters.verify.anchor import FIRST, Anchor, mac_of, unpack
 from mnemolog.adapters.verify.anchor_file import AnchorFile
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
@@ -49,7 +49,8 @@ class Outside:
         await witnesses.see(batch)
 
     async def _sightings(self) -> AsyncIterator[Sighting]:
-        async for message in messages(self._jetstream, EVENTS):
+        theirs = partition_subject(partition_of(self._only)) if self._only else ""
+        async for message in messages(self._jetstream, EVENTS, theirs):
             for sighting in self._copy(message):
                 self._report.copies += 1
                 yield sighting

@@ -1,4 +1,4 @@
-"""Reads a whole JetStream stream once, in order and in batches, without leaving a consumer behind."""
+"""Reads a JetStream stream once, whole or of some subjects, in order and in batches, and leaves no consumer behind."""
 
 from collections.abc import AsyncIterator
 
@@ -12,7 +12,7 @@ WAIT_SECONDS = 10.0
 FORGET_SECONDS = 60.0
 
 
-async def messages(jetstream: JetStreamContext, stream: str) -> AsyncIterator[Msg]:
+async def messages(jetstream: JetStreamContext, stream: str, subjects: str = "") -> AsyncIterator[Msg]:
     """Every message that stands in the stream when this begins; none when there is no such stream."""
     try:
         state = (await jetstream.stream_info(stream)).state
@@ -21,14 +21,17 @@ async def messages(jetstream: JetStreamContext, stream: str) -> AsyncIterator[Ms
     if not state.messages:
         return
     config = ConsumerConfig(
-        ack_policy=AckPolicy.NONE, deliver_policy=DeliverPolicy.ALL, inactive_threshold=FORGET_SECONDS
+        ack_policy=AckPolicy.NONE,
+        deliver_policy=DeliverPolicy.ALL,
+        inactive_threshold=FORGET_SECONDS,
+        filter_subject=subjects or None,
     )
     subscription = await jetstream.pull_subscribe("", stream=stream, config=config)
     try:
-        place = 0
-        while place < state.last_seq:
+        place, pending = 0, (await subscription.consumer_info()).num_pending
+        while pending and place < state.last_seq:
             for message in await subscription.fetch(BATCH, timeout=WAIT_SECONDS):
-                place = message.metadata.sequence.stream
+                place, pending = message.metadata.sequence.stream, message.metadata.num_pending
                 yield message
     finally:
         await subscription.unsubscribe()
