@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from redis.asyncio import Redis
 from rich.markup import escape
 
 from mnemolog.adapters.cli import output, panels
@@ -12,8 +13,10 @@ from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine import erasing
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.erasing import Erasure
+from mnemolog.adapters.erasure import scrubbing
 from mnemolog.adapters.erasure.proof import Place, Proof
 from mnemolog.adapters.erasure.prove import prove
+from mnemolog.adapters.erasure.scrubbing import Scrubbed
 from mnemolog.adapters.erasure.target import Subject
 from mnemolog.adapters.erasure.wanted import wanted
 from mnemolog.commands.erasure import Erase, EraseUser
@@ -34,6 +37,7 @@ Known = Annotated[
 def register(app: typer.Typer) -> None:
     app.command(rich_help_panel=panels.ERASE)(erase)
     app.command("prove-erased", rich_help_panel=panels.ERASE)(prove_erased)
+    app.command(rich_help_panel=panels.ERASE)(scrub)
 
 
 def erase(
@@ -108,6 +112,32 @@ def prove_erased(
 async def _proven(engine: Engine, subject: Subject, text: str | None) -> Proof:
     with output.errors.status("looking") as status:
         return await prove(engine, subject, text or None, lambda place: status.update(f"looked at {place.name}"))
+
+
+def scrub(context: typer.Context, json: Json = False) -> None:
+    """Clear from the disk what was erased: dead rows, destroyed keys, old write-ahead log. For all users at once.
+
+    Reads and writes wait for each table while it is written anew: seconds for each gigabyte.
+    """
+
+    async def run(engine: Engine) -> Scrubbed:
+        with output.errors.status("scrubbing") as status:
+            own = None if engine.settings.redis_url else Redis.from_url(engine.endpoints.redis_url)
+            try:
+                return await scrubbing.scrub(engine.endpoints.postgres_dsn, own, lambda step: status.update(step))
+            finally:
+                if own:
+                    await own.aclose()
+
+    scrubbed = with_engine(settings_of(context.obj), run, passive=True)
+    if json:
+        output.as_json(scrubbed.as_dict())
+        return
+    output.done(
+        f"{output.count(scrubbed.tables, 'table')} written anew, "
+        f"{output.count(scrubbed.segments, 'segment')} of WAL written over"
+    )
+    output.console.print("  [dim]backups, replicas and archived WAL are not reached: see `mnemolog prove-erased`[/]")
 
 
 def show_proof(proof: Proof) -> None:

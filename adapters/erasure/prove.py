@@ -18,9 +18,11 @@ BACKUPS = (
 REPLICAS = "replicas of Postgres and Redis: they follow, each with its own delay"
 SNAPSHOTS = "snapshots of JetStream: events in them are sealed; turns that were waiting then are not"
 DISK = (
-    "pages that a server freed and did not overwrite yet (dead rows, WAL, JetStream blocks): `mnemolog replay` writes"
-    " the projections' tables anew, and a disk that is encrypted shows none of it"
+    "pages that a server freed and did not overwrite yet (dead rows, destroyed keys, WAL): `mnemolog scrub` clears"
+    " them, and a disk that is encrypted shows none of it"
 )
+SCRUBBED = frozenset({"postgres", "redis"})
+CLEARED_BY = ", in what was freed and not overwritten yet: `mnemolog scrub` clears them"
 
 
 async def prove(
@@ -88,5 +90,6 @@ def _unseen(engine: Engine, phrase: str | None) -> list[str]:
 def _on_disk(directory: Path, phrase: str) -> list[str]:
     return [
         f"{server}: {holding} of {looked_at} files hold the bytes of the phrase"
+        + (CLEARED_BY if holding and server in SCRUBBED else "")
         for server, looked_at, holding in stores.pages(directory, phrase)
     ]

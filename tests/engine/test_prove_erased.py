@@ -27,35 +27,35 @@ from tests.engine.teller import Teller
 SECRET = "Zanzibarquux"
 
 
-async def planted(ana: Person) -> UUID:
+async def planted(ana: Person, phrase: str = SECRET) -> UUID:
     """A phrase in every place where one can be: the memory of a turn, and what happened to it."""
-    other = await ana.creates(f"Ana loves {SECRET}")
+    other = await ana.creates(f"Ana loves {phrase}")
     turn = {
         "user_id": ana.user,
         "turn_id": f"{ana.user}-turn",
         "speaker": "Ana",
-        "text": f"I hide in {SECRET}",
+        "text": f"I hide in {phrase}",
         "thread_id": ana.thread,
-        "attachments": [{"type": "image", "caption": f"{SECRET} at night"}],
+        "attachments": [{"type": "image", "caption": f"{phrase} at night"}],
     }
     memory_id, _ = await ana.engine.writes.record_turn(turn)
-    await ana.updates(memory_id, text=f"Ana hides in {SECRET}")
-    await ana.deletes(memory_id, reason=f"{SECRET} must go")
+    await ana.updates(memory_id, text=f"Ana hides in {phrase}")
+    await ana.deletes(memory_id, reason=f"{phrase} must go")
     await ana.restores(memory_id)
-    await ana.merges(memory_id, other, text=f"Ana hides in {SECRET} and loves it")
+    await ana.merges(memory_id, other, text=f"Ana hides in {phrase} and loves it")
     await ana.links(memory_id, await ana.creates("Ana travels"))
-    await set_aside(ana)
-    await ana.finds(SECRET)
+    await set_aside(ana, phrase)
+    await ana.finds(phrase)
     return memory_id
 
 
-async def set_aside(ana: Person) -> None:
+async def set_aside(ana: Person, phrase: str = SECRET) -> None:
     """The same turn once more, as one that could not be recorded."""
     letter = {
         "message_id": f"{ana.user}-turn",
         "user_id": ana.user,
         "thread_id": ana.thread,
-        "text": SECRET,
+        "text": phrase,
         "role": "?",
     }
     await ana.engine.nats.jetstream().publish(Address.of(ana.tenant).dead_letters, json.dumps(letter).encode())

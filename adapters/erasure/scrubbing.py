@@ -1,0 +1,107 @@
+"""Clear what servers freed and did not overwrite: dead rows, statistics, old write-ahead log, and the log of Redis.
+
+An erasure takes a text out of every table; its bytes stay in freed pages and in WAL until they are used again.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import AsyncConnection
+from psycopg.sql import SQL, Composed, Identifier
+from redis.asyncio import Redis
+from redis.exceptions import ResponseError
+
+from mnemolog.adapters.unreachable import own_words
+from mnemolog.domain.errors import EngineError
+
+Progressed = Callable[[str], None]
+
+# Keys are destroyed in theirs. The log's own tables never lose a row, and hold no text in the open.
+_TABLES = """
+SELECT place.nspname, held.relname FROM pg_class AS held JOIN pg_namespace AS place ON place.oid = held.relnamespace
+WHERE held.relkind = 'r' AND (starts_with(place.nspname, 'mnemolog_')
+      OR (place.nspname, held.relname) IN (('mnemolog', 'embeddings'), ('mnemolog', 'outbox')))
+ORDER BY place.nspname, held.relname
+"""
+_STATISTICS = (SQL("ANALYZE"), SQL("VACUUM (FULL) pg_catalog.pg_statistic"))
+_SEGMENTS = "SELECT count(*), coalesce(sum(size), 0)::bigint FROM pg_ls_waldir()"
+_RECORD = "SELECT pg_logical_emit_message(false, 'mnemolog', 'scrub')"
+_SWITCH = "SELECT pg_switch_wal()"
+# A checkpoint names used segments anew, as they are, to be written over later. What the first round writes over was
+# named so before; what it leaves behind is written over by the second.
+ROUNDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Scrubbed:
+    """How many tables were written anew, and how many segments of WAL written over."""
+
+    tables: int
+    segments: int
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"tables": self.tables, "wal_segments": self.segments}
+
+
+async def scrub(postgres_dsn: str, redis: Redis | None, progressed: Progressed = lambda step: None) -> Scrubbed:
+    """Write the tables that lose rows anew, and all of WAL over; and the log of Redis, where it is ours.
+
+    Each table is locked while it is written. EngineError when this login may not.
+    """
+    if redis:
+        progressed("writing the log of Redis anew")
+        await _rewrite_redis(redis)
+    async with await AsyncConnection.connect(postgres_dsn, autocommit=True) as connection:
+        try:
+            tables = await _rewrite_tables(connection, progressed)
+            return Scrubbed(tables, await _write_wal_over(connection, progressed))
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise EngineError(
+                f"Postgres does not let this login clear its files: {own_words(error)}",
+                field="postgres_url",
+                fix="run it as a superuser, or as a member of pg_checkpoint who may execute pg_switch_wal()",
+            ) from error
+
+
+async def _rewrite_tables(connection: AsyncConnection[Any], progressed: Progressed) -> int:
+    """VACUUM FULL leaves no dead row, and no page of before. Statistics keep values, and are gathered anew."""
+    found: Sequence[tuple[str, str]] = await (await connection.execute(_TABLES)).fetchall()
+    for schema, name in found:
+        progressed(f"writing {schema}.{name} anew")
+        statement: Composed = SQL("VACUUM (FULL) {}").format(Identifier(schema, name))
+        try:
+            await connection.execute(statement)
+        except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
+            continue  # Swapped or dropped meanwhile.
+    progressed("gathering statistics anew")
+    for one in _STATISTICS:
+        await connection.execute(one)
+    return len(found)
+
+
+async def _write_wal_over(connection: AsyncConnection[Any], progressed: Progressed) -> int:
+    """Postgres fills the rest of a segment that it leaves with zeros."""
+    written = 0
+    for number in range(ROUNDS):
+        await connection.execute("CHECKPOINT")
+        [(segments, _)] = await (await connection.execute(_SEGMENTS)).fetchall()
+        for segment in range(segments + 1):
+            progressed(f"writing WAL over: round {number + 1} of {ROUNDS}, segment {segment + 1} of {segments + 1}")
+            await connection.execute(_RECORD)
+            await connection.execute(_SWITCH)
+        written += segments + 1
+    await connection.execute("CHECKPOINT")
+    return written
+
+
+async def _rewrite_redis(redis: Redis) -> None:
+    """Its append-only file as what it holds now. One that is under way is waited for, and did not begin with it."""
+    for _ in range(2):
+        with suppress(ResponseError):
+            await redis.bgrewriteaof()
+        while (await redis.info("persistence"))["aof_rewrite_in_progress"]:  # noqa: ASYNC110  Redis tells nobody.
+            await asyncio.sleep(0.05)

@@ -1,0 +1,52 @@
+"""A scrub leaves no byte of what was erased on the disk of an embedded server (X16)."""
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.erasure import stores
+from tests.adapters.cli.command import mnemolog
+from tests.engine.person import Person
+from tests.engine.test_prove_erased import planted
+
+
+@pytest.mark.spec("X16", "X07")
+async def test_after_an_erasure_and_a_scrub_no_file_holds_the_text(engine: Engine) -> None:
+    user, phrase = "scrubbed", "Xylofantasticum"
+    ana, directory = Person(engine, user), engine.settings.directory
+    kept = await ana.creates("Ana likes tea")
+    memory_id = await planted(ana, phrase)
+    seq = await engine.log.head(ana.stream)
+    assert await engine.reads.newest(ana.viewer, 5, Moment(as_of=seq))  # A replay shows it too.
+    async with await psycopg.AsyncConnection.connect(engine.endpoints.postgres_dsn, autocommit=True) as connection:
+        await connection.execute("ANALYZE")
+        await connection.execute("CHECKPOINT")
+    assert _holding(directory, phrase)["postgres"] > 1, "rows and WAL hold it"
+
+    erased = await mnemolog(directory, "erase", "--memory", str(memory_id), "-u", user, "--yes")
+    assert erased.code == 0, erased.err
+    assert _holding(directory, phrase)["postgres"] > 0
+    proof = await mnemolog(
+        directory, "prove-erased", "-u", user, "--memory", str(memory_id), "--text", phrase, "--json"
+    )
+    assert any("`mnemolog scrub` clears them" in line for line in proof.value["unseen"])
+
+    scrubbed = await mnemolog(directory, "scrub", "--json")
+
+    assert scrubbed.code == 0, scrubbed.err
+    assert scrubbed.value["wal_segments"] > 0
+    assert _holding(directory, phrase) == {"postgres": 0, "nats": 0, "redis": 0}
+    proof = await mnemolog(
+        directory, "prove-erased", "-u", user, "--memory", str(memory_id), "--text", phrase, "--json"
+    )
+    assert proof.code == 0
+    assert not any("clears them" in line and phrase in line for line in proof.value["unseen"])
+    assert (await engine.reads.memory(ana.viewer, kept))["text"] == "Ana likes tea"
+    assert (await engine.verifier.verify(ana.stream)).clean
+
+
+def _holding(directory: Path, phrase: str) -> dict[str, int]:
+    return {server: holding for server, _, holding in stores.pages(directory, phrase)}
