@@ -21,6 +21,7 @@ from mnemolog.adapters.engine.replays import Replays
 from mnemolog.adapters.engine.waiting import Waits
 from mnemolog.adapters.engine.why import Inquiry, Why
 from mnemolog.adapters.postgres.confinement import confine_to
+from mnemolog.adapters.postgres.sqlalchemy import connected
 from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.domain import consent, delta, todo
 from mnemolog.domain.category import CategoryPolicy
@@ -304,7 +305,7 @@ class Reads(GraphReads):
         if moment.after:
             _require_own(moment.after, stream)
             await self._waits.until(moment.after, names, moment.deadline)
-        async with self._caller.turn(), self._each_statement_alone.connect() as connection:
+        async with self._caller.turn(), connected(self._each_statement_alone) as connection:
             await confine_to(connection, stream.tenant)
             yield connection
 

@@ -1,9 +1,12 @@
 """SQLAlchemy's engine on a Postgres: rows under a seal, what leaves no answer deferred, and UTC."""
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from pydantic_core import to_json
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from mnemolog.adapters.postgres.pool import BY_KEY
 from mnemolog.adapters.postgres.url import sqlalchemy_url
@@ -29,3 +32,32 @@ def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: A
         connect_args={"async_creator_fn": DeferringConnection.connect, "options": f"-c timezone=UTC {options}"},
         **pool,
     )
+
+
+@asynccontextmanager
+async def connected(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+    """A connection that goes back to its pool also when its caller is cancelled while it is being opened.
+
+    SQLAlchemy leaves it to the garbage collector then, a quarter of all reads that are cancelled, and says so.
+    """
+    opening = asyncio.create_task(_opened(engine))
+    try:
+        yield await asyncio.shield(opening)
+    finally:
+        closing = asyncio.create_task(_closed(opening))
+        _closings.add(closing)
+        closing.add_done_callback(_closings.discard)
+        await asyncio.shield(closing)
+
+
+_closings: set[asyncio.Task[None]] = set()
+
+
+async def _opened(engine: AsyncEngine) -> AsyncConnection:
+    return await engine.connect()
+
+
+async def _closed(opening: asyncio.Task[AsyncConnection]) -> None:
+    await asyncio.wait([opening])
+    if not opening.exception():
+        await opening.result().close()
