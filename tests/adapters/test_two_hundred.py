@@ -1,17 +1,19 @@
-"""Two hundred at once, over HTTP and over JetStream: one memory, one entity, one fact, and every observation kept."""
+"""Two hundred connections of four processes, by HTTP and JetStream: one memory, entity and fact, each turn kept."""
 
 import asyncio
+import json
+import sys
+from asyncio.subprocess import PIPE
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-import httpx
 import pytest
 
-from mnemolog import AsyncTurnProducer
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.moment import Moment
-from mnemolog.adapters.http.app import create_app
+from mnemolog.adapters.http.server import serve
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.event import Event
 from mnemolog.events.graph import EntityObserved, RelationAsserted, RelationObserved
@@ -19,8 +21,8 @@ from mnemolog.events.memory import MemoryCreated, MemoryObserved
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 
-MANY = 200
-Send = Callable[[Mapping[str, Any]], Awaitable[object]]
+MANY, PROCESSES = 200, 4
+PATIENCE_SECONDS = 600
 
 
 def turn(user: str, number: int) -> dict[str, Any]:
@@ -30,26 +32,44 @@ def turn(user: str, number: int) -> dict[str, Any]:
     return {**about, "occurred_at": "2026-01-02T03:04:05Z", "memories": [memory], "facts": [fact]}
 
 
+@asynccontextmanager
+async def writing(way: str, url: str, turns: Sequence[dict[str, Any]]) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A process with a writer, and a connection, for each turn."""
+    arguments = ["-m", "tests.adapters.writers_process", way, url]
+    process = await asyncio.create_subprocess_exec(sys.executable, *arguments, stdin=PIPE, stdout=PIPE)
+    try:
+        assert process.stdin
+        process.stdin.write(json.dumps(turns).encode() + b"\n")
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def number_of(process: asyncio.subprocess.Process) -> int:
+    """What it says next."""
+    assert process.stdout
+    return int(await process.stdout.readline())
+
+
 @pytest.mark.spec("D04", "A07", "A08", "X14")
 @pytest.mark.spec_part("D13")
 @pytest.mark.parametrize("way", ["http", "jetstream"])
 async def test_the_same_key_entity_and_fact_from_two_hundred_writers_are_kept_once(
     engine: Engine, user: str, way: str
 ) -> None:
-    async def told(send: Send) -> None:
-        await asyncio.gather(*(send(turn(user, number)) for number in range(MANY)))
-
-    if way == "http":
-        transport = httpx.ASGITransport(create_app(engine))
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=120) as client:
-
-            async def post(body: Mapping[str, Any]) -> None:
-                (await client.post("/turns", json=body)).raise_for_status()
-
-            await told(post)
-    else:
-        async with AsyncTurnProducer(engine.endpoints.nats_url, deadline=120) as producer:
-            await told(producer.publish)
+    turns = [turn(user, number) for number in range(MANY)]
+    async with AsyncExitStack() as stack, asyncio.timeout(PATIENCE_SECONDS):
+        url = engine.endpoints.nats_url if way == "jetstream" else await stack.enter_async_context(serve(engine))
+        writers = [
+            await stack.enter_async_context(writing(way, url, turns[first::PROCESSES])) for first in range(PROCESSES)
+        ]
+        assert sum([await number_of(one) for one in writers]) == MANY, "each on a connection of its own"
+        for one in writers:
+            assert one.stdin
+            one.stdin.write(b"go on\n")
+        assert sum([await number_of(one) for one in writers]) == MANY
 
     ana = Person(engine, user)
     await require_once(ana)

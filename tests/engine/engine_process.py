@@ -11,7 +11,7 @@ from pathlib import Path
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.keys import from_file
 
-START_SECONDS = 180.0
+START_SECONDS = 300.0
 UP = "from mnemolog.adapters.cli import main; main()"
 
 

@@ -3,7 +3,9 @@
 import asyncio
 import json
 import os
+import signal
 import sys
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -13,10 +15,12 @@ import psutil  # type: ignore[import-untyped]
 
 from mnemolog.adapters.config import Settings, load
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.events.envelope import Receipt
+from tests.engine.engine_process import another
 
 UP = "from mnemolog.adapters.cli import main; main()"
-START_SECONDS = 60.0
-STOP_SECONDS = 20.0
+START_SECONDS = 300.0
+STOP_SECONDS = 120.0
 PROCESS_NAMES = {"postgres": "postgres", "nats": "nats-server", "redis": "redis-server"}
 
 
@@ -32,6 +36,7 @@ class Deployment:
         self._process: asyncio.subprocess.Process | None = None
         self._clients = AsyncExitStack()
         self.ready = asyncio.Event()
+        self.callers: set[asyncio.Future[Receipt]] = set()  # Those that wait for an answer here.
 
     async def start(self) -> None:
         """Start the engine's process and attach to it."""
@@ -72,6 +77,23 @@ class Deployment:
             self._process.terminate()
             async with asyncio.timeout(STOP_SECONDS):
                 await self._process.wait()
+
+    def stop(self) -> None:
+        """Let the engine's process hang."""
+        assert self._process
+        self._process.send_signal(signal.SIGSTOP)
+
+    def wake(self) -> None:
+        """Let it go on."""
+        assert self._process
+        self._process.send_signal(signal.SIGCONT)
+
+    @asynccontextmanager
+    async def standby(self) -> AsyncIterator[None]:
+        """Another engine on the same servers, which has its share of the work and leads when the first does not."""
+        with tempfile.TemporaryDirectory() as directory:
+            async with another(self.engine, Path(directory)):
+                yield
 
     def pid(self, server: str) -> int:
         """The process of one of its servers, as it is now."""

@@ -1,6 +1,7 @@
 """Writers under whom things break: through the engine's own writes, HTTP and JetStream, several on one user at once.
 
-Each write carries a key and is sent again until the engine acknowledges or refuses it, as a careful client does.
+Each write carries a key and is sent again until the engine acknowledges or refuses it, as a careful client does; but
+for those of the crowd, who have no key and ask once: what they are not told of may be written, once.
 """
 
 import asyncio
@@ -9,7 +10,8 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -30,14 +32,19 @@ from tests.faults.deployment import Deployment
 ATTEMPT_SECONDS = 10.0
 RECEIPT_SECONDS = 1.0
 PAUSE_SECONDS = 0.05
-STUCK_SECONDS = 45.0
+STUCK_SECONDS = 180.0
 AGAIN = 0.15
+CROWD, CROWDS = 8, 4
 EDITS = ("create", "create", "update", "update", "update", "weigh", "merge", "delete", "restore", "undo", "turn")
 ABOUT = ("tea", "trams", "Lisbon", "the cat Miso", "a plan for September", "running in the rain")
 
 
 class Refused(Exception):
     """The engine said no: nothing was written."""
+
+
+class CallerCancelled(Exception):
+    """Whoever asked went away, and was told nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +67,8 @@ class Book:
 
     acknowledged: list[Acknowledged] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
+    untold: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
-    count: int = 0
 
 
 Send = Callable[[Order], Awaitable[Receipt]]
@@ -74,14 +81,15 @@ class Load:
         self._deployment, self._book, self._users, self._random = deployment, book, users, random
         self._writes, self._memories = writes, {user: list[UUID]() for user in users}
         self._marks = f"{MARK}{random.getrandbits(48):x}"
-        self.total = len(users) * 4 * writes
+        self.total = len(users) * (4 * writes + CROWD * CROWDS + 1)
         self.done = 0
 
     async def run(self) -> None:
-        """Two editors here, one over HTTP and one producer for each user, all at once."""
+        """Two editors and a crowd here, one over HTTP and one producer for each user, all at once."""
         senders = (self._here, self._here, self._over_http)
         editors = [self._edit(user, send) for user in self._users for send in senders]
-        await asyncio.gather(*editors, *(self._produce(user) for user in self._users))
+        others = [each(user) for user in self._users for each in (self._produce, self._crowd)]
+        await asyncio.gather(*editors, *others)
 
     async def reached(self, share: float) -> None:
         while self.done < share * self.total:  # noqa: ASYNC110  Each write would have to set an event.
@@ -100,6 +108,39 @@ class Load:
             group = orders[first : first + 4]
             await asyncio.gather(*(self._write(order, self._through_jetstream, random) for order in group))
 
+    async def _crowd(self, user: str) -> None:
+        """Several at once who change one memory without a key: those that meet are decided together."""
+        random = Random(self._random.getrandbits(64))
+        subject, new = str(UUID(int=random.getrandbits(128))), self._new(user, random)
+        await self._write(replace(new, fields={**new.fields, "memory_id": subject}), self._here, random)
+        for _ in range(CROWDS):
+            marks = [self._mark(random) for _ in range(CROWD)]
+            fields = [{"memory_id": subject, "text": f"{random.choice(ABOUT)} {mark}"} for mark in marks]
+            orders = [Order("update", user, mark, own) for mark, own in zip(marks, fields, strict=True)]
+            await asyncio.gather(*map(self._once, orders))
+
+    async def _once(self, order: Order) -> None:
+        began = time.monotonic()
+        try:
+            receipt = await self._called(partial(self._here, keyed=False), order)
+            self._book.acknowledged.append(Acknowledged(order.mark, receipt, began, time.monotonic()))
+        except (CallerCancelled, MnemologError, *UNREACHABLE) as fault:
+            self._book.untold[type(fault).__name__] += 1
+        self.done += 1
+
+    async def _called(self, send: Send, order: Order) -> Receipt:
+        """In a task of its own, as a caller that may be cancelled."""
+        call = asyncio.ensure_future(send(order))
+        self._deployment.callers.add(call)
+        try:
+            await asyncio.wait({call})
+        finally:
+            self._deployment.callers.discard(call)
+            call.cancel()
+        if call.cancelled():
+            raise CallerCancelled
+        return call.result()
+
     async def _write(self, order: Order, send: Send, random: Random) -> None:
         began = time.monotonic()
         try:
@@ -117,8 +158,8 @@ class Load:
         while True:
             try:
                 async with asyncio.timeout(ATTEMPT_SECONDS):
-                    return await send(order)
-            except (ServerFailed, EngineError, httpx.TransportError, *UNREACHABLE) as fault:
+                    return await self._called(send, order)
+            except (CallerCancelled, ServerFailed, EngineError, httpx.TransportError, *UNREACHABLE) as fault:
                 if time.monotonic() - began > STUCK_SECONDS:
                     raise TimeoutError(f"{order.kind} {order.mark}: {type(fault).__name__} for too long") from fault
             except MnemologError as error:
@@ -162,7 +203,7 @@ class Load:
     def _mark(self, random: Random) -> str:
         return f"{self._marks}-{random.getrandbits(64):x}"
 
-    async def _here(self, order: Order) -> Receipt:
+    async def _here(self, order: Order, *, keyed: bool = True) -> Receipt:
         """By this process's own log: while the other engine is down, too."""
         writes = self._deployment.engine.writes
         about = {"tenant": DEFAULT_TENANT, "user_id": order.user}
@@ -170,7 +211,8 @@ class Load:
         match order.kind:
             case "create":
                 memory_id, receipt = await writes.create({**about, **order.fields}, order.mark)
-                self._memories[order.user].append(memory_id)
+                if "memory_id" not in order.fields:  # That of a crowd is its own.
+                    self._memories[order.user].append(memory_id)
                 return receipt
             case "turn":
                 return (await writes.record_turn({**about, **order.fields, "turn_id": order.mark}))[1]
@@ -178,7 +220,7 @@ class Load:
                 return await writes.undo_last(stream, UUID(order.fields["memory_id"]), order.mark)
         moment = {"at": now()} if order.kind == "delete" else {}
         command = validated(COMMANDS[order.kind], {**about, **order.fields, **moment})
-        return await writes.execute(command, order.mark)
+        return await writes.execute(command, order.mark if keyed else None)
 
     async def _over_http(self, order: Order) -> Receipt:
         await self._deployment.ready.wait()

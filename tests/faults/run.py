@@ -32,7 +32,7 @@ from tests.faults.load import Book, Load
 from tests.faults.plan import Round, plan
 from tests.faults.strike import STRIKES
 
-SETTLE_SECONDS = 60.0
+SETTLE_SECONDS = 240.0
 REBUILD_EVERY = 50
 WRITES = 8
 EVERGREEN = ("ana", "ben", "chloé")

@@ -1,10 +1,12 @@
 """The faults themselves: each does to a running deployment what its name says, on the real path."""
 
 import asyncio
+import gc
 import json
 import os
 import shutil
 import signal
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from random import Random
@@ -18,7 +20,9 @@ from redis.asyncio import Redis
 
 from mnemolog.adapters.nats.subjects import ALL_EVENTS, EVENTS
 from mnemolog.adapters.nats.wire import MESSAGE_ID
+from mnemolog.adapters.postgres.lease import SILENCE_SECONDS
 from tests.faults.deployment import Deployment
+from tests.testkit.network import slow_commits
 
 ASTRAY = "astray.>"
 ACCOUNT = "MNEMOLOG"
@@ -32,6 +36,9 @@ WHERE locktype = 'advisory' AND (classid::bigint << 32 | objid::bigint) = hashte
 PROJECTORS = """
 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%progress%'
+"""
+COMMITTING = """
+SELECT pg_terminate_backend(pid)::int FROM pg_stat_activity WHERE wait_event = 'PgSleep'
 """
 BACKENDS = """
 SELECT pid FROM pg_stat_activity
@@ -72,6 +79,45 @@ async def _postgres_backend(deployment: Deployment, random: Random) -> None:
     """One backend dies without a word: Postgres ends all sessions and recovers from its write-ahead log."""
     pids = await _execute(deployment, BACKENDS)
     os.kill(random.choice(pids), signal.SIGKILL)
+
+
+async def _callers_cancelled(deployment: Deployment, random: Random) -> None:
+    """Half of those who wait for an answer here go away, again and again."""
+    for _ in range(60):
+        for caller in [one for one in deployment.callers if random.random() < 0.5]:
+            caller.cancel()
+        await asyncio.sleep(random.uniform(0, 0.03))
+
+
+async def _leader_hung(deployment: Deployment, random: Random) -> None:
+    """The engine that leads is stopped, longer than its leases last, beside one that works; then it wakes."""
+    async with deployment.standby():
+        deployment.stop()
+        try:
+            await asyncio.sleep(random.uniform(SILENCE_SECONDS + 1, SILENCE_SECONDS + 4))
+        finally:
+            deployment.wake()
+        await asyncio.sleep(random.uniform(0, 1))
+
+
+async def _commits_cut(deployment: Deployment, random: Random) -> None:
+    """Connections are lost while a commit is on its way: it goes on without its client, or ends with its backend."""
+    dsn = deployment.engine.endpoints.postgres_dsn
+    async with slow_commits(dsn, random.uniform(0.1, 0.5)):
+        for _ in range(6):
+            await asyncio.sleep(random.uniform(0.05, 0.3))
+            if random.random() < 0.7:
+                _cut_here()
+            else:
+                await _execute(deployment, COMMITTING)
+
+
+def _cut_here() -> None:
+    """Every connection that this process has to Postgres, as a network that goes away cuts it."""
+    for connection in [one for one in gc.get_objects() if isinstance(one, psycopg.AsyncConnection)]:
+        if not connection.closed:
+            with suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as same:
+                same.shutdown(socket.SHUT_RDWR)
 
 
 async def _redis_emptied(deployment: Deployment, random: Random) -> None:
@@ -166,6 +212,9 @@ STRIKES: dict[str, Callable[[Deployment, Random], Awaitable[None]]] = {
     "nats": _server("nats"),
     "postgres": _server("postgres"),
     "postgres backend": _postgres_backend,
+    "callers cancelled": _callers_cancelled,
+    "leader hung": _leader_hung,
+    "commits cut": _commits_cut,
     "redis": _server("redis"),
     "redis emptied": _redis_emptied,
     "jetstream wiped": _jetstream_wiped,

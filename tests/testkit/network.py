@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 
 from psycopg import AsyncConnection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.sql import SQL, Literal
+from psycopg.sql import SQL, Composed, Literal
 
 CHUNK = 65536
 
@@ -73,9 +73,13 @@ END = "DROP FUNCTION IF EXISTS mnemolog.slow_commit CASCADE"
 @asynccontextmanager
 async def slow_commits(postgres_dsn: str, seconds: float, streams: str = "%") -> AsyncIterator[None]:
     """Within this, a commit that appends to one of these streams (a pattern for LIKE) takes so long."""
+    await _execute(postgres_dsn, SQL(BEGIN).format(streams=Literal(streams), seconds=Literal(str(seconds))))
+    try:
+        yield
+    finally:
+        await _execute(postgres_dsn, SQL(END))
+
+
+async def _execute(postgres_dsn: str, statement: SQL | Composed) -> None:
     async with await AsyncConnection.connect(postgres_dsn, autocommit=True) as connection:
-        await connection.execute(SQL(BEGIN).format(streams=Literal(streams), seconds=Literal(str(seconds))))
-        try:
-            yield
-        finally:
-            await connection.execute(END)
+        await connection.execute(statement)
