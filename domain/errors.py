@@ -33,6 +33,7 @@
      └─ EngineError
          ├─ DataDirectoryInUse
          ├─ DatabaseRolledBack
+         ├─ EngineEnded          the one whose servers were used
          ├─ LeaseLost            another may do by now what this process did
          ├─ ServerFailed
          └─ ModelMissing
@@ -260,6 +261,10 @@ class DataDirectoryInUse(EngineError):
 
 class DatabaseRolledBack(EngineError):
     """The database is older than what was anchored outside of it."""
+
+
+class EngineEnded(EngineError):
+    """The engine that ran on this data directory ended."""
 
 
 class LeaseLost(EngineError):

@@ -6,9 +6,14 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from mnemolog.adapters.config import Settings, load
+from mnemolog.adapters.embedded import running_engine
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.unreachable import UNREACHABLE
+from mnemolog.domain.errors import EngineEnded
 
 T = TypeVar("T")
+
+LOOK_SECONDS = 0.5
 
 
 def with_engine(
@@ -24,7 +29,42 @@ def settings_of(data_dir: str | None, **given: object) -> Settings:
 
 async def _used(settings: Settings, use: Callable[[Engine], Awaitable[T]], attach: bool, passive: bool) -> T:
     async with open_engine(settings, attach=attach, passive=passive) as engine:
-        return await use(await engine.authenticated() if attach and not passive else engine)
+        using = use(await engine.authenticated() if attach and not passive else engine)
+        return await (_while_it_runs(engine, using) if engine.attached else using)
+
+
+async def _while_it_runs(engine: Engine, using: Awaitable[T]) -> T:
+    """EngineEnded when the engine that was found ends first: its servers go with it, or do no more than store."""
+    working, watching = asyncio.ensure_future(using), asyncio.create_task(_ended(engine))
+    try:
+        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise _gone(engine)
+        if isinstance(working.exception(), UNREACHABLE) and not _runs(engine):
+            raise _gone(engine) from working.exception()
+        return working.result()
+    finally:
+        working.cancel()
+        watching.cancel()
+        await asyncio.gather(working, watching, return_exceptions=True)
+
+
+async def _ended(engine: Engine) -> None:
+    while await asyncio.to_thread(_runs, engine):  # noqa: ASYNC110  It is another process.
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+def _runs(engine: Engine) -> bool:
+    found = running_engine(engine.settings.directory)
+    return found is not None and found.pid == engine.endpoints.pid
+
+
+def _gone(engine: Engine) -> EngineEnded:
+    return EngineEnded(
+        f"the engine that ran here (pid {engine.endpoints.pid}) ended in the middle",
+        field="data_dir",
+        fix="run the command again: it finds another engine or starts one; what was acknowledged is kept",
+    )
 
 
 async def _cancelled_by_signals(work: Awaitable[T]) -> T:

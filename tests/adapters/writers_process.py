@@ -8,7 +8,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -43,13 +43,17 @@ async def over_http(url: str, turns: Turns) -> None:
 
 
 async def taken(client: httpx.AsyncClient, turn: Mapping[str, Any]) -> None:
-    """Send it, and again where the engine is overloaded, as a careful client does: its message id is its key."""
-    answer = await client.post("/turns", json=turn)
-    if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE:
+    """Send it until it is taken, as a careful client does: its message id is its key.
+
+    A server may close a connection that waited for the others, or be overloaded.
+    """
+    while True:
+        with suppress(httpx.TransportError):
+            answer = await client.post("/turns", json=turn)
+            if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
+                answer.raise_for_status()
+                return
         await asyncio.sleep(0.5)
-        await taken(client, turn)
-    else:
-        answer.raise_for_status()
 
 
 async def through_jetstream(url: str, turns: Turns) -> None:
