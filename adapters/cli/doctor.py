@@ -20,7 +20,7 @@ from mnemolog.adapters.unreachable import UNREACHABLE, own_words
 from mnemolog.domain.errors import MnemologError
 
 LITTLE_SPACE = 1 << 30
-PATIENCE = 5.0
+PATIENCE = 15.0
 LOOK_SECONDS = 0.2
 
 

@@ -25,8 +25,8 @@ def looks(*seen: int) -> Iterator[int]:
         ((77, 77, 12), True, ", 65 fewer than before"),
         ((77, 90, 80), True, ", 10 fewer than before"),
         ((77, 0), True, ""),
-        ((77,), False, ", no fewer after 5 s"),
-        ((77, 78), False, ", no fewer after 5 s"),
+        ((77,), False, ", no fewer after 15 s"),
+        ((77, 78), False, ", no fewer after 15 s"),
     ],
 )
 async def test_a_lag_is_well_when_it_shrinks(
