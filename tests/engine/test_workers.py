@@ -166,6 +166,19 @@ async def test_a_sweep_reads_what_stands_still_and_nothing_that_is_paused_meanwh
     assert await sweeper.projection.store.all_progress() == {ana: 1, bob: 1}
 
 
+async def test_more_lagging_streams_than_a_sweep_remembers_are_all_healed_by_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(workers, "REMEMBERED", 3)
+    streams = [StreamId.of_user(f"user-{number}") for number in range(20)]
+    log, store = MemoryLog(), MemoryStore()
+    log.streams = {stream: rows(stream, [created(), created()]) for stream in streams}
+
+    await Sweeper(Projection(store, log))._swept()
+
+    assert await store.all_progress() == dict.fromkeys(streams, 2)
+
+
 async def test_a_stopped_stream_is_tried_once_when_its_partition_is_first_taken() -> None:
     ana = StreamId.of_user("ana")
     log, tried = MemoryLog(), list[int]()

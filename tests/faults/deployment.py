@@ -130,8 +130,8 @@ class Deployment:
 async def deployed(data_dir: Path, sabotage: str = "") -> AsyncIterator[Deployment]:
     """A deployment from start to end."""
     deployment = Deployment(data_dir, sabotage)
-    await deployment.start()
     try:
+        await deployment.start()
         yield deployment
     finally:
         await deployment.close()
