@@ -6,7 +6,7 @@ import typer
 
 from mnemolog.adapters.cli.entity import EntityId, entity_app
 from mnemolog.adapters.cli.options import Agent, Confidence, IdempotencyKey, Json, Reason, Thread, User
-from mnemolog.adapters.cli.writing import Who, command_of, given, shown, written
+from mnemolog.adapters.cli.writing import Who, command_of, given, shown, written, written_with_variants
 from mnemolog.adapters.engine.writes import Writes
 from mnemolog.commands.entities import (
     AddAlias,
@@ -51,10 +51,10 @@ def add_entity(
 ) -> None:
     """Make somebody or something known, or add to what is known."""
     fields = {"name": name, "another": another, "scope": scope, **given(category=category, aliases=alias)}
-    entity_id, receipt = written(
+    entity_id, receipt, variants = written_with_variants(
         context, user, agent, thread, lambda writes, who: writes.observe_entity({**who, **fields}, key)
     )
-    shown(receipt, "known", json, entity_id=entity_id)
+    shown(receipt, "known", json, variants=variants, entity_id=entity_id)
 
 
 def update_entity(

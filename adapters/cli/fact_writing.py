@@ -6,7 +6,7 @@ import typer
 
 from mnemolog.adapters.cli import panels
 from mnemolog.adapters.cli.options import Agent, Confidence, IdempotencyKey, Json, Reason, Thread, User
-from mnemolog.adapters.cli.writing import Who, command_of, given, shown, written
+from mnemolog.adapters.cli.writing import Who, command_of, given, shown, written, written_with_variants
 from mnemolog.adapters.engine.writes import Writes
 from mnemolog.commands.fact_changes import EndFact, FactCommand, ForgetFact, RestoreFact, RetireFact
 from mnemolog.domain.scope import Scope
@@ -46,10 +46,10 @@ def remember(
     told = {"subject": subject, "predicate": predicate, "object": object, "scope": scope}
     optional = given(since=since, until=until, literal=literal, confidence=confidence)
     fields = {**told, **optional, "source_turn_ids": tuple(turn or ())}
-    relation_id, receipt = written(
+    relation_id, receipt, variants = written_with_variants(
         context, user, agent, thread, lambda writes, who: writes.remember({**who, **fields}, key)
     )
-    shown(receipt, "remembered", json, relation_id=relation_id)
+    shown(receipt, "remembered", json, variants=variants, relation_id=relation_id)
 
 
 def end(

@@ -1,7 +1,8 @@
 """Commands that change memories: update, merge, link, archive, delete, restore, undo; and how any command writes."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Annotated, Any, TypeVar, cast
+from uuid import UUID
 
 import typer
 
@@ -31,6 +32,7 @@ from mnemolog.commands.memories import (
 )
 from mnemolog.domain.identity import parse_uuid
 from mnemolog.domain.memory import Status
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.fields import validated
 
@@ -63,18 +65,46 @@ def written(
     return with_engine(settings_of(context.obj), run)
 
 
+def written_with_variants(
+    context: typer.Context,
+    user: str,
+    agent: str,
+    thread: str,
+    write: Callable[[Writes, Who], Awaitable[tuple[UUID, Receipt]]],
+) -> tuple[UUID, Receipt, Sequence[Mapping[str, Any]]]:
+    """As `written`, and the entities whose names may be spellings of those that it named."""
+
+    async def run(engine: Engine) -> tuple[UUID, Receipt, Sequence[Mapping[str, Any]]]:
+        who = {"tenant": engine.settings.tenant, "user_id": user, "agent_id": agent, "thread_id": thread}
+        id_, receipt = await write(engine.writes, who)
+        viewer = Viewer(engine.settings.tenant, user, agent)
+        return id_, receipt, await engine.reads.suggested(viewer, receipt)
+
+    return with_engine(settings_of(context.obj), run)
+
+
 def command_of(kind: type[CommandType], writes: Writes, who: Who, fields: Mapping[str, Any]) -> CommandType:
     """The command, with the time if it tells one."""
     now = {"at": writes.now()} if "at" in kind.model_fields else {}
     return validated(kind, {**who, **now, **fields})
 
 
-def shown(receipt: Receipt, done: str, json: bool, **ids: object) -> None:
-    """What was done, to whom or what; `ids` by their names in JSON."""
+def shown(
+    receipt: Receipt,
+    done: str,
+    json: bool,
+    *,
+    variants: Sequence[Mapping[str, Any]] | None = None,
+    **ids: object,
+) -> None:
+    """What was done, to whom or what; `ids` by their names in JSON. `variants`: who else a name may mean."""
     if json:
-        output.as_json({**{name: str(id_) for name, id_ in ids.items()}, "receipt": receipt.as_dict()})
-    else:
-        output.receipt(": ".join([done, *(f"[cyan]{id_}[/]" for id_ in ids.values())]), receipt)
+        told = {} if variants is None else {"variants": variants}
+        output.as_json({**{name: str(id_) for name, id_ in ids.items()}, **told, "receipt": receipt.as_dict()})
+        return
+    output.receipt(": ".join([done, *(f"[cyan]{id_}[/]" for id_ in ids.values())]), receipt)
+    for one in variants or ():
+        output.line("the same as?", f"{one['name']} ({one['entity_id']}): `mnemolog entity merge` makes them one")
 
 
 def given(**fields: Any) -> dict[str, Any]:
@@ -184,7 +214,7 @@ def undo(
         act = writes.undo_event if event else writes.undo_last
         return await act(StreamId.of_user(user, who["tenant"]), wanted, key, agent_id=agent, thread_id=thread)
 
-    shown(written(context, user, agent, thread, revert), "undone", json, **{kind: wanted})
+    shown(written(context, user, agent, thread, revert), "undone", json, **cast(dict[str, Any], {kind: wanted}))
 
 
 def _execute(

@@ -1,5 +1,6 @@
 """The reads of the graph: entities, facts at a valid time as known at a record time, what looks like one name."""
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,16 +13,22 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.engine.moment import NOW, Moment
 from mnemolog.commands.naming import ME, id_in
-from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.predicates import PredicatePolicy
+from mnemolog.domain.principal import Principal, Role
 from mnemolog.domain.text import normalize_name
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.envelope import Position, StreamId
+from mnemolog.events.entities import EntityContent
+from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.projections.graph import facts, reader, variants
 from mnemolog.projections.graph.facts import Point
 
+_logger = logging.getLogger("mnemolog.graph_reads")
+
 GRAPH = "graph"
+SUGGESTED_WITHIN = 2.0
+"""Seconds that a write waits for the graph, to suggest variants of whom it named."""
 
 T = TypeVar("T")
 Row = Mapping[str, Any]
@@ -49,6 +56,7 @@ class GraphReads(ABC):
 
     _log: EventLog
     _predicates: PredicatePolicy
+    _principal: Principal | None
 
     @abstractmethod
     async def _read(
@@ -99,6 +107,26 @@ class GraphReads(ABC):
     async def variants(self, viewer: Viewer, entity_id: UUID, moment: Moment = NOW) -> Sequence[Row]:
         """Entities whose names may be spellings of this one's, last seen first (D13)."""
         return await self._read(viewer, moment, (GRAPH,), partial(variants.of, entity_id=entity_id))
+
+    async def suggested(self, viewer: Viewer, receipt: Receipt) -> Sequence[Row]:
+        """Of the entities that a write named, those whose names may be spellings of theirs, each once (D13).
+
+        A hint beside the write, which stands whatever becomes of it: there is none for who may not read, and none where
+        the graph does not follow soon.
+        """
+        if receipt.already or (self._principal and not self._principal.may(Role.READ)):
+            return []
+        after, until = receipt.first_seq - 1, receipt.last_seq
+        events = await self._log.read(receipt.stream, after=after, until=until)
+        named = dict.fromkeys(one.payload.entity_id for one in events if isinstance(one.payload, EntityContent))
+        moment = Moment(after=Position(receipt.stream, until), deadline=SUGGESTED_WITHIN)
+        found: dict[UUID, Row] = {}
+        try:
+            for entity_id in named:
+                found |= {row["entity_id"]: row for row in await self.variants(viewer, entity_id, moment)}
+        except MnemologError as error:
+            _logger.warning("variants of what was written are not suggested: %s", error.message)
+        return [row for id_, row in found.items() if id_ not in named]
 
     async def _point(self, viewer: Viewer, when: When, moment: Moment) -> Point:
         if moment.as_of is None:

@@ -3,12 +3,12 @@
 from uuid import UUID
 
 from fastapi import APIRouter
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http.graph_requests import EntityId, RelationId
-from mnemolog.adapters.http.requests import IdempotencyKey, TheEngine, Writer, fields_of
+from mnemolog.adapters.http.graph_requests import EntityId, EntityView, RelationId
+from mnemolog.adapters.http.requests import IdempotencyKey, TheEngine, Writer, fields_of, viewer_of
 from mnemolog.adapters.http.responses import ReceiptView
 from mnemolog.commands.entities import (
     AddAlias,
@@ -24,10 +24,12 @@ from mnemolog.commands.facts import Day, FactObject, Predicated, Sources
 from mnemolog.commands.naming import Name
 from mnemolog.domain.entity import THING
 from mnemolog.domain.scope import Scope
+from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import Flag, Label, Unit, Uuid, validated
 
 router = APIRouter(tags=["graph"])
 
+VARIANTS = "Entities whose names may be spellings of those that were written: merge them if they are the same."
 FACT = {"subject": "Alice", "predicate": "lives_in", "object": "Berlin", "since": "2026-01-10"}
 EXAMPLE: JsonDict = {"user_id": "ana", **FACT}
 
@@ -105,19 +107,27 @@ class ToldView(ReceiptView):
     """The receipt, and the id of the relation that holds the fact."""
 
     relation_id: UUID
+    variants: list[EntityView] = Field(description=VARIANTS)
 
 
 class ObservedView(ReceiptView):
     """The receipt, and the entity's id."""
 
     entity_id: UUID
+    variants: list[EntityView] = Field(description=VARIANTS)
+
+
+class NamedView(ReceiptView):
+    """The receipt, and whom the name may mean as well."""
+
+    variants: list[EntityView] = Field(description=VARIANTS)
 
 
 @router.post("/facts", status_code=201, summary="Tell a fact")
 async def tell_fact(body: NewFact, key: IdempotencyKey, engine: TheEngine) -> ToldView:
     """Who is named for the first time becomes known with it. What was known already is an observation."""
     relation_id, receipt = await engine.writes.remember(fields_of(engine, body), key)
-    return ToldView.of(receipt, relation_id=relation_id)
+    return ToldView.of(receipt, relation_id=relation_id, variants=await _variants(engine, body, receipt))
 
 
 @router.post("/facts/{relation_id}/end", summary="End a fact")
@@ -148,13 +158,15 @@ async def restore_fact(relation_id: RelationId, body: Writer, key: IdempotencyKe
 async def observe_entity(body: NewEntity, key: IdempotencyKey, engine: TheEngine) -> ObservedView:
     """The one that bears the name, if there is one: what is new of it is added."""
     entity_id, receipt = await engine.writes.observe_entity(fields_of(engine, body), key)
-    return ObservedView.of(receipt, entity_id=entity_id)
+    return ObservedView.of(receipt, entity_id=entity_id, variants=await _variants(engine, body, receipt))
 
 
 @router.patch("/entities/{entity_id}", summary="Update an entity")
-async def update_entity(entity_id: EntityId, body: EntityChange, key: IdempotencyKey, engine: TheEngine) -> ReceiptView:
+async def update_entity(entity_id: EntityId, body: EntityChange, key: IdempotencyKey, engine: TheEngine) -> NamedView:
     """A name that is replaced stays as an alias."""
-    return await _entity(engine, UpdateEntity, body, key, entity_id)
+    request = validated(UpdateEntity, {**fields_of(engine, body), "entity_id": entity_id})
+    receipt = await engine.writes.change_entity(request, key)
+    return NamedView.of(receipt, variants=await _variants(engine, body, receipt))
 
 
 @router.post("/entities/{entity_id}/aliases", summary="Give an entity a further name")
@@ -179,6 +191,11 @@ async def forget_entity(entity_id: EntityId, body: Forgetting, key: IdempotencyK
 async def restore_entity(entity_id: EntityId, body: Writer, key: IdempotencyKey, engine: TheEngine) -> ReceiptView:
     """It is shown again, with all that is told of it."""
     return await _entity(engine, RestoreEntity, body, key, entity_id)
+
+
+async def _variants(engine: Engine, asked: Writer, receipt: Receipt) -> list[EntityView]:
+    rows = await engine.reads.suggested(viewer_of(engine, asked), receipt)
+    return [EntityView.model_validate(row) for row in rows]
 
 
 async def _fact(

@@ -22,18 +22,20 @@ from mnemolog.opening import Opening
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What `remember` returns: the fact's id, and the receipt of the durable write."""
+    """What `remember` returns: the fact's id, the receipt, and entities whose names may be spellings of new ones."""
 
     relation_id: UUID
     receipt: Receipt
+    variants: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What `add_entity` returns: the entity's id, and the receipt of the durable write."""
+    """What `add_entity` returns: the entity's id, the receipt, and entities whose names may be spellings of its own."""
 
     entity_id: UUID
     receipt: Receipt
+    variants: Sequence[Mapping[str, Any]] = ()
 
 
 class GraphChangeVerbs(Opening):
@@ -67,8 +69,9 @@ class GraphChangeVerbs(Opening):
         optional = {"since": since, "until": until, "literal": literal, "metadata": metadata}
         given = {name: value for name, value in optional.items() if value is not None}
         fields = {**self._who(user_id), **told, **given, "source_turn_ids": tuple(source_turn_ids)}
-        relation_id, receipt = await (await self._engine()).writes.remember(fields, idempotency_key)
-        return Told(relation_id, self._noted(receipt))
+        engine = await self._engine()
+        relation_id, receipt = await engine.writes.remember(fields, idempotency_key)
+        return Told(relation_id, self._noted(receipt), await engine.reads.suggested(self._viewer(user_id), receipt))
 
     async def end_fact(self, relation_id: UUID | str, *, user_id: str, until: datetime | str | None = None) -> Receipt:
         """Say that a fact held until then; until now unless said.
@@ -127,8 +130,9 @@ class GraphChangeVerbs(Opening):
         given = {name: value for name, value in optional.items() if value is not None}
         told = {"name": name, "aliases": tuple(aliases), "scope": scope, "another": another}
         fields = {**self._who(user_id), **told, **given}
-        entity_id, receipt = await (await self._engine()).writes.observe_entity(fields)
-        return Named(entity_id, self._noted(receipt))
+        engine = await self._engine()
+        entity_id, receipt = await engine.writes.observe_entity(fields)
+        return Named(entity_id, self._noted(receipt), await engine.reads.suggested(self._viewer(user_id), receipt))
 
     async def update_entity(
         self,

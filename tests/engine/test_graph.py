@@ -12,7 +12,8 @@ from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import Subject
 from mnemolog.commands.erasure import EraseKnown
 from mnemolog.domain.errors import Erased, NotFound
-from mnemolog.events.envelope import StreamId
+from mnemolog.domain.principal import Principal, Role
+from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.projections.query import MemoryQuery
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller, sentence
@@ -268,3 +269,23 @@ async def test_what_is_forgotten_reads_with_the_reason_and_the_time_until_it_is_
     await ana.restores(tea)
     memory = await engine.reads.memory(ana.viewer, tea, await ana.caught_up())
     assert (memory["forget_reason"], memory["forgotten_at"]) == ("", None)
+
+
+@pytest.mark.spec("D13")
+async def test_a_write_suggests_the_variants_of_whom_it_names(engine: Engine, user: str) -> None:
+    ana, writes = Teller(engine, user), engine.writes
+    who = {"user_id": user, "category": "Person"}
+    zoe = {"user_id": user, "predicate": "knows", "object": "Zoe"}
+
+    async def suggested(receipt: Receipt) -> set[UUID]:
+        return {row["entity_id"] for row in await engine.reads.suggested(ana.viewer, receipt)}
+
+    makesh, first = await writes.observe_entity({**who, "name": "Makesh"})
+    assert await suggested(first) == set()
+    mukesh, second = await writes.observe_entity({**who, "name": "Mukesh"})
+    assert await suggested(second) == {makesh}
+    assert await suggested((await writes.observe_entity({**who, "name": "Mukesh"}))[1]) == set()
+    assert await suggested((await writes.remember({**zoe, "subject": "Makesh"}))[1]) == set()
+    assert await suggested((await writes.remember({**zoe, "subject": "Mikesh"}))[1]) == {makesh, mukesh}
+    writer = Principal("p", "default", frozenset({user}), frozenset({"default"}), frozenset({Role.WRITE}))
+    assert await engine.reads.by(writer).suggested(ana.viewer, second) == []

@@ -51,3 +51,16 @@ async def test_facts_read_at_a_day_as_they_were_known_and_with_their_history(eng
         ("relation", "UPDATE"),
         ("relation", "ADD"),
     ]
+
+
+@pytest.mark.spec("D13")
+async def test_writing_an_entity_answers_with_its_variants(api: Api) -> None:
+    makesh = await api.post("/entities", 201, name="Makesh", category="Person")
+    mukesh = await api.post("/entities", 201, name="Mukesh", category="Person")
+    fact = await api.post("/facts", 201, subject="Mikesh", predicate="knows", object="Zoe")
+    renamed = await api.patch(f"/entities/{makesh['entity_id']}", name="Mukeshh")
+
+    assert makesh["variants"] == []
+    assert [one["entity_id"] for one in mukesh["variants"]] == [makesh["entity_id"]]
+    assert {one["name"] for one in fact["variants"]} == {"Makesh", "Mukesh"}
+    assert mukesh["entity_id"] in [one["entity_id"] for one in renamed["variants"]]
