@@ -17,14 +17,7 @@ from mnemolog.events.memory_fold import evolve, touched
 
 def undo(command: UndoChange, state: Memories) -> Sequence[Event]:
     """Undone already: nothing."""
-    event_id = meant(command, state)
-    if event_id is None:
-        state.get(command.memory_id, command, "memory_id")
-        raise Conflict(
-            f"of memory {command.memory_id} nothing is left to undo",
-            field="memory_id",
-            fix="look at `mnemolog history`, and name an event",
-        )
+    event_id = last_change(command, state)
     for memory_id in ends(state.changes.subjects(event_id)):
         state.get(memory_id, command, "event_id")
     if state.changes.undone(event_id):
@@ -33,6 +26,19 @@ def undo(command: UndoChange, state: Memories) -> Sequence[Event]:
     reverts = [reverted(state, event_id, subject, before, command.at) for subject, before in befores.items()]
     require_free(state, reverts)
     return reverts
+
+
+def last_change(command: UndoChange, state: Memories) -> UUID:
+    """What it would undo; Conflict when nothing is left."""
+    event_id = meant(command, state)
+    if event_id is None:
+        state.get(command.memory_id, command, "memory_id")
+        raise Conflict(
+            f"of memory {command.memory_id} nothing is left to undo",
+            field="memory_id",
+            fix="look at `mnemolog history`, and name an event",
+        )
+    return event_id
 
 
 def _as_used_since(state: Memories, event_id: UUID, before: Memory) -> Memory:

@@ -84,9 +84,15 @@ class Plan:
     events: tuple[Event, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
 
+    @property
+    def changes(self) -> Sequence[Mapping[str, str]]:
+        """What would be written, in its order: of which subject, and the type of the event."""
+        return [{"subject": event.key_scope(), "type": event.type_name()} for event in self.events]
+
     def as_dict(self) -> dict[str, Any]:
         return {
             "undone": [str(event_id) for event_id in self.undone],
+            "changes": list(self.changes),
             "conflicts": [conflict.as_dict() for conflict in self.conflicts],
         }
 
@@ -131,6 +137,15 @@ class Rollbacks:
                 state = self._evolve(state, happened)
         return plan
 
+    def require_change(self, state: Everything, command: Rollback) -> None:
+        """NotFound where nothing was ever changed that could be undone."""
+        if not any(self._of(state, event_id) for event_id in command.event_ids):
+            raise NotFound(
+                "nothing was changed there that could be undone",
+                field=next((field for name, field in NAMED.items() if getattr(command, name) is not None), "of_run"),
+                fix="name a change, a run, an import or a thread with changes, as history shows them",
+            )
+
     def _tags(self, state: Everything, command: Rollback) -> frozenset[str]:
         """What the changes touched, and all that undoing each of them depends on."""
         tags = {USER, *command.touched}
@@ -153,12 +168,7 @@ class Rollbacks:
             raise plan.conflicts[0].error
         if plan.conflicts and not command.skip_conflicts:
             raise _conflict(plan.conflicts)
-        if not any(self._of(state, event_id) for event_id in command.event_ids):
-            raise NotFound(
-                "nothing was changed there that could be undone",
-                field=next((field for name, field in NAMED.items() if getattr(command, name) is not None), "of_run"),
-                fix="name a change, a run, an import or a thread with changes, as history shows them",
-            )
+        self.require_change(state, command)
         undone = any(self._undone(state, event_id) for event_id in command.event_ids)
         if plan.conflicts and not plan.events and not undone:
             raise _conflict(plan.conflicts)  # There is nothing that could be left out.

@@ -77,10 +77,12 @@ class Steps(Generic[T]):
 
     def _before(self, subject: str, event_id: UUID) -> T | None:
         if later := [one for one in self._after(subject, event_id) if not one.mere]:
+            final = next((one for one in later if one.event_id not in self.changed), None)
+            stands = final or later[-1]
             raise UndoConflict(
-                f"{subject.replace(':', ' ', 1)} was changed later by {later[-1].name} {later[-1].event_id}",
+                f"{subject.replace(':', ' ', 1)} was changed later by {stands.name} {stands.event_id}",
                 field="event_id",
-                fix="undo that change first",
+                fix=_FINAL if final else "undo that change first",
             )
         return next(one.before for one in self.of[subject] if one.event_id == event_id)
 
@@ -89,6 +91,9 @@ class Steps(Generic[T]):
         steps = self.of[subject]
         place = next(place for place, one in enumerate(steps) if one.event_id == event_id)
         return _standing(steps[place + 1 :])
+
+
+_FINAL = "that erased words for good and cannot be undone: write what it should read now"
 
 
 def no_such_change(event_id: UUID) -> NotFound:

@@ -10,7 +10,7 @@ from rich.text import Text
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Agent, IdempotencyKey, Json, Thread, User
 from mnemolog.adapters.cli.progress import bar
-from mnemolog.adapters.cli.reading import asked
+from mnemolog.adapters.cli.reading import Limit, asked
 from mnemolog.adapters.cli.writing import Who, shown, written
 from mnemolog.adapters.engine.profile_writes import Proposed
 from mnemolog.adapters.engine.seeding import Seeded, seed
@@ -41,6 +41,20 @@ def show(context: typer.Context, user: User, agent: Agent = "default", json: Jso
         return
     for row in rows:
         output.line(row["field"], row["value"] if isinstance(row["value"], str) else ", ".join(row["value"]))
+
+
+@profile_app.command("history")
+def history(
+    context: typer.Context,
+    field: Annotated[str, typer.Argument(help="Such as city.")],
+    user: User,
+    limit: Limit = 100,
+    agent: Agent = "default",
+    json: Json = False,
+) -> None:
+    """What was proposed for a field, decided and set, newest first."""
+    rows = asked(context, user, agent, lambda reads, viewer, at: reads.field_history(viewer, field, limit, at))
+    output.as_json(rows) if json else output.history(rows)
 
 
 @profile_app.command("set")

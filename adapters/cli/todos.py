@@ -7,7 +7,7 @@ import typer
 
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import IdempotencyKey, Json, Thread, User, checked_as
-from mnemolog.adapters.cli.reading import asked
+from mnemolog.adapters.cli.reading import Limit, asked
 from mnemolog.adapters.cli.writing import shown, written
 from mnemolog.domain.identity import parse_uuid
 from mnemolog.domain.todo import Kind, Status
@@ -62,6 +62,16 @@ def list_todos(
     wanted = None if everything else status
     rows = asked(context, user, agent, lambda reads, viewer, at: reads.todos(viewer, wanted, kind, at))
     output.as_json(rows) if json else _show(rows)
+
+
+@todos_app.command("history")
+def history(
+    context: typer.Context, todo_id: TodoId, user: User, agent: Owner, limit: Limit = 100, json: Json = False
+) -> None:
+    """How a todo was opened and changed, newest first."""
+    id_ = parse_uuid(todo_id, "todo_id")
+    rows = asked(context, user, agent, lambda reads, viewer, at: reads.todo_history(viewer, id_, limit, at))
+    output.as_json(rows) if json else output.history(rows)
 
 
 @todos_app.command("done")

@@ -30,6 +30,7 @@ from mnemolog.commands.memories import (
     SoftDeleteMemory,
     UpdateMemory,
 )
+from mnemolog.commands.rollback import Plan
 from mnemolog.domain.identity import parse_uuid
 from mnemolog.domain.memory import Status
 from mnemolog.domain.viewer import Viewer
@@ -201,6 +202,7 @@ def undo(
     agent: Agent = "default",
     thread: Thread = "main",
     key: IdempotencyKey = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")] = False,
     json: Json = False,
 ) -> None:
     """Undo the last change of a memory, or any one change by its event; an undo, too.
@@ -210,11 +212,33 @@ def undo(
     kind = "event_id" if event else "memory_id"
     wanted = parse_uuid(id_, kind)
 
+    if dry_run:
+
+        async def plan(engine: Engine) -> Plan:
+            stream, what = StreamId.of_user(user, engine.settings.tenant), (None, wanted) if event else (wanted, None)
+            return await engine.writes.undo_plan(stream, *what, agent_id=agent, thread_id=thread)
+
+        _show_undo(with_engine(settings_of(context.obj), plan), json=json)
+        return
+
     async def revert(writes: Writes, who: Who) -> Receipt:
         act = writes.undo_event if event else writes.undo_last
         return await act(StreamId.of_user(user, who["tenant"]), wanted, key, agent_id=agent, thread_id=thread)
 
     shown(written(context, user, agent, thread, revert), "undone", json, **cast(dict[str, Any], {kind: wanted}))
+
+
+def _show_undo(plan: Plan, *, json: bool) -> None:
+    if json:
+        output.as_json({**plan.as_dict(), "receipt": None})
+        return
+    for change in plan.changes:
+        output.line(f"  {change['type']}", change["subject"])
+    for conflict in plan.conflicts:
+        output.line("  ! conflict", f"{conflict.event_id}: {conflict.error.message}")
+        output.line("    →", conflict.error.fix)
+    if not plan.changes and not plan.conflicts:
+        output.console.print("undone already: nothing would change")
 
 
 def _execute(

@@ -34,9 +34,11 @@ from mnemolog.domain.session import Session
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.log import EventLog
+from mnemolog.events.profile import field_tag, todo_tag
 from mnemolog.projections import context, extent, query
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.context import AgentContext
+from mnemolog.projections.history import from_log
 from mnemolog.projections.history import reader as history
 from mnemolog.projections.memories import neighbours
 from mnemolog.projections.memories import reader as memories
@@ -171,6 +173,22 @@ class Reads(GraphReads):
         ask = partial(history.of, id_=id_, limit=limit, kinds=kinds)
         return await self._read(viewer, moment, (MEMORIES, GRAPH, HISTORY), ask)
 
+    async def field_history(
+        self, viewer: Viewer, field: str, limit: int = 100, moment: Moment = NOW
+    ) -> Sequence[Mapping[str, Any]]:
+        """What was proposed for a field of the profile, decided and set, newest first."""
+        self._admitted(viewer)  # Before anything else is looked at.
+        field = identifier(field, "field")
+        found = await self._from_log(viewer, moment, field_tag(field), partial(from_log.of_field, field=field))
+        return found[:limit]
+
+    async def todo_history(
+        self, viewer: Viewer, todo_id: UUID, limit: int = 100, moment: Moment = NOW
+    ) -> Sequence[Mapping[str, Any]]:
+        """How one of the agent's own todos was opened and changed, newest first."""
+        read = partial(from_log.of_todo, todo_id=todo_id)
+        return (await self._from_log(viewer, moment, todo_tag(todo_id), read))[:limit]
+
     async def extent(self, viewer: Viewer, scope: Scope, moment: Moment = NOW, *, hard: bool = False) -> extent.Extent:
         """What a scope holds; of the scope `agent` the viewing agent's own."""
         ask = partial(extent.held, scope=scope, hard=hard)
@@ -284,6 +302,19 @@ class Reads(GraphReads):
                     raise
                 await self._heal(damage, stream)
                 healed.add(damage.projection)
+
+    async def _from_log(
+        self, viewer: Viewer, moment: Moment, tag: str, read: Callable[..., Sequence[Mapping[str, Any]]]
+    ) -> Sequence[Mapping[str, Any]]:
+        """What is read of the log itself, which holds every write that returned."""
+        viewer, stream = self._admitted(viewer), StreamId.of_user(viewer.user_id, viewer.tenant)
+        self._callers.limits.require(moment)
+        if moment.after:
+            _require_own(moment.after, stream)
+        async with self._caller.read(moment), self._caller.turn():
+            until = None if moment.as_of is None else await seq_of(self._log, stream, moment.as_of)
+            events = await self._log.read(stream, tags=from_log.read_by(tag), until=until)
+            return read(viewer, events=events)
 
     def _admitted(self, viewer: Viewer) -> Viewer:
         if self._principal:

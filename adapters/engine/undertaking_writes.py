@@ -9,12 +9,14 @@ from mnemolog.commands.decider import Command, Decider
 from mnemolog.commands.entities import ENTITIES, ForgetEntity
 from mnemolog.commands.fact_changes import FACT_CHANGES, ForgetFact
 from mnemolog.commands.handler import Handler
-from mnemolog.commands.memories import MEMORIES, SoftDeleteMemory
+from mnemolog.commands.memories import MEMORIES, SoftDeleteMemory, UndoChange
+from mnemolog.commands.memory_undo import last_change
 from mnemolog.commands.rollback import Plan, Rollback
 from mnemolog.commands.rollback import touched as touched_by
 from mnemolog.commands.sessions import SESSIONS, ForgetSession
 from mnemolog.commands.worlds import ROLLBACKS
-from mnemolog.events.envelope import Receipt
+from mnemolog.events.envelope import Receipt, StreamId
+from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog, Outcome
 
 Hiding = SoftDeleteMemory | ForgetFact | ForgetEntity
@@ -45,7 +47,20 @@ class UndertakingWrites:
     async def rollback_plan(self, command: Rollback) -> Plan:
         """What a rollback would undo now, and what stands in its way, for whoever asks."""
         meant = self._handler.admitted(await self._meant(command))
-        return ROLLBACKS.plan(await self._handler.read(ROLLBACKS.decider, meant), meant)
+        state = await self._handler.read(ROLLBACKS.decider, meant)
+        if command.of_event:
+            ROLLBACKS.require_change(state, meant)
+        return ROLLBACKS.plan(state, meant)
+
+    async def undo_plan(
+        self, stream: StreamId, memory_id: UUID | None, event_id: UUID | None = None, **who: str | None
+    ) -> Plan:
+        """What an undo of the last change of a memory, or of an event, would write; what stands in its way."""
+        about = {"tenant": stream.tenant, "user_id": stream.owner, "at": self._handler.now(), **who}
+        if memory_id is not None:
+            last = validated(UndoChange, {**about, "memory_id": memory_id})
+            event_id = last_change(self._handler.admitted(last), await self._handler.read(MEMORIES, last))
+        return await self.rollback_plan(validated(Rollback, {**about, "of_event": event_id}))
 
     async def _undone_by(self, receipt: Receipt) -> tuple[UUID, ...]:
         """What undoes a merge are several events."""

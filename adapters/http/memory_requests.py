@@ -115,7 +115,13 @@ class Link(Writer):
     strength: Unit = 1.0
 
 
-class Undo(Writer):
+class UndoLast(Writer):
+    """Whose last change of a memory."""
+
+    dry_run: Annotated[Flag, Field(description="Show what would be written, and change nothing.")] = False
+
+
+class Undo(UndoLast):
     """The event to undo, from a receipt or a history."""
 
     event_id: Uuid

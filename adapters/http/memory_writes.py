@@ -8,9 +8,10 @@ from fastapi import APIRouter, Query
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.erasing import erased
-from mnemolog.adapters.http.memory_requests import Deletion, Link, MemoryChange, Merge, NewMemory, Undo
+from mnemolog.adapters.http.memory_requests import Deletion, Link, MemoryChange, Merge, NewMemory, Undo, UndoLast
 from mnemolog.adapters.http.requests import IdempotencyKey, MemoryId, TheEngine, Writer, fields_of, stream_of
 from mnemolog.adapters.http.responses import CreatedView, ErasureView, ReceiptView
+from mnemolog.adapters.http.undertakings import RolledBack
 from mnemolog.commands.erasure import EraseMemory
 from mnemolog.commands.memories import (
     ChangeStatus,
@@ -79,14 +80,20 @@ async def link_memories(memory_id: MemoryId, body: Link, key: IdempotencyKey, en
 
 
 @router.post("/memory/{memory_id}/undo", summary="Undo the last change of a memory")
-async def undo_last_change(memory_id: MemoryId, body: Writer, key: IdempotencyKey, engine: TheEngine) -> ReceiptView:
+async def undo_last_change(
+    memory_id: MemoryId, body: UndoLast, key: IdempotencyKey, engine: TheEngine
+) -> RolledBack | ReceiptView:
     """Each call goes one change further back; send an Idempotency-Key, so that a retry does not."""
+    if body.dry_run:
+        return await _planned(engine, body, memory_id, None)
     return await _undone(engine, engine.writes.undo_last, body, memory_id, key)
 
 
 @router.post("/undo", summary="Undo one change by its event")
-async def undo_change(body: Undo, key: IdempotencyKey, engine: TheEngine) -> ReceiptView:
+async def undo_change(body: Undo, key: IdempotencyKey, engine: TheEngine) -> RolledBack | ReceiptView:
     """On every memory that it changed. A change that others build on is refused: undo those first."""
+    if body.dry_run:
+        return await _planned(engine, body, None, body.event_id)
     return await _undone(engine, engine.writes.undo_event, body, body.event_id, key)
 
 
@@ -94,6 +101,11 @@ async def _run(
     engine: Engine, command: type[MemoryCommand], asked: Writer, key: str | None, **fields: object
 ) -> ReceiptView:
     return ReceiptView.of(await engine.writes.execute(validated(command, {**fields_of(engine, asked), **fields}), key))
+
+
+async def _planned(engine: Engine, asked: Writer, memory_id: UUID | None, event_id: UUID | None) -> RolledBack:
+    who = asked.model_dump(include={"agent_id", "thread_id", "run_id"})
+    return RolledBack.of(await engine.writes.undo_plan(stream_of(engine, asked), memory_id, event_id, **who), None)
 
 
 async def _undone(

@@ -4,13 +4,14 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.seeding import seed
 from mnemolog.adapters.http.requests import (
     Asker,
+    HistoryRead,
     IdempotencyKey,
     Limit,
     TheEngine,
@@ -20,7 +21,7 @@ from mnemolog.adapters.http.requests import (
     path_id,
     viewer_of,
 )
-from mnemolog.adapters.http.responses import ReceiptView
+from mnemolog.adapters.http.responses import HistoryEntry, HistoryView, ReceiptView
 from mnemolog.commands.profile import SIGNAL, Value
 from mnemolog.commands.seed import Seed
 from mnemolog.domain.consent import Status
@@ -128,6 +129,15 @@ async def get_profile(asked: Annotated[ProfileRead, Query()], engine: TheEngine)
     """What is set now, or was then."""
     rows = await engine.reads.profile(viewer_of(engine, asked), asked.moment())
     return ProfileView(profile=[FieldView.model_validate(row) for row in rows])
+
+
+@router.get("/profile/{field}/history", summary="Read what happened to a field of the profile")
+async def get_field_history(
+    field: Annotated[str, Path()], asked: Annotated[HistoryRead, Query()], engine: TheEngine
+) -> HistoryView:
+    """What was proposed, decided and set, newest first; nothing where nothing ever was."""
+    rows = await engine.reads.field_history(viewer_of(engine, asked), field, asked.limit, asked.moment())
+    return HistoryView(history=[HistoryEntry.model_validate(row) for row in rows])
 
 
 @router.post("/profile", status_code=201, summary="Propose a change of the profile")

@@ -185,7 +185,7 @@ class HistoryEntry(_View):
     """One write that touched a memory, an entity or a fact. A reference is `<id>@<seq>`, which `as_of` can show."""
 
     id: UUID
-    subject: str = Field(description="What it touched: memory, entity or relation.")
+    subject: str = Field(description="What it touched: memory, entity, relation, profile or todo.")
     subject_id: str
     memory_id: UUID | None
     event: Literal["ADD", "UPDATE", "DELETE", "MERGE", "LINK", "TTL", "RESTORE"]

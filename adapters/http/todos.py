@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from mnemolog.adapters.http.requests import (
     Asker,
+    HistoryRead,
     IdempotencyKey,
     TheEngine,
     When,
@@ -17,7 +18,7 @@ from mnemolog.adapters.http.requests import (
     path_id,
     viewer_of,
 )
-from mnemolog.adapters.http.responses import ReceiptView
+from mnemolog.adapters.http.responses import HistoryEntry, HistoryView, ReceiptView
 from mnemolog.domain.todo import Kind, Status
 from mnemolog.events.fields import Id, Instant, Text
 
@@ -30,6 +31,12 @@ class TodosRead(Asker, When):
     agent_id: Id
     status: Status | None = None
     kind: Kind | None = None
+
+
+class TodoHistoryRead(HistoryRead):
+    """The newest entries of a todo's history, and the agent that it is of."""
+
+    agent_id: Id
 
 
 class NewTodo(Writer):
@@ -97,6 +104,15 @@ async def open_todo(body: NewTodo, key: IdempotencyKey, engine: TheEngine) -> Op
     """A retry with the same Idempotency-Key gives the first todo's id."""
     todo_id, receipt = await engine.writes.open_todo(fields_of(engine, body), key)
     return OpenedView.of(receipt, todo_id=todo_id)
+
+
+@router.get("/todos/{todo_id}/history", summary="Read what happened to a todo")
+async def get_todo_history(
+    todo_id: Annotated[UUID, path_id("todo_id")], asked: Annotated[TodoHistoryRead, Query()], engine: TheEngine
+) -> HistoryView:
+    """How it was opened and changed, newest first."""
+    rows = await engine.reads.todo_history(viewer_of(engine, asked), todo_id, asked.limit, asked.moment())
+    return HistoryView(history=[HistoryEntry.model_validate(row) for row in rows])
 
 
 @router.post("/todos/{todo_id}", summary="Change a todo, or close it")

@@ -39,10 +39,18 @@ class ConflictView(BaseModel):
     fix: str
 
 
+class RevertView(BaseModel):
+    """An event that would be written: its type, and the subject that it takes back, such as `memory:<id>`."""
+
+    subject: str
+    type: str
+
+
 class RolledBack(BaseModel):
     """The events that were undone, the newest first; what stood in the way; the receipt, none after a dry run."""
 
     undone: list[UUID]
+    changes: list[RevertView] = Field(description="Of a dry run: what would be written.")
     conflicts: list[ConflictView]
     receipt: ReceiptView | None
 
@@ -50,7 +58,8 @@ class RolledBack(BaseModel):
     def of(cls, plan: Plan, receipt: Receipt | None) -> Self:
         conflicts = [ConflictView.model_validate(one.as_dict()) for one in plan.conflicts]
         shown = ReceiptView.of(receipt) if receipt else None
-        return cls(undone=list(plan.undone), conflicts=conflicts, receipt=shown)
+        changes = [RevertView.model_validate(one) for one in plan.changes]
+        return cls(undone=list(plan.undone), changes=changes, conflicts=conflicts, receipt=shown)
 
 
 @router.post("/rollback", summary="Undo a whole run, import or stretch of a thread")

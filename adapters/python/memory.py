@@ -15,6 +15,7 @@ from mnemolog.commands.memories import (
     SoftDeleteMemory,
     UpdateMemory,
 )
+from mnemolog.commands.rollback import Plan
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import parse_uuid
 from mnemolog.domain.memory import Status
@@ -347,13 +348,29 @@ class AsyncMemory(GraphVerbs, GraphChangeVerbs, ProfileVerbs, UndertakingVerbs, 
         Example:
             memory.undo(added.memory_id, user_id="ana")
         """
-        if (memory_id is None) == (event_id is None):
-            raise InvalidInput(
-                "one thing at a time is undone", field="memory_id", fix="give a memory_id or an event_id"
-            )
+        _require_one(memory_id, event_id)
         writes, stream = (await self._engine()).writes, self._stream(user_id)
         who = {"agent_id": self._agent_id, "thread_id": self._thread_id}
         if memory_id is not None:
             wanted = parse_uuid(memory_id, "memory_id")
             return self._noted(await writes.undo_last(stream, wanted, idempotency_key, **who))
         return self._noted(await writes.undo_event(stream, parse_uuid(event_id, "event_id"), idempotency_key, **who))
+
+    async def undo_plan(
+        self, memory_id: UUID | str | None = None, *, user_id: str, event_id: UUID | str | None = None
+    ) -> Plan:
+        """What `undo` would write (`changes`), and which later changes stand in its way; nothing is changed.
+
+        Example:
+            memory.undo_plan(added.memory_id, user_id="ana").changes
+        """
+        _require_one(memory_id, event_id)
+        engine, who = await self._engine(), {"agent_id": self._agent_id, "thread_id": self._thread_id}
+        wanted = None if memory_id is None else parse_uuid(memory_id, "memory_id")
+        event = None if event_id is None else parse_uuid(event_id, "event_id")
+        return await engine.writes.undo_plan(self._stream(user_id), wanted, event, **who)
+
+
+def _require_one(memory_id: object, event_id: object) -> None:
+    if (memory_id is None) == (event_id is None):
+        raise InvalidInput("one thing at a time is undone", field="memory_id", fix="give a memory_id or an event_id")

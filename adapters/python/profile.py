@@ -103,6 +103,30 @@ class ProfileVerbs(Opening):
         wanted = None if kind is None else named(Kind, kind, "kind")
         return await engine.reads.todos(self._viewer(user_id), state, wanted, await self._moment(stream, None))
 
+    async def profile_history(
+        self, field: str, *, user_id: str, limit: int = 100, as_of: datetime | str | int | None = None
+    ) -> Sequence[Mapping[str, Any]]:
+        """What was proposed for a field of the profile, decided and set, newest first.
+
+        Example:
+            [row["meta"] for row in memory.profile_history("tone", user_id="ana")]
+        """
+        engine, stream = await self._engine(), self._stream(user_id)
+        moment = await self._moment(stream, as_of)
+        return await engine.reads.field_history(self._viewer(user_id), field, limit, moment)
+
+    async def todo_history(
+        self, todo_id: UUID | str, *, user_id: str, limit: int = 100, as_of: datetime | str | int | None = None
+    ) -> Sequence[Mapping[str, Any]]:
+        """How one of this agent's todos was opened and changed, newest first.
+
+        Example:
+            memory.todo_history(memory.add_todo("walk", user_id="ana"), user_id="ana")
+        """
+        engine, stream = await self._engine(), self._stream(user_id)
+        moment, wanted = await self._moment(stream, as_of), parse_uuid(todo_id, "todo_id")
+        return await engine.reads.todo_history(self._viewer(user_id), wanted, limit, moment)
+
     async def add_todo(
         self,
         text: str,

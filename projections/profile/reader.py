@@ -26,7 +26,7 @@ _INTERNAL = frozenset({"tenant", "user_id"})
 
 async def fields(connection: AsyncConnection, viewer: Viewer) -> Sequence[dict[str, Any]]:
     """What is set, by field: `value` is a text, or a list of texts where values are added."""
-    _require_profile(viewer)
+    require_profile(viewer)
     statement = select(*stored(profile_fields)).where(owned(profile_fields, viewer)).order_by(profile_fields.c.field)
     return [_field(row) for row in await fetch(connection, profile_fields, statement) if row["held"]]
 
@@ -35,7 +35,7 @@ async def patches(
     connection: AsyncConnection, viewer: Viewer, status: Status | None = None, limit: int = 100
 ) -> Sequence[dict[str, Any]]:
     """What was proposed, newest first; what was erased since shows no value."""
-    _require_profile(viewer)
+    require_profile(viewer)
     statement = select(*stored(consent)).where(owned(consent, viewer)).order_by(consent.c.seq.desc()).limit(limit)
     if status is not None:
         statement = statement.where(consent.c.status == status)
@@ -70,7 +70,7 @@ async def overdue(connection: AsyncConnection, now: datetime) -> AsyncIterator[S
         yield [(StreamId.of_user(row["user_id"], row["tenant"]), row["patch_id"]) for row in rows]
 
 
-def _require_profile(viewer: Viewer) -> None:
+def require_profile(viewer: Viewer) -> None:
     if viewer.categories is not None and CATEGORY not in viewer.categories:
         raise CategoryNotAllowed(
             f"agent {viewer.agent_id!r} may not read category {CATEGORY!r}",

@@ -217,7 +217,8 @@ def test_nothing_that_was_erased_comes_back_by_an_undo() -> None:
     def undo(event: Any) -> UndoGraph:
         return UndoGraph(**WHO, about=entity_tag(MARTA), event_id=event.event_id, at=START)
 
-    story.when(undo(history[-1])).then_refused(UndoConflict, "event_id", "EntityCleared")
+    refused = story.when(undo(history[-1])).then_refused(UndoConflict, "event_id", "EntityCleared")
+    assert "cannot be undone" in refused.fix, "no advice to undo what nobody can"
     for event in erased[:2]:
         story.when(undo(event)).then_refused(NotFound, "event_id")
     later = new(given(ENTITIES, *history, *erased).when(observing("Marta", "t3", aliases=("Mar",))).events()[0])

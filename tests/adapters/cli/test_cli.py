@@ -55,6 +55,8 @@ async def test_an_undo_with_a_key_goes_back_once_and_names_what_it_was_given(eng
     memory_id = (await run(engine, "create", "one", "-u", user))["memory_id"]
     for text_ in ("two", "three"):
         await run(engine, "update", memory_id, "-u", user, "--text", text_)
+    planned = await run(engine, "undo", memory_id, "-u", user, "--dry-run")
+    assert (len(planned["undone"]), planned["conflicts"], planned["receipt"]) == (1, [], None)
     undo = ("undo", memory_id, "-u", user, "--key", "once")
     first, again = await run(engine, *undo), await run(engine, *undo)
     assert (first["memory_id"], again["receipt"]["already"]) == (memory_id, True)

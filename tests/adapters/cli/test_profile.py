@@ -31,6 +31,8 @@ async def test_an_agents_proposal_is_listed_granted_and_shown(engine: Engine, us
 
     [row] = await run(engine, user, "profile", "show")
     assert (row["field"], row["value"]) == ("city", "Lisbon")
+    told = await run(engine, user, "profile", "history", "city")
+    assert [row["meta"]["type"] for row in told] == ["ProfileSet", "ProfileDecided", "ProfileProposed"]
     assert await run(engine, user, "consent", "list") == []
     assert [one["status"] for one in await run(engine, user, "consent", "list", "--all")] == ["granted"]
 
@@ -56,6 +58,8 @@ async def test_todos_are_added_listed_done_and_dropped(engine: Engine, user: str
     assert [one["text"] for one in await run(engine, user, "todos", "list", *mine)] == ["read", "walk"]
 
     await run(engine, user, "todos", "done", walk, *mine)
+    told = await run(engine, user, "todos", "history", walk, *mine)
+    assert [(row["event"], row["meta"]["status"]) for row in told] == [("UPDATE", "done"), ("ADD", "open")]
     await run(engine, user, "todos", "drop", read, *mine)
 
     assert await run(engine, user, "todos", "list", *mine) == []

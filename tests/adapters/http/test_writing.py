@@ -184,3 +184,28 @@ def test_a_body_offers_what_its_command_takes(body: type[Writer], command: type[
 
     expected = {name: field for name, field in shape(command).items() if name not in {*WITHIN, *inside}}
     assert {name: field for name, field in shape(body).items() if name not in BEYOND} == expected
+
+
+@pytest.mark.spec("X03")
+async def test_a_dry_run_of_an_undo_shows_what_would_change_and_changes_nothing(api: Api) -> None:
+    made = await api.remember("Ana drinks tea")
+    id_ = made["memory_id"]
+    changed = await api.patch(f"/memory/{id_}", text="Ana drinks coffee")
+    later = await api.patch(f"/memory/{id_}", text="Ana drinks milk")
+
+    plan = await api.post(f"/memory/{id_}/undo", dry_run=True)
+    assert (plan["undone"], plan["receipt"], plan["conflicts"]) == (later["event_ids"], None, [])
+    assert plan["changes"] == [{"subject": f"memory:{id_}", "type": "MemoryReverted"}]
+    older = await api.post("/undo", event_id=changed["event_ids"][0], dry_run=True)
+    assert [one["code"] for one in older["conflicts"]] == ["undo_conflict"]
+    assert (await api.get(f"/memory/{id_}", after=later["token"]))["text"] == "Ana drinks milk"
+
+
+async def test_the_history_of_a_field_and_of_a_todo_can_be_read(api: Api) -> None:
+    await api.post("/profile", 201, field="tone", value="brief", confidence=1.0)
+    opened = await api.post("/todos", 201, agent_id="coach", kind="habit", text="walk")
+    found = await api.get("/profile/tone/history")
+    assert [row["meta"]["values"] for row in found["history"] if "values" in row["meta"]] == [["brief"]]
+    [row] = (await api.get(f"/todos/{opened['todo_id']}/history", agent_id="coach"))["history"]
+    assert (row["event"], row["subject"], row["meta"]["text"]) == ("ADD", "todo", "walk")
+    await api.get(f"/todos/{opened['todo_id']}/history", 404, agent_id="planner")
