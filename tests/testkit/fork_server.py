@@ -1,10 +1,12 @@
 """A process that has imported what commands import, and forks itself for each: 0.1 s of processor instead of 2.
 
 `python -m tests.testkit.fork_server SOCKET` serves until its standard input ends. The child is a process of its own
-with the given arguments, environment, directory and files, and runs the console script's entry point; the modules of
-`mnemolog.adapters.cli` are imported in it, because they look at the environment.
+with the given arguments, environment, directory and files, and runs the console script's entry point. What looks at the
+environment when it is imported, the consoles, is made anew in it; and it ends without taking its modules down, which
+would copy all that it shares.
 """
 
+import atexit
 import gc
 import importlib
 import json
@@ -13,15 +15,16 @@ import selectors
 import signal
 import socket
 import sys
+import threading
+import traceback
 from contextlib import suppress
 
 REQUEST_BYTES = 1 << 20
 FILES = 3
-SHOWING = ("typer.rich_utils", "rich.logging", "rich.panel", "rich.progress", "rich.prompt", "rich.table")
 
 
 def preload() -> None:
-    for name in ("mnemolog.adapters.http.app", "mnemolog.adapters.postgres.migrate", "mnemolog", *SHOWING):
+    for name in ("mnemolog.adapters.cli.app", "mnemolog.adapters.http.app", "mnemolog.adapters.postgres.migrate"):
         importlib.import_module(name)
 
 
@@ -81,6 +84,27 @@ def _tell_ended(running: dict[int, socket.socket]) -> None:
                 client.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
 
 
+def run() -> None:
+    """The console script's entry point, in the child."""
+    from mnemolog.adapters.cli import main, output
+
+    output.console.__init__()  # type: ignore[misc]
+    output.errors.__init__(stderr=True)  # type: ignore[misc]
+    code: object = 0
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code
+    except BaseException:  # noqa: BLE001  As an interpreter does it.
+        traceback.print_exc()
+        code = 1
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for out in (sys.stdout, sys.stderr):
+        out.flush()
+    os._exit(code if isinstance(code, int) else int(code is not None))
+
+
 if __name__ == "__main__":
     preload()
     gc.freeze()  # So that children share what is there, and none looks through it for garbage.
@@ -89,6 +113,4 @@ if __name__ == "__main__":
         own.listen(64)
         print("ready", flush=True)  # noqa: T201
         serve(own)
-    from mnemolog.adapters.cli import main
-
-    main()
+    run()
