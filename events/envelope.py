@@ -10,6 +10,7 @@ from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.event import Event
 
 DEFAULT_TENANT = "default"
+USER = "user"
 DEFAULT_AGENT = "default"
 DEFAULT_THREAD = "main"
 DEFAULT_POLICY = "1"
@@ -25,11 +26,16 @@ class StreamId:
 
     @classmethod
     def of_user(cls, user_id: str, tenant: str = DEFAULT_TENANT) -> Self:
-        return cls(tenant, f"user:{user_id}")
+        return cls(tenant, f"{USER}:{user_id}")
+
+    @property
+    def kind(self) -> str:
+        """What it belongs to: `user` or `agent`."""
+        return self.name.partition(":")[0]
 
     @property
     def owner(self) -> str:
-        """The user or agent that the stream belongs to."""
+        """The id of the user or agent that the stream belongs to."""
         return self.name.partition(":")[2]
 
     def __str__(self) -> str:

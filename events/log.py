@@ -95,6 +95,6 @@ class EventLog(Protocol):
         """
         ...
 
-    def heads(self) -> AsyncIterator[Sequence[Head]]:
-        """The heads of all streams, in batches."""
+    def heads(self, share: int = 0, of: int = 1) -> AsyncIterator[Sequence[Head]]:
+        """The heads of all streams, in batches; or of one of `of` shares, each stream in one of them."""
         ...

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from hashlib import blake2b
 from itertools import chain
 
 from mnemolog.domain.errors import EngineError, TamperedEvent
@@ -28,10 +27,6 @@ class Share:
 
     number: int = 0
     of: int = 1
-
-    def takes(self, stream: StreamId) -> bool:
-        digest = blake2b(str(stream).encode(), digest_size=4).digest()
-        return int.from_bytes(digest, "big") % self.of == self.number
 
 
 EVERYTHING = Share()
@@ -108,8 +103,8 @@ async def _portions(log: EventLog, sessions: _Open, share: Share) -> AsyncIterat
 async def _heads(log: EventLog, share: Share) -> AsyncIterator[Sequence[Head]]:
     """Those of a share, so many at a time that asking for their progress is worth a transaction."""
     mine: list[Head] = []
-    async for heads in log.heads():
-        mine += [head for head in heads if share.takes(head.stream)]
+    async for heads in log.heads(share.number, share.of):
+        mine += heads
         while len(mine) >= STREAMS:
             yield mine[:STREAMS]
             mine = mine[STREAMS:]

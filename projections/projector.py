@@ -19,13 +19,18 @@ class Projector(Protocol):
     """Folds events into Postgres tables. Deterministic: the same events leave the same rows.
 
     A change of its tables or its rules is a new `version`, which is rebuilt from the log beside the old one. Every
-    table begins with the columns `tenant` and `user_id`, so that what is of one stream can be found and forgotten.
+    table begins with the columns of `owner.owner_columns`, so that what is of one stream can be found and forgotten.
     """
 
     @property
     def name(self) -> str: ...
     @property
     def version(self) -> int: ...
+    @property
+    def readable_from(self) -> int:
+        """The oldest version whose tables can be read as the present ones (`former.added`) until these are built."""
+        ...
+
     @property
     def variant(self) -> str:
         """What else its rows depend on, such as an embedding model: another variant has tables of its own."""

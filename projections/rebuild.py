@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mnemolog.domain.errors import ProjectionPoisoned
+from mnemolog.events.envelope import StreamId
 from mnemolog.projections.projector import Store
 from mnemolog.projections.runtime import Projection
 
 ATTEMPTS = 5
+MANY = 1_000_000
 RETRY_SECONDS = 0.2
 
 Progressed = Callable[[int], None]
@@ -51,10 +53,11 @@ class Rebuildable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A projection that is to be rebuilt, and what it takes."""
+    """A projection that is to be rebuilt, and what it takes. `upgrade`: readers see a former version of it."""
 
     live: Projection
     beside: Rebuildable
+    upgrade: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,8 @@ async def rebuild_all(
 
     `progressed` is called with the number of events of each step, counted for each projection. A crash leaves the
     shadows, and the next rebuild goes on from there. Both are compared at the live projection's own progress; what
-    came later follows the swap. ProjectionPoisoned when an event cannot be applied: then that one is not swapped.
+    came later follows the swap. ProjectionPoisoned when an event cannot be applied: that one is not swapped, the
+    others are.
     """
     shadows = await asyncio.gather(*map(_shadow, targets))
     filled = await fill(shadows, progressed)
@@ -104,7 +108,15 @@ async def rebuild_all(
         for target, shadow in zip(targets, shadows, strict=True)
     ]
     await asyncio.gather(*(one.come_close() for one in building))
-    return [await one.end() for one in building]
+    rebuilt, poisoned = list[Rebuilt](), list[ProjectionPoisoned]()
+    for one in building:
+        try:
+            rebuilt.append(await one.end())
+        except ProjectionPoisoned as error:
+            poisoned.append(error)
+    if poisoned:
+        raise poisoned[0]
+    return rebuilt
 
 
 async def _shadow(target: Target) -> Store:
@@ -126,15 +138,32 @@ class _Building:
         """All that takes long happens before the live projection is held still."""
         await _come_to_the_head(self.target.live)
         await self._catch_up()
+        if self.target.upgrade:
+            await self._pass_over()
         await self.target.beside.compare()
 
     async def end(self) -> Rebuilt:
         async with self.target.beside.quiet():
             await self._catch_up()
-            await _require_whole(self.shadow)
+            await _require_whole(self.shadow, self.target.live if self.target.upgrade else None)
             differences = await self.target.beside.differences()
             await self.target.beside.swap()
         return Rebuilt(self.target.beside.name, self.events, differences)
+
+    async def _pass_over(self) -> None:
+        """What an operator skipped in the former version is skipped in the present one, if it cannot be applied."""
+        skipped = {(one.stream, one.seq): one for one in await self.target.live.store.skipped(MANY)}
+        while True:
+            stopped = await self.shadow.store.stopped()
+            known = [one for stream, stop in stopped.items() if (one := skipped.get((stream, stop.seq)))]
+            if not known:
+                return
+            for one in known:
+                await self.shadow.store.skip(one)
+                self.events += await self.shadow.read_on(one.stream, one.seq, await self._head(one.stream))
+
+    async def _head(self, stream: StreamId) -> int:
+        return await self.target.live.store.progress(stream)
 
     async def _catch_up(self) -> None:
         until = await self.target.live.store.all_progress()
@@ -153,9 +182,17 @@ async def _come_to_the_head(live: Projection) -> None:
             await asyncio.sleep(RETRY_SECONDS)
 
 
-async def _require_whole(shadow: Projection) -> None:
-    """What stopped at a poisoned event never takes the place of a live projection (design §4)."""
-    stopped = [f"{stream} at {reason}" for stream, reason in (await shadow.store.stopped()).items()]
+async def _require_whole(shadow: Projection, former: Projection | None) -> None:
+    """What stopped at a poisoned event never takes the place of a live projection (design §4).
+
+    But that of a former version, where that one came no further in the stream.
+    """
+    reached = dict(await former.store.all_progress()) if former else {}
+    stopped = [
+        f"{stream} at {stop}"
+        for stream, stop in (await shadow.store.stopped()).items()
+        if former is None or stop.seq <= reached.get(stream, 0)
+    ]
     if stopped:
         raise ProjectionPoisoned(
             f"the rebuild of {shadow.name} stopped in {'; '.join(stopped[:3])}",

@@ -10,10 +10,10 @@ from sqlalchemy import ARRAY, Column, ColumnElement, Select, Table, and_, bindpa
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.selectable import TableValuedAlias
 
-from mnemolog.events.envelope import Recorded
 from mnemolog.events.stored_json import read_json
 from mnemolog.projections.copying import copy_in
-from mnemolog.projections.seal import MAC, json_columns, seal_of, sealed_columns
+from mnemolog.projections.former import as_written, is_genuine
+from mnemolog.projections.seal import MAC, json_columns, seal_of, sealed_columns, tampered
 from mnemolog.projections.straight import (
     fetch_all,
     keyed,
@@ -31,12 +31,6 @@ Key = tuple[Any, ...]
 
 # Fewer rows go by INSERT: a COPY costs two round trips more.
 COPY_FROM = 50
-
-
-def owner(event: Recorded) -> tuple[str, str]:
-    """(tenant, user): the first two columns of every primary key, so that no row can be found without them."""
-    stream = event.header.stream
-    return stream.tenant, stream.owner
 
 
 @cache
@@ -97,7 +91,8 @@ def _genuine(connection: AsyncConnection, table: Table, rows: list[Row]) -> list
     if rows and MAC in table.columns:
         seal = seal_of(connection)
         for row in rows:
-            seal.require(table, row)
+            if not is_genuine(seal, table, row):
+                raise tampered(table, row)
             del row[MAC]
             for name in json_columns(table):
                 row[name] = None if row[name] is None else read_json(row[name])
@@ -119,8 +114,9 @@ async def upsert(
     take_key = primary_key(table)
     last = {take_key(row): row for row in rows}
     columns, values = _laid_out(connection, table, list(last.values()))
-    if len(values) < COPY_FROM:
-        _insert(connection, table, columns, values)
+    shape, schema = as_written(connection, table)
+    if len(values) < COPY_FROM or shape is not table:
+        _insert(connection, shape, schema, columns, values)
         return
     await remove(connection, table, last if known is None else last.keys() & known)
     await copy_in(connection, table, columns, values)
@@ -130,17 +126,20 @@ def _laid_out(
     connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]]
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """The names of the columns to write, and each row's values in their order; with its MAC where the table has one."""
+    assert rows[0].keys() <= {column.name for column in table.columns}, "a key that is no column would be lost"
+    shape, _ = as_written(connection, table)
     if MAC not in table.columns:
-        columns = list(rows[0])
+        columns = [name for name in rows[0] if name in shape.columns]
         return columns, [tuple(row[name] for name in columns) for row in rows]
     seal = seal_of(connection)
-    assert rows[0].keys() <= {column.name for column in table.columns}, "a key that is no column would be lost"
-    return sealed_columns(table), [seal.sealed(table, row) for row in rows]
+    return sealed_columns(shape), [seal.sealed(shape, row) for row in rows]
 
 
-def _insert(connection: AsyncConnection, table: Table, shown: list[str], values: list[tuple[Any, ...]]) -> None:
+def _insert(
+    connection: AsyncConnection, table: Table, schema: str, shown: list[str], values: list[tuple[Any, ...]]
+) -> None:
     columns = tuple(table.columns[name] for name in shown)
-    statement = _upserting(table, schema_of(connection, table), columns)
+    statement = _upserting(table, schema, columns)
     write(connection, statement, [records(columns, (dict(zip(shown, row, strict=True)) for row in values))])
 
 

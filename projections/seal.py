@@ -64,11 +64,6 @@ class RowSeal:
         """Whether a projector with this key wrote the row, as it stands, in this table."""
         return hmac.compare_digest(self.mac(table, row), bytes(row[MAC]))
 
-    def require(self, table: Table, row: Mapping[str, Any]) -> None:
-        """TamperedRow when the row does not fit."""
-        if not self.fits(table, row):
-            raise TamperedRow(str(table.metadata.schema), table.name, key_of(table, row))
-
     def _mac(self, shape: "_Shape", values: Sequence[Any]) -> bytes:
         sealing = self._keyed.copy()
         sealing.update(_canonical(shape, values))
@@ -81,6 +76,11 @@ def seal_of(connection: AsyncConnection) -> RowSeal:
     assert sync_connection is not None, "the connection is open"
     seal: RowSeal = sync_connection.get_execution_options()[OPTION]
     return seal
+
+
+def tampered(table: Table, row: Mapping[str, Any]) -> TamperedRow:
+    """The error that names a row that does not fit."""
+    return TamperedRow(str(table.metadata.schema), table.name, key_of(table, row))
 
 
 def key_of(table: Table, row: Mapping[str, Any]) -> Mapping[str, str]:

@@ -4,11 +4,13 @@ from sqlalchemy import ColumnElement, FromClause, or_
 
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import USER
 
 
 def owned(table: FromClause, viewer: Viewer) -> ColumnElement[bool]:
     """That a row is of the viewer's tenant and user."""
-    return (table.c.tenant == viewer.tenant) & (table.c.user_id == viewer.user_id)
+    mine = (table.c.stream_kind == USER) & (table.c.user_id == viewer.user_id)
+    return (table.c.tenant == viewer.tenant) & mine
 
 
 def shared(table: FromClause, viewer: Viewer) -> ColumnElement[bool]:

@@ -14,6 +14,7 @@ from mnemolog.adapters.cli import output
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import versions
 from mnemolog.adapters.embedded.servers import without_secrets
+from mnemolog.adapters.engine import clock
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.minilm import MiniLM
 from mnemolog.adapters.unreachable import UNREACHABLE, own_words
@@ -22,6 +23,7 @@ from mnemolog.domain.errors import MnemologError
 LITTLE_SPACE = 1 << 30
 PATIENCE = 15.0
 LOOK_SECONDS = 0.2
+_UPGRADE_FIX = "the former version goes on meanwhile; run a Mnemolog that can apply this event"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,8 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
             lag = watched_lags[name]
             fix = "" if lag.well else "run `mnemolog projections status`, and look at the log of the engine"
             yield Finding(name, lag.well, f"{output.count(lag.now, 'event')} behind{lag.course}", fix)
+    for name, upgrade in (await engine.projections.upgrading(clock.now())).items():
+        yield Finding(name, not upgrade.fault, f"upgrading {name} {upgrade}", _UPGRADE_FIX if upgrade.fault else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,8 +172,10 @@ def _table(found: Sequence[Status]) -> Table:
         table.add_column(column, justify="left" if column in ("projection", "") else "right")
     for one in found:
         numbers = (f"{one.lag_events:,}", f"{one.lag_seconds:,.1f} s", f"{one.stopped_streams:,}")
-        paused = f"paused by {one.paused.by} at {output.when(one.paused.at)}" if one.paused else ""
-        table.add_row(one.name, str(one.version), *numbers, f"{one.skipped_events:,}", Text(paused, style="yellow"))
+        notes = [f"paused by {one.paused.by} at {output.when(one.paused.at)}"] if one.paused else []
+        notes += [f"upgrading {one.name} {one.upgrade}"] if one.upgrade else []
+        said = Text("; ".join(notes), style="yellow")
+        table.add_row(one.name, str(one.version), *numbers, f"{one.skipped_events:,}", said)
     return table
 
 

@@ -75,7 +75,8 @@ def show(report: Report) -> None:
         f"{report.events:,} events, {report.copies:,} copies of them, {report.anchors:,} anchors, {report.rows:,} rows"
     )
     for one in report.unverified:
-        line = f"{one.projection} of {one.stream} is {one.why}: nothing of it beyond seq {one.seq} could be verified"
+        where = f"{one.projection} of {one.stream or 'all streams'} is {one.why}"
+        line = f"{where}: nothing of it beyond seq {one.seq} could be verified"
         output.console.print(Text.assemble(("! ", "yellow"), line), highlight=False)
     if report.clean:
         output.done(f"nothing was changed{' in what could be verified' if report.unverified else ''}: {looked}")

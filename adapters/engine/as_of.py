@@ -39,7 +39,7 @@ _SMALL_SAMPLE = text("SET LOCAL default_statistics_target = 20")
 # A vector that was missing is not left behind: an erasure may have passed by here already.
 _UNKEEP = text("""
 DELETE FROM mnemolog.embeddings
-WHERE tenant = :tenant AND user_id = :owner AND xmin = pg_current_xact_id()::xid
+WHERE tenant = :tenant AND stream_kind = :kind AND user_id = :owner AND xmin = pg_current_xact_id()::xid
 """)
 
 
@@ -82,7 +82,7 @@ async def fill(
         if portions.bit_count() == 1:  # Each time that there is twice as much.
             await _gather_statistics(connection, projectors)
     if any(projector.name == VECTORS for projector in projectors):
-        await connection.execute(_UNKEEP, {"tenant": stream.tenant, "owner": stream.owner})
+        await connection.execute(_UNKEEP, {"tenant": stream.tenant, "kind": stream.kind, "owner": stream.owner})
 
 
 async def _gather_statistics(connection: AsyncConnection, projectors: Sequence[Projector]) -> None:

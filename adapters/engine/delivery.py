@@ -15,6 +15,7 @@ from mnemolog.adapters.engine.connections import Connections
 from mnemolog.adapters.engine.projections import Projections
 from mnemolog.adapters.engine.starting import limits_of
 from mnemolog.adapters.engine.tasks import run
+from mnemolog.adapters.engine.upgrading import keep
 from mnemolog.adapters.engine.workers import Workers
 from mnemolog.adapters.engine.writes import Writes
 from mnemolog.adapters.nats import subscribers
@@ -85,7 +86,7 @@ async def start(
     turns = subscribers.Turns(TurnIntake(in_name_of, to.nats, to.nats.jetstream(), settings.dead_letter_bytes))
     projecting = _projecting(endpoints.postgres_dsn, to, workers)
     steps = [delivery.relay.run, delivery.anchoring.run, delivery.streams.keep, turns.run]
-    await run(stack, [*steps, *projecting])
+    await run(stack, [*steps, *projecting, partial(keep, projections)])
     await _subscribe(stack, endpoints.nats_url, turns)
 
 

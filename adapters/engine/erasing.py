@@ -11,7 +11,7 @@ from uuid import UUID
 
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
-from sqlalchemy import delete
+from sqlalchemy import delete, tuple_
 
 from mnemolog.adapters.engine.speakers import spoken_in
 from mnemolog.adapters.erasure.leftovers import forget_in_leftovers
@@ -26,6 +26,7 @@ from mnemolog.domain.errors import MnemologError
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.events.memory import MemoryCreated
+from mnemolog.projections.owner import indexed, owner_of
 from mnemolog.projections.vectors.tables import embeddings
 
 if TYPE_CHECKING:
@@ -147,7 +148,8 @@ async def _sweep(engine: "Engine", stream: StreamId, memories: Sequence[UUID]) -
     """What no projector reaches: leftovers in Postgres and Redis, and the file to which Redis appends."""
     await engine.reads.replays.forget(stream)
     stores = [store for store in engine.projections.stores.values() if isinstance(store, PostgresStore)]
-    await forget_in_leftovers(engine.projections.live, {store.schema for store in stores}, stream)
+    shown = {former.schema for store in stores if (former := await store.look())}
+    await forget_in_leftovers(engine.projections.live, {*shown, *(store.schema for store in stores)}, stream)
     await _forget_embeddings(engine, stream, memories)
     redis = Redis.from_url(engine.endpoints.redis_url)
     try:
@@ -160,10 +162,9 @@ async def _sweep(engine: "Engine", stream: StreamId, memories: Sequence[UUID]) -
 
 async def _forget_embeddings(engine: "Engine", stream: StreamId, memories: Sequence[UUID]) -> None:
     """Once more: a rebuild that had read the text already may have kept its embedding after the projector's sweep."""
-    kept = embeddings.c
-    gone = delete(embeddings).where(kept.tenant == stream.tenant, kept.user_id == stream.owner)
+    gone = delete(embeddings).where(tuple_(*indexed(embeddings)) == tuple_(*owner_of(stream)))
     async with engine.projections.live.begin() as connection:
-        await connection.execute(gone.where(kept.memory_id.in_(memories)))
+        await connection.execute(gone.where(embeddings.c.memory_id.in_(memories)))
 
 
 async def _forget_shadow(shadow: WorkingStore, stream: StreamId) -> None:

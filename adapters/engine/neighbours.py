@@ -8,7 +8,6 @@ from mnemolog.domain.bands import Bands
 from mnemolog.domain.errors import ModelMissing, ServerFailed
 from mnemolog.domain.memory import SEMANTIC
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.vectors.embedder import Embedder
 
 _logger = logging.getLogger("mnemolog.neighbours")
 
@@ -16,9 +15,8 @@ _logger = logging.getLogger("mnemolog.neighbours")
 class Neighbours:
     """`bands` are the policy's; None takes those of the model's calibration."""
 
-    def __init__(self, reads: Reads, embedder: Embedder, bands: Bands | None) -> None:
-        self._reads, self._embedder = reads, embedder
-        self._link_min, self._bands = embedder.calibration.link_min, bands or embedder.calibration.bands
+    def __init__(self, reads: Reads, bands: Bands | None) -> None:
+        self._reads, self._bands = reads, bands
 
     async def beside(self, command: CreateMemory | UpdateMemory) -> CreateMemory | UpdateMemory:
         """The command with what its text is like. Without a model it is written all the same, without links."""
@@ -31,9 +29,9 @@ class Neighbours:
             return command
 
     async def _similar(self, command: CreateMemory | UpdateMemory, text: str) -> Similar:
-        [vector] = await self._embedder.embed([text])
         viewer = Viewer(command.tenant, command.user_id, command.agent_id)
-        scores = await self._reads.nearest(viewer, command.memory_id, vector)
-        least = min(self._link_min, self._bands.fallback_low)
+        embedder, scores = await self._reads.nearest(viewer, command.memory_id, text)
+        bands, link_min = self._bands or embedder.calibration.bands, embedder.calibration.link_min
+        least = min(link_min, bands.fallback_low)
         near = tuple(Near(memory_id=id_, similarity=score) for id_, score in scores.items() if score >= least)
-        return Similar(model=self._embedder.model, bands=self._bands, link_min=self._link_min, near=near)
+        return Similar(model=embedder.model, bands=bands, link_min=link_min, near=near)

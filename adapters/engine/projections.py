@@ -1,5 +1,6 @@
 """The projections of an engine: their projectors, their stores, their runtimes, and how each is rebuilt."""
 
+import logging
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -11,16 +12,18 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.engine.filling import EVENTS_A_PROCESS, FillProcesses
 from mnemolog.adapters.engine.status import Status, status
-from mnemolog.adapters.postgres import lagging, pauses
+from mnemolog.adapters.postgres import lagging, pauses, upgrades
 from mnemolog.adapters.postgres.claims import nothing
+from mnemolog.adapters.postgres.locks import advisory_lock
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.pauses import Pause
 from mnemolog.adapters.postgres.pool import UNREACHABLE
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
-from mnemolog.adapters.postgres.store import PostgresStore, advisory_lock, exists, sessions
+from mnemolog.adapters.postgres.store import PostgresStore, sessions
+from mnemolog.adapters.postgres.upgrades import Upgrade
 from mnemolog.adapters.redis.rebuildable import RebuildableWorking
 from mnemolog.adapters.redis.working import WorkingStore
-from mnemolog.domain.errors import Conflict, InvalidInput
+from mnemolog.domain.errors import Conflict, InvalidInput, MnemologError
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.projections.changes.projector import ChangesProjector
 from mnemolog.projections.filling import EVERYTHING, Share, fill, one_by_one
@@ -38,6 +41,8 @@ from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.vectors.projector import VectorsProjector
 from mnemolog.projections.vectors.tables import NAME as VECTORS
 
+_logger = logging.getLogger("mnemolog.projections")
+
 
 class Projections:
     """`live` is the engine whose connections see the live tables of every Postgres projection."""
@@ -51,6 +56,7 @@ class Projections:
         strategies: Callable[[str], Strategy] = lambda name: FAIL,
         writing: AsyncEngine | None = None,
         processes: FillProcesses | None = None,
+        former_embedders: Sequence[Embedder] = (),
     ) -> None:
         self._log, self._engine, self._processes = log, engine, processes
         self.projectors: Sequence[Projector] = (
@@ -61,18 +67,23 @@ class Projections:
             ProfileProjector(),
             VectorsProjector(embedder),
         )
+        # What was embedded with these models is read until it is embedded with the present one.
+        others = {VECTORS: [VectorsProjector(one) for one in former_embedders]}
         self._postgres = {
-            projector.name: PostgresStore(engine, projector, writing=writing) for projector in self.projectors
+            one.name: PostgresStore(engine, one, writing=writing, others=others.get(one.name, ()))
+            for one in self.projectors
         }
+        self._embedders = {VectorsProjector(one).variant: one for one in (*former_embedders, embedder)}
+        self._embedder = embedder
         self.working = WorkingStore(redis, log_size=partial(lagging.size, engine))
         self.stores: Mapping[str, Store] = {**self._postgres, self.working.name: self.working}
         self.running = {
             name: Projection(store, log, UNREACHABLE, strategies(name)) for name, store in self.stores.items()
         }
-        self._rebuildable: Mapping[str, Rebuildable] = {
-            **{name: RebuildablePostgres(store) for name, store in self._postgres.items()},
-            self.working.name: RebuildableWorking(redis, self.working),
-        }
+        beside = {name: RebuildablePostgres(store) for name, store in self._postgres.items()}
+        self._shadows = {name: one.place for name, one in beside.items()}
+        working = RebuildableWorking(redis, self.working)
+        self._rebuildable: Mapping[str, Rebuildable] = {**beside, working.name: working}
         self._together = Together(self._opened)
         self.live = self.seen_on(engine)
 
@@ -107,11 +118,26 @@ class Projections:
         for store in self._postgres.values():
             await store.create()
 
+    async def look(self) -> None:
+        """Find out which projections show a former version: for an engine that does not create them."""
+        for store in self._postgres.values():
+            await store.look(again=True)
+
+    async def embedder(self) -> Embedder:
+        """The one that made the vectors which readers see: of another model, until this one's are made."""
+        former = await self._postgres[VECTORS].look()
+        return self._embedders[former.variant] if former else self._embedder
+
+    async def create_missing(self) -> None:
+        """Make anew what somebody dropped while the engine runs; the workers fill it."""
+        for name in await self.missing():
+            _logger.error("the tables of %s are gone: they are made anew, and filled from the log", name)
+            await self._postgres[name].create_anew()
+
     async def missing(self) -> list[str]:
         """The projections that no engine on this database keeps in this version and variant."""
-        schemas = {name: store.schema for name, store in self._postgres.items()}
         async with self._engine.connect() as connection:
-            return [name for name, schema in schemas.items() if not await exists(connection, schema)]
+            return [name for name, store in self._postgres.items() if not await store.is_whole(connection)]
 
     async def rebuild(self, name: str, progressed: Callable[[int], None] = lambda count: None) -> Rebuilt:
         """Rebuild one projection beside itself, compare and swap; InvalidInput when there is none of this name."""
@@ -125,11 +151,41 @@ class Projections:
         wanted = list(dict.fromkeys(names or self.running))
         for name in wanted:
             self.require(name)
-        targets = [Target(self.running[name], self._rebuildable[name]) for name in wanted]
-        async with AsyncExitStack() as stack:
-            for name in sorted(wanted):  # One order for all, so that two of them cannot deadlock.
-                await stack.enter_async_context(self._alone(name))
+        async with self._alone(wanted):
+            targets = [await self._target(name) for name in wanted]
             return await rebuild_all(targets, self._projection, self._fill, progressed)
+
+    async def upgrade(self, now: Callable[[], datetime]) -> list[Rebuilt]:
+        """Build the present version of each projection that shows a former one, beside it, and swap; what was built."""
+        wanted = [name for name, store in self._postgres.items() if await store.look()]
+        if not wanted:
+            return []
+        async with self._alone(wanted):
+            targets = [one for name in wanted if (one := await self._target(name)).upgrade]
+            names = [one.beside.name for one in targets]
+            for name in names:
+                await self._rebuildable[name].shadow()
+                await upgrades.begin(self._shadows[name], now())
+            try:
+                return await rebuild_all(targets, self._projection, self._fill)
+            except MnemologError as error:
+                for name in names:
+                    if await self._postgres[name].look():
+                        await upgrades.fail(self._shadows[name], error.message)
+                raise
+
+    async def upgrading(self, now: datetime) -> Mapping[str, Upgrade]:
+        """The projections whose readers see a former version, and how far the present one is."""
+        found = {
+            name: await upgrades.upgrade_of(store, self._shadows[name], self._engine, now)
+            for name, store in self._postgres.items()
+        }
+        return {name: one for name, one in found.items() if one}
+
+    async def _target(self, name: str) -> Target:
+        store = self._postgres.get(name)
+        former = await store.look() if store else None
+        return Target(self.running[name], self._rebuildable[name], upgrade=former is not None)
 
     async def drop_former(self, names: Sequence[str] = ()) -> list[str]:
         """Drop the tables that other versions of these projections, or of all, left; the names of their schemas."""
@@ -170,10 +226,11 @@ class Projections:
         return Projection(store, self._log, UNREACHABLE)
 
     @asynccontextmanager
-    async def _alone(self, name: str) -> AsyncIterator[None]:
+    async def _alone(self, names: Sequence[str]) -> AsyncIterator[None]:
         """One rebuild of a projection at a time, in whatever process: another waits for its end."""
         async with self.live.begin() as connection:
-            await connection.execute(advisory_lock(f"rebuild {name}"))
+            for name in sorted(names):  # One order for all, so that two of them cannot deadlock.
+                await connection.execute(advisory_lock(f"rebuild {name}"))
             yield
 
     async def lag(self) -> Mapping[str, int]:
@@ -194,8 +251,8 @@ class Projections:
 
     async def status(self, now: datetime) -> Sequence[Status]:
         """How each projection is."""
-        paused = await self.paused()
-        return [await status(one, self._log, self._engine, paused, now) for one in self.running.values()]
+        paused, upgrading = await self.paused(), await self.upgrading(now)
+        return [await status(one, self._log, self._engine, paused, upgrading, now) for one in self.running.values()]
 
     async def pause(self, name: str, pause: Pause) -> None:
         """Apply nothing to a projection, in whatever process, until it is resumed; readers see it as it stands."""

@@ -46,7 +46,7 @@ from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.profile import reader as profile
 from mnemolog.projections.projector import Store
 from mnemolog.projections.runtime import Projection
-from mnemolog.projections.vectors.embedder import Embedder, Vectors
+from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.working.projector import Place
 
 _logger = logging.getLogger("mnemolog.reads")
@@ -85,6 +85,7 @@ class Reads(GraphReads):
         replays: Replays,
         working: WorkingStore,
         embedder: Embedder,
+        live_embedder: Callable[[], Awaitable[Embedder]],
         policy: CategoryPolicy,
         predicates: PredicatePolicy,
         limits: ReadLimits,
@@ -99,7 +100,8 @@ class Reads(GraphReads):
         self._principal: Principal | None = None
         self._callers = Callers(limits)
         self._caller: CallerReads = Unlimited()
-        self._working, self._embedder, self._policy, self._predicates = working, embedder, policy, predicates
+        self._working, self._policy, self._predicates = working, policy, predicates
+        self._embedder, self._live_embedder = embedder, live_embedder
 
     async def aclose(self) -> None:
         """Leave no question behind: before the connections are closed."""
@@ -125,16 +127,24 @@ class Reads(GraphReads):
     async def query(self, request: query.MemoryQuery, moment: Moment = NOW) -> query.Answer:
         """memory.query (B §6)."""
 
-        ask = partial(query.answer, request=request, policy=self._policy, embedder=self._embedder)
         graph = (GRAPH,) if request.filters.entity_ids else ()
-        answer = await self._read(request.viewer, moment, (MEMORIES, VECTORS, CHANGES, *graph), ask)
+
+        async def ask(embedder: Embedder) -> query.Answer:
+            answer = partial(query.answer, request=request, policy=self._policy, embedder=embedder)
+            return await self._read(request.viewer, moment, (MEMORIES, VECTORS, CHANGES, *graph), answer)
+
+        answer = await self._by_meaning(request.viewer, moment, ask)
         self._used(request.viewer, moment, (hit.row for hit in answer.hits))
         return answer
 
     async def context(self, viewer: Viewer, request: context.ContextRequest, moment: Moment = NOW) -> AgentContext:
         """What an agent is told before it answers: pinned memories, and each category in its mode (B §5)."""
-        ask = partial(context.gather, request=request, policy=self._policy, embedder=self._embedder)
-        told = await self._read(viewer, moment, (MEMORIES, VECTORS), ask)
+
+        async def ask(embedder: Embedder) -> AgentContext:
+            gather = partial(context.gather, request=request, policy=self._policy, embedder=embedder)
+            return await self._read(viewer, moment, (MEMORIES, VECTORS), gather)
+
+        told = await self._by_meaning(viewer, moment, ask)
         self._used(viewer, moment, told.shown)
         return told
 
@@ -157,10 +167,15 @@ class Reads(GraphReads):
         """What a memory is linked to, the strongest link first (B §2)."""
         return await self._read(viewer, moment, (MEMORIES,), partial(memories.linked, memory_id=memory_id))
 
-    async def nearest(self, viewer: Viewer, memory_id: UUID, vector: Vectors) -> Mapping[UUID, float]:
-        """The memories that a statement of this vector is like, beside the memory itself (B §2)."""
-        ask = partial(neighbours.nearest, memory_id=memory_id, model=self._embedder.model, vector=vector)
-        return await self._read(viewer, NOW, (MEMORIES, VECTORS), ask)
+    async def nearest(self, viewer: Viewer, memory_id: UUID, text: str) -> tuple[Embedder, Mapping[UUID, float]]:
+        """The memories that a statement is like, beside the memory itself (B §2), and by whose measure."""
+
+        async def ask(embedder: Embedder) -> tuple[Embedder, Mapping[UUID, float]]:
+            [vector] = await embedder.embed([text])
+            near = partial(neighbours.nearest, memory_id=memory_id, model=embedder.model, vector=vector)
+            return embedder, await self._read(viewer, NOW, (MEMORIES, VECTORS), near)
+
+        return await self._by_meaning(viewer, NOW, ask)
 
     async def newest(self, viewer: Viewer, limit: int, moment: Moment = NOW) -> Sequence[Mapping[str, Any]]:
         """The memories that changed last."""
@@ -267,6 +282,20 @@ class Reads(GraphReads):
         if moment.as_of is None:
             return await self._working.read(place)
         return await self.replays.session(place, moment.as_of, moment.deadline)
+
+    async def _by_meaning(self, viewer: Viewer, moment: Moment, ask: Callable[[Embedder], Awaitable[T]]) -> T:
+        """What `ask` gives with the embedder of the vectors that it sees: once more when they were swapped meanwhile.
+
+        As of an earlier moment they are always of the present model.
+        """
+        self._admitted(viewer)  # Before a model is asked.
+        embedder = self._embedder if moment.as_of is not None else await self._live_embedder()
+        while True:
+            found = await ask(embedder)
+            now = embedder if moment.as_of is not None else await self._live_embedder()
+            if now is embedder:
+                return found
+            embedder = now
 
     async def _read(
         self,

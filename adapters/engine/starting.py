@@ -74,6 +74,7 @@ async def require_kept(projections: Projections, settings: Settings) -> None:
             raise _not_kept(missing, settings)
         before = missing
         await asyncio.sleep(ATTACH_POLL_SECONDS)
+    await projections.look()
 
 
 def _not_kept(missing: Sequence[str], settings: Settings) -> EngineError:

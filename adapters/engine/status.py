@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.postgres import lagging
 from mnemolog.adapters.postgres.pauses import Pause
+from mnemolog.adapters.postgres.upgrades import Upgrade
 from mnemolog.domain.errors import TamperedEvent
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.log import EventLog
@@ -34,7 +35,8 @@ class StoppedStream:
 class Status:
     """One projection. `lag_seconds` is the age of the oldest event that is not applied; what stopped is not counted.
 
-    `stopped` names at most SHOWN streams; `stopped_streams` counts all.
+    `stopped` names at most SHOWN streams; `stopped_streams` counts all. `upgrade`: of a former version that is read
+    until this one is built.
     """
 
     name: str
@@ -45,13 +47,19 @@ class Status:
     stopped: Sequence[StoppedStream]
     skipped_events: int
     paused: Pause | None
+    upgrade: Upgrade | None
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
 async def status(
-    projection: Projection, log: EventLog, engine: AsyncEngine, paused: Mapping[str, Pause], now: datetime
+    projection: Projection,
+    log: EventLog,
+    engine: AsyncEngine,
+    paused: Mapping[str, Pause],
+    upgrading: Mapping[str, Upgrade],
+    now: datetime,
 ) -> Status:
     """Look at one projection. Costs little however many streams there are, as long as few of them lag."""
     store = projection.store
@@ -67,6 +75,7 @@ async def status(
         [await _stopped(log, stream, stop) for stream, stop in shown],
         await store.count_skipped(),
         paused.get(store.name),
+        upgrading.get(store.name),
     )
 
 

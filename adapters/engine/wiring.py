@@ -29,6 +29,7 @@ from mnemolog.adapters.engine.sightings import Sightings
 from mnemolog.adapters.engine.starting import require_kept
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.engine.writes import Writes
+from mnemolog.adapters.minilm import EMBEDDERS, embedder_named
 from mnemolog.adapters.minilm.ahead import Ahead
 from mnemolog.adapters.postgres.api_keys import KeyTable
 from mnemolog.adapters.postgres.log import PostgresLog
@@ -98,7 +99,9 @@ async def wire(
 def _projections(
     settings: Settings, place: Place, to: Connections, log: PostgresLog, embedder: Embedder
 ) -> Projections:
-    projections = Projections(to.rows, to.redis, log, embedder, settings.strategy, to.writing, FillProcesses(place))
+    former = [embedder_named(one) for one in EMBEDDERS if one != settings.embedder]
+    processes = FillProcesses(place)
+    projections = Projections(to.rows, to.redis, log, embedder, settings.strategy, to.writing, processes, former)
     for name in settings.projection_strategies:
         projections.require(name)
     return projections
@@ -153,6 +156,7 @@ def _reads(
         replays,
         projections.working,
         embedder,
+        projections.embedder,
         policy.categories,
         policy.predicates,
         ReadLimits(
@@ -167,7 +171,7 @@ def _reads(
 
 def _writes(policy: Policy, log: PostgresLog, reads: Reads, embedder: Embedder) -> Writes:
     handler = Handler(log, now, new_id, policy.version, partial(_expected, embedder))
-    neighbours, sightings = Neighbours(reads, embedder, policy.bands), Sightings(reads, log)
+    neighbours, sightings = Neighbours(reads, policy.bands), Sightings(reads, log)
     return Writes(handler, log, policy.categories, policy.profile, neighbours, policy.predicates, sightings)
 
 

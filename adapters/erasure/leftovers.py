@@ -9,9 +9,10 @@ from sqlalchemy import column, delete, select, table, tuple_
 from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from mnemolog.adapters.postgres.rebuildable import SHADOW
-from mnemolog.adapters.postgres.store import advisory_lock
-from mnemolog.events.envelope import StreamId
+from mnemolog.adapters.postgres.locks import advisory_lock
+from mnemolog.adapters.postgres.store import SHADOW
+from mnemolog.events.envelope import USER, StreamId
+from mnemolog.projections.owner import OWNER, owner_of
 
 PREFIX = "mnemolog_"
 KEYS = "mnemolog_keys"
@@ -50,10 +51,15 @@ async def _forget(connection: AsyncConnection, schema: str, stream: StreamId) ->
     await connection.execute(advisory_lock(schema.removesuffix(f"_{SHADOW}"), shared=True))
     # Whoever writes there holds this lock, shared: what it decoded before the keys were destroyed is committed then.
     await connection.execute(advisory_lock(schema))
-    for name in await _with_columns(connection, schema, "tenant", "user_id"):
+    whole = await _with_columns(connection, schema, *OWNER)
+    for name in whole:
+        rows = table(name, *map(column, OWNER), schema=schema)
+        await connection.execute(delete(rows).where(tuple_(*rows.columns) == tuple_(*owner_of(stream))))
+    # Of a version that knew users alone.
+    users = await _with_columns(connection, schema, "tenant", "user_id") if stream.kind == USER else ()
+    for name in set(users).difference(whole):
         rows = table(name, column("tenant"), column("user_id"), schema=schema)
-        owner = tuple_(rows.c.tenant, rows.c.user_id) == tuple_(stream.tenant, stream.owner)
-        await connection.execute(delete(rows).where(owner))
+        await connection.execute(delete(rows).where(tuple_(*rows.columns) == tuple_(stream.tenant, stream.owner)))
     for name in await _with_columns(connection, schema, "tenant", "stream", "stopped_at"):
         progress = table(name, column("tenant"), column("stream"), schema=schema)
         own = tuple_(progress.c.tenant, progress.c.stream) == tuple_(stream.tenant, stream.name)

@@ -67,10 +67,10 @@ async def turns_on_jetstream(
 async def keys_in_redis(redis: Redis, target: Target, phrase: str | None) -> Place:
     """Every key that names the user, sessions of rebuilds among them; with a phrase all but other users' sessions."""
     verdicts = []
-    own = Session(target.subject.stream.tenant, target.subject.stream.owner, "", "").key.removesuffix(":")
+    own = Session.keys_begin(target.subject.stream)
     async for key in redis.scan_iter(count=1000):
         name = key.decode(errors="replace")
-        if own in name or (phrase and "sess:" not in name):
+        if own in name or (phrase and not _is_session(name)):
             shown = name + " " + await _value(redis, key)
             ours = own in name and _of_target(name, shown, target)
             verdicts.append(ours or bool(phrase and any(form in shown.lower() for form in forms(phrase))))
@@ -106,7 +106,7 @@ def _worded(data: bytes, phrase: str | None) -> bool:
 
 def _of_target(name: str, shown: str, target: Target) -> bool:
     """Whether a session still holds an erased turn's text; one that does not tell which turns it holds may."""
-    if "sess:" not in name:
+    if not _is_session(name):
         return False
     try:
         blob: dict[str, Any] = json.loads(shown.removeprefix(name + " "))
@@ -116,6 +116,10 @@ def _of_target(name: str, shown: str, target: Target) -> bool:
     if len(turns) != len(said):
         return True
     return any(turn.get("text") and id_ in target.turn_ids for turn, (id_, _) in zip(turns, said, strict=True))
+
+
+def _is_session(name: str) -> bool:
+    return "sess:" in name or "sess-" in name
 
 
 async def _value(redis: Redis, key: bytes) -> str:

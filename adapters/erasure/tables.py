@@ -22,6 +22,7 @@ from sqlalchemy import (
     select,
     table,
     true,
+    tuple_,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -30,6 +31,7 @@ from mnemolog.adapters.erasure.target import Target
 from mnemolog.domain.profile import ADDING, place_of
 from mnemolog.domain.text import search_document
 from mnemolog.projections.memories.tables import CONFIGURATION
+from mnemolog.projections.owner import OWNER, owner_of
 
 LOG, KEYS = "mnemolog", "mnemolog_keys"
 # Rows that are named by a place of the profile, which has no UUID.
@@ -92,7 +94,9 @@ async def _tables(connection: AsyncConnection) -> Sequence[Columns]:
 def _owned(one: Columns, rows: TableClause, target: Target) -> ColumnElement[bool]:
     """The rows of the user; of a table that does not tell, all."""
     stream = target.subject.stream
-    if one.types.keys() >= {"tenant", "user_id"}:
+    if one.types.keys() >= set(OWNER):
+        return tuple_(*(rows.c[name] for name in OWNER)) == tuple_(*owner_of(stream))
+    if one.types.keys() >= {"tenant", "user_id"}:  # Of a version that knew users alone.
         return and_(rows.c.tenant == stream.tenant, rows.c.user_id == stream.owner)
     if one.types.keys() >= {"tenant", "stream"}:
         return and_(rows.c.tenant == stream.tenant, rows.c.stream == stream.name)

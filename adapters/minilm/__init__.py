@@ -7,7 +7,9 @@ from mnemolog.adapters.minilm.in_thread import InThread
 from mnemolog.adapters.minilm.lexical import Lexical
 from mnemolog.adapters.minilm.process import EmbeddingProcess
 
-__all__ = ["EmbeddingProcess", "InThread", "Lexical", "MiniLM", "embedder_named"]
+EMBEDDERS: tuple[Literal["minilm", "lexical"], ...] = ("minilm", "lexical")
+
+__all__ = ["EMBEDDERS", "EmbeddingProcess", "InThread", "Lexical", "MiniLM", "embedder_named"]
 
 
 def embedder_named(name: Literal["minilm", "lexical"]) -> InThread:

@@ -7,9 +7,7 @@ from sqlalchemy import FromClause, MetaData, Table, and_, case, func, or_, selec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.postgres.store import PostgresStore
-
-Owner = tuple[str, str]
-OWNER = ("tenant", "user_id")
+from mnemolog.projections.owner import OWNER, Owner
 
 
 async def differing_rows(
@@ -35,7 +33,7 @@ async def _differing(
     alone = or_(left.c[key[0]].is_(None), right.c[key[0]].is_(None))
     owner = [func.coalesce(left.c[name], right.c[name]) for name in OWNER]
     statement = select(*owner, func.sum(case((alone, 1), else_=2))).select_from(both).where(differ).group_by(*owner)
-    return Counter({(row[0], row[1]): int(row[2]) for row in await connection.execute(statement)})
+    return Counter({(row[0], row[1], row[2]): int(row[3]) for row in await connection.execute(statement)})
 
 
 def _rows_of(table: Table, owners: Collection[Owner] | None) -> FromClause:

@@ -37,6 +37,13 @@ async def confine(connection: AsyncConnection, schema: str, tables: Collection[s
     await connection.execute(_CONFINE, {"schema": schema, "tables": list(tables)})
 
 
+async def show_to_readers(connection: AsyncConnection, schema: str, views: Collection[str]) -> None:
+    """Let readers see views of tables that are confined: they read with their own rights."""
+    if (await connection.execute(_IS_READER, {"reader": READER})).scalar_one():
+        await connection.execute(Ddl("GRANT USAGE ON SCHEMA {} TO {}", schema, READER))
+        await connection.execute(Ddl("GRANT SELECT ON {} TO {}", [(schema, one) for one in views], READER))
+
+
 async def admit(connection: AsyncConnection, schema: str) -> None:
     """Let readers into a schema whose tables come confined from another one."""
     if (await connection.execute(_SHUT_OUT, {"schema": schema, "reader": READER})).scalar():
@@ -48,4 +55,5 @@ SELECT mnemolog.confine(CAST(place.oid AS regclass))
 FROM pg_class AS place JOIN pg_namespace AS space ON space.oid = place.relnamespace
 WHERE space.nspname = :schema AND place.relname = ANY(:tables) AND NOT place.relrowsecurity
 """)
+_IS_READER = text("SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = :reader)")
 _SHUT_OUT = text("SELECT NOT has_schema_privilege(oid, :schema, 'USAGE') FROM pg_roles WHERE rolname = :reader")

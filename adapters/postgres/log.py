@@ -127,9 +127,9 @@ class PostgresLog:
         """As `decode`, in one round trip with what else is asked in a transaction on this database."""
         return await self._opened(stored, shapes, partial(ask_keys, ask, self._secrets.roots))
 
-    async def heads(self, batch: int = 1000) -> AsyncIterator[Sequence[Head]]:
-        last = StreamId("", "")
-        while rows := await self._rows("scan_heads", tenant=last.tenant, stream=last.name, batch=batch):
+    async def heads(self, share: int = 0, of: int = 1, batch: int = 1000) -> AsyncIterator[Sequence[Head]]:
+        last, part = StreamId("", ""), {"share": share, "of": of, "batch": batch}
+        while rows := await self._rows("scan_heads", tenant=last.tenant, stream=last.name, **part):
             yield [Head(StreamId(row["tenant"], row["stream"]), row["seq"]) for row in rows]
             last = StreamId(rows[-1]["tenant"], rows[-1]["stream"])
 

@@ -183,6 +183,7 @@ SELECT seq FROM mnemolog.heads WHERE tenant = %(tenant)s AND stream = %(stream)s
 -- scan_heads --
 SELECT tenant, stream, seq FROM mnemolog.heads
 WHERE (tenant, stream) > (%(tenant)s, %(stream)s) AND seq > 0
+    AND (%(of)s = 1 OR abs(hashtextextended(tenant || '/' || stream, 0) %% %(of)s) = %(share)s)
 ORDER BY tenant, stream
 LIMIT %(batch)s;
 

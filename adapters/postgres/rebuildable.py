@@ -4,18 +4,19 @@ from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from sqlalchemy import MetaData, Text, column, select, table, text
+from sqlalchemy import MetaData, Text, column, func, select, table, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.schema import DropSchema
 
-from mnemolog.adapters.postgres.comparison import Owner, differing_rows
+from mnemolog.adapters.postgres.comparison import differing_rows
 from mnemolog.adapters.postgres.confinement import admit
 from mnemolog.adapters.postgres.ddl import Ddl
+from mnemolog.adapters.postgres.locks import advisory_lock
 from mnemolog.adapters.postgres.progress import progress_table
-from mnemolog.adapters.postgres.store import PostgresStore, advisory_lock
+from mnemolog.adapters.postgres.store import SHADOW, PostgresStore
 from mnemolog.events.envelope import StreamId
+from mnemolog.projections.owner import Owner, owner_of
 
-SHADOW = "shadow"
 _SMALL_SAMPLE = text("SET LOCAL default_statistics_target = 20")
 
 
@@ -30,11 +31,17 @@ class RebuildablePostgres:
         self._found: Mapping[str, Counter[Owner]] = {}
         self.name = live.name
 
+    @property
+    def place(self) -> PostgresStore:
+        """Where it is built, whether it is or not."""
+        return self._shadow
+
     async def shadow(self) -> PostgresStore:
         """The empty store, or the one that a crash left.
 
         Autovacuum leaves it alone until the swap: that took a tenth of the processor, and locks out the comparison.
         """
+        await self._live.create_anew()
         await self._shadow.create()
         async with self._shadow.engine.begin() as connection:
             for one in self._tables():
@@ -42,8 +49,13 @@ class RebuildablePostgres:
         return self._shadow
 
     async def compare(self) -> None:
-        """On one snapshot of both; a stream that one of them has more of is left for `differences`."""
+        """On one snapshot of both; a stream that one of them has more of is left for `differences`.
+
+        Not with a former version: that is another shape, and may have followed other rules.
+        """
         await self._gather_statistics()
+        if await self._live.look():
+            return
         async with self._live.engine.connect() as connection:
             await connection.execution_options(isolation_level="REPEATABLE READ")
             live, shadow = await self._progress(connection)
@@ -75,8 +87,10 @@ class RebuildablePostgres:
 
     async def differences(self) -> Mapping[str, int]:
         """What `compare` found, and found anew of those who moved since."""
+        if self._live.former:
+            return {}
         live, shadow = await self._progress(self._held())
-        moved = {(one.tenant, one.owner) for one in {*live, *shadow} if self._compared.get(one) != live.get(one)}
+        moved = {owner_of(one) for one in {*live, *shadow} if self._compared.get(one) != live.get(one)}
         again = await differing_rows(self._held(), self._live, self._shadow, moved) if moved else {}
         counts = {
             name: sum(count for owner, count in found.items() if owner not in moved) + sum(again.get(name, {}).values())
@@ -93,8 +107,10 @@ class RebuildablePostgres:
         """
         for one in self._tables():
             await self._held().execute(Ddl("ALTER TABLE {} RESET (autovacuum_enabled)", one))
-        # In one statement, so that no time passes between their locks.
-        await self._held().execute(Ddl("DROP TABLE {} CASCADE", await _tables_of(self._held(), self._live.schema)))
+        # In one statement each, so that no time passes between their locks.
+        for statement, kind in (("DROP VIEW {} CASCADE", "v"), ("DROP TABLE {} CASCADE", "r")):
+            if places := await _relations_of(self._held(), self._live.schema, kind):
+                await self._held().execute(Ddl(statement, places))
         progress = [(self._shadow.schema, one.name) for one in progress_table.metadata.sorted_tables]
         for one in (*self._tables(), *progress):
             await self._held().execute(Ddl("ALTER TABLE {} SET SCHEMA {}", one, self._live.schema))
@@ -103,7 +119,8 @@ class RebuildablePostgres:
 
     async def drop_former(self) -> Sequence[str]:
         """Drop what other versions of the projection left, and other embedding models; the names of their schemas."""
-        own = (self._live.schema, self._shadow.schema)
+        former_one = await self._live.look()
+        own = [self._live.schema, self._shadow.schema, *([former_one.schema] if former_one else [])]
         name = column("nspname", Text)
         all_of_it = name.regexp_match(f"^mnemolog_{self.name}_v[0-9]+(_|$)") & name.not_in(own)
         async with self._live.engine.begin() as connection:
@@ -128,8 +145,10 @@ class RebuildablePostgres:
         return self._quiet
 
 
-async def _tables_of(connection: AsyncConnection, schema: str) -> list[tuple[str, str]]:
-    """All that stand there, in the order of their names; also those that an older version of the projection made."""
-    names = table("pg_tables", column("schemaname", Text), column("tablename", Text), schema="pg_catalog")
-    found = select(names.c.tablename).where(names.c.schemaname == schema).order_by(names.c.tablename)
-    return [(schema, name) for name in (await connection.execute(found)).scalars()]
+async def _relations_of(connection: AsyncConnection, schema: str, kind: str) -> list[tuple[str, str]]:
+    """All tables or views that stand there, by name; also those that an older version of the projection made."""
+    name = column("relname", Text)
+    relations = table("pg_class", name, column("relkind", Text), column("relnamespace", Text), schema="pg_catalog")
+    there = (relations.c.relkind == kind) & (relations.c.relnamespace == func.to_regnamespace(schema))
+    found = select(name).select_from(relations).where(there).order_by(name)
+    return [(schema, one) for one in (await connection.execute(found)).scalars()]

@@ -1,11 +1,12 @@
 """Where a Postgres projection keeps its rows and its progress: a schema per projection and version (design §5)."""
 
+import logging
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import psycopg
-from sqlalchemy import ColumnElement, Select, Table, delete, func, select, tuple_, update
+from sqlalchemy import ColumnElement, Table, delete, func, select, tuple_, update
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -14,6 +15,8 @@ from sqlalchemy.schema import CreateSchema, DropSchema
 from mnemolog.adapters.postgres import lagging
 from mnemolog.adapters.postgres.claims import Beside, claim, claim_and_ask, nothing, save
 from mnemolog.adapters.postgres.confinement import confine
+from mnemolog.adapters.postgres.former import Former, candidates, former_of, reached_in, set_aside, show
+from mnemolog.adapters.postgres.locks import advisory_lock
 from mnemolog.adapters.postgres.progress import (
     GOING,
     SELF,
@@ -27,19 +30,35 @@ from mnemolog.domain.errors import ProjectionPoisoned, ServerFailed, TamperedRow
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.projections import forgetting
+from mnemolog.projections.former import FormerSchema
 from mnemolog.projections.kinds import Need
+from mnemolog.projections.owner import indexed, owner_of
 from mnemolog.projections.projector import Lag, Projector, Skipped, Stop, reached_by
 from mnemolog.projections.rows import fetch, stored, upsert
 from mnemolog.projections.seal import seal_of
 
 T = TypeVar("T")
 
+SHADOW = "shadow"
+# Events. What another model's vectors have that those of this one lack, before the other's are read until it has them.
+FAR_BEHIND = 1000
+NOT_CONFIGURED = "no such model is configured; until the present ones are made, memories are found by their words"
+
+_logger = logging.getLogger("mnemolog.projections")
+
 
 class PostgresSession:
     """One projection's part of a transaction; other workers wait for its streams. Progress is saved at the end."""
 
-    def __init__(self, store: "PostgresStore", connection: AsyncConnection, progress: Mapping[StreamId, int]) -> None:
+    def __init__(
+        self,
+        store: "PostgresStore",
+        connection: AsyncConnection,
+        progress: Mapping[StreamId, int],
+        projector: Projector | None = None,
+    ) -> None:
         self._store, self._connection, self._progress = store, connection, progress
+        self._projector = projector or store.projector
         self.reached: dict[StreamId, int] = {}
 
     @property
@@ -48,7 +67,7 @@ class PostgresSession:
 
     async def apply(self, events: Sequence[Recorded], reached: Mapping[StreamId, int] | None = None) -> None:
         if events:
-            await forgetting.apply(self._store.projector, self._connection, events)
+            await forgetting.apply(self._projector, self._connection, events)
         self.reached.update(reached_by(events) if reached is None else reached)
 
     async def reset(self, stream: StreamId) -> Collection[int]:
@@ -61,7 +80,11 @@ class PostgresSession:
 
 
 class PostgresStore:
-    """Implements `mnemolog.projections.projector.Store`. A `slot` other than "" is a shadow beside the live one."""
+    """Implements `mnemolog.projections.projector.Store`. A `slot` other than "" is a shadow beside the live one.
+
+    `former` is the version that the schema shows until the present one is built: as long as there is one, each session
+    looks again, since whoever built it may be another process. `others` write to the tables of other variants.
+    """
 
     transient: tuple[type[Exception], ...] = (
         OperationalError,
@@ -73,9 +96,17 @@ class PostgresStore:
     )
 
     def __init__(
-        self, engine: AsyncEngine, projector: Projector, slot: str = "", writing: AsyncEngine | None = None
+        self,
+        engine: AsyncEngine,
+        projector: Projector,
+        slot: str = "",
+        writing: AsyncEngine | None = None,
+        others: Sequence[Projector] = (),
     ) -> None:
         self.projector, self.name, self.version = projector, projector.name, projector.version
+        self.projectors = {one.variant: one for one in (projector, *others)}
+        self.slot, self.variants = slot, 1 + len(others)
+        self.former: Former | None = None
         parts = ("mnemolog", projector.name, f"v{projector.version}", projector.variant, slot)
         self.schema = "_".join(part for part in parts if part)
         self.schemas = {projector.name: self.schema, SELF: self.schema}
@@ -86,14 +117,62 @@ class PostgresStore:
         return self.projector.kinds.need(event_type)
 
     async def create(self) -> None:
-        """Make the schema and its tables where they are not yet."""
+        """Make the schema and its tables where they are not yet: to show a former version, where there is one."""
         async with self.engine.begin() as connection:
             await connection.execute(advisory_lock(f"create {self.schema}"))
-            await connection.execute(CreateSchema(self.schema, if_not_exists=True))
-            await connection.run_sync(self.projector.tables.create_all)
-            await confine(connection, self.schema, [table.name for table in self.projector.tables.sorted_tables])
-            await connection.run_sync(progress_table.metadata.create_all)
-            await connection.run_sync(add_seal, self.schema)
+            if not self.slot:
+                await self._show_former(connection)
+            self.former = await former_of(connection, self.projector, self.schema)
+            if self.former is None:
+                await self._create_tables(connection)
+
+    async def create_anew(self) -> None:
+        """Make the tables where somebody dropped one of them; the log fills them, from its beginning."""
+        async with self.engine.begin() as connection:
+            await connection.execute(advisory_lock(f"create {self.schema}"))
+            if not await self.is_whole(connection):
+                await self._create_tables(connection)
+
+    async def is_whole(self, connection: AsyncConnection) -> bool:
+        """Whether everything that readers and projectors look for is there."""
+        tables = (*self.projector.tables.sorted_tables, *progress_table.metadata.sorted_tables)
+        found = [func.to_regclass(f"{self.schema}.{one.name}").is_not(None) for one in tables]
+        return all((await connection.execute(select(*found))).one())
+
+    async def look(self, *, again: bool = False) -> Former | None:
+        """The former version that is shown now, if any. Once there is none, there will be none: unless told `again`."""
+        if self.former or again:
+            async with self.engine.connect() as connection:
+                self.former = await former_of(connection, self.projector, self.schema)
+        return self.former
+
+    async def _show_former(self, connection: AsyncConnection) -> None:
+        """Unless the present version is there, and not far behind: as after another model had been in use."""
+        there = await self.is_whole(connection)
+        if there and (await former_of(connection, self.projector, self.schema) or self.variants == 1):
+            return
+        own = await reached_in(connection, self.schema) if there else -FAR_BEHIND
+        for one in await candidates(connection, self.projector, {self.schema}):
+            if await reached_in(connection, one.schema) <= own + FAR_BEHIND:
+                return
+            if one.variant not in self.projectors:
+                _logger.warning("%s of %s cannot be read: %s", self.name, one.shown, NOT_CONFIGURED)
+                continue
+            if there:
+                await set_aside(connection, self.schema, f"{self.schema}_{SHADOW}")
+            if await show(connection, self.projector, one, self.schema):
+                return
+            _logger.warning("%s is built from the log: %s is not as it should be", self.name, one.schema)
+            return
+
+    async def _create_tables(self, connection: AsyncConnection) -> None:
+        if not await self.is_whole(connection):  # What is left of it says that it came to where it did with the rest.
+            await connection.execute(DropSchema(self.schema, cascade=True, if_exists=True))
+        await connection.execute(CreateSchema(self.schema, if_not_exists=True))
+        await connection.run_sync(self.projector.tables.create_all)
+        await confine(connection, self.schema, [table.name for table in self.projector.tables.sorted_tables])
+        await connection.run_sync(progress_table.metadata.create_all)
+        await connection.run_sync(add_seal, self.schema)
 
     async def drop(self) -> None:
         """Forget everything that this projection holds; the log can rebuild it."""
@@ -115,9 +194,7 @@ class PostgresStore:
     async def forget(self, connection: AsyncConnection, stream: StreamId) -> None:
         """Delete every row of a stream, and begin its progress anew."""
         for table in self.projector.tables.sorted_tables:
-            await connection.execute(
-                delete(table).where(table.c.tenant == stream.tenant, table.c.user_id == stream.owner)
-            )
+            await connection.execute(delete(table).where(tuple_(*indexed(table)) == tuple_(*owner_of(stream))))
         anew = {"seq": 0, **GOING}
         await connection.execute(update(progress_table).where(_of(progress_table, [stream])).values(anew))
 
@@ -204,12 +281,32 @@ async def sessions(
     async with stores[0].writing.begin() as connection:
         await connection.execution_options(schema_translate_map=schemas)
         held, told = await claim_and_ask(connection, [store.schema for store in stores], streams, beside)
-        opened = [PostgresSession(store, connection, progress) for store, progress in zip(stores, held, strict=True)]
+        opened = [
+            await _opened(store, connection, progress, schemas) for store, progress in zip(stores, held, strict=True)
+        ]
         try:
             yield opened, told
             await save(connection, {store.schema: one.reached for store, one in zip(stores, opened, strict=True)})
         except DBAPIError as error:
             raise _judged(error, ", ".join(store.name for store in stores)) from error
+
+
+async def _opened(
+    store: PostgresStore, connection: AsyncConnection, progress: Mapping[StreamId, int], schemas: dict[str, str]
+) -> PostgresSession:
+    """A session on what the schema holds now, which no swap changes until the transaction ends.
+
+    What a former version cannot hold, the present one is built with.
+    """
+    if store.former:
+        store.former = await former_of(connection, store.projector, store.schema)
+    if store.former is None:
+        return PostgresSession(store, connection, progress)
+    former = store.former
+    schemas[store.name] = FormerSchema(store.schema, former.schema, former.version)
+    await connection.execution_options(schema_translate_map=schemas)
+    held = {stream: seq for stream, seq in progress.items() if former.holds(stream, store.projector)}
+    return PostgresSession(store, connection, held, store.projectors[former.variant])
 
 
 # Class 54, such as an index entry that is too long: an operational error that no repetition will cure.
@@ -227,17 +324,6 @@ def _judged(error: DBAPIError, names: str) -> Exception:
         reason = str(error.orig).splitlines()[0]
         return ServerFailed(f"Postgres cannot take the rows of {names}: {reason}", field="postgres_url")
     return error
-
-
-async def exists(connection: AsyncConnection, schema: str) -> bool:
-    """Whether there is a schema of this name."""
-    return (await connection.execute(select(func.to_regnamespace(schema).is_not(None)))).scalar_one()
-
-
-def advisory_lock(name: str, *, shared: bool = False) -> Select[tuple[None]]:
-    """A statement that takes a lock by name until the end of the transaction."""
-    take = func.pg_advisory_xact_lock_shared if shared else func.pg_advisory_xact_lock
-    return select(take(func.hashtextextended(f"mnemolog {name}", 0)))
 
 
 def _of(table: Table, streams: Collection[StreamId]) -> ColumnElement[bool]:

@@ -230,8 +230,8 @@ class WorkingStore:
         return int(await self._redis.llen(self._skipped_key))
 
     async def keys_of(self, stream: StreamId) -> Sequence[str]:
-        """The session keys of one user, without the prefix."""
-        theirs = Place(stream.tenant, stream.owner, "", "").key.removesuffix(":")
+        """The session keys of one stream, without the prefix."""
+        theirs = Place.keys_begin(stream)
         return [name for name in await self.keys() if name.startswith(theirs)]
 
     async def keys(self) -> Sequence[str]:

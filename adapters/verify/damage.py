@@ -70,15 +70,16 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Unverified:
-    """A stream whose rows could be compared up to `seq` only, because its projection was told to stand still."""
+    """A stream, or all, whose rows could be compared up to `seq` only: the projection stands still, or is upgraded."""
 
     projection: str
-    stream: StreamId
+    stream: StreamId | None
     seq: int
     why: str
 
     def as_dict(self) -> dict[str, Any]:
-        return {"projection": self.projection, "stream": str(self.stream), "seq": self.seq, "why": self.why}
+        stream = str(self.stream) if self.stream else ""
+        return {"projection": self.projection, "stream": stream, "seq": self.seq, "why": self.why}
 
 
 class Report:

@@ -8,7 +8,6 @@ from sqlalchemy import (
     CompoundSelect,
     MetaData,
     Select,
-    String,
     Table,
     and_,
     exists,
@@ -22,6 +21,7 @@ from mnemolog.adapters.engine.as_of import TEMPORARY
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
 from mnemolog.events.envelope import StreamId
+from mnemolog.projections.owner import indexed, owner_of, stream_of
 from mnemolog.projections.seal import MAC, key_of, seal_of
 
 LIMIT = 1000
@@ -30,10 +30,11 @@ Row = Mapping[str, Any]
 Key = tuple[Any, ...]
 
 
-def among(table: Table, streams: Sequence[StreamId], column: str = "user_id") -> ColumnElement[bool]:
-    """Rows of these streams, by `stream` or by the `user_id` that they belong to."""
-    names = [(stream.tenant, stream.name if column == "stream" else stream.owner) for stream in streams]
-    return tuple_(table.c.tenant, table.c[column]).in_(names)
+def among(table: Table, streams: Sequence[StreamId]) -> ColumnElement[bool]:
+    """Rows of these streams: they name their stream, or whose they are."""
+    if "stream" in table.columns:
+        return tuple_(table.c.tenant, table.c.stream).in_([(stream.tenant, stream.name) for stream in streams])
+    return tuple_(*indexed(table)).in_(list(map(owner_of, streams)))
 
 
 class RowComparison:
@@ -61,7 +62,8 @@ class RowComparison:
     async def compare_strangers(self, connection: AsyncConnection, heads: Table, report: Report) -> None:
         """Report every row of a user whom the log does not know."""
         for table, live, replayed in self._tables:
-            own = and_(heads.c.tenant == live.c.tenant, heads.c.seq > 0, _owner(heads.c.stream) == live.c.user_id)
+            name = live.c.stream_kind + ":" + live.c.user_id
+            own = and_(heads.c.tenant == live.c.tenant, heads.c.seq > 0, heads.c.stream == name)
             stand = await _rows(connection, select(live).where(~exists().where(own)), table)
             for row in stand.values():
                 report.add(await self._damage(connection, table, (live, replayed), row, None))
@@ -72,14 +74,8 @@ class RowComparison:
         row = stands or shall
         assert row is not None
         kind, detail = await _what(connection, table, both, stands, shall)
-        stream = StreamId.of_user(row["user_id"], row["tenant"])
         key = key_of(table, row)
-        return Damage(Part.ROW, kind, stream, detail, 0, "", self._name, table.name, key)
-
-
-def _owner(stream: ColumnElement[str]) -> ColumnElement[str]:
-    """What comes after the first colon of a stream's name (StreamId.owner)."""
-    return func.substr(stream, func.strpos(stream, ":") + 1, type_=String)
+        return Damage(Part.ROW, kind, stream_of(row), detail, 0, "", self._name, table.name, key)
 
 
 async def _rows(

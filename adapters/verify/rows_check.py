@@ -234,7 +234,7 @@ def _ahead(progress: Table, only: StreamId | None) -> Select[Any]:
     statement = select(progress.c.tenant, progress.c.stream, progress.c.seq).where(
         progress.c.seq > 0, ~exists().where(same)
     )
-    return statement if only is None else statement.where(among(progress, [only], "stream"))
+    return statement if only is None else statement.where(among(progress, [only]))
 
 
 async def _gathered(log: EventLog) -> AsyncIterator[Sequence[Head]]:

@@ -57,7 +57,7 @@ async def _rows(
     connection: AsyncConnection, store: PostgresStore, table: Table, streams: Sequence[StreamId]
 ) -> Sequence[Row]:
     here = live(table, store)
-    statement: Select[Any] = select(here).where(among(here, streams, "stream"))
+    statement: Select[Any] = select(here).where(among(here, streams))
     return [dict(row) for row in (await connection.execute(statement)).mappings()]
 
 

@@ -11,14 +11,16 @@ from mnemolog.events import memory as events
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event
-from mnemolog.projections.changes.tables import NAME, change_log, metadata, thread_revision
+from mnemolog.projections.changes.tables import NAME, READABLE_FROM, VERSION, change_log, metadata, thread_revision
 from mnemolog.projections.kinds import Kinds
-from mnemolog.projections.rows import Key, Row, load, owner, upsert
+from mnemolog.projections.owner import OWNER, owner, owner_row
+from mnemolog.projections.rows import Key, Row, load, upsert
 
 
 class ChangesProjector:
     name = NAME
-    version = 2
+    version = VERSION
+    readable_from = READABLE_FROM
     variant = ""
     tables: MetaData = metadata
     kinds = Kinds(events.MemoryEvent | MemoryErased)
@@ -34,8 +36,8 @@ class ChangesProjector:
                 key = _thread(event)
                 revisions[key] = revisions.get(key, 0) + 1
                 moved.add(key)
-                entries.append(_entry(key, event, change, revisions[key]))
-        names = ("tenant", "user_id", "thread_id")
+                entries.append(_entry(event, change, revisions[key]))
+        names = (*OWNER, "thread_id")
         rows = [{**dict(zip(names, key, strict=True)), "rev": revisions[key]} for key in sorted(moved)]
         await upsert(connection, thread_revision, rows, known)
         await upsert(connection, change_log, entries, known=())
@@ -75,16 +77,14 @@ def _turn(was: Status, status: Status) -> Change | None:
     return Change.RESTORED if status in VISIBLE else Change.SOFT_DELETED
 
 
-def _entry(thread: Key, event: Recorded, change: Change, rev: int) -> Row:
-    tenant, user_id, thread_id = thread
+def _entry(event: Recorded, change: Change, rev: int) -> Row:
     payload = event.payload
     assert isinstance(payload, events.MemoryEvent | MemoryErased)
     absorbed = payload.absorbed_ids if isinstance(payload, events.MemoriesMerged) else ()
     return {
-        "tenant": tenant,
-        "user_id": user_id,
+        **owner_row(event),
         "id": event.event_id,
-        "thread_id": thread_id,
+        "thread_id": event.meta.thread_id,
         "rev": rev,
         "seq": event.seq,
         "memory_id": payload.memory_id,

@@ -3,16 +3,18 @@
 from sqlalchemy import BigInteger, Column, DateTime, Index, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
+from mnemolog.projections.owner import indexed, owner_columns
 from mnemolog.projections.seal import mac_column
 
 NAME = "changes"
+VERSION = 3
+READABLE_FROM = 2
 metadata = MetaData(schema=NAME)
 
 thread_revision = Table(
     "thread_revision",
     metadata,
-    Column("tenant", Text, primary_key=True),
-    Column("user_id", Text, primary_key=True),
+    *owner_columns(kind_since=3),
     Column("thread_id", Text, primary_key=True),
     Column("rev", BigInteger, nullable=False),
     mac_column(),
@@ -21,8 +23,7 @@ thread_revision = Table(
 change_log = Table(
     "change_log",
     metadata,
-    Column("tenant", Text, primary_key=True),
-    Column("user_id", Text, primary_key=True),
+    *owner_columns(kind_since=3),
     Column("id", Uuid, primary_key=True),
     Column("thread_id", Text, nullable=False),
     Column("rev", BigInteger, nullable=False),
@@ -35,8 +36,7 @@ change_log = Table(
 )
 Index(
     "change_log_rev",
-    change_log.c.tenant,
-    change_log.c.user_id,
+    *indexed(change_log),
     change_log.c.thread_id,
     change_log.c.rev.desc(),
     unique=True,

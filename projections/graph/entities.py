@@ -11,7 +11,8 @@ from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.event import Event, sources_of
 from mnemolog.projections.graph import hiding
-from mnemolog.projections.rows import Row, owner
+from mnemolog.projections.owner import owner_row
+from mnemolog.projections.rows import Row
 
 Rows = Mapping[UUID, Row]
 
@@ -108,10 +109,8 @@ def _content(content: graph.EntityContent) -> dict[str, Any]:
 
 
 def _observed(event: Recorded, entity: graph.EntityObserved) -> Row:
-    tenant, user_id = owner(event)
     return {
-        "tenant": tenant,
-        "user_id": user_id,
+        **owner_row(event),
         "entity_id": entity.entity_id,
         "scope": entity.scope,
         "agent_id": entity.agent_id,

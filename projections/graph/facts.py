@@ -25,6 +25,7 @@ from mnemolog.projections.graph import reader
 from mnemolog.projections.graph.hiding import hidden_at
 from mnemolog.projections.graph.reader import one_of
 from mnemolog.projections.graph.tables import periods, relations
+from mnemolog.projections.owner import OWNER
 from mnemolog.projections.rows import Key, Row, fetch, load, stored
 from mnemolog.projections.visibility import owned, shared
 
@@ -134,7 +135,7 @@ def _between(relation: Row, ends: Mapping[UUID, Row]) -> Row:
 
 
 def _key(row: Row) -> Key:
-    return row["tenant"], row["user_id"], row["relation_id"]
+    return (*(row[name] for name in OWNER), row["relation_id"])
 
 
 def _dates(period: Row) -> Row:

@@ -13,14 +13,25 @@ from mnemolog.events.graph import EntityEvent, RelationEvent
 from mnemolog.events.memory import MemoryEvent
 from mnemolog.projections.graph import entities as of_entities
 from mnemolog.projections.graph import relations as of_relations
-from mnemolog.projections.graph.tables import NAME, aliases, entities, metadata, periods, relations
+from mnemolog.projections.graph.tables import (
+    NAME,
+    READABLE_FROM,
+    VERSION,
+    aliases,
+    entities,
+    metadata,
+    periods,
+    relations,
+)
 from mnemolog.projections.kinds import Kinds
-from mnemolog.projections.rows import Key, Row, load, owner, remove, upsert
+from mnemolog.projections.owner import OWNER, owner
+from mnemolog.projections.rows import Key, Row, load, remove, upsert
 
 
 class GraphProjector:
     name = NAME
-    version = 4
+    version = VERSION
+    readable_from = READABLE_FROM
     variant = ""
     tables: MetaData = metadata
     kinds = Kinds(EntityEvent | RelationEvent, shapes=TurnRecorded | MemoryEvent)
@@ -62,7 +73,7 @@ async def _folded(
     for event, touched in zip(batch, keys, strict=True):
         if not touched:
             continue
-        after = fold.after({key[2]: rows[key] for key in touched if key in rows}, event)
+        after = fold.after({key[-1]: rows[key] for key in touched if key in rows}, event)
         for id_, row in after.items():
             key = (*owner(event), id_)
             changed(rows.get(key), row, event)
@@ -79,13 +90,12 @@ async def _apply_names(connection: AsyncConnection, before: Mapping[Key, Row], a
 
 def _named(rows: Mapping[Key, Row]) -> dict[Key, Row]:
     return {
-        (tenant, user_id, normal, entity_id): {
-            "tenant": tenant,
-            "user_id": user_id,
+        (*whose, normal, entity_id): {
+            **dict(zip(OWNER, whose, strict=True)),
             "alias_normalized": normal,
             "entity_id": entity_id,
             "alias": alias,
         }
-        for (tenant, user_id, entity_id), row in rows.items()
+        for (*whose, entity_id), row in rows.items()
         for normal, alias in of_entities.names(row).items()
     }

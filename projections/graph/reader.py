@@ -13,8 +13,10 @@ from mnemolog.domain.entity import erased_entity, no_such_entity
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.text import normalize_name
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import StreamId
 from mnemolog.projections.graph.entities import names
 from mnemolog.projections.graph.tables import aliases, entities
+from mnemolog.projections.owner import owner_of
 from mnemolog.projections.rows import Row, fetch, fetch_straight, stored
 from mnemolog.projections.straight import names as columns_of
 from mnemolog.projections.straight import schema_of
@@ -33,7 +35,7 @@ async def find(connection: AsyncConnection, viewer: Viewer, name: str) -> Sequen
 
     The alias leads to them, their own rows tell whether it is theirs: no forged alias shows an entity.
     """
-    wanted, mine = normalize_name(name), (viewer.tenant, viewer.user_id)
+    wanted, mine = normalize_name(name), owner_of(StreamId.of_user(viewer.user_id, viewer.tenant))
     values = (*mine, viewer.agent_id, *mine, wanted)
     rows = await fetch_straight(connection, entities, _finding(schema_of(connection, entities)), values)
     found = await survivors(connection, viewer, [row for row in rows if wanted in names(row)])
@@ -45,8 +47,9 @@ async def find(connection: AsyncConnection, viewer: Viewer, name: str) -> Sequen
 def _finding(schema: str) -> bytes:
     """Straight through psycopg: each mention of somebody is looked up."""
     statement = SQL(
-        "SELECT {} FROM {} WHERE tenant = %s AND user_id = %s AND (scope = 'global' OR agent_id = %s) AND entity_id IN"
-        " (SELECT entity_id FROM {} WHERE tenant = %s AND user_id = %s AND alias_normalized = %s)"
+        "SELECT {} FROM {} WHERE tenant = %s AND stream_kind = %s AND user_id = %s"
+        " AND (scope = 'global' OR agent_id = %s) AND entity_id IN (SELECT entity_id FROM {}"
+        " WHERE tenant = %s AND stream_kind = %s AND user_id = %s AND alias_normalized = %s)"
     )
     places = (Identifier(schema, table.name) for table in (entities, aliases))
     return statement.format(columns_of(stored(entities)), *places).as_bytes()

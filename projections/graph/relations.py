@@ -14,7 +14,8 @@ from mnemolog.domain.identity import utc_text
 from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.events import graph
 from mnemolog.events.envelope import Recorded
-from mnemolog.projections.rows import Row, owner
+from mnemolog.projections.owner import OWNER, owner_row
+from mnemolog.projections.rows import Row
 
 Rows = Mapping[UUID, Row]
 Span = Mapping[str, str | None]
@@ -73,10 +74,8 @@ def _content(payload: graph.RelationAsserted) -> dict[str, Any]:
 
 def _birth(event: Recorded, payload: graph.RelationAsserted) -> Row:
     """What a relation keeps for life, and no periods."""
-    tenant, user_id = owner(event)
     return {
-        "tenant": tenant,
-        "user_id": user_id,
+        **owner_row(event),
         "relation_id": payload.relation_id,
         "scope": payload.scope,
         "agent_id": payload.agent_id,
@@ -120,7 +119,7 @@ def _open(row: Row | None) -> list[Span]:
 
 def _belief(relation: Row, span: Mapping[str, Any]) -> Row:
     dates = {name: datetime.fromisoformat(at) if (at := span[name]) else None for name in _DATES}
-    key = {name: relation[name] for name in ("tenant", "user_id", "relation_id")}
+    key = {name: relation[name] for name in (*OWNER, "relation_id")}
     return {**key, "known_from_seq": span["known_from_seq"], **dates, "known_to": None, "known_to_seq": None}
 
 

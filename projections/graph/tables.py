@@ -3,16 +3,21 @@
 from sqlalchemy import BigInteger, Column, DateTime, Double, Index, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
+from mnemolog.events.stored_json import read_json
+from mnemolog.projections.former import retyped
+from mnemolog.projections.owner import indexed, owner_columns
 from mnemolog.projections.seal import JsonText, mac_column
 
 NAME = "graph"
+VERSION = 4
+READABLE_FROM = 3
 metadata = MetaData(schema=NAME)
+_WAS_JSONB = retyped(4, was=JSONB(), read=read_json)
 
 entities = Table(
     "entities",
     metadata,
-    Column("tenant", Text, primary_key=True),
-    Column("user_id", Text, primary_key=True),
+    *owner_columns(kind_since=4),
     Column("entity_id", Uuid, primary_key=True),
     Column("scope", Text, nullable=False),
     Column("agent_id", Text),
@@ -20,7 +25,7 @@ entities = Table(
     Column("name_normalized", Text, nullable=False),
     Column("aliases", ARRAY(Text), nullable=False),
     Column("category", Text, nullable=False),
-    Column("attributes", JsonText, nullable=False),
+    Column("attributes", JsonText, nullable=False, info=_WAS_JSONB),
     Column("confidence", Double, nullable=False),
     Column("status", Text, nullable=False),
     Column("merged_into", Uuid),
@@ -35,11 +40,10 @@ entities = Table(
     Column("seq", BigInteger, nullable=False),
     mac_column(),
 )
-Index("entities_category", entities.c.tenant, entities.c.user_id, entities.c.scope, entities.c.category)
+Index("entities_category", *indexed(entities), entities.c.scope, entities.c.category)
 Index(
     "entities_merged",
-    entities.c.tenant,
-    entities.c.user_id,
+    *indexed(entities),
     entities.c.merged_into,
     postgresql_where=entities.c.merged_into.is_not(None),
 )
@@ -48,8 +52,7 @@ Index(
 aliases = Table(
     "aliases",
     metadata,
-    Column("tenant", Text, primary_key=True),
-    Column("user_id", Text, primary_key=True),
+    *owner_columns(kind_since=4),
     Column("alias_normalized", Text, primary_key=True),
     Column("entity_id", Uuid, primary_key=True),
     Column("alias", Text, nullable=False),
@@ -59,16 +62,15 @@ aliases = Table(
 relations = Table(
     "relations",
     metadata,
-    Column("tenant", Text, primary_key=True),
-    Column("user_id", Text, primary_key=True),
+    *owner_columns(kind_since=4),
     Column("relation_id", Uuid, primary_key=True),
     Column("scope", Text, nullable=False),
     Column("agent_id", Text),
     Column("subject_id", Uuid, nullable=False),
     Column("predicate", Text, nullable=False),
     Column("object_id", Uuid),
-    Column("value", JsonText),
-    Column("metadata", JsonText, nullable=False),
+    Column("value", JsonText, info=_WAS_JSONB),
+    Column("metadata", JsonText, nullable=False, info=_WAS_JSONB),
     Column("confidence", Double, nullable=False),
     Column("status", Text, nullable=False),
     Column("purge_at", DateTime(timezone=True)),
@@ -80,11 +82,10 @@ relations = Table(
     Column("seq", BigInteger, nullable=False),
     mac_column(),
 )
-Index("relations_subject", relations.c.tenant, relations.c.user_id, relations.c.subject_id, relations.c.predicate)
+Index("relations_subject", *indexed(relations), relations.c.subject_id, relations.c.predicate)
 Index(
     "relations_object",
-    relations.c.tenant,
-    relations.c.user_id,
+    *indexed(relations),
     relations.c.object_id,
     postgresql_where=relations.c.object_id.is_not(None),
 )
@@ -94,8 +95,7 @@ Index(
 periods = Table(
     "periods",
     metadata,
-    Column("tenant", Text, primary_key=True),
-    Column("user_id", Text, primary_key=True),
+    *owner_columns(kind_since=4),
     Column("relation_id", Uuid, primary_key=True),
     Column("known_from_seq", BigInteger, primary_key=True),
     Column("valid_from", DateTime(timezone=True), primary_key=True),

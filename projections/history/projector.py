@@ -13,16 +13,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.events.envelope import Recorded
 from mnemolog.projections.history.subject import MEMORY, Subject
-from mnemolog.projections.history.tables import NAME, history, metadata
+from mnemolog.projections.history.tables import NAME, READABLE_FROM, VERSION, history, metadata
 from mnemolog.projections.history.told import SUBJECTED, erased, left, subjects, told
 from mnemolog.projections.kinds import Kinds
-from mnemolog.projections.rows import Key, Row, fetch, owner, stored, upsert
+from mnemolog.projections.owner import indexed, owner, owner_row
+from mnemolog.projections.rows import Key, Row, fetch, stored, upsert
 from mnemolog.projections.straight import fetch_all, keyed, names, relation, schema_of
 
 
 class HistoryProjector:
     name = NAME
-    version = 4
+    version = VERSION
+    readable_from = READABLE_FROM
     variant = ""
     tables: MetaData = metadata
     kinds = Kinds(SUBJECTED)
@@ -32,7 +34,7 @@ class HistoryProjector:
         last = await _last_seqs(connection, {key for key, _, _ in touched})
         rows: list[Row] = []
         for key, event, subject in touched:
-            rows.append(_row(key, event, subject, last.get(key)))
+            rows.append(_row(event, subject, last.get(key)))
             last[key] = event.seq
         await upsert(connection, history, rows, known=())
         await _forget_reasons(connection, batch)
@@ -49,7 +51,7 @@ async def _last_seqs(connection: AsyncConnection, keys: set[Key]) -> dict[Key, i
     return {row[:-1]: row[-1] for row in found if row[-1] is not None}
 
 
-_SUBJECT = (history.c.tenant, history.c.user_id, history.c.subject, history.c.subject_id)
+_SUBJECT = (*indexed(history), history.c.subject, history.c.subject_id)
 
 
 @cache
@@ -73,12 +75,10 @@ async def _forget_reasons(connection: AsyncConnection, batch: Sequence[Recorded]
     await upsert(connection, history, [{**row, "meta": {**row["meta"], "reason": ""}} for row in before])
 
 
-def _row(key: Key, event: Recorded, subject: Subject, last_seq: int | None) -> Row:
-    tenant, user_id, *_ = key
+def _row(event: Recorded, subject: Subject, last_seq: int | None) -> Row:
     name, meta = told(event.payload, subject)
     return {
-        "tenant": tenant,
-        "user_id": user_id,
+        **owner_row(event),
         "id": uuid5(event.event_id, subject.id),
         "subject": subject.kind,
         "subject_id": subject.id,

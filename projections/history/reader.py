@@ -17,10 +17,11 @@ from mnemolog.projections.history.subject import ENTITY, MEMORY, RELATION
 from mnemolog.projections.history.tables import history
 from mnemolog.projections.memories.filters import visible_to
 from mnemolog.projections.memories.tables import memories
+from mnemolog.projections.owner import OWNER
 from mnemolog.projections.rows import fetch, stored
 from mnemolog.projections.visibility import owned, shared
 
-_INTERNAL = frozenset({"tenant", "user_id"})
+_INTERNAL = frozenset(OWNER)
 KINDS = (MEMORY, ENTITY, RELATION)
 
 

@@ -3,16 +3,18 @@
 from sqlalchemy import BigInteger, Column, DateTime, Index, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
 
+from mnemolog.projections.owner import indexed, owner_columns
 from mnemolog.projections.seal import mac_column
 
 NAME = "history"
+VERSION = 4
+READABLE_FROM = 3
 metadata = MetaData(schema=NAME)
 
 history = Table(
     "history",
     metadata,
-    Column("tenant", Text, primary_key=True),
-    Column("user_id", Text, primary_key=True),
+    *owner_columns(kind_since=4),
     Column("id", Uuid, primary_key=True),
     Column("subject", Text, nullable=False),
     Column("subject_id", Text, nullable=False),
@@ -28,8 +30,7 @@ history = Table(
 )
 Index(
     "history_subject",
-    history.c.tenant,
-    history.c.user_id,
+    *indexed(history),
     history.c.subject_id,
     history.c.seq.desc(),
 )

@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain.corroboration import USES
 from mnemolog.domain.memory import VISIBLE, Kind, Status
 from mnemolog.domain.retention import Retention
+from mnemolog.events.envelope import USER
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.rows import Row, fetch, stored
 
@@ -41,12 +42,13 @@ def used() -> ColumnElement[bool]:
 async def pages(
     connection: AsyncConnection, due: ColumnElement[bool], table: Table = memories
 ) -> AsyncIterator[Sequence[Row]]:
-    """The rows over all users, in pages, by user; each row once, whatever becomes of those before it."""
+    """The rows of all users, in pages, by user; each row once, whatever becomes of those before it."""
     key = list(table.primary_key.columns)
     last: tuple[object, ...] | None = None
     while True:
         beyond = [] if last is None else [tuple_(*key) > last]
-        statement = select(*stored(table)).where(due, *beyond).order_by(*key).limit(PAGE)
+        users = table.c.stream_kind == USER
+        statement = select(*stored(table)).where(users, due, *beyond).order_by(*key).limit(PAGE)
         rows = await fetch(connection, table, statement)
         if rows:
             yield rows

@@ -17,13 +17,15 @@ from mnemolog.events.event import Event, sources_of
 from mnemolog.events.memory_fold import evolve, touched
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.memories.stored import as_memory, of_memory
-from mnemolog.projections.memories.tables import NAME, links, memories, metadata
-from mnemolog.projections.rows import Key, Row, load, owner, remove, upsert
+from mnemolog.projections.memories.tables import NAME, READABLE_FROM, VERSION, links, memories, metadata
+from mnemolog.projections.owner import indexed, owner, owner_row
+from mnemolog.projections.rows import Key, Row, load, remove, upsert
 
 
 class MemoriesProjector:
     name = NAME
-    version = 4
+    version = VERSION
+    readable_from = READABLE_FROM
     variant = ""
     tables: MetaData = metadata
     kinds = Kinds(events.MemoryEvent | events.MemoriesRecalled | MemoryErased)
@@ -48,15 +50,15 @@ class MemoriesProjector:
 
 
 def _stands(edge: Key, gone: Collection[Key]) -> bool:
-    tenant, user_id, from_id, to_id = edge
-    return (tenant, user_id, from_id) not in gone and (tenant, user_id, to_id) not in gone
+    *whose, from_id, to_id = edge
+    return (*whose, from_id) not in gone and (*whose, to_id) not in gone
 
 
 async def _unlink(connection: AsyncConnection, gone: Collection[Key]) -> None:
     """No edge leads to an erased memory, or from it."""
     for end in (links.c.from_id, links.c.to_id):
         if gone:
-            edges = tuple_(links.c.tenant, links.c.user_id, end).in_(sorted(gone))
+            edges = tuple_(*indexed(links), end).in_(sorted(gone))
             await connection.execute(delete(links).where(edges))
 
 
@@ -71,7 +73,7 @@ def _changed(rows: dict[Key, Row], event: Recorded) -> dict[Key, Row]:
     keys = {memory_id: (*owner(event), memory_id) for memory_id in touched(event.payload)}
     known = {memory_id: as_memory(rows[key]) for memory_id, key in keys.items() if key in rows}
     changed = evolve(known, event.payload)
-    return {(key := keys[memory_id]): _row(key, memory, event, rows.get(key)) for memory_id, memory in changed.items()}
+    return {(key := keys[memory_id]): _row(memory, event, rows.get(key)) for memory_id, memory in changed.items()}
 
 
 def _recalled(rows: dict[Key, Row], event: Recorded, recalled: events.MemoriesRecalled) -> dict[Key, Row]:
@@ -92,13 +94,11 @@ def _recalled(rows: dict[Key, Row], event: Recorded, recalled: events.MemoriesRe
     }
 
 
-def _row(key: Key, memory: Memory, event: Recorded, before: Row | None) -> Row:
-    tenant, user_id, _ = key
+def _row(memory: Memory, event: Recorded, before: Row | None) -> Row:
     born = before or _birth(event)
     return {
         **born,
-        "tenant": tenant,
-        "user_id": user_id,
+        **owner_row(event),
         **of_memory(memory),
         **_life(memory, event, born),
         "updated_at": event.recorded_at,
@@ -182,10 +182,8 @@ def _edge(event: Recorded, link: events.MemoriesLinked | events.LinkReverted) ->
     """None where there is no edge any more."""
     if link.relation_type is None:
         return None
-    tenant, user_id = owner(event)
     return {
-        "tenant": tenant,
-        "user_id": user_id,
+        **owner_row(event),
         "from_id": link.memory_id,
         "to_id": link.to_id,
         "relation_type": link.relation_type,

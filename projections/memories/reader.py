@@ -26,7 +26,7 @@ Conditions = Sequence[ColumnElement[bool]]
 K1, B = 1.5, 0.75
 FOUNDATION = 20  # D §pinned
 
-_INTERNAL = frozenset({"document", "tenant", "recalls"})
+_INTERNAL = frozenset({"document", "tenant", "stream_kind", "recalls"})
 
 
 async def by_vector(

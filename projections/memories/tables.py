@@ -19,9 +19,13 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
 
 from mnemolog.domain.contradiction import CONTRADICTS
+from mnemolog.projections.former import added
+from mnemolog.projections.owner import OWNER, indexed, owner_columns
 from mnemolog.projections.seal import mac_column
 
 NAME = "memories"
+VERSION = 4
+READABLE_FROM = 3
 # Stems without stop words, made by the migrations: the domain drops its own.
 CONFIGURATION: ColumnElement[str] = literal_column("'mnemolog.words'::regconfig")
 metadata = MetaData(schema=NAME)
@@ -29,8 +33,7 @@ metadata = MetaData(schema=NAME)
 memories = Table(
     "memories",
     metadata,
-    Column("tenant", Text, primary_key=True),
-    Column("user_id", Text, primary_key=True),
+    *owner_columns(kind_since=4),
     Column("memory_id", Uuid, primary_key=True),
     Column("kind", Text, nullable=False),
     Column("scope", Text, nullable=False),
@@ -65,7 +68,7 @@ memories = Table(
     Column("session_count", BigInteger, nullable=False),
     Column("deleted_cause", Text),
     Column("forgotten_at", DateTime(timezone=True)),
-    Column("forget_reason", Text, nullable=False),
+    Column("forget_reason", Text, nullable=False, info=added(4, reads="")),
     Column("occurred_at", DateTime(timezone=True), nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     Column("updated_at", DateTime(timezone=True), nullable=False),
@@ -78,10 +81,10 @@ memories = Table(
         Computed(func.to_tsvector(CONFIGURATION, literal_column("document")), persisted=True),
     ),
     Index("memories_search", "search", postgresql_using="gin"),
-    Index("memories_seq", "tenant", "user_id", "seq"),
+    Index("memories_seq", *OWNER, "seq"),
 )
 column = memories.c
-Index("memories_key", column.tenant, column.user_id, column.memory_key, postgresql_where=column.memory_key != "")
+Index("memories_key", *indexed(memories), column.memory_key, postgresql_where=column.memory_key != "")
 Index(
     "memories_refs",
     column.entity_refs,
@@ -99,19 +102,17 @@ Index("memories_purge", column.purge_at, postgresql_where=column.purge_at.is_not
 links = Table(
     "links",
     metadata,
-    Column("tenant", Text, primary_key=True),
-    Column("user_id", Text, primary_key=True),
+    *owner_columns(kind_since=4),
     Column("from_id", Uuid, primary_key=True),
     Column("to_id", Uuid, primary_key=True),
     Column("relation_type", Text, nullable=False),
     Column("strength", Double, nullable=False),
     Column("created_at", DateTime(timezone=True), nullable=False),
     mac_column(),
-    Index("links_to", "tenant", "user_id", "to_id"),
+    Index("links_to", *OWNER, "to_id"),
 )
 Index(
     "links_contradicting",
-    links.c.tenant,
-    links.c.user_id,
+    *indexed(links),
     postgresql_where=links.c.relation_type == CONTRADICTS,
 )

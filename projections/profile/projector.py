@@ -22,13 +22,24 @@ from mnemolog.events.profile import (
     UserSeeded,
 )
 from mnemolog.projections.kinds import Kinds
-from mnemolog.projections.profile.tables import NAME, consent, metadata, profile_fields, seeds, todos
-from mnemolog.projections.rows import Key, Row, fetch, load, owner, stored, upsert
+from mnemolog.projections.owner import indexed, owner, owner_row
+from mnemolog.projections.profile.tables import (
+    NAME,
+    READABLE_FROM,
+    VERSION,
+    consent,
+    metadata,
+    profile_fields,
+    seeds,
+    todos,
+)
+from mnemolog.projections.rows import Key, Row, fetch, load, primary_key, stored, upsert
 
 
 class ProfileProjector:
     name = NAME
-    version = 1
+    version = VERSION
+    readable_from = READABLE_FROM
     variant = ""
     tables: MetaData = metadata
     kinds = Kinds(FieldEvent | TodoEvent | UserSeeded)
@@ -70,10 +81,11 @@ async def _proposed_for(connection: AsyncConnection, places: Collection[Key]) ->
     if not places:
         return {}
     names = [(*whose, name) for *whose, place in places for name in (place, f"{place}_add")]
-    column = consent.c
-    wanted = select(*stored(consent)).where(tuple_(column.tenant, column.user_id, column.field).in_(sorted(names)))
+    place = tuple_(*indexed(consent), consent.c.field)
+    wanted = select(*stored(consent)).where(place.in_(sorted(names)))
     found = await fetch(connection, consent, wanted)
-    return {(row["tenant"], row["user_id"], row["patch_id"]): row for row in found}
+    take_key = primary_key(consent)
+    return {take_key(row): row for row in found}
 
 
 def after(rows: Rows, event: Recorded) -> Sequence[Change]:
@@ -103,8 +115,7 @@ def after(rows: Rows, event: Recorded) -> Sequence[Change]:
 
 
 def _whose(event: Recorded) -> Row:
-    tenant, user_id = owner(event)
-    return {"tenant": tenant, "user_id": user_id, "seq": event.seq}
+    return {**owner_row(event), "seq": event.seq}
 
 
 def _proposed(event: Recorded, patch: ProfileProposed, before: Row | None) -> Row:
@@ -153,7 +164,7 @@ def _erased(rows: Rows, event: Recorded, place: str) -> Sequence[Change]:
     blank = [
         (consent, one, {**_closed(row, event), "value": ""})
         for one, row in rows[consent].items()
-        if one[:2] == whose and place_of(row["field"]) == place
+        if one[:-1] == whose and place_of(row["field"]) == place
     ]
     return [*held, *blank]
 

@@ -14,14 +14,15 @@ from mnemolog.domain.profile import CATEGORY
 from mnemolog.domain.todo import Kind
 from mnemolog.domain.todo import Status as TodoStatus
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.envelope import StreamId
+from mnemolog.events.envelope import USER, StreamId
+from mnemolog.projections.owner import OWNER, stream_of
 from mnemolog.projections.profile.tables import consent, profile_fields, todos
 from mnemolog.projections.rows import Row, fetch, stored
 from mnemolog.projections.visibility import owned
 
 PAGE = 500
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
-_INTERNAL = frozenset({"tenant", "user_id"})
+_INTERNAL = frozenset(OWNER)
 
 
 async def fields(connection: AsyncConnection, viewer: Viewer) -> Sequence[dict[str, Any]]:
@@ -62,12 +63,13 @@ async def overdue(connection: AsyncConnection, now: datetime) -> AsyncIterator[S
     while True:
         waiting = (column.status == Status.PROPOSED) & (column.expires_at <= now)
         place = tuple_(column.expires_at, column.patch_id)
-        statement = select(*stored(consent)).where(waiting, place > last).order_by(place).limit(PAGE)
+        users = column.stream_kind == USER
+        statement = select(*stored(consent)).where(users, waiting, place > last).order_by(place).limit(PAGE)
         rows = await fetch(connection, consent, statement)
         if not rows:
             return
         last = (rows[-1]["expires_at"], rows[-1]["patch_id"])
-        yield [(StreamId.of_user(row["user_id"], row["tenant"]), row["patch_id"]) for row in rows]
+        yield [(stream_of(row), row["patch_id"]) for row in rows]
 
 
 def require_profile(viewer: Viewer) -> None:

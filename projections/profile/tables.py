@@ -3,16 +3,18 @@
 from sqlalchemy import BigInteger, Boolean, Column, DateTime, Double, Index, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from mnemolog.projections.owner import OWNER, owner_columns
 from mnemolog.projections.seal import mac_column
 
 NAME = "profile"
+VERSION = 2
+READABLE_FROM = 1
 metadata = MetaData(schema=NAME)
 
 profile_fields = Table(
     "profile_fields",
     metadata,
-    Column("tenant", Text, primary_key=True),
-    Column("user_id", Text, primary_key=True),
+    *owner_columns(kind_since=2),
     Column("field", Text, primary_key=True),
     Column("held", ARRAY(Text), nullable=False),
     Column("patch_id", Uuid),
@@ -27,8 +29,7 @@ profile_fields = Table(
 consent = Table(
     "consent",
     metadata,
-    Column("tenant", Text, primary_key=True),
-    Column("user_id", Text, primary_key=True),
+    *owner_columns(kind_since=2),
     Column("patch_id", Uuid, primary_key=True),
     Column("field", Text, nullable=False),
     Column("value", Text, nullable=False),
@@ -46,14 +47,13 @@ consent = Table(
     Column("seq", BigInteger, nullable=False),
     mac_column(),
     Index("consent_waiting", "status", "expires_at"),
-    Index("consent_field", "tenant", "user_id", "field"),
+    Index("consent_field", *OWNER, "field"),
 )
 
 todos = Table(
     "todos",
     metadata,
-    Column("tenant", Text, primary_key=True),
-    Column("user_id", Text, primary_key=True),
+    *owner_columns(kind_since=2),
     Column("todo_id", Uuid, primary_key=True),
     Column("agent_id", Text, nullable=False),
     Column("kind", Text, nullable=False),
@@ -65,14 +65,13 @@ todos = Table(
     Column("updated_at", DateTime(timezone=True), nullable=False),
     Column("seq", BigInteger, nullable=False),
     mac_column(),
-    Index("todos_agent", "tenant", "user_id", "agent_id", "status"),
+    Index("todos_agent", *OWNER, "agent_id", "status"),
 )
 
 seeds = Table(
     "seeds",
     metadata,
-    Column("tenant", Text, primary_key=True),
-    Column("user_id", Text, primary_key=True),
+    *owner_columns(kind_since=2),
     Column("seed", Uuid, primary_key=True),
     Column("source", Text, nullable=False),
     Column("fields", ARRAY(Text), nullable=False),

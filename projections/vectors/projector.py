@@ -10,17 +10,19 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from psycopg.sql import SQL, Identifier
-from sqlalchemy import MetaData, delete, tuple_
+from sqlalchemy import MetaData, Table, delete, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased, UserErased
 from mnemolog.events.memory import ContentEvent
+from mnemolog.projections.former import as_written
 from mnemolog.projections.kinds import Kinds
-from mnemolog.projections.rows import Key, owner
+from mnemolog.projections.owner import indexed, owner
+from mnemolog.projections.rows import Key
 from mnemolog.projections.straight import fetch_all, keyed, names, one_each, relation, schema_of, write
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
-from mnemolog.projections.vectors.tables import NAME, embeddings, metadata, vectors
+from mnemolog.projections.vectors.tables import NAME, READABLE_FROM, VERSION, embeddings, metadata, vectors
 
 # So few texts are looked for at hand first, which saves a round trip. Of many, as a replay brings them, most are kept
 # in the tables: they need not be sent there again.
@@ -29,7 +31,8 @@ FEW = 16
 
 class VectorsProjector:
     name = NAME
-    version = 1
+    version = VERSION
+    readable_from = READABLE_FROM
     tables: MetaData = metadata
     kinds = Kinds(ContentEvent | MemoryErased)
 
@@ -58,7 +61,8 @@ class VectorsProjector:
 
     def _writing(self, connection: AsyncConnection, said: Mapping[Key, "_Said"]) -> tuple[bytes, Sequence[str]]:
         wanted = keyed(_HASHED, sorted((*key, one.digest) for key, one in said.items()))
-        return _writing(schema_of(connection, vectors)), [wanted, self._embedder.model]
+        shape, _ = as_written(connection, vectors)
+        return _writing(shape, schema_of(connection, vectors)), [wanted, self._embedder.model]
 
     def _keep(self, connection: AsyncConnection, fresh: Mapping[Key, Vectors], said: Mapping[Key, "_Said"]) -> None:
         model = self._embedder.model
@@ -66,21 +70,22 @@ class VectorsProjector:
         write(connection, _KEEPING, [keyed(list(embeddings.columns), sorted(rows))])
 
 
-_KEY = (embeddings.c.tenant, embeddings.c.user_id, embeddings.c.memory_id)
+_KEY = (*indexed(embeddings), embeddings.c.memory_id)
 _HASHED = (*_KEY, embeddings.c.content_hash)
 
 
 @cache
-def _writing(schema: str) -> bytes:
+def _writing(table: Table, schema: str) -> bytes:
     """From table to table those that are kept."""
-    kept = SQL("SELECT {} FROM mnemolog.embeddings").format(names(vectors.columns))
+    kept = SQL("SELECT {} FROM mnemolog.embeddings").format(names(table.columns))
     statement = SQL("""
         INSERT INTO {} ({}) SELECT found.* FROM {} CROSS JOIN {} WHERE found.model = %s
         ON CONFLICT ({}) DO UPDATE SET model = excluded.model, embedding = excluded.embedding RETURNING {}
     """)
-    place, key = Identifier(schema, vectors.name), names(vectors.primary_key.columns)
+    place, key = Identifier(schema, table.name), names(table.primary_key.columns)
     found = relation(_HASHED, "wanted"), one_each(kept, _HASHED)
-    return statement.format(place, names(vectors.columns), *found, key, key).as_bytes()
+    told = names(vectors.primary_key.columns)
+    return statement.format(place, names(table.columns), *found, key, told).as_bytes()
 
 
 _KEEPING = (
@@ -117,10 +122,10 @@ async def _forget(connection: AsyncConnection, batch: Sequence[Recorded]) -> Non
         (*owner(event), event.payload.memory_id) for event in batch if isinstance(event.payload, MemoryErased)
     }
     if gone:
-        memory = (vectors.c.tenant, vectors.c.user_id, vectors.c.memory_id)
+        memory = (*indexed(vectors), vectors.c.memory_id)
         await connection.execute(delete(vectors).where(tuple_(*memory).in_(sorted(gone))))
         await connection.execute(delete(embeddings).where(tuple_(*_KEY).in_(sorted(gone))))
     users = {owner(event): event.seq for event in batch if isinstance(event.payload, UserErased)}
-    for (tenant, user_id), seq in sorted(users.items()):
-        of_user = (embeddings.c.tenant == tenant) & (embeddings.c.user_id == user_id)
+    for whose, seq in sorted(users.items()):
+        of_user = tuple_(*indexed(embeddings)) == tuple_(*whose)
         await connection.execute(delete(embeddings).where(of_user & (embeddings.c.seq < seq)))

@@ -3,14 +3,17 @@
 from pgvector.sqlalchemy import VECTOR
 from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, Table, Text, Uuid
 
+from mnemolog.projections.owner import owner_columns
+
 NAME = "vectors"
+VERSION = 2
+READABLE_FROM = 1
 metadata = MetaData(schema=NAME)
 
 vectors = Table(
     "vectors",
     metadata,
-    Column("tenant", Text, primary_key=True),
-    Column("user_id", Text, primary_key=True),
+    *owner_columns(kind_since=2),
     Column("memory_id", Uuid, primary_key=True),
     Column("model", Text, nullable=False),
     Column("embedding", VECTOR, nullable=False),
@@ -21,6 +24,7 @@ embeddings = Table(
     "embeddings",
     MetaData(schema="mnemolog"),
     Column("tenant", Text, primary_key=True),
+    Column("stream_kind", Text, primary_key=True),
     Column("user_id", Text, primary_key=True),
     Column("memory_id", Uuid, primary_key=True),
     Column("model", Text, primary_key=True),

@@ -8,7 +8,7 @@ from typing import Self
 from mnemolog.domain import session
 from mnemolog.domain.session import Session
 from mnemolog.events.conversation import SessionForgotten, TurnRecorded
-from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.events.envelope import USER, Recorded, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 from mnemolog.events.graph import EntityErased, EntityForgotten
 from mnemolog.projections.kinds import Kinds
@@ -19,27 +19,38 @@ ERASURES = MemoryErased | ThreadErased | UserErased | EntityErased | EntityForgo
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """The (user, agent, chat) of a session, in a tenant."""
+    """The (user, agent, chat) of a session, in a tenant. Of an agent's own stream, `user_id` is the agent."""
 
     tenant: str
     user_id: str
     agent_id: str
     chat_id: str
+    stream_kind: str = USER
 
     @property
     def key(self) -> str:
-        return session.key("sess", self.tenant, self.user_id, self.agent_id, self.chat_id)
+        prefix = "sess" if self.stream_kind == USER else f"sess-{self.stream_kind}"
+        return session.key(prefix, self.tenant, self.user_id, self.agent_id, self.chat_id)
 
     @property
     def stream(self) -> StreamId:
-        return StreamId.of_user(self.user_id, self.tenant)
+        return StreamId(self.tenant, f"{self.stream_kind}:{self.user_id}")
+
+    @classmethod
+    def of(cls, stream: StreamId, agent_id: str, chat_id: str) -> Self:
+        """The place of an agent and a chat in a stream."""
+        return cls(stream.tenant, stream.owner, agent_id, chat_id, stream.kind)
+
+    @classmethod
+    def keys_begin(cls, stream: StreamId) -> str:
+        """What the keys of a stream's sessions begin with, and no others."""
+        return cls.of(stream, "", "").key.removesuffix(":")
 
     @classmethod
     def of_key(cls, stream: StreamId, key: str) -> Self:
         """The place of one of the stream's session keys."""
-        rest = key.removeprefix(cls(stream.tenant, stream.owner, "", "").key.removesuffix(":"))
-        agent_id, _, chat_id = rest.partition(":")
-        return cls(stream.tenant, stream.owner, session.unescaped(agent_id), chat_id)
+        agent_id, _, chat_id = key.removeprefix(cls.keys_begin(stream)).partition(":")
+        return cls.of(stream, session.unescaped(agent_id), chat_id)
 
 
 # A session and when it ends; None when it is to be dropped.
@@ -54,9 +65,9 @@ def place_of(event: Recorded) -> Place | None:
     """The one session that an event concerns; None when it is of none, or may concern several."""
     match event.payload:
         case TurnRecorded(thread_id=chat_id):
-            return Place(event.stream.tenant, event.stream.owner, event.meta.agent_id, chat_id)
+            return Place.of(event.stream, event.meta.agent_id, chat_id)
         case SessionForgotten(agent_id=agent_id, chat_id=chat_id):
-            return Place(event.stream.tenant, event.stream.owner, agent_id, chat_id)
+            return Place.of(event.stream, agent_id, chat_id)
         case _:
             return None
 

@@ -189,8 +189,8 @@ async def a_search_document(ana: Person, memory_id: UUID) -> None:
 async def a_link(ana: Person, memory_id: UUID) -> None:
     put_back = (
         "INSERT INTO {memories}.links"
-        " (tenant, user_id, from_id, to_id, relation_type, strength, created_at, mac)"
-        " VALUES ('default', :user, :id, gen_random_uuid(), 'related_to', 1, now(), '')"
+        " (tenant, stream_kind, user_id, from_id, to_id, relation_type, strength, created_at, mac)"
+        " VALUES ('default', 'user', :user, :id, gen_random_uuid(), 'related_to', 1, now(), '')"
     )
     await _execute(ana, put_back, id=memory_id, user=ana.user)
 
@@ -202,8 +202,8 @@ async def a_reason(ana: Person, memory_id: UUID) -> None:
 
 async def an_embedding(ana: Person, memory_id: UUID) -> None:
     put_back = (
-        "INSERT INTO mnemolog.embeddings (tenant, user_id, memory_id, model, content_hash, embedding)"
-        " VALUES ('default', :user, :id, 'm', '', '[1, 2]')"
+        "INSERT INTO mnemolog.embeddings (tenant, stream_kind, user_id, memory_id, model, content_hash, embedding)"
+        " VALUES ('default', 'user', :user, :id, 'm', '', '[1, 2]')"
     )
     await _execute(ana, put_back, id=memory_id, user=ana.user)
 

@@ -196,6 +196,26 @@ async def test_tables_of_other_versions_are_dropped_by_word_and_no_others(engine
     await beside.drop()
 
 
+@pytest.mark.spec("X05", "X09")
+@pytest.mark.parametrize("dropped", ["SCHEMA {schema}", "TABLE {schema}.memories"])
+async def test_tables_that_somebody_dropped_are_made_anew_and_filled(engine: Engine, user: str, dropped: str) -> None:
+    ana = Person(engine, user)
+    await tell(ana)
+    expected = await ana.everything(await ana.caught_up())
+    live = _store(engine, "memories")
+    async with live.engine.begin() as connection:
+        await connection.execute(text(f"DROP {dropped} CASCADE".format(schema=live.schema)))
+
+    await engine.projections.rebuild("memories")
+
+    assert await ana.everything(await ana.caught_up()) == expected
+    async with live.engine.begin() as connection:
+        await connection.execute(text(f"DROP {dropped} CASCADE".format(schema=live.schema)))
+    await engine.projections.create_missing()
+    assert await ana.everything(await ana.caught_up()) == expected
+    await assert_live_equals_replayed(engine, ana.stream)
+
+
 async def test_a_projection_that_does_not_exist_is_refused_by_name(engine: Engine) -> None:
     with pytest.raises(InvalidInput) as refused:
         await engine.projections.rebuild("memoires")

@@ -92,7 +92,7 @@ async def test_the_erasure_of_a_user_takes_the_embeddings_of_what_was_told_befor
     kept = {"model": "any", "content_hash": b"of a text", "embedding": MARK.tolist()}
     async with engine.projections.live.begin() as connection:
         for number in (0, seq - 1, seq + 1):  # 0 is what older versions kept.
-            place = {"tenant": ana.stream.tenant, "user_id": user, "memory_id": uuid4()}
+            place = {"tenant": ana.stream.tenant, "stream_kind": "user", "user_id": user, "memory_id": uuid4()}
             await connection.execute(insert(embeddings).values(**place, **kept, seq=number))
 
     await engine.projections.rebuild("vectors")

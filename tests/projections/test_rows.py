@@ -39,6 +39,7 @@ async def connection(engine: Engine) -> AsyncIterator[AsyncConnection]:
 def memory(number: int, text: str = "Ana drinks tea", **fields: Any) -> Row:
     return {
         "tenant": "default",
+        "stream_kind": "user",
         "user_id": "ana",
         "memory_id": UUID(int=number),
         "kind": "fact",
@@ -85,7 +86,13 @@ def memory(number: int, text: str = "Ana drinks tea", **fields: Any) -> Row:
 
 
 def told(number: int, meta: dict[str, Any]) -> Row:
-    who = {"tenant": "default", "user_id": "ana", "id": UUID(int=number), "memory_id": UUID(int=1)}
+    who = {
+        "tenant": "default",
+        "stream_kind": "user",
+        "user_id": "ana",
+        "id": UUID(int=number),
+        "memory_id": UUID(int=1),
+    }
     who |= {"subject": "memory", "subject_id": str(UUID(int=1))}
     about = {"event": "ADD", "old_ref": None, "new_ref": "x", "actor": "user", "meta": meta, "seq": number, "ts": AT}
     return {**who, **about}
@@ -98,7 +105,7 @@ async def one_by_one(connection: AsyncConnection, table: Table, rows: Sequence[R
 
 async def read(connection: AsyncConnection, table: Table) -> list[tuple[Any, ...]]:
     """Every column, generated ones and the MAC included."""
-    return sorted(map(tuple, await connection.execute(table.select())), key=lambda row: row[2])
+    return sorted(map(tuple, await connection.execute(table.select())), key=lambda row: row[3])
 
 
 async def emptied(connection: AsyncConnection, table: Table) -> list[tuple[Any, ...]]:
@@ -136,13 +143,13 @@ async def test_a_big_batch_replaces_the_rows_that_are_there(connection: AsyncCon
     before = [memory(number) for number in range(0, 2 * BIG, 2)]
     after = [memory(number, "Ana drinks coffee", status="dormant") for number in range(BIG)]
     await upsert(connection, memories, before)
-    keys = [("default", "ana", row["memory_id"]) for row in after]
+    keys = [("default", "user", "ana", row["memory_id"]) for row in after]
 
     known = set(await load(connection, memories, keys))
     await upsert(connection, memories, after, known if named else None)
 
-    rows = await load(connection, memories, [("default", "ana", UUID(int=number)) for number in range(2 * BIG)])
-    changed = {key[2].int for key, row in rows.items() if row["text"] == "Ana drinks coffee"}
+    rows = await load(connection, memories, [("default", "user", "ana", UUID(int=number)) for number in range(2 * BIG)])
+    changed = {key[-1].int for key, row in rows.items() if row["text"] == "Ana drinks coffee"}
     assert changed == set(range(BIG))
     assert len(rows) == BIG + BIG // 2
 

@@ -27,6 +27,7 @@ class Seen:
     """A projector that remembers what it was given, and cannot apply deletions while `poisoned`."""
 
     version = 1
+    readable_from = 1
     variant = ""
     kinds = Kinds(Event)
 

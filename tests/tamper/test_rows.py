@@ -136,8 +136,8 @@ async def test_a_change_that_was_copied_to_another_thread_is_never_shown_and_is_
     log = table(victim, "changes", "change_log")
     there = Person(victim, ana.user, thread="another")
     await mallory.sql(
-        f"INSERT INTO {log} SELECT tenant, user_id, gen_random_uuid(), 'another', rev, seq, memory_id, event, meta,"
-        f" ts, mac FROM {log} WHERE {OWN} AND memory_id = %(id)s",
+        f"INSERT INTO {log} SELECT tenant, stream_kind, user_id, gen_random_uuid(), 'another', rev, seq, memory_id,"
+        f" event, meta, ts, mac FROM {log} WHERE {OWN} AND memory_id = %(id)s",
         id=tea,
     )
 

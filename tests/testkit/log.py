@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import datetime
 from uuid import UUID
+from zlib import crc32
 
 from mnemolog.domain.errors import ConcurrencyConflict, IdempotencyConflict
 from mnemolog.events.chain import START as CHAIN_START
@@ -62,9 +63,10 @@ class MemoryLog:
     async def decode(self, stored: Sequence[StoredEvent], shapes: Collection[str] = ()) -> Sequence[Recorded]:
         return [self.codec.decode(event, body=self.codec.body(event, shapes)) for event in stored]
 
-    async def heads(self) -> AsyncIterator[Sequence[Head]]:
-        if self.streams:
-            yield [Head(stream, len(events)) for stream, events in sorted(self.streams.items())]
+    async def heads(self, share: int = 0, of: int = 1) -> AsyncIterator[Sequence[Head]]:
+        mine = [stream for stream in sorted(self.streams) if crc32(str(stream).encode()) % of == share]
+        if mine:
+            yield [Head(stream, len(self.streams[stream])) for stream in mine]
 
     def _between(self, stream: StreamId, after: int, until: int | None) -> list[StoredEvent]:
         last = END if until is None else until

@@ -21,6 +21,7 @@ class Nothing:
 
     name = "nothing"
     version = 1
+    readable_from = 1
     variant = ""
     kinds = Kinds(Event)
     tables = MetaData(schema=name)

@@ -113,6 +113,17 @@ async def test_the_heads_of_all_streams_come_in_pages_each_once(log: PostgresLog
     assert {Head(stream, number) for number, stream in enumerate(streams, 1)} <= set(heads)
 
 
+async def test_shares_of_the_heads_hold_each_stream_once(log: PostgresLog, user: str) -> None:
+    for number in range(8):
+        await filled(log, StreamId("t1", f"user:{user}-{number}"), 1)
+    everything = [head for page in [page async for page in log.heads()] for head in page]
+
+    shares = [[head async for page in log.heads(share, 3) for head in page] for share in range(3)]
+
+    assert sorted(head.stream for share in shares for head in share) == sorted(head.stream for head in everything)
+    assert all(shares)
+
+
 async def test_a_stream_that_nothing_was_written_to_has_no_head(log: PostgresLog, stream: StreamId) -> None:
     await log.append([Append(stream, ())])
 

@@ -34,6 +34,7 @@ class Texts:
 
     name = "texts"
     version = 1
+    readable_from = 1
     variant = ""
     kinds = Kinds(ContentEvent)
     tables = MetaData(schema=name)

@@ -1,0 +1,38 @@
+"""Builds the present versions of projections while readers use the former ones, in the background (X05)."""
+
+import asyncio
+import logging
+
+from mnemolog.adapters.engine.clock import now
+from mnemolog.adapters.engine.projections import Projections
+from mnemolog.domain.errors import ProjectionPoisoned
+
+_logger = logging.getLogger("mnemolog.projections")
+
+LOOK_SECONDS = 5.0
+
+
+async def keep(projections: Projections) -> None:
+    """Upgrade what is of a former version, then look for tables that somebody dropped. Until cancelled."""
+    await upgrade(projections)
+    while True:
+        try:
+            await projections.create_missing()
+        except Exception as error:  # noqa: BLE001  A database that is away comes back.
+            _logger.warning("the tables of projections cannot be looked at: %s", type(error).__name__)
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def upgrade(projections: Projections) -> None:
+    """Until it is done. What cannot be built stays as it was, for this engine's life."""
+    while True:
+        try:
+            for one in await projections.upgrade(now):
+                _logger.info("%s is of the present version now, after %d events", one.name, one.events)
+            return
+        except ProjectionPoisoned as error:
+            _logger.error("%s: %s", error.message, error.fix)
+            return
+        except Exception as error:  # noqa: BLE001  Whatever it was, such as a server that went away: it goes on from there.
+            _logger.warning("the upgrade of projections is put off: %s", type(error).__name__)
+            await asyncio.sleep(LOOK_SECONDS)

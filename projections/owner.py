@@ -1,0 +1,45 @@
+"""Whose a row is: every table begins with the stream that its rows follow from, and no row is found without it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Column, Table, Text
+
+from mnemolog.events.envelope import USER, Recorded, StreamId
+from mnemolog.projections.former import added
+
+OWNER = ("tenant", "stream_kind", "user_id")
+Owner = tuple[str, str, str]
+
+
+def owner_columns(kind_since: int) -> tuple[Column[str], Column[str], Column[str]]:
+    """Tenant, kind and id of the owner, who is a user or an agent. Before version `kind_since` it was always a user."""
+    return (
+        Column("tenant", Text, primary_key=True),
+        Column("stream_kind", Text, primary_key=True, info=added(kind_since, reads=USER)),
+        Column("user_id", Text, primary_key=True),
+    )
+
+
+def owner(event: Recorded) -> Owner:
+    """Whose the rows of an event are, as a key begins."""
+    return owner_of(event.header.stream)
+
+
+def owner_of(stream: StreamId) -> Owner:
+    return stream.tenant, stream.kind, stream.owner
+
+
+def owner_row(event: Recorded) -> dict[str, Any]:
+    """As `owner`, as the columns of a row."""
+    return dict(zip(OWNER, owner(event), strict=True))
+
+
+def stream_of(row: Mapping[str, Any]) -> StreamId:
+    """The stream that a row follows from."""
+    return StreamId(row["tenant"], f"{row['stream_kind']}:{row['user_id']}")
+
+
+def indexed(table: Table) -> tuple[Column[Any], ...]:
+    """The columns that an index over the rows of one owner begins with."""
+    return tuple(table.columns[name] for name in OWNER)

@@ -1,0 +1,24 @@
+"""The worked example of the docs: a column is added to a projection, and read all the while (X05)."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mnemolog import AsyncMemory
+
+
+@pytest.mark.spec("X05")
+async def test_a_column_that_is_added_reads_as_its_constant_until_the_version_is_built(tmp_path: Path) -> None:
+    async with AsyncMemory(tmp_path, durable=False, embedder="lexical") as memory:
+        await memory.create("Ana moved to Lisbon", user_id="ana")
+        await (await memory._engine()).settled()
+
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.upgrades.added_column", tmp_path), stderr=subprocess.PIPE
+    )
+    _, said = await process.communicate()
+
+    assert process.returncode == 0, said.decode()
