@@ -17,7 +17,9 @@ def slug(heading: str) -> str:
 
 
 def anchors(page: Path) -> set[str]:
-    return {slug(heading) for heading in re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)}
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r'<a id="([^"]+)">', text)
+    return {*named, *(slug(heading) for heading in re.findall(r"^#+ (.+)$", text, re.MULTILINE))}
 
 
 @pytest.mark.parametrize("page", [*PAGES, *OTHER], ids=called)
