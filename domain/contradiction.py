@@ -105,13 +105,15 @@ _DENSE = tuple(
 _DENSE_TOKEN = re.compile("|".join([*(pattern.pattern for _, pattern in _DENSE), "."]), re.DOTALL)
 _TOKEN = re.compile(
     rf"(?P<dense>[{DENSE}]+)"
-    r"|(?P<number>(?:(?<![\w.])[-\u2212])?\d+(?:[.,:/]\d+)*)"
-    r"|(?P<sign>[%$€£¥₽°?¿+=<>])"
+    r"|(?P<number>(?:(?<![\w.])[-\u2212])?(?:(?<!\w)[.,])?\d+(?:[.,:/\u2044]\d+)*)"
     rf"|(?P<word>(?:(?![{DENSE}])[^\W\d_][\u0300-\u036f]*)+)"
     r"|(?P<end>[.!:;\n])"
+    r"|(?P<sign>[^\w\s,()\[\]{}\"'`\u2018-\u201f\u00ab\u00bb\u2026/\u2010-\u2015\u3001\u3002\u300c\u300d-])"
 )
 _CONTRACTED = re.compile(r"(?<=\w)n[’']t\b", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"(?<=\w)[’']s\b", re.IGNORECASE)
+_NUMBER = "0"
+"""What stands for a figure where only the kind of a word counts."""
 _NEGATING = ("un", "in", "im", "ir", "il", "dis", "non", "anti", "nie", "не", "без", "des")
 _ON_BOTH_SIDES = frozenset({Difference.NUMBER, Difference.DATE, Difference.WEEKDAY, Difference.NAME})
 """What only one statement says of these is said in addition; what each says otherwise contradicts the other."""
@@ -131,7 +133,9 @@ def _read(text: str) -> Iterator[_Token]:
         if kind == "dense":
             yield from (_Token(one, one) for one in _DENSE_TOKEN.findall(word))
         elif kind == "number":
-            yield _Token("".join("#" if one in "-\u2212" else str(unicodedata.decimal(one, one)) for one in word), "#")
+            yield _Token(
+                "".join("-" if one == "\u2212" else str(unicodedata.decimal(one, one)) for one in word), _NUMBER
+            )
         elif kind == "sign":
             yield _Token(word.replace("¿", "?"), word.replace("¿", "?"))
         elif kind == "word":
@@ -142,7 +146,7 @@ def _read(text: str) -> Iterator[_Token]:
 def _word(word: str, *, start: bool) -> _Token:
     plain, form = normalize_name(word), word.casefold()
     if plain in markers.NUMBERS:
-        return _Token(markers.NUMBERS[plain], "#")
+        return _Token(markers.NUMBERS[plain], _NUMBER)
     capital = word[0].isupper()
     form = form if capital and not start else _uninflected(form)
     # At the start all words are capital: there only what does not end like a verb is taken for a name.
@@ -208,7 +212,7 @@ def _negated(one: _Token, other: _Token) -> bool:
 @lru_cache(maxsize=4096)
 def _kind(token: _Token) -> Difference:
     """What a word tells by itself."""
-    if token.form[:1] == "#" or token.plain == "#" or token.plain in "%$€£¥₽°+=<>":
+    if token.plain in (_NUMBER, *"%$€£¥₽°+=<>≤≥≈~±"):
         return Difference.NUMBER
     if _places(markers.WEEKDAYS, token.plain):
         return Difference.WEEKDAY

@@ -114,7 +114,12 @@ class GraphReads(ABC):
         A hint beside the write, which stands whatever becomes of it: there is none for who may not read, and none where
         the graph does not follow soon.
         """
-        if receipt.already or (self._principal and not self._principal.may(Role.READ)):
+        if self._principal:
+            self._principal.require_user(viewer.tenant, viewer.user_id)
+            self._principal.require_agent(viewer.agent_id)
+            if not self._principal.may(Role.READ):
+                return []
+        if receipt.already:
             return []
         after, until = receipt.first_seq - 1, receipt.last_seq
         events = await self._log.read(receipt.stream, after=after, until=until)

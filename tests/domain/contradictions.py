@@ -14,6 +14,9 @@ CONTRADICTIONS = (
     ("number", "Has 2 cats and 3 dogs", "Has 3 cats and 2 dogs"),
     ("number", "It is -5 degrees outside", "It is 5 degrees outside"),
     ("number", "The tip is 10%", "The tip is 10$"),
+    ("number", "Takes .5 mg", "Takes 5 mg"),
+    ("number", "Takes ½ pill", "Takes ¼ pill"),
+    ("number", "Takes <5 mg", "Takes >5 mg"),
     ("date", "Born on 3 March", "Born on 3 April"),
     ("date", "The shop opens at 7 am", "The shop opens at 7 pm"),
     ("date", "The flight leaves tomorrow", "The flight leaves tonight"),
@@ -63,6 +66,10 @@ CONTRADICTIONS = (
     ("negation", "Ana mange de la viande", "Ana ne mange pas de la viande"),
 )
 DOUBTFUL = (
+    ("Ana writes C", "Ana writes C#"),
+    ("Takes ≥5 mg", "Takes 5 mg"),
+    ("Ana said 👍", "Ana said 👎"),
+    ("वह मांस खाती है", "वह मांस नहीं खाती है"),
     ("Ana drinks green tea", "Ana drinks black tea"),
     ("Ana lives in a flat", "Ana lived in a flat"),
     ("Ana is a chef", "Ana is a vegetarian chef"),
