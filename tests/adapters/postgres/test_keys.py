@@ -59,7 +59,8 @@ class Named(Destroyed):
         return frozenset({blind_tag("name", self.name)})
 
 
-CODEC = Codec(Registry((MemoryCreated, Destroyed, Named), {("MemoryCreated", 1): dict}))
+FORMER = {("MemoryCreated", version): dict for version in range(1, MemoryCreated.version)}
+CODEC = Codec(Registry((MemoryCreated, Destroyed, Named), FORMER))
 
 
 @asynccontextmanager
