@@ -33,6 +33,7 @@ from mnemolog.commands.memories import (
 from mnemolog.commands.rollback import Plan
 from mnemolog.domain.identity import parse_uuid
 from mnemolog.domain.memory import Status
+from mnemolog.domain.principal import Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.fields import validated
@@ -79,7 +80,8 @@ def written_with_variants(
         who = {"tenant": engine.settings.tenant, "user_id": user, "agent_id": agent, "thread_id": thread}
         id_, receipt = await write(engine.writes, who)
         viewer = Viewer(engine.settings.tenant, user, agent)
-        return id_, receipt, await engine.reads.suggested(viewer, receipt)
+        may_read = engine.writes.may(Role.READ)
+        return id_, receipt, await engine.reads.suggested(viewer, receipt) if may_read else []
 
     return with_engine(settings_of(context.obj), run)
 

@@ -15,7 +15,7 @@ from mnemolog.adapters.engine.moment import NOW, Moment
 from mnemolog.commands.naming import ME, id_in
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.predicates import PredicatePolicy
-from mnemolog.domain.principal import Principal, Role
+from mnemolog.domain.principal import Principal
 from mnemolog.domain.text import normalize_name
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.entities import EntityContent
@@ -111,14 +111,10 @@ class GraphReads(ABC):
     async def suggested(self, viewer: Viewer, receipt: Receipt) -> Sequence[Row]:
         """Of the entities that a write named, those whose names may be spellings of theirs, each once (D13).
 
-        A hint beside the write, which stands whatever becomes of it: there is none for who may not read, and none where
-        the graph does not follow soon.
+        A hint beside the write, which stands whatever becomes of it: none where the graph does not follow soon.
         """
         if self._principal:
-            self._principal.require_user(viewer.tenant, viewer.user_id)
-            self._principal.require_agent(viewer.agent_id)
-            if not self._principal.may(Role.READ):
-                return []
+            self._principal.require_viewer(viewer)
         if receipt.already:
             return []
         after, until = receipt.first_seq - 1, receipt.last_seq

@@ -23,6 +23,7 @@ from mnemolog.commands.fact_changes import EndFact, FactCommand, ForgetFact, Res
 from mnemolog.commands.facts import Day, FactObject, Predicated, Sources
 from mnemolog.commands.naming import Name
 from mnemolog.domain.entity import THING
+from mnemolog.domain.principal import Role
 from mnemolog.domain.scope import Scope
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import Flag, Label, Unit, Uuid, validated
@@ -194,6 +195,9 @@ async def restore_entity(entity_id: EntityId, body: Writer, key: IdempotencyKey,
 
 
 async def _variants(engine: Engine, asked: Writer, receipt: Receipt) -> list[EntityView]:
+    """None for a key that may write and not read."""
+    if not engine.writes.may(Role.READ):
+        return []
     rows = await engine.reads.suggested(viewer_of(engine, asked), receipt)
     return [EntityView.model_validate(row) for row in rows]
 
