@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, WithJsonSchema
 
 from mnemolog.commands.graph import GraphCommand
 from mnemolog.commands.naming import Name, Seen
@@ -11,9 +11,12 @@ from mnemolog.domain.entity import MAX_CATEGORY, THING
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.json_value import checked_json
 from mnemolog.events.fields import Flag, Id, Instant, Label, Unit, Uuid, checked_by
+from mnemolog.events.shapes import id_shape
 
 MAX_ALIASES = 50
-Category = Annotated[str, checked_by(lambda value, field: identifier(value, field, MAX_CATEGORY))]
+Category = Annotated[
+    str, checked_by(lambda value, field: identifier(value, field, MAX_CATEGORY)), WithJsonSchema(id_shape(MAX_CATEGORY))
+]
 Aliases = Annotated[tuple[Name, ...], Field(max_length=MAX_ALIASES)]
 Attributes = Annotated[dict[str, JsonValue], checked_by(checked_json)]
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, WithJsonSchema
 
 from mnemolog.commands.decider import Decider, Placed
 from mnemolog.commands.graph import Graph, GraphCommand, Place, entity_reads, evolve, facts_of, slot_reads
@@ -18,13 +18,14 @@ from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.facts import Fact, Said, Validity
 from mnemolog.domain.json_value import checked_json
 from mnemolog.domain.memory import Status
-from mnemolog.domain.predicates import ObjectKind, Predicate, predicate_name
+from mnemolog.domain.predicates import MAX_PREDICATE, ObjectKind, Predicate, predicate_name
 from mnemolog.domain.relation import Relation, value_key
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import clean
 from mnemolog.events import graph as events
 from mnemolog.events.event import Event, sources_of
 from mnemolog.events.fields import Flag, Id, Instant, Unit, Uuid, checked_by
+from mnemolog.events.shapes import DAY, text_shape
 
 MAX_SOURCES = 100
 
@@ -35,9 +36,11 @@ def _object(value: Any, field: str) -> Any:
     return clean(value, field) if isinstance(value, str) else checked_json(value, field)
 
 
-Day = Annotated[datetime, checked_by(identity.day_or_instant)]
-Predicated = Annotated[str, checked_by(predicate_name)]
-FactObject = Annotated[JsonValue, checked_by(_object)]
+# Any JSON but null: a name or a value.
+_ANYTHING = {"anyOf": [text_shape(), *({"type": kind} for kind in ("number", "boolean", "array", "object"))]}
+Day = Annotated[datetime, checked_by(identity.day_or_instant), WithJsonSchema(DAY)]
+Predicated = Annotated[str, checked_by(predicate_name), WithJsonSchema(text_shape(MAX_PREDICATE))]
+FactObject = Annotated[JsonValue, checked_by(_object), WithJsonSchema(_ANYTHING)]
 Sources = Annotated[tuple[Id, ...], Field(max_length=MAX_SOURCES)]
 
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, ClassVar, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, Strict, WithJsonSchema, model_validator
 
 from mnemolog.commands.decider import Command
 from mnemolog.commands.scoped import Scoped
@@ -13,6 +13,7 @@ from mnemolog.domain.bands import Bands
 from mnemolog.domain.importance import Scale
 from mnemolog.domain.memory import SEMANTIC, Cause, Content, Kind, Status, default_importance
 from mnemolog.domain.memory_key import (
+    MAX_KEY_BYTES,
     MAX_REFS,
     EntityType,
     FactType,
@@ -28,13 +29,14 @@ from mnemolog.domain.retention import Retention
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
 from mnemolog.events.fields import Flag, Id, Instant, Label, Text, Unit, Uuid, checked_by
+from mnemolog.events.shapes import label_shape, ref_shape
 
-EntityRef = Annotated[str, checked_by(entity_ref)]
+EntityRef = Annotated[str, checked_by(entity_ref), WithJsonSchema(ref_shape(EntityType, MAX_KEY_BYTES))]
 EntityRefs = Annotated[tuple[EntityRef, ...], Field(max_length=MAX_REFS)]
 Topics = Annotated[tuple[Label, ...], Field(max_length=MAX_REFS)]
 EntityIds = Annotated[tuple[Uuid, ...], Field(max_length=MAX_REFS)]
 TurnIds = Annotated[tuple[Id, ...], Field(max_length=MAX_REFS)]
-Key = Annotated[str, checked_by(named_key)]
+Key = Annotated[str, checked_by(named_key), WithJsonSchema(label_shape(MAX_KEY_BYTES))]
 WrittenType = Literal[MemoryType.PROFILE, MemoryType.PEOPLE, MemoryType.PROJECT]
 """An open loop is read where an older system wrote it: todos took its place (D §OPEN_LOOP)."""
 Weight = Annotated[float, Strict()]

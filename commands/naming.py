@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, WithJsonSchema
 
 from mnemolog.commands.decider import Command
 from mnemolog.commands.graph import Graph, entity_of
@@ -17,6 +17,7 @@ from mnemolog.domain.scope import Scope, readable
 from mnemolog.domain.text import clean, normalize_name
 from mnemolog.events.fields import Flag, Instant, Uuid, checked_by
 from mnemolog.events.graph_tags import entity_tag, name_tag
+from mnemolog.events.shapes import text_shape
 
 ME = "me"
 
@@ -31,7 +32,7 @@ def _name(value: object, field: str) -> str:
     return name
 
 
-Name = Annotated[str, checked_by(_name)]
+Name = Annotated[str, checked_by(_name), WithJsonSchema(text_shape(MAX_NAME))]
 
 
 class Seen(BaseModel):

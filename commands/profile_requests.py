@@ -2,17 +2,24 @@
 
 from typing import Annotated, ClassVar, Literal
 
+from pydantic import WithJsonSchema
+
 from mnemolog.commands.decider import Command
 from mnemolog.domain import text
 from mnemolog.domain.consent import Status
 from mnemolog.domain.principal import Role
 from mnemolog.events.fields import Flag, Id, Instant, Unit, Uuid, checked_by
 from mnemolog.events.profile import field_tag, patch_tag
+from mnemolog.events.shapes import text_shape
 
 MAX_VALUE_BYTES = 2000
 SIGNAL = 0.5
 
-Value = Annotated[str, checked_by(lambda value, field: text.clean(value, field, max_bytes=MAX_VALUE_BYTES))]
+Value = Annotated[
+    str,
+    checked_by(lambda value, field: text.clean(value, field, max_bytes=MAX_VALUE_BYTES)),
+    WithJsonSchema(text_shape(MAX_VALUE_BYTES)),
+]
 
 
 class ProfileCommand(Command):

@@ -90,7 +90,7 @@ def slugged_ref(ref: str) -> str:
 def entity_ref(value: object, field: str) -> str:
     """A reference with its name as a slug: `person:John-Doe!` is `person:john_doe` (D §entityRefs)."""
     if isinstance(value, str) and len(value) <= MAX_KEY_BYTES:
-        kind, colon, name = value.partition(":")
+        kind, colon, name = clean(value, field).partition(":")
         if colon and kind.strip().lower() in list(EntityType):
             return f"{kind.strip().lower()}:{slug(name, field)}"
     raise InvalidInput(

@@ -30,12 +30,12 @@ def clean(text: object, field: str, *, max_bytes: int = MAX_TEXT_BYTES) -> str:
     """The text without the white space around it, or InvalidInput when it could not be stored as it is."""
     if not isinstance(text, str):
         raise InvalidInput(f"must be text, not {type(text).__name__}", field=field, fix="send a string")
-    text = text.strip()
-    if not text:
-        raise InvalidInput("is empty", field=field, fix="send at least one visible character")
     if control := _CONTROL.search(text):
         found = "a NUL character" if control[0] == "\0" else f"the control character U+{ord(control[0]):04X}"
         raise InvalidInput(f"contains {found}", field=field, fix="remove it; tabs and line breaks may stay")
+    text = text.strip()
+    if not text:
+        raise InvalidInput("is empty", field=field, fix="send at least one visible character")
     size = _utf8_size(text, field)
     if size > max_bytes:
         message = f"has {size:,} bytes of UTF-8, at most {max_bytes:,} are accepted"

@@ -6,14 +6,16 @@ from datetime import datetime
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, Strict, ValidationError, ValidationInfo
+from pydantic import BaseModel, BeforeValidator, Strict, ValidationError, ValidationInfo, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from mnemolog.domain import identity, importance, text
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.json_value import MAX_DOCUMENT_DEPTH, require_depth
+from mnemolog.events.shapes import UNIT, id_shape, label_shape, text_shape
 
 REFUSED = "refused"
+MAX_LABEL, MAX_DETAIL = 2000, 32 * 1024
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -47,15 +49,15 @@ def _tenant(value: object, field: str) -> object:
 
 # Short and plain, so that a tenant is one token of a subject and one part of a stream's name, and can be read back.
 _TENANT = re.compile(r"[A-Za-z0-9._-]{1,40}")
-Id = Annotated[str, checked_by(identity.identifier)]
+Id = Annotated[str, checked_by(identity.identifier), WithJsonSchema(id_shape())]
 Tenant = Annotated[str, checked_by(_tenant)]
-Text = Annotated[str, checked_by(text.clean)]
-Label = Annotated[str, _optional_text(2000)]
-Detail = Annotated[str, _optional_text(32 * 1024)]
+Text = Annotated[str, checked_by(text.clean), WithJsonSchema(text_shape())]
+Label = Annotated[str, _optional_text(MAX_LABEL), WithJsonSchema(label_shape(MAX_LABEL))]
+Detail = Annotated[str, _optional_text(MAX_DETAIL), WithJsonSchema(label_shape(MAX_DETAIL))]
 Instant = Annotated[datetime, checked_by(identity.aware)]
 Uuid = Annotated[UUID, checked_by(identity.parse_uuid)]
 Flag = Annotated[bool, Strict()]
-Unit = Annotated[float, Strict(), checked_by(lambda value, field: _in_unit(value, field))]
+Unit = Annotated[float, Strict(), checked_by(lambda value, field: _in_unit(value, field)), WithJsonSchema(UNIT)]
 
 
 def _in_unit(value: object, field: str) -> object:
@@ -86,6 +88,8 @@ def fault_of(complaint: Mapping[str, Any]) -> tuple[str, str, str]:
     if complaint["type"] == REFUSED:
         told = complaint["ctx"]
         return path + told.get("below", ""), told["message"], told["fix"]
+    if complaint["type"] == "missing":
+        return path, "is missing", _fix("missing")
     if complaint["type"] == "extra_forbidden":
         return path, "is not known here", "leave it out, or correct its name"
     expected = _MEMBER.sub(r"\1", clause(complaint["msg"]))

@@ -8,8 +8,9 @@ are keys, whoever is on this machine can read and write for every user and agent
 from functools import partial
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Security
 from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
 
 import mnemolog
 from mnemolog.adapters.engine.engine import Engine
@@ -33,6 +34,7 @@ from mnemolog.adapters.http.body_limit import BodyLimit
 from mnemolog.adapters.http.errors import DOCUMENTED, answer_errors
 from mnemolog.adapters.http.json_body import JsonBody
 from mnemolog.adapters.http.known_hosts import KnownHosts
+from mnemolog.adapters.http.methods import Methods
 from mnemolog.adapters.http.security import Authenticated
 
 TAGS = [
@@ -46,6 +48,8 @@ TAGS = [
     {"name": "erasure", "description": "Destroy what was said, for good."},
     {"name": "operation", "description": "How the engine is."},
 ]
+# For the document alone: `Authenticated` has judged every request before a route sees it.
+BEARER = Security(HTTPBearer(auto_error=False, description="An API key: `mnemolog api-keys create`."))
 ROUTERS: tuple[APIRouter, ...] = (
     context.router,  # First: `/memory/cards` is no memory's id.
     memory_reads.router,
@@ -78,11 +82,14 @@ def create_app(engine: Engine) -> FastAPI:
     app.state.engine = engine
     app.add_middleware(JsonBody)
     app.add_middleware(BodyLimit)
+    app.add_middleware(
+        Methods, routes=[route for one in ROUTERS for route in one.routes if isinstance(route, APIRoute)]
+    )
     app.add_middleware(Authenticated, keys=engine.api_keys)
     app.add_middleware(KnownHosts, hosts=[*engine.settings.http_hosts, engine.settings.http_host])
     answer_errors(app)
     for router in ROUTERS:
-        app.include_router(router)
+        app.include_router(router, dependencies=[] if router is health.router else [BEARER])
     app.openapi = partial(_described, app, engine.settings.max_deadline)  # type: ignore[method-assign]
     return app
 

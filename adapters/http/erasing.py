@@ -11,13 +11,14 @@ from mnemolog.adapters.engine.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import Subject
 from mnemolog.adapters.http.graph_requests import EntityId, RelationId
-from mnemolog.adapters.http.requests import Asked, Asker, IdempotencyKey, TheEngine, fields_of, path_id
+from mnemolog.adapters.http.requests import Asked, Asker, IdempotencyKey, IdInPath, TheEngine, fields_of, path_id
 from mnemolog.adapters.http.responses import ErasureView
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseThread, EraseUser
 from mnemolog.events.envelope import DEFAULT_AGENT, StreamId
 from mnemolog.events.fields import Id, Text, Uuid, validated
 
 router = APIRouter(tags=["erasure"])
+FieldInPath = Annotated[str, Path(json_schema_extra={"pattern": "^[a-z0-9_]{1,64}$"})]
 
 
 class ThreadErasure(Asker):
@@ -44,7 +45,7 @@ class UserErasure(Asked):
 
 @router.delete("/threads/{thread_id:path}", summary="Erase a thread for good")
 async def erase_thread(
-    thread_id: Annotated[str, Path()],
+    thread_id: IdInPath,
     asked: Annotated[ThreadErasure, Query()],
     key: IdempotencyKey,
     engine: TheEngine,
@@ -72,7 +73,10 @@ async def erase_fact(
 
 @router.delete("/profile/{field}", summary="Erase a field of the profile for good")
 async def erase_field(
-    field: Annotated[str, Path()], asked: Annotated[KnownErasure, Query()], key: IdempotencyKey, engine: TheEngine
+    field: FieldInPath,
+    asked: Annotated[KnownErasure, Query()],
+    key: IdempotencyKey,
+    engine: TheEngine,
 ) -> ErasureView:
     """What it holds, what it held before, and what is proposed for it."""
     return await _known(engine, asked, key, "profile", field)
@@ -90,9 +94,7 @@ async def erase_todo(
 
 
 @router.delete("/users/{user_id:path}", summary="Erase a user for good")
-async def erase_user(
-    user_id: Annotated[str, Path()], asked: Annotated[UserErasure, Query()], engine: TheEngine
-) -> ErasureView:
+async def erase_user(user_id: IdInPath, asked: Annotated[UserErasure, Query()], engine: TheEngine) -> ErasureView:
     """Everything of the user. Who comes back begins anew, with new keys."""
     fields = {**fields_of(engine, asked), "user_id": user_id}
     return await erased(engine, validated(EraseUser, fields), None)

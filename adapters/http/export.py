@@ -1,15 +1,14 @@
 """The route that gives a user out: everything that the log holds of him, as JSON Lines (X17)."""
 
 from collections.abc import AsyncIterator
-from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter
 from starlette.responses import StreamingResponse
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export.exporting import head_of, lines
 from mnemolog.adapters.export.form import Head
-from mnemolog.adapters.http.requests import TheEngine
+from mnemolog.adapters.http.requests import IdInPath, TheEngine
 from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import StreamId
 
@@ -23,7 +22,7 @@ NDJSON = "application/x-ndjson"
     response_class=StreamingResponse,
     responses={200: {"content": {NDJSON: {}}, "description": "A header, then an event a line."}},
 )
-async def export_user(user_id: Annotated[str, Path()], engine: TheEngine) -> StreamingResponse:
+async def export_user(user_id: IdInPath, engine: TheEngine) -> StreamingResponse:
     """What `mnemolog export` writes. An answer that is cut has fewer events than its first line says."""
     stream = StreamId.of_user(identifier(user_id, "user_id"), engine.settings.tenant)
     head = await head_of(engine, stream)

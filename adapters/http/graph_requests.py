@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Self
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema
 
 from mnemolog.adapters.engine.graph_reads import Known
 from mnemolog.adapters.engine.graph_reads import When as Held
@@ -12,6 +12,7 @@ from mnemolog.domain import identity
 from mnemolog.domain.memory import Status
 from mnemolog.domain.scope import Scope
 from mnemolog.events.fields import Id, Instant
+from mnemolog.events.shapes import DAY
 
 
 def _instant(value: object, info: ValidationInfo) -> object:
@@ -21,6 +22,7 @@ def _instant(value: object, info: ValidationInfo) -> object:
 ValidAt = Annotated[
     Instant,
     BeforeValidator(_instant),
+    WithJsonSchema(DAY),
     Field(description="What held then: a time with its offset, or a day.", examples=["2026-02-01"]),
 ]
 

@@ -1,5 +1,6 @@
 """Routes that change the graph: tell, end, retire facts; make entities known, name and merge them; forget, restore."""
 
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -8,6 +9,7 @@ from pydantic.config import JsonDict
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.graph_requests import EntityId, EntityView, RelationId
+from mnemolog.adapters.http.memory_requests import MERGED
 from mnemolog.adapters.http.requests import IdempotencyKey, TheEngine, Writer, fields_of, viewer_of
 from mnemolog.adapters.http.responses import ReceiptView
 from mnemolog.commands.entities import (
@@ -101,7 +103,7 @@ class Alias(Writer):
 class EntityMerge(Writer):
     """The entities that are the same as this one."""
 
-    absorbed_ids: tuple[Uuid, ...]
+    absorbed_ids: Annotated[tuple[Uuid, ...], Field(json_schema_extra=MERGED)]
 
 
 class ToldView(ReceiptView):

@@ -3,17 +3,21 @@
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
 
 from mnemolog.adapters.http.requests import Writer
 from mnemolog.commands.memory_requests import EntityIds, EntityRefs, Key, Topics, TurnIds, Weight, WrittenType
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.importance import Scale
-from mnemolog.domain.memory import Kind
+from mnemolog.domain.memory import MAX_MERGE, Kind
 from mnemolog.domain.memory_key import EntityType, FactType, Source
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
 from mnemolog.events.fields import Flag, Id, Label, Text, Unit, Uuid
 from mnemolog.projections.query import MemoryQuery
+
+# What the domain says of them, for those who only have the schema.
+MERGED: JsonDict = {"minItems": 1, "maxItems": MAX_MERGE, "uniqueItems": True}
 
 
 def _without_tenant(schema: dict[str, Any]) -> None:
@@ -103,7 +107,7 @@ class MemoryChange(Weighed):
 class Merge(Writer):
     """The memories to absorb. Without a text the survivor keeps its own."""
 
-    absorbed_ids: tuple[Uuid, ...]
+    absorbed_ids: Annotated[tuple[Uuid, ...], Field(json_schema_extra=MERGED)]
     text: Text | None = None
 
 

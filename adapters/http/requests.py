@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import Depends, Header, Path, Request
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.moment import Moment
@@ -14,8 +14,9 @@ from mnemolog.commands.memory_requests import EntityRef
 from mnemolog.domain import identity
 from mnemolog.domain.memory_key import MAX_REFS
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Position, StreamId
+from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, MAX_DIGITS, Position, StreamId
 from mnemolog.events.fields import Id
+from mnemolog.events.shapes import MOMENT, id_text_shape
 
 BIGGEST_SEQ = 2**63 - 1  # What Postgres' bigint holds.
 LONGEST_TOKEN = 300
@@ -31,6 +32,7 @@ def _point(value: object, info: ValidationInfo) -> datetime | int:
 AsOf = Annotated[
     datetime | int,
     BeforeValidator(_point),
+    WithJsonSchema({"anyOf": [MOMENT, {"type": "integer", "minimum": 0, "maximum": 10**MAX_DIGITS - 1}]}),
     Field(
         description="A time with its offset, or a seq of the user's stream: the answer that it would have been then.",
         examples=["2026-01-03T01:02:10Z", 42],
@@ -40,6 +42,7 @@ After = Annotated[
     str,
     Field(
         max_length=LONGEST_TOKEN,
+        json_schema_extra={"pattern": r"^[A-Za-z0-9._-]{1,40}/.+@[0-9]{1,18}$"},
         description="A receipt's `token`: wait until that write is visible. With `as_of` there is nothing to wait for.",
         examples=["default/user:ana@42"],
     ),
@@ -150,6 +153,7 @@ async def _idempotency_key(
         str | None,
         Header(
             alias="Idempotency-Key",
+            json_schema_extra=id_text_shape(),
             description="A retry of the same request with the same key changes nothing and gets the first receipt.",
             examples=["9f1c7a52-first-try"],
         ),
@@ -158,6 +162,7 @@ async def _idempotency_key(
     return None if idempotency_key is None else identity.identifier(idempotency_key, "idempotency_key")
 
 
+IdInPath = Annotated[str, Path(json_schema_extra=id_text_shape())]
 TheEngine = Annotated[Engine, Depends(_engine)]
 MemoryId = Annotated[UUID, path_id("memory_id")]
 IdempotencyKey = Annotated[str | None, Depends(_idempotency_key)]

@@ -11,10 +11,8 @@ from mnemolog.adapters.nats.subjects import Address
 from mnemolog.commands.heard import MAX_DRAWN, DrawnFact, DrawnMemory
 from mnemolog.commands.turns import MAX_ATTACHMENTS, ShownAttachment
 from mnemolog.domain.errors import AmbiguousEntity, InvalidInput, MnemologError, NestedTooDeep, UnreadableTurn
-from mnemolog.domain.identity import MAX_IDENTIFIER
 from mnemolog.domain.json_value import parsed_json
 from mnemolog.domain.principal import OPERATOR
-from mnemolog.domain.text import MAX_TEXT_BYTES
 from mnemolog.domain.turn import Role
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Receipt, StreamId
 from mnemolog.events.fields import Id, Instant, Label, Text, Uuid, validated
@@ -31,16 +29,6 @@ _OF_A_DELIVERY = ("nats-", "mnemolog-")
 MAX_ORIGINAL_HEADERS = 8192
 
 
-def _said(description: str, limits: Mapping[str, Any] | None = None) -> Any:
-    """For the JSON Schema alone. The rules themselves are the domain's, and count bytes where it says characters."""
-    return Field(description=description, json_schema_extra=dict(limits or {}))
-
-
-# Of ids and texts, as far as JSON Schema can say it.
-ID = {"minLength": 1, "maxLength": MAX_IDENTIFIER}
-TEXT = {"minLength": 1, "maxLength": MAX_TEXT_BYTES}
-
-
 class TurnMessage(BaseModel):
     """One message of a conversation, as a producer in any language publishes it to its own `mnemolog.turns.` subject.
 
@@ -49,26 +37,33 @@ class TurnMessage(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    message_id: Annotated[Id, _said("Your id of the message, unique for the user. Sent again, it changes nothing.", ID)]
-    user_id: Annotated[Id, _said("The person remembered.", ID)]
-    agent_id: Annotated[Id, _said("Who remembers.", ID)] = DEFAULT_AGENT
-    thread_id: Annotated[Id, _said("The conversation.", ID)] = DEFAULT_THREAD
-    role: Annotated[Role, _said("Whose words these are.")] = Role.USER
-    speaker: Annotated[Label, _said("The name of who speaks; at most 2,000 bytes of UTF-8.", {"maxLength": 2000})] = ""
-    text: Annotated[Text, _said("The words; at most 262,144 bytes of UTF-8, no NUL.", TEXT)]
-    occurred_at: Annotated[Instant, _said("When it was said: ISO 8601 with an offset.")]
-    run_id: Annotated[Id | None, _said("What turns are grouped by: a session, an episode.")] = None
+    message_id: Annotated[
+        Id, Field(description="Your id of the message, unique for the user. Sent again, it changes nothing.")
+    ]
+    user_id: Annotated[Id, Field(description="The person remembered.")]
+    agent_id: Annotated[Id, Field(description="Who remembers.")] = DEFAULT_AGENT
+    thread_id: Annotated[Id, Field(description="The conversation.")] = DEFAULT_THREAD
+    role: Annotated[Role, Field(description="Whose words these are.")] = Role.USER
+    speaker: Annotated[Label, Field(description="The name of who speaks; at most 2,000 bytes of UTF-8.")] = ""
+    text: Annotated[Text, Field(description="The words; at most 262,144 bytes of UTF-8, no NUL.")]
+    occurred_at: Annotated[Instant, Field(description="When it was said: ISO 8601 with an offset.")]
+    run_id: Annotated[Id | None, Field(description="What turns are grouped by: a session, an episode.")] = None
     correlation_id: Annotated[
-        Uuid | None, _said("Shared by all turns of one undertaking, such as an import: they are rolled back by it.")
+        Uuid | None,
+        Field(description="Shared by all turns of one undertaking, such as an import: they are rolled back by it."),
     ] = None
     attachments: Annotated[
-        tuple[ShownAttachment, ...], Field(max_length=MAX_ATTACHMENTS), _said("What was shown with it.")
+        tuple[ShownAttachment, ...], Field(max_length=MAX_ATTACHMENTS), Field(description="What was shown with it.")
     ] = ()
     memories: Annotated[
-        tuple[DrawnMemory, ...], Field(max_length=MAX_DRAWN), _said("What you drew from it that is worth keeping.")
+        tuple[DrawnMemory, ...],
+        Field(max_length=MAX_DRAWN),
+        Field(description="What you drew from it that is worth keeping."),
     ] = ()
     facts: Annotated[
-        tuple[DrawnFact, ...], Field(max_length=MAX_DRAWN), _said("What you drew from it that holds of somebody.")
+        tuple[DrawnFact, ...],
+        Field(max_length=MAX_DRAWN),
+        Field(description="What you drew from it that holds of somebody."),
     ] = ()
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, Strict
+from pydantic import BaseModel, ConfigDict, Field, Strict, WithJsonSchema
 from sqlalchemy import ARRAY, ColumnElement, FromClause, Uuid, and_, func, literal, true
 
 from mnemolog.domain import identity
@@ -18,11 +18,12 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events import fields
 from mnemolog.events.envelope import DEFAULT_TENANT, StreamId
 from mnemolog.events.fields import Flag, Id, checked_by
+from mnemolog.events.shapes import DAY
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.visibility import owned, shared
 
-Moment = Annotated[datetime, checked_by(identity.day_or_instant)]
-Level = Annotated[float, Strict()]
+Moment = Annotated[datetime, checked_by(identity.day_or_instant), WithJsonSchema(DAY)]
+Level = Annotated[float, Strict(), WithJsonSchema({"type": "number", "minimum": 1, "maximum": 5})]
 
 
 class Filters(BaseModel):

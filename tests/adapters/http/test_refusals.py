@@ -180,6 +180,31 @@ async def test_a_predicate_that_is_no_name_is_refused(api: Api, predicate: objec
     assert (error["code"], error["field"]) == ("invalid_input", "predicate")
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PATCH", "/memory/cards", "GET"),
+        ("PATCH", "/memory/query", "POST"),
+        ("OPTIONS", "/entities", "GET, POST"),
+        ("PUT", f"/memory/{SOME_ID}", "DELETE, GET, PATCH"),
+        ("DELETE", "/users/ana/export", "GET"),
+        ("GET", "/users/ana%2Fexport", "DELETE"),
+        ("POST", "/health", "GET"),
+    ],
+)
+async def test_a_method_that_a_path_does_not_take_is_told_which_it_takes(
+    http: httpx.AsyncClient, method: str, path: str, allowed: str
+) -> None:
+    answer = await http.request(method, path)
+    assert (answer.status_code, answer.headers["Allow"]) == (405, allowed)
+    assert answer.json()["error"]["field"] == "method"
+
+
+async def test_a_user_whose_id_ends_like_an_export_is_erased_by_his_escaped_id(http: httpx.AsyncClient) -> None:
+    answer = await http.delete("/users/nobody%2Fexport")
+    assert (answer.status_code, answer.json()["error"]["field"]) == (404, "user_id")
+
+
 async def test_json_without_its_content_type_is_refused(api: Api) -> None:
     """A web page can send text/plain to the loopback interface without asking; JSON it cannot."""
     headers = {"Content-Type": "text/plain"}

@@ -1,0 +1,49 @@
+"""What fields take, as JSON Schema says it: the rules themselves are the domain's, and count bytes where this counts
+characters."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from mnemolog.domain.identity import MAX_IDENTIFIER
+from mnemolog.domain.text import MAX_TEXT_BYTES
+
+Shape = dict[str, Any]
+
+# What is refused within a text, and within an id, which has no space around it either.
+_CONTROL = r"\u0000-\u0008\u000b\u000c\u000e-\u001f"
+_TEXT = rf"[^{_CONTROL}]*[^\s{_CONTROL}][^{_CONTROL}]*"
+_UNFIT = r"\u0000-\u001f\u007f-\u009f"
+_ID = rf"^[^\s{_UNFIT}]([^{_UNFIT}\u2028\u2029]*[^\s{_UNFIT}])?$"
+
+
+def id_shape(max_length: int = MAX_IDENTIFIER) -> Shape:
+    """An id as text; an integer is one by its digits."""
+    return {"anyOf": [id_text_shape(max_length), {"type": "integer"}]}
+
+
+def id_text_shape(max_length: int = MAX_IDENTIFIER) -> Shape:
+    """An id where there is text only: in a path or a header."""
+    return {"type": "string", "minLength": 1, "maxLength": max_length, "pattern": _ID}
+
+
+def text_shape(max_length: int = MAX_TEXT_BYTES) -> Shape:
+    """A text with something to be seen, and no NUL."""
+    return {"type": "string", "minLength": 1, "maxLength": max_length, "pattern": f"^{_TEXT}$"}
+
+
+def label_shape(max_length: int) -> Shape:
+    """A text, or nothing."""
+    text = {"type": "string", "maxLength": max_length, "pattern": f"^({_TEXT})?$"}
+    return {"anyOf": [text, {"type": "null"}]}
+
+
+def ref_shape(kinds: Iterable[str], max_length: int) -> Shape:
+    """A reference: one of the kinds in whatever case, a colon and a name."""
+    names = "|".join("".join(f"[{letter.upper()}{letter}]" for letter in kind) for kind in kinds)
+    pattern = rf"^\s*({names})\s*:{_TEXT}$"
+    return {"type": "string", "maxLength": max_length, "pattern": pattern}
+
+
+UNIT: Shape = {"type": "number", "minimum": 0, "maximum": 1}
+MOMENT: Shape = {"type": "string", "format": "date-time"}
+DAY: Shape = {"anyOf": [MOMENT, {"type": "string", "format": "date"}]}
