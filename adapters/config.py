@@ -1,6 +1,7 @@
 """Settings: defaults that work, then `mnemolog.toml`, then the environment (`MNEMOLOG_*`)."""
 
 import os
+from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -100,9 +101,15 @@ class Settings(BaseSettings):
         float, Field(gt=0, description="Seconds that a write waits for the log before it is refused.")
     ] = 30.0
     anchor_file: Annotated[
-        Path | None, Field(description="Where anchors of the log are kept; without it, <data_dir>/anchors.jsonl.")
+        Path | None, Field(description="Where anchors of the log are kept; without it, outside of the data directory.")
     ] = None
     anchor_seconds: Annotated[float, Field(gt=0, description="How often heads that changed are anchored.")] = 10.0
+    audit_share: Annotated[
+        float,
+        Field(
+            ge=0, le=1, description="Of one processor's time, how much the audit takes that walks all users; 0: off."
+        ),
+    ] = 0.05
     accept_rollback: Annotated[
         bool, Field(description="Go on from a database that is older than the last anchor: after a restore, once.")
     ] = False
@@ -135,9 +142,16 @@ class Settings(BaseSettings):
     def directory(self) -> Path:
         return self.data_dir.expanduser().absolute()
 
-    @property
-    def anchors(self) -> Path:
-        return self.anchor_file.expanduser().absolute() if self.anchor_file else self.directory / "anchors.jsonl"
+    def anchors(self, log_id: str) -> Path:
+        """The file of anchors of a log: `anchor_file`, or one outside of the data directory, which may be rolled back.
+
+        By the directory's path and by the log's own id: neither a copy elsewhere nor a new log in its place is meant.
+        """
+        if self.anchor_file:
+            return self.anchor_file.expanduser().absolute()
+        state = Path(os.environ.get("XDG_STATE_HOME") or "~/.local/state").expanduser().absolute()
+        directory = blake2b(str(self.directory.resolve()).encode(), digest_size=8).hexdigest()
+        return state / "mnemolog" / "anchors" / directory / f"{log_id}.jsonl"
 
     def strategy(self, projection: str) -> Strategy:
         """What this projection does with an event that it cannot apply."""

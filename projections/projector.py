@@ -56,7 +56,7 @@ def reached_by(events: Iterable[Recorded | StoredEvent]) -> Mapping[StreamId, in
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """A stream whose head is above a projection's progress."""
+    """A stream whose head is not at a projection's progress. Of one that is `ahead`, the log was rolled back."""
 
     stream: StreamId
     progress: int
@@ -64,7 +64,11 @@ class Lag:
 
     @property
     def events(self) -> int:
-        return self.head - self.progress
+        return abs(self.head - self.progress)
+
+    @property
+    def ahead(self) -> bool:
+        return self.progress > self.head
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +154,7 @@ class Store(Protocol):
         ...
 
     def lagging(self, log: EventLog) -> AsyncIterator[Sequence[Lag]]:
-        """The streams whose head is above their progress, in batches; not those that were set aside."""
+        """The streams whose progress is not at their head, in batches; not those that were set aside."""
         ...
 
     async def stop(self, stream: StreamId, seq: int, reason: str) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
 from mnemolog.domain.errors import Conflict, EngineError, ModelMissing, ServerFailed, Tampered, TamperedEvent
@@ -16,6 +16,14 @@ from mnemolog.projections.strategy import FAIL, Strategy
 _logger = logging.getLogger("mnemolog.projections")
 
 BATCH = 500
+
+
+# Of which projection, of which stream, and the row; no row where all of them were of a log that is no more.
+Healed = Callable[[str, StreamId, Tampered | None], Awaitable[None]]
+
+
+async def nobody(projection: str, stream: StreamId, damage: Tampered | None) -> None:
+    """Nobody keeps incidents."""
 
 
 class Projection:
@@ -35,6 +43,8 @@ class Projection:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.store, self._log = store, log
+        # Told of rows that this projection did not write, once they are healed; and of a stream ahead of its log.
+        self.healed: Healed = nobody
         self.transient: tuple[type[Exception], ...] = (*store.transient, *log_errors, ServerFailed, ModelMissing)
         # What is no fault of the event that is being applied: the servers', the engine's, or that of the log around it.
         self._elsewhere: tuple[type[Exception], ...] = (*self.transient, EngineError, TamperedEvent)
@@ -91,6 +101,9 @@ class Projection:
             for one in lagging:
                 if not wanted(one.stream):
                     continue
+                if one.ahead:
+                    await self.turn_back(one)
+                    continue
                 end = one.head if until is None else min(one.head, until.get(one.stream, 0))
                 try:
                     async for batch in self._log.scan(one.stream, after=one.progress, until=end, batch=BATCH):
@@ -114,6 +127,19 @@ class Projection:
         except TamperedEvent:
             await self._apply_alone(stream, until)
         return total
+
+    async def turn_back(self, lag: Lag) -> None:
+        """Apply anew a stream of which the log holds less than was applied: an operator accepted that, or it stops."""
+        try:
+            progress = await self.store.progress(lag.stream)
+            if progress <= await self._log.head(lag.stream):
+                return  # It was appended between two looks.
+            await self.heal(lag.stream)
+        except TamperedEvent as damage:
+            await self._stop_at(lag.stream, damage)
+            return
+        _logger.error("%s was at %d of %s, the log at %d", self.name, lag.progress, lag.stream, lag.head)
+        await self.healed(self.name, lag.stream, None)
 
     def lagging(self) -> AsyncIterator[Sequence[Lag]]:
         """The streams that this projection lacks events of, in batches; not those that were set aside."""
@@ -235,9 +261,12 @@ class Projection:
                     if not await self._applied(stream, event):
                         return
         except TamperedEvent as damage:
-            at = max(damage.seq, await self.store.progress(stream) + 1)
-            _logger.error("%s stopped %s at seq %d: %s", self.name, stream, at, damage.message)
-            await self.store.stop(stream, at, _reason(damage))
+            await self._stop_at(stream, damage)
+
+    async def _stop_at(self, stream: StreamId, damage: TamperedEvent) -> None:
+        at = max(damage.seq, await self.store.progress(stream) + 1)
+        _logger.error("%s stopped %s at seq %d: %s", self.name, stream, at, damage.message)
+        await self.store.stop(stream, at, _reason(damage))
 
     async def _applied(self, stream: StreamId, event: StoredEvent) -> bool:
         """Whether the stream may go on: the event was applied, or skipped."""
@@ -275,6 +304,7 @@ class Projection:
             raise
         except Exception as fault:  # noqa: BLE001  As above: then the stream stops where it stands.
             return _reason(fault)
+        await self.healed(self.name, stream, error)
         return None
 
     async def _set_aside(self, stream: StreamId, event: StoredEvent, reason: str) -> bool:

@@ -61,6 +61,7 @@ async def size(postgres_dsn: str) -> int:
 async def back_up(
     postgres_dsn: str,
     settings: Settings,
+    anchors: AnchorFile,
     path: Path,
     now: datetime,
     version: str,
@@ -75,8 +76,7 @@ async def back_up(
     with ArchiveWriter.opened(path) as archive:
         members: list[Member] = []
         # Before the snapshot, so that all that is anchored here is in it.
-        anchors = b"".join(line + b"\n" for line in AnchorFile(settings.anchors).lines())
-        members.append(_whole(archive, ANCHORS, anchors))
+        members.append(_whole(archive, ANCHORS, b"".join(line + b"\n" for line in anchors.lines())))
         if with_master_key:
             members.append(_whole(archive, MASTER_KEY, _master_key(settings)))
         async with await AsyncConnection.connect(postgres_dsn, autocommit=True) as connection:

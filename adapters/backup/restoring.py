@@ -21,7 +21,7 @@ from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.engine.starting import started_or_running
 from mnemolog.adapters.postgres.migrate import is_known, migrate
 from mnemolog.adapters.postgres.roots import require_opened
-from mnemolog.adapters.verify.anchor_file import AnchorFile
+from mnemolog.adapters.verify.anchor_file import FORMER, AnchorFile
 from mnemolog.adapters.verify.damage import Report
 from mnemolog.domain.errors import Conflict, InvalidInput
 
@@ -183,8 +183,9 @@ def _place(settings: Settings, archive: ArchiveReader) -> None:
         settings.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_privately(file, key.decode("ascii"))
     lines = (archive.content(ANCHORS) or b"").splitlines()
-    if lines and not settings.anchors.exists():
-        AnchorFile(settings.anchors).append(lines)
+    anchors = settings.anchor_file or settings.directory / FORMER
+    if lines and not anchors.exists():
+        AnchorFile(anchors).append(lines)
 
 
 def _remove(directory: Path, before: set[str]) -> None:

@@ -51,6 +51,7 @@ def backup(
             return await back_up(
                 engine.endpoints.postgres_dsn,
                 engine.settings,
+                engine.verifier.anchors,
                 file,
                 engine.writes.now(),
                 mnemolog.__version__,

@@ -100,6 +100,14 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
     waiting = await watched(engine.outbox.size)
     fix = "" if waiting.well else "see that NATS takes messages: its log, its disk, and the limits of its streams"
     yield Finding("relay", waiting.well, f"{waiting.now:,} appends wait for JetStream{waiting.course}", fix)
+    await engine.incidents.refresh()
+    incidents = len(engine.incidents.open())
+    yield Finding(
+        "incidents",
+        not incidents,
+        f"{output.count(incidents, 'incident')} not acknowledged" if incidents else "none",
+        "see `mnemolog incidents list`, then `mnemolog incidents acknowledge`" if incidents else "",
+    )
     paused, stopped = await engine.projections.paused(), await engine.projections.stopped()
     running = [name for name in engine.projections.running if name not in paused and name not in stopped]
     lags = await asyncio.gather(*(watched(engine.projections.running[name].lag) for name in running))

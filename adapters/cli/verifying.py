@@ -1,5 +1,6 @@
 """`mnemolog verify`: whether anything was changed behind the engine's back, and healing what can be healed."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -12,10 +13,13 @@ from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.verify.damage import Damage, Part, Report
 from mnemolog.adapters.verify.healing import heal
+from mnemolog.adapters.verify.incidents import By, Done, Incident
 from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import StreamId
 
 LISTED = 50
+# Incidents of one verification; the report has all of them.
+KEPT = 100
 FIXES = {
     Part.EVENT: "the log cannot heal itself: restore a copy from before, and keep this one and JetStream's to compare",
     Part.KEY: "no text comes back without its key: restore mnemolog_keys from a copy",
@@ -46,22 +50,35 @@ def verify(
     """Find what was changed, forged, removed or rolled back behind the engine's back. Exit code 1 when there is any."""
     settings = settings_of(context.obj)
     only = StreamId.of_user(user, settings.tenant) if user else None
-    report = with_engine(settings, lambda engine: _verified(engine, only, heals=heals), passive=True)
+    report, open_ones = with_engine(settings, lambda engine: _verified(engine, only, heals=heals), passive=True)
     if json:
-        output.as_json(report.as_dict())
+        output.as_json({**report.as_dict(), "incidents": [one.as_dict() for one in open_ones]})
     else:
         show(report)
+        _show_incidents(open_ones)
     if not report.clean:
         raise typer.Exit(1)
 
 
-async def _verified(engine: Engine, only: StreamId | None, *, heals: bool) -> Report:
-    report = await _with_bar(engine, only)
+async def _verified(engine: Engine, only: StreamId | None, *, heals: bool) -> tuple[Report, Sequence[Incident]]:
+    """What is damaged still, and the incidents that nobody acknowledged: what is found now is among them."""
+    found = report = await _with_bar(engine, only)
     if heals and not report.clean:
         output.errors.print(f"{report.total:,} damaged, healing what the log can tell", style="yellow")
         await heal(report, engine.verifier.pool, engine.projections.running)
         report = await _with_bar(engine, only)
-    return report
+    left = {damage.place for damage in report.damages}
+    for damage in found.damages[:KEPT]:
+        done = Done.REPORTED if damage.place in left else Done.HEALED
+        await engine.incidents.record(damage, By.VERIFY, done)
+    await engine.incidents.refresh()
+    return report, [one for one in engine.incidents.open() if only is None or one.stream == str(only)]
+
+
+def _show_incidents(open_ones: Sequence[Incident]) -> None:
+    if open_ones:
+        counted = output.count(len(open_ones), "incident")
+        output.console.print(f"[yellow]![/] {counted} not acknowledged: mnemolog incidents list", highlight=False)
 
 
 async def _with_bar(engine: Engine, only: StreamId | None) -> Report:

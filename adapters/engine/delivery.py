@@ -1,11 +1,10 @@
 """What runs in an engine with servers: relay, anchors, turns from producers, and the workers of the projections."""
 
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
-
-from nats.js import JetStreamContext
 
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
@@ -27,11 +26,21 @@ from mnemolog.adapters.nats.turns import TurnIntake
 from mnemolog.adapters.postgres.api_keys import KeyTable
 from mnemolog.adapters.postgres.leases import Leases
 from mnemolog.adapters.postgres.outbox import Outbox
-from mnemolog.adapters.verify.anchor_file import AnchorFile
+from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.adapters.verify import incidents as incidents_on_jetstream
+from mnemolog.adapters.verify.anchor_file import FORMER, AnchorFile
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
 from mnemolog.adapters.verify.anchoring import Anchoring
+from mnemolog.adapters.verify.damage import Damage, Kind, Part
+from mnemolog.adapters.verify.incidents import By, Done, Incidents
+from mnemolog.domain.errors import DatabaseRolledBack, EngineError
 from mnemolog.domain.principal import OPERATOR
 from mnemolog.events.envelope import StoredEvent
+
+_logger = logging.getLogger("mnemolog.engine")
+
+# Incidents of one rollback; the first names how many there are.
+NAMED = 100
 
 Follower = Callable[[Sequence[StoredEvent]], None]
 
@@ -44,6 +53,7 @@ class Delivery:
     streams: Streams
     anchors: AnchorFile
     anchoring: Anchoring
+    incidents: Incidents
     relay: Relay
     followers: list[Follower]
 
@@ -53,13 +63,39 @@ class Delivery:
             follower(events)
 
 
-def delivery_of(settings: Settings, endpoints: Endpoints, to: Connections) -> Delivery:
+def delivery_of(settings: Settings, endpoints: Endpoints, to: Connections, *, client: bool) -> Delivery:
+    """Made, and not yet running. A `client` of an engine elsewhere keeps no file of anchors."""
     outbox = Outbox(to.pool, endpoints.postgres_dsn, to.roots.derived("chain"))
-    streams = Streams(to.nats.jetstream(), limits_of(settings))
-    anchors = AnchorFile(settings.anchors)
-    anchoring = _anchoring(settings, anchors, to.nats.jetstream(), to)
-    relay = Relay(outbox, to.nats, to.roots.derived("wire"), streams, anchoring.published)
-    return Delivery(outbox, streams, anchors, anchoring, relay, [lambda events: relay.wake()])
+    jetstream = to.nats.jetstream()
+    streams = Streams(jetstream, limits_of(settings))
+    anchors = _anchor_file(settings, to.roots)
+    anchoring = Anchoring(
+        None if client else anchors,
+        AnchorStream(jetstream, settings.replicas),
+        to.pool,
+        to.roots.derived("anchors"),
+        now,
+        new_id().hex,
+        settings.anchor_seconds,
+    )
+    incidents = Incidents(
+        anchors.path.with_suffix(".incidents.jsonl"),
+        AnchorStream(jetstream, settings.replicas, incidents_on_jetstream.STREAM, incidents_on_jetstream.SUBJECTS),
+        to.roots.derived("incidents"),
+        now,
+        new_id,
+    )
+    relay = Relay(
+        outbox,
+        to.nats,
+        to.roots.derived("wire"),
+        streams,
+        anchoring.take,
+        partial(incidents.refused, found_by=By.RELAY),
+    )
+    return Delivery(
+        outbox, streams, anchors, anchoring, incidents, relay, [anchoring.take, lambda events: relay.wake()]
+    )
 
 
 async def start(
@@ -74,7 +110,7 @@ async def start(
     key_table: KeyTable,
 ) -> None:
     """Run what keeps events and turns delivered and projections applied, until the stack is closed."""
-    await delivery.anchoring.begin(accept=settings.accept_rollback)
+    await _begin(settings, delivery)
     await api_keys.take_over(key_table)
     stack.push_async_callback(delivery.anchoring.flush)
     await delivery.streams.ensure()
@@ -90,9 +126,30 @@ async def start(
     await _subscribe(stack, endpoints.nats_url, turns)
 
 
-def _anchoring(settings: Settings, anchors: AnchorFile, jetstream: JetStreamContext, to: Connections) -> Anchoring:
-    stream, key = AnchorStream(jetstream, settings.replicas), to.roots.derived("anchors")
-    return Anchoring(anchors, stream, to.pool, key, now, new_id().hex, settings.anchor_seconds)
+async def _begin(settings: Settings, delivery: Delivery) -> None:
+    """On a database that holds what was anchored of it, or by an operator's word on one that does not: an incident."""
+    try:
+        accepted = await delivery.anchoring.begin(accept=settings.accept_rollback)
+    except DatabaseRolledBack as refused:
+        damage = Damage(Part.EVENT, Kind.ROLLED_BACK, None, refused.message)
+        await delivery.incidents.record(damage, By.START, Done.REFUSED)
+        raise
+    for damage in accepted[:NAMED]:
+        await delivery.incidents.record(damage, By.START, Done.ACCEPTED)
+
+
+def _anchor_file(settings: Settings, roots: Roots) -> AnchorFile:
+    """Outside of the data directory, and where it lay before inside of it; there too if nothing else can be written."""
+    former = None if settings.anchor_file else settings.directory / FORMER
+    path = settings.anchors(roots.derived("log id").hex()[:16])
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        if settings.anchor_file:
+            raise EngineError(f"cannot be written: {error}", field="anchor_file", fix="name another place") from error
+        _logger.warning("anchors stay in the data directory: %s; set anchor_file to keep them apart", error)
+        return AnchorFile(settings.directory / FORMER)
+    return AnchorFile(path, former)
 
 
 def _projecting(postgres_dsn: str, to: Connections, workers: Workers) -> Sequence[Callable[[], Awaitable[None]]]:

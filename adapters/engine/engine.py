@@ -35,6 +35,7 @@ class Engine:
         self.log, self.outbox, self.projections = parts.log, parts.outbox, parts.projections
         self.reads, self.writes, self.nats = parts.reads, parts.writes, parts.nats
         self.verifier, self.anchoring = parts.verifier, parts.anchoring
+        self.incidents, self.audit = parts.incidents, parts.audit
         self.policy, self.policies = parts.policy, parts.policies
         self.api_keys, self.recalls = parts.api_keys, parts.recalls
         self.principal: Principal | None = None

@@ -23,9 +23,10 @@ from mnemolog.adapters.engine.why import Inquiry, Why
 from mnemolog.adapters.postgres.confinement import confine_to
 from mnemolog.adapters.postgres.sqlalchemy import connected
 from mnemolog.adapters.redis.working import WorkingStore
+from mnemolog.adapters.verify.incidents import By, Done, Incidents
 from mnemolog.domain import consent, delta, todo
 from mnemolog.domain.category import CategoryPolicy
-from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound, TamperedRow
+from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound, TamperedEvent, TamperedRow
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.principal import Principal
@@ -89,7 +90,9 @@ class Reads(GraphReads):
         policy: CategoryPolicy,
         predicates: PredicatePolicy,
         limits: ReadLimits,
+        incidents: Incidents,
     ) -> None:
+        self._incidents = incidents
         self._log, self._running, self.replays = log, running, replays
         self._stores: Mapping[str, Store] = {name: projection.store for name, projection in running.items()}
         self._waits = Waits(self._stores, log, engine, limits.deadline)
@@ -185,7 +188,11 @@ class Reads(GraphReads):
         self, viewer: Viewer, id_: UUID, limit: int = 100, moment: Moment = NOW, kinds: Collection[str] = history.KINDS
     ) -> Sequence[Mapping[str, Any]]:
         """What happened to a memory, an entity or a fact, newest first (B §8)."""
-        ask = partial(history.of, id_=id_, limit=limit, kinds=kinds)
+
+        async def ask(connection: AsyncConnection, viewer: Viewer) -> Sequence[Mapping[str, Any]]:
+            self._require_sound_log(viewer)
+            return await history.of(connection, viewer, id_=id_, limit=limit, kinds=kinds)
+
         return await self._read(viewer, moment, (MEMORIES, GRAPH, HISTORY), ask)
 
     async def field_history(
@@ -353,7 +360,18 @@ class Reads(GraphReads):
     async def _heal(self, damage: TamperedRow, stream: StreamId) -> None:
         _logger.error("%s; %s is healed from the log", damage.message, stream)
         self.tampered[damage.projection] += 1
-        await self._running[damage.projection].heal(stream)
+        try:
+            await self._running[damage.projection].heal(stream)
+        except TamperedEvent:
+            await self._incidents.row(damage, stream, By.READ, Done.REFUSED)
+            raise
+        await self._incidents.row(damage, stream, By.READ, Done.HEALED)
+
+    def _require_sound_log(self, viewer: Viewer) -> None:
+        """TamperedEvent when the log of this user is known to be damaged: what happened cannot be told."""
+        stream = StreamId.of_user(viewer.user_id, viewer.tenant)
+        if known := self._incidents.of_log(stream):
+            raise TamperedEvent(known.stream, known.seq, known.detail, known.event_id)
 
     @asynccontextmanager
     async def _at(self, stream: StreamId, moment: Moment, names: Sequence[str]) -> AsyncIterator[AsyncConnection]:

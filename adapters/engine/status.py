@@ -84,7 +84,7 @@ async def _behind(projection: Projection, engine: AsyncEngine) -> tuple[int, dat
     events, times = 0, list[datetime]()
     async for batch in projection.lagging():
         events += sum(one.events for one in batch)
-        places = [Position(one.stream, one.progress + 1) for one in batch]
+        places = [Position(one.stream, one.progress + 1) for one in batch if not one.ahead]
         first = await lagging.oldest(engine, places) if places else None
         times += [first] if first else []
     return events, min(times, default=None)

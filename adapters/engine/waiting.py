@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.postgres.pauses import paused
 from mnemolog.domain.errors import MnemologError, ProjectionPaused, ProjectionPoisoned, ReadTimeout
+from mnemolog.events.chain import gone
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.projections.projector import Store
@@ -59,6 +60,12 @@ class Waits:
             progress = await self._watches[name].reached(position, until - time.monotonic())
             if progress < position.seq:
                 raise await self._late(name, progress, position)
+        await self._require_held(position)
+
+    async def _require_held(self, position: Position) -> None:
+        """TamperedEvent when the log lost the write, which a projection may have applied before."""
+        if (head := await self._log.head(position.stream)) < position.seq:
+            raise gone(position.stream, head + 1)
 
     async def _late(self, name: str, progress: int, position: Position) -> ReadTimeout:
         if position.seq > (head := await self._log.head(position.stream)):

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.engine.seeing import MEMORY, PROFILE, READERS
 from mnemolog.domain import profile
-from mnemolog.domain.errors import NotFound
+from mnemolog.domain.errors import NotFound, Tampered
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Recorded, StreamId
@@ -81,11 +81,18 @@ class Inquiry:
         self._stream = StreamId.of_user(viewer.user_id, viewer.tenant)
 
     async def answer(self, id_: str) -> Why:
-        """NotFound when the viewer may see nothing of this id."""
+        """NotFound when the viewer may see nothing of this id; TamperedEvent when the stream's log is damaged.
+
+        All of the stream is held against the chain: an event that is gone, or whose tags were changed, is not found.
+        """
+        async for _ in self._log.scan(self._stream, until=self._until):
+            pass
         kind = await self._kind(id_)
         events = await self._events([f"{kind}:{_place(kind, id_)}"])
-        if not events:
+        if not events and kind == PROFILE:
             raise self._unknown(id_)
+        if not events:
+            raise Tampered(f"the index of the log lacks {kind} {id_}", field="id", fix="run `mnemolog verify --heal`")
         behind, merged = list(events), list[str]()
         absorbed = await self._absorbed(kind, _place(kind, id_), events)
         while absorbed:

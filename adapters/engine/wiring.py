@@ -36,6 +36,8 @@ from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.outbox import Outbox
 from mnemolog.adapters.postgres.policies import Policies
 from mnemolog.adapters.verify.anchoring import Anchoring
+from mnemolog.adapters.verify.audit import Audit
+from mnemolog.adapters.verify.incidents import Incidents
 from mnemolog.adapters.verify.verification import Verifier
 from mnemolog.commands.handler import Handler
 from mnemolog.domain.errors import ServerFailed
@@ -58,6 +60,8 @@ class Parts:
     nats: Client
     verifier: Verifier
     anchoring: Anchoring
+    incidents: Incidents
+    audit: Audit
     policy: Policy
     policies: Policies
     api_keys: ApiKeys
@@ -76,8 +80,18 @@ async def wire(
     """Everything connected and, for an engine that has servers and is not `passive`, running."""
     master_key = _master_key(settings)
     to = await connect(stack, endpoints, master_key, migrating=servers is not None)
-    delivery = delivery_of(settings, endpoints, to)
-    log = PostgresLog(to.untried, Codec(), to.roots, now, delivery.told, deadline=settings.append_deadline)
+    delivery = delivery_of(settings, endpoints, to, client=servers is None)
+    await delivery.incidents.load()
+    log = PostgresLog(
+        to.untried,
+        Codec(),
+        to.roots,
+        now,
+        delivery.told,
+        deadline=settings.append_deadline,
+        known=delivery.anchoring.known,
+        refused=delivery.incidents.refused,
+    )
     embedder = embedder_of(stack, settings.embedder, projecting=servers is not None and not passive)
     projections = _projections(
         settings, Place(endpoints.postgres_dsn, endpoints.redis_url, master_key, settings.embedder), to, log, embedder
@@ -87,12 +101,14 @@ async def wire(
     stack.push_async_callback(parts.recalls.flush)
     if servers is None:
         await require_kept(projections, settings)
+        stack.push_async_callback(delivery.anchoring.flush_quietly)
+        await run(stack, [delivery.anchoring.run])
     elif passive:
         await projections.create()
     else:
         key_table = KeyTable(to.rows, to.roots.derived("api keys"))
         await start(stack, settings, endpoints, to, delivery, projections, parts.writes, parts.api_keys, key_table)
-        await run(stack, [parts.recalls.run, partial(_warm, embedder)])
+        await run(stack, [parts.recalls.run, partial(_warm, embedder), parts.audit.run])
     return parts
 
 
@@ -126,7 +142,9 @@ async def _parts(
         deadline=settings.replay_deadline,
     )
     stack.push_async_callback(replays.aclose)
-    reads = _reads(settings, policy, to, log, projections, replays, embedder)
+    reads = _reads(settings, policy, to, log, projections, replays, embedder, delivery.incidents)
+    for projection in projections.running.values():
+        projection.healed = delivery.incidents.healed
     policies = Policies(to.pool)
     await policies.keep(policy.text, now())
     writes = _writes(policy, log, reads, embedder)
@@ -135,7 +153,18 @@ async def _parts(
     api_keys = ApiKeys(log, to.roots.derived("api keys"), to.roots.derived("chain"), now, os.urandom, new_id)
     jetstream = to.nats.jetstream()
     verifier = Verifier(to.pool, to.roots, to.rows, log, projections.running, jetstream, delivery.anchors)
-    beside = to.nats, verifier, delivery.anchoring, policy, policies, api_keys, recalls
+    audit = Audit(
+        to.pool,
+        to.roots,
+        to.rows,
+        log,
+        projections.running,
+        delivery.anchoring,
+        delivery.incidents,
+        delivery.anchors.path.with_suffix(".audit.json"),
+        settings.audit_share,
+    )
+    beside = to.nats, verifier, delivery.anchoring, delivery.incidents, audit, policy, policies, api_keys, recalls
     return Parts(log, delivery.outbox, projections, reads, writes, *beside)
 
 
@@ -147,6 +176,7 @@ def _reads(
     projections: Projections,
     replays: Replays,
     embedder: Embedder,
+    incidents: Incidents,
 ) -> Reads:
     return Reads(
         projections.live,
@@ -166,6 +196,7 @@ def _reads(
             settings.max_waiting_reads,
             settings.max_as_of_reads,
         ),
+        incidents,
     )
 
 

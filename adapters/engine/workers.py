@@ -131,6 +131,9 @@ class Sweeper:
 
     async def _healed(self, lag: Lag) -> bool:
         """Whether a stream was read from the log; not if it was given away or paused meanwhile."""
+        if self.mine(lag.stream) and lag.ahead:
+            await self.projection.turn_back(lag)
+            return True
         return self.mine(lag.stream) and bool(await self.projection.read_on(lag.stream, lag.progress, lag.head))
 
 

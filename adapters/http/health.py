@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from typing import Literal
 
 from fastapi import APIRouter
 
@@ -18,14 +19,17 @@ router = APIRouter(tags=["operation"])
 async def get_health(engine: TheEngine) -> HealthView:
     """200 while reads and writes are served, also when a poisoned event stopped one stream: that is `degraded`.
 
-    503 when a store does not answer within five seconds.
+    So it is with incidents that nobody acknowledged yet. 503 when a store does not answer within five seconds.
     """
     async with asyncio.timeout(DEADLINE_SECONDS):
         stopped = _places(await engine.projections.stopped())
         shown = stopped if engine.principal is None or engine.principal.may(Role.ADMIN) else {}  # They name users.
         lag = await engine.projections.lag()
         outbox = await engine.outbox.size()
-    return HealthView(status="degraded" if stopped else "ok", lag=dict(lag), outbox=outbox, stopped=shown)
+        await engine.incidents.refresh()
+    incidents = len(engine.incidents.open())
+    status: Literal["ok", "degraded"] = "degraded" if stopped or incidents else "ok"
+    return HealthView(status=status, lag=dict(lag), outbox=outbox, stopped=shown, incidents=incidents)
 
 
 def _places(stopped: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:

@@ -247,7 +247,7 @@ class SessionView(_View):
 
 
 class HealthView(_View):
-    """`degraded`: everything is served, but some streams stand still in some projection until an operator acts."""
+    """`degraded`: all that is sound is served, but streams stand still in some projection, or damage was found."""
 
     status: Literal["ok", "degraded"]
     lag: dict[str, int] = Field(description="By projection, how many events it is behind the log.")
@@ -255,3 +255,4 @@ class HealthView(_View):
     stopped: dict[str, dict[str, str]] = Field(
         description="By projection, the streams set aside and where they stopped."
     )
+    incidents: int = Field(description="How many were found and not acknowledged: `mnemolog incidents list`.")

@@ -92,6 +92,15 @@ class ChainedRows:
             found.append(event)
         return found
 
+    async def head(self, stream: StreamId) -> int:
+        """The last seq; TamperedEvent when the stream is known to have gone further."""
+        known = self._known.seq(stream)  # Before it is read: what is appended meanwhile is no loss.
+        rows = await self._rows("read_head", tenant=stream.tenant, stream=stream.name)
+        seq = int(rows[0]["seq"]) if rows else 0
+        if seq < known:
+            await self._refuse(gone(stream, seq + 1))
+        return seq
+
     async def _head(self, stream: StreamId) -> int:
         """What the stream must come to: as its head says, or as it was known to stand."""
         rows = await self._rows("read_head", tenant=stream.tenant, stream=stream.name)

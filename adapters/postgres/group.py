@@ -7,10 +7,12 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from mnemolog.adapters.postgres.chained import KnownHeads, NothingKnown
 from mnemolog.adapters.postgres.keys import StreamKeys, loaded, wanted_keys
 from mnemolog.adapters.postgres.receipts import key_used, receipt_of, receipt_row
 from mnemolog.adapters.postgres.tail import LogSecrets, Tail
 from mnemolog.domain.errors import ConcurrencyConflict, IdempotencyConflict
+from mnemolog.events.chain import gone
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.event import BLIND
@@ -36,13 +38,14 @@ class Group:
         known: Mapping[StreamId, Tail] | None = None,
         *,
         doubtful: bool = False,
+        heads: KnownHeads | None = None,
     ) -> None:
         self._codec, self._secrets, self._appends = codec, secrets, appends
         self._outcomes: dict[int, Outcome] = {}
         self.tails: dict[StreamId, Tail] = dict(known or {})
         self._receipts: list[dict[str, Any]] = []
         self._written: dict[tuple[StreamId, str], int] = {}
-        self._asked, self._doubtful = known is None, doubtful
+        self._asked, self._doubtful, self._heads = known is None, doubtful, heads or NothingKnown()
         self.streams = sorted({append.stream for append in appends})
         self.blind = any(tag.startswith(BLIND) for append in appends for tag in _guarded(append))
 
@@ -180,6 +183,10 @@ class Group:
         if key and (append.stream, key) in self._written:
             return self._repeated(self._written[append.stream, key], append, key)
         tail = self.tails[append.stream]
+        if self._asked and tail.base_seq < self._heads.seq(
+            append.stream
+        ):  # To go on from there would fork its history.
+            return gone(append.stream, tail.base_seq + 1)
         actual = conflict or self._conflict_in_group(append, tail)
         if actual and append.guard:
             return ConcurrencyConflict(str(append.stream), append.guard.after, actual)

@@ -12,6 +12,7 @@ from sqlalchemy import (
     Table,
     Text,
     and_,
+    exists,
     func,
     literal,
     select,
@@ -42,7 +43,7 @@ _SAME = and_(progress_table.c.tenant == _heads.c.tenant, progress_table.c.stream
 
 
 async def lagging(engine: AsyncEngine, schema: str) -> AsyncIterator[Sequence[Lag]]:
-    """The streams whose head is above their progress and that are not stopped, in batches.
+    """The streams whose progress is not at their head and that are not stopped, in batches.
 
     The sums come first: they cost a tenth of the join, and in a quiet log they are equal.
     """
@@ -53,6 +54,8 @@ async def lagging(engine: AsyncEngine, schema: str) -> AsyncIterator[Sequence[La
         if going := [row for row in rows if not _stopped(engine, schema, row)]:
             yield [Lag(StreamId(row["tenant"], row["stream"]), row["applied"], row["head"]) for row in going]
         last = (rows[-1]["tenant"], rows[-1]["stream"])
+    if headless := [row for row in await _headless(engine) if not _stopped(engine, schema, row)]:
+        yield [Lag(StreamId(row["tenant"], row["stream"]), row["seq"], 0) for row in headless]
 
 
 async def missing(engine: AsyncEngine, schema: str) -> int:
@@ -98,10 +101,17 @@ async def _batch(engine: AsyncEngine, last: tuple[str, str]) -> Sequence[RowMapp
     statement = (
         select(_heads.c.tenant, _heads.c.stream, *seen)
         .select_from(_heads.outerjoin(progress_table, _SAME))
-        .where(_heads.c.seq > applied, place > tuple_(*map(literal, last)))
+        .where(_heads.c.seq != applied, place > tuple_(*map(literal, last)))
         .order_by(_heads.c.tenant, _heads.c.stream)
         .limit(BATCH)
     )
+    async with engine.connect() as connection:
+        return (await connection.execute(statement)).mappings().all()
+
+
+async def _headless(engine: AsyncEngine) -> Sequence[RowMapping]:
+    """Progress in streams that the log does not have at all: the first of them."""
+    statement = select(progress_table).where(progress_table.c.seq > 0, ~exists().where(_SAME)).limit(BATCH)
     async with engine.connect() as connection:
         return (await connection.execute(statement)).mappings().all()
 

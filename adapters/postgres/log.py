@@ -15,8 +15,8 @@ from mnemolog.adapters.postgres.receipts import receipt_of
 from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.adapters.postgres.tail import LogSecrets
 from mnemolog.adapters.postgres.writing import GroupWriter
-from mnemolog.domain.errors import Unstorable
-from mnemolog.events.codec import Codec
+from mnemolog.domain.errors import TamperedEvent, Unstorable
+from mnemolog.events.codec import Codec, PlainCipher
 from mnemolog.events.envelope import NewEvent, Receipt, Recorded, StoredEvent, StreamId
 from mnemolog.events.event import BLIND
 from mnemolog.events.log import Append, Head, Outcome
@@ -46,9 +46,9 @@ class PostgresLog:
         refused: Refused = unheard,
     ) -> None:
         self._pool, self._codec, self._deadline = pool, codec, deadline
-        self._secrets = LogSecrets.of(roots)
+        self._secrets, self._refused = LogSecrets.of(roots), refused
         self._chained = ChainedRows(pool, self._secrets.chain, known, refused)
-        self._writer = GroupWriter(pool, codec, self._secrets, now, appended)
+        self._writer = GroupWriter(pool, codec, self._secrets, now, appended, known)
         self._appender = Appender(self._writer.write)
 
     async def append(self, appends: Sequence[Append], deadline: float | None = None) -> Sequence[Outcome]:
@@ -60,7 +60,11 @@ class PostgresLog:
         refused = {place: error for place, one in enumerate(appends) if (error := self._unstorable(one))}
         taken = [one for place, one in enumerate(appends) if place not in refused]
         outcomes = iter(await self._appender.append(taken, self._deadline if deadline is None else deadline))
-        return [refused[place] if place in refused else next(outcomes) for place in range(len(appends))]
+        found = [refused[place] if place in refused else next(outcomes) for place in range(len(appends))]
+        for outcome in found:
+            if isinstance(outcome, TamperedEvent):
+                await self._refused(outcome)
+        return found
 
     async def append_whole(self, stream: StreamId, batches: Iterable[Sequence[NewEvent]]) -> Receipt:
         """A whole stream that another log recorded, in one transaction, with its own times (X17).
@@ -98,8 +102,7 @@ class PostgresLog:
         return found[0] if found else None
 
     async def head(self, stream: StreamId) -> int:
-        rows = await self._rows("read_head", tenant=stream.tenant, stream=stream.name)
-        return int(rows[0]["seq"]) if rows else 0
+        return await self._chained.head(stream)
 
     async def seq_at(self, stream: StreamId, at: datetime) -> int:
         """The last seq of a stream that was recorded at or before `at`: times never fall along the chain.
@@ -158,6 +161,11 @@ class PostgresLog:
     async def _opened(self, events: Sequence[StoredEvent], shapes: Collection[str], find: _Find) -> Sequence[Recorded]:
         """With the keys that exist now: what was destroyed meanwhile opens no more, wherever the bytes come from."""
         bodies = [self._codec.body(event, shapes) for event in events]
+        for event, body in zip(events, bodies, strict=True):
+            if body.sealed and body.sealed.get("alg") == PlainCipher.ALGORITHM and not self._secrets.roots.readable:
+                damage = TamperedEvent(str(event.header.stream), event.header.seq, "its text is not sealed")
+                await self._refused(damage)
+                raise damage
         sealed = {
             (event.header.stream, body.scope)
             for event, body in zip(events, bodies, strict=True)

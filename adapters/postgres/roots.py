@@ -22,13 +22,15 @@ REWRAPPED_AT_ONCE = 1000
 class Roots:
     """The secrets of a deployment while it runs: `integrity` derives the keys of chain, wire, rows and anchors.
 
-    `wrapping` holds the keys that wrap stream keys, by id; new ones are wrapped by `current`.
+    `wrapping` holds the keys that wrap stream keys, by id; new ones are wrapped by `current`. `readable`: the log is
+    older than its roots, and may hold personal text that nobody sealed.
     """
 
     integrity: bytes = field(repr=False)
     wrapping: Mapping[bytes, bytes] = field(repr=False)
     current: bytes
     random_bytes: RandomBytes = field(repr=False)
+    readable: bool = False
 
     def derived(self, purpose: str) -> bytes:
         """The integrity key of one purpose, such as `chain`; 32 bytes."""
@@ -50,10 +52,11 @@ async def open_roots(pool: Pool, master_key: bytes, random_bytes: RandomBytes) -
         if not await _roots(connection):
             await _begin(connection, master_key, random_bytes)
         rows = await _roots(connection)
+        readable = bool(await (await connection.execute(query("read_master_key"))).fetchall())
     opened = {bytes(row["key_id"]): _opened(row, master_key) for row in rows}
     wrapping = {bytes(row["key_id"]): opened[bytes(row["key_id"])] for row in rows if row["purpose"] == WRAPPING}
     [integrity] = [opened[bytes(row["key_id"])] for row in rows if row["purpose"] == INTEGRITY]
-    return Roots(integrity, wrapping, list(wrapping)[-1], random_bytes)
+    return Roots(integrity, wrapping, list(wrapping)[-1], random_bytes, readable)
 
 
 def require_opened(rows: Iterable[Mapping[str, Any]], master_key: bytes) -> None:

@@ -11,11 +11,12 @@ from psycopg.errors import LockNotAvailable, UniqueViolation
 from psycopg.rows import DictRow
 
 from mnemolog.adapters.postgres.append import Fault, Held, Settled
+from mnemolog.adapters.postgres.chained import KnownHeads, NothingKnown
 from mnemolog.adapters.postgres.group import Columns, Group
 from mnemolog.adapters.postgres.pool import ATTEMPTS, UNREACHABLE, Connection, Pool, unreachable
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.tail import LogSecrets, Tail
-from mnemolog.domain.errors import Conflict, IdempotencyConflict
+from mnemolog.domain.errors import Conflict, IdempotencyConflict, TamperedEvent
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import NewEvent, Receipt, StoredEvent, StreamId
 from mnemolog.events.log import Append, Outcome
@@ -56,9 +57,10 @@ class GroupWriter:
         secrets: LogSecrets,
         clock: Callable[[], datetime],
         appended: Callable[[Sequence[StoredEvent]], None],
+        heads: KnownHeads | None = None,
     ) -> None:
         self._pool, self._codec, self._secrets, self._clock = pool, codec, secrets, clock
-        self._appended = appended
+        self._appended, self._heads = appended, heads or NothingKnown()
         self._tails: OrderedDict[StreamId, Tail] = OrderedDict()
 
     async def write(self, appends: Sequence[Append], wait: bool = True, *, doubtful: bool = False) -> Sequence[Settled]:
@@ -90,8 +92,10 @@ class GroupWriter:
         last = 0
         async with self._pool.connection() as connection, connection.transaction():
             for batch in batches:
-                group = Group(self._codec, self._secrets, [Append(stream, tuple(batch))])
+                group = Group(self._codec, self._secrets, [Append(stream, tuple(batch))], heads=self._heads)
                 await write(connection, group, self._clock)
+                if isinstance(refused := group.outcomes[0], TamperedEvent):
+                    raise refused
                 if group.tails[stream].base_seq != last:
                     raise has_events(stream)
                 last += len(batch)
@@ -125,7 +129,7 @@ class GroupWriter:
 
     async def _ask_and_write(self, appends: Sequence[Append], wait: bool, doubt: Doubt) -> Sequence[Outcome]:
         for attempt in range(1, ATTEMPTS + 1):
-            group = Group(self._codec, self._secrets, appends, doubtful=doubt.open)
+            group = Group(self._codec, self._secrets, appends, doubtful=doubt.open, heads=self._heads)
             try:
                 async with self._pool.connection() as connection:
                     written = await write(connection, group, self._clock, PATIENCE if wait else IMPATIENCE)

@@ -16,6 +16,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from mnemolog.adapters.redis import scripts
+from mnemolog.domain.errors import TamperedEvent
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.log import EventLog, Head
@@ -189,15 +190,21 @@ class WorkingStore:
             return True
         # The total first: what is applied in between can only make the log look longer.
         total = int(await self._total(keys=[self._progress_key, self._total_key]))
-        aside = [await log.head(stream) - await self.progress(stream) for stream in await self.stopped()]
+        try:
+            aside = [await log.head(stream) - await self.progress(stream) for stream in await self.stopped()]
+        except TamperedEvent:
+            return True
         return total + sum(aside) != await self._log_size()
 
     async def lagging(self, log: EventLog) -> AsyncIterator[Sequence[Lag]]:
         if not await self._differs(log):
             return
-        stopped = await self.stopped()
+        stopped, headless = await self.stopped(), dict(await self.all_progress())
         async for heads in log.heads():
-            yield [one for one in await self._compared(heads) if one.events > 0 and one.stream not in stopped]
+            for head in heads:
+                headless.pop(head.stream, None)
+            yield [one for one in await self._compared(heads) if one.events and one.stream not in stopped]
+        yield [Lag(stream, seq, 0) for stream, seq in headless.items() if seq and stream not in stopped]
 
     async def _compared(self, heads: Sequence[Head]) -> Sequence[Lag]:
         known = await self._redis.hmget(self._progress_key, [str(head.stream) for head in heads])

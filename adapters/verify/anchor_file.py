@@ -4,21 +4,28 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+# Where a data directory kept it once: what is found there is read as well.
+FORMER = "anchors.jsonl"
+
 
 class AnchorFile:
-    """A last line that a crash tore does not count, and is cut off before anything is appended."""
+    """A last line that a crash tore does not count, and is cut off before anything is appended.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    `former` is where it lay before: it is read as well, first, and never written to.
+    """
+
+    def __init__(self, path: Path, former: Path | None = None) -> None:
+        self.path, self.former = path, former
 
     def lines(self) -> Iterator[bytes]:
         """Every whole line, oldest first."""
-        if not self.path.exists():
-            return
-        with self.path.open("rb") as file:
-            for line in file:
-                if line.endswith(b"\n"):
-                    yield line.rstrip(b"\n")
+        for path in (self.former, self.path):
+            if path is None or not path.exists():
+                continue
+            with path.open("rb") as file:
+                for line in file:
+                    if line.endswith(b"\n"):
+                        yield line.rstrip(b"\n")
 
     def append(self, lines: Sequence[bytes]) -> None:
         """On disk when it returns."""
@@ -36,6 +43,8 @@ class AnchorFile:
         draft.path.unlink(missing_ok=True)
         draft.append(lines)
         draft.path.replace(self.path)
+        if self.former:
+            self.former.unlink(missing_ok=True)
 
 
 def _whole_size(descriptor: int) -> int:

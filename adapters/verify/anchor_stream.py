@@ -1,4 +1,4 @@
-"""The stream of anchors on JetStream: each node publishes to a subject of its own."""
+"""A stream of lines on JetStream that nothing ends: each node publishes to a subject of its own."""
 
 from collections.abc import AsyncIterator, Sequence
 
@@ -14,10 +14,12 @@ ACK_SECONDS = 5.0
 
 
 class AnchorStream:
-    """Kept for ever, but for what a node's own compaction takes away."""
+    """Kept for ever, but for what a node's own compaction takes away. Of anchors, unless it is named otherwise."""
 
-    def __init__(self, jetstream: JetStreamContext, replicas: int = 1) -> None:
-        self._jetstream, self._replicas = jetstream, replicas
+    def __init__(
+        self, jetstream: JetStreamContext, replicas: int = 1, name: str = ANCHORS, subjects: str = SUBJECTS
+    ) -> None:
+        self._jetstream, self._replicas, self._name, self._subjects = jetstream, replicas, name, subjects
 
     async def publish(self, node: str, lines: Sequence[bytes]) -> int:
         """Publish lines in their order; the place of the last one. A stream that is gone is made again."""
@@ -31,45 +33,42 @@ class AnchorStream:
         before = await self.last_place()
         await self.publish(node, lines)
         if before:
-            await self._jetstream.purge_stream(ANCHORS, subject=_subject(node), seq=before + 1)
+            await self.drop(node, before)
 
     async def last_place(self) -> int:
         """The place of the last line in the stream; 0 when there is none."""
         try:
-            return (await self._jetstream.stream_info(ANCHORS)).state.last_seq
+            return (await self._jetstream.stream_info(self._name)).state.last_seq
         except NotFoundError:
             return 0
 
-    async def last(self) -> bytes | None:
-        """The last line of all nodes."""
-        place = await self.last_place()
-        try:
-            return (await self._jetstream.get_msg(ANCHORS, seq=place)).data if place else None
-        except NotFoundError:
-            return None
-
-    async def lines(self) -> AsyncIterator[bytes]:
-        """Every line, oldest first."""
-        async for message in messages(self._jetstream, ANCHORS):
+    async def lines(self, after: int = 0, node: str | None = None) -> AsyncIterator[bytes]:
+        """Every line behind that place, oldest first; of one node, if it is named."""
+        own = self._subject(node) if node else ""
+        async for message in messages(self._jetstream, self._name, own, after):
             yield message.data
+
+    async def drop(self, node: str, until: int) -> None:
+        """Forget what a node published, up to that place."""
+        await self._jetstream.purge_stream(self._name, subject=self._subject(node), seq=until + 1)
 
     async def _publish(self, node: str, line: bytes) -> int:
         try:
-            ack = await self._jetstream.publish(_subject(node), line, timeout=ACK_SECONDS, stream=ANCHORS)
+            ack = await self._jetstream.publish(self._subject(node), line, timeout=ACK_SECONDS, stream=self._name)
         except (NotFoundError, NoStreamResponseError):
             await self.ensure()
-            ack = await self._jetstream.publish(_subject(node), line, timeout=ACK_SECONDS, stream=ANCHORS)
+            ack = await self._jetstream.publish(self._subject(node), line, timeout=ACK_SECONDS, stream=self._name)
         return ack.seq
 
     async def ensure(self) -> None:
         """Create the stream where it is not yet."""
         try:
-            await self._jetstream.stream_info(ANCHORS)
+            await self._jetstream.stream_info(self._name)
         except NotFoundError:
             await self._jetstream.add_stream(
                 StreamConfig(
-                    name=ANCHORS,
-                    subjects=[SUBJECTS],
+                    name=self._name,
+                    subjects=[self._subjects],
                     retention=RetentionPolicy.LIMITS,
                     storage=StorageType.FILE,
                     discard=DiscardPolicy.NEW,
@@ -77,6 +76,5 @@ class AnchorStream:
                 )
             )
 
-
-def _subject(node: str) -> str:
-    return f"mnemolog.anchors.{node}"
+    def _subject(self, node: str) -> str:
+        return self._subjects.replace("*", node)

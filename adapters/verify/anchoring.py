@@ -1,12 +1,14 @@
 """Writes anchors: every few seconds when heads changed, and at a clean stop; and refuses an older database (X08).
 
-What the relay published is what changed, so nothing is asked of the database. Only when an anchoring begins are
-heads read once, for those that a crash kept from being anchored.
+An anchor is made from what this process committed, as it held it in memory: what the database gives back afterwards may
+be less. What the relay published of other processes' events is anchored too, once it fits the chain. So nothing is
+asked of the database; only when an anchoring begins are heads read once, for those that a crash kept from being
+anchored.
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from nats.errors import Error as NatsError
@@ -15,6 +17,8 @@ from mnemolog.adapters.postgres.pool import Pool
 from mnemolog.adapters.verify.anchor import FIRST, Anchor, AnchoredHead, mac_of, pack, unpack
 from mnemolog.adapters.verify.anchor_file import AnchorFile
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
+from mnemolog.adapters.verify.damage import Damage, Kind, Part
+from mnemolog.adapters.verify.known_heads import KnownHeads
 from mnemolog.adapters.verify.log_check import fetch
 from mnemolog.domain.errors import DatabaseRolledBack, MalformedEvent
 from mnemolog.events.envelope import StoredEvent, StreamId
@@ -29,42 +33,110 @@ COMPACT_FROM = 50_000
 COMPACT_FACTOR = 4
 
 
+# Of processes that come and go: an engine takes what they published into its own anchors.
+CLIENTS = "clients"
+ACCEPTED = b'"accepted":true'
+
+
 class Anchoring:
-    """`node` names the chain of anchors that a new file begins."""
+    """`node` names the chain of anchors that a new file begins; a client has no file, and publishes only."""
 
     def __init__(
         self,
-        file: AnchorFile,
+        file: AnchorFile | None,
         stream: AnchorStream,
         pool: Pool,
         key: bytes,
         now: Callable[[], datetime],
         node: str,
         seconds: float,
+        known: KnownHeads | None = None,
     ) -> None:
         self._file, self._stream, self._pool, self._key, self._now = file, stream, pool, key, now
         self._node, self._seconds = node, seconds
         self._number, self._previous, self._written = 0, FIRST, 0
         self._pending: dict[StreamId, AnchoredHead] = {}
+        self.known = known or KnownHeads()
 
-    def published(self, events: Sequence[StoredEvent]) -> None:
-        """Take what the relay has published; the last event of each stream is its head."""
-        for event in events:
-            header = event.header
-            self._pending[header.stream] = AnchoredHead(header.stream, header.seq, event.link)
+    def take(self, events: Sequence[StoredEvent]) -> None:
+        """Take what was committed here, or published and checked: of each stream the last event is its head."""
+        heads = {
+            event.header.stream: AnchoredHead(event.header.stream, event.header.seq, event.link) for event in events
+        }
+        self.known.take(heads.values())
+        for stream, head in heads.items():
+            before = self._pending.get(stream)
+            if self.known.holds(head) and (before is None or before.seq < head.seq):
+                self._pending[stream] = head
 
-    async def begin(self, *, accept: bool = False) -> None:
-        """Go on from the last anchor. DatabaseRolledBack when the database is older, unless that is accepted."""
-        own = await asyncio.to_thread(self._last_of_file)
-        last = [anchor for anchor in (own, await self._last_of_stream()) if anchor]
-        if own:
-            self._node, self._number = own.node, own.number
-        behind = await self._behind([head for anchor in last for head in anchor.heads])
+    async def begin(self, *, accept: bool = False) -> Sequence[Damage]:
+        """Go on from the last anchors. DatabaseRolledBack when the database lacks any of them, unless that is accepted.
+
+        Returned is what was accepted.
+        """
+        at = await self._learn()
+        behind = [head async for head in self.behind()]
         if behind and not accept:
             raise _rolled_back(behind)
         if behind:
-            await self._accept()
-        await self._anchor_since(max((anchor.at for anchor in last), default=EPOCH))
+            await self._write([AnchoredHead(head.stream, 0, b"") for head in behind], accepted=True)
+            for head in behind:
+                self.known.forget(head.stream)
+        await self._anchor_since(at)
+        return [missing(head) for head in behind]
+
+    async def behind(self) -> AsyncIterator[AnchoredHead]:
+        """The last anchored head of each stream, where the database does not hold it."""
+        heads: list[AnchoredHead] = []
+        looked = set[int]()
+        async for anchor in self._anchors():
+            for head in anchor.heads:
+                if not anchor.accepted and self.known.holds(head) and hash(head.stream) not in looked:
+                    looked.add(hash(head.stream))
+                    heads.append(head)
+            if len(heads) >= HEADS:
+                for one in await self._behind(heads):
+                    yield one
+                heads = []
+        for one in await self._behind(heads) if heads else ():
+            yield one
+
+    async def _learn(self) -> datetime:
+        """Every stream's last anchored head, and of which time the last anchor of this node is."""
+        accepted: dict[StreamId, datetime] = {}
+        async for anchor in self._anchors(marked=ACCEPTED):
+            for head in anchor.heads:
+                accepted[head.stream] = max(anchor.at, accepted.get(head.stream, anchor.at))
+        last, readable = EPOCH, False
+        async for anchor in self._anchors():
+            last, readable = max(last, anchor.at), True
+            if not anchor.accepted:
+                never = datetime.min.replace(tzinfo=UTC)
+                self.known.take(head for head in anchor.heads if anchor.at > accepted.get(head.stream, never))
+        own = await asyncio.to_thread(self._last_of_file)
+        if own:
+            self._node, self._number = own.node, own.number
+        if not readable and await self._stream.last_place() and not await self._any_head():
+            raise DatabaseRolledBack(
+                "JetStream holds anchors of a log, and the database holds none",
+                field="postgres_url",
+                fix="give it back its database, or another data directory",
+            )
+        return last
+
+    async def _any_head(self) -> bool:
+        async with self._pool.connection() as connection:
+            [row] = await fetch(connection, "newest_record")
+        return row["at"] is not None
+
+    async def _anchors(self, marked: bytes = b"") -> AsyncIterator[Anchor]:
+        """All that can be read: the file's, then JetStream's; of these lines only such as hold `marked`."""
+        for line in self._file.lines() if self._file else ():
+            if marked in line and (anchor := self._readable(line)):
+                yield anchor
+        async for line in self._stream.lines():
+            if marked in line and (anchor := self._readable(line)):
+                yield anchor
 
     async def run(self) -> None:
         """Write what changed every `seconds`, until cancelled."""
@@ -91,23 +163,39 @@ class Anchoring:
                 self._pending = {**pending, **self._pending}
                 raise
 
+    async def flush_quietly(self) -> None:
+        """As `flush`, where somebody goes who cannot wait until it succeeds."""
+        try:
+            await self.flush()
+        except (NatsError, OSError, TimeoutError) as error:
+            _logger.warning("an anchor is left out: %r", error)
+
     async def compact(self) -> None:
-        """Keep of the file only each stream's last head, unless that saves little."""
+        """Keep of the file, and of what clients published, only each stream's last head, unless that saves little."""
         self._written = 0
-        kept, accepted, total = await asyncio.to_thread(self._folded)
+        if self._file is None:
+            return
+        place = await self._stream.last_place()
+        clients = [line async for line in self._stream.lines(node=CLIENTS)]
+        kept, accepted, total = await asyncio.to_thread(self._folded, clients)
         if total < COMPACT_FACTOR * len(kept):
             return
         lines = [*accepted, *self._lines(list(kept.values()))]
         await self._stream.replace(self._node, lines)
         await asyncio.to_thread(self._file.replace, lines)
+        if clients:
+            await self._stream.drop(CLIENTS, place)
 
     async def _write(self, heads: Sequence[AnchoredHead], *, accepted: bool = False) -> None:
         lines = self._lines(heads, accepted=accepted)
         self._written += len(heads)
-        self._file.append(lines)  # Not in a thread: at the end of a program there are none any more.
+        if self._file:
+            self._file.append(lines)  # Not in a thread: at the end of a program there are none any more.
         try:
-            await self._stream.publish(self._node, lines)
+            await self._stream.publish(self._node if self._file else CLIENTS, lines)
         except (NatsError, OSError, TimeoutError) as error:
+            if self._file is None:
+                raise
             _logger.warning("an anchor went to its file only: %r", error)
 
     def _lines(self, heads: Sequence[AnchoredHead], *, accepted: bool = False) -> list[bytes]:
@@ -122,16 +210,12 @@ class Anchoring:
 
     def _last_of_file(self) -> Anchor | None:
         last: tuple[bytes, Anchor] | None = None
-        for line in self._file.lines():
+        for line in self._file.lines() if self._file else ():
             last = (line, anchor) if (anchor := self._readable(line)) else last
         if last is None:
             return None
         self._previous = mac_of(last[0])
         return last[1]
-
-    async def _last_of_stream(self) -> Anchor | None:
-        line = await self._stream.last()
-        return self._readable(line) if line else None
 
     def _readable(self, line: bytes) -> Anchor | None:
         try:
@@ -150,35 +234,44 @@ class Anchoring:
         links = {(StreamId(row["tenant"], row["stream"]), row["seq"]): row["link"] for row in rows}
         return [head for head in heads if bytes(links[head.stream, head.seq] or b"") != head.link]
 
-    async def _accept(self) -> None:
-        """From now on the log as it stands counts, whatever was anchored of these streams before."""
-        kept, _, _ = await asyncio.to_thread(self._folded)
-        async for line in self._stream.lines():
-            if (anchor := self._readable(line)) and not anchor.accepted:
-                kept |= {head.stream: head for head in anchor.heads}
-        behind = await self._behind(list(kept.values()))
-        await self._write([AnchoredHead(head.stream, 0, b"") for head in behind], accepted=True)
-
     async def _anchor_since(self, at: datetime) -> None:
+        """Heads that a crash kept from being anchored, as far as their events fit the chain."""
         async with self._pool.connection() as connection:
             rows = await fetch(connection, "heads_since", since=max(at - MARGIN, EPOCH))
         heads = [AnchoredHead(StreamId(row["tenant"], row["stream"]), row["seq"], bytes(row["link"])) for row in rows]
+        heads = [head for head in heads if head.seq > self.known.seq(head.stream)]
         if heads:
+            self.known.take(heads)
             await self._write(heads)
 
-    def _folded(self) -> tuple[dict[StreamId, AnchoredHead], list[bytes], int]:
-        """Of the file: the last head of each stream, the lines of accepted rollbacks, and how many heads there are."""
+    def _folded(self, clients: Iterable[bytes]) -> tuple[dict[StreamId, AnchoredHead], list[bytes], int]:
+        """The last head of each stream, the lines of accepted rollbacks, and how many heads there are."""
         kept: dict[StreamId, AnchoredHead] = {}
         accepted: list[bytes] = []
         total = 0
-        for line in self._file.lines():
-            if anchor := self._readable(line):
-                total += len(anchor.heads)
-                if anchor.accepted:
-                    accepted.append(line)
-                else:
-                    kept |= {head.stream: head for head in anchor.heads}
+        for anchor, line in self._read([*(self._file.lines() if self._file else ()), *clients]):
+            total += len(anchor.heads)
+            if anchor.accepted:
+                accepted.append(line)
+            else:
+                later = (head for head in anchor.heads if self._is_later(head, kept.get(head.stream)))
+                kept |= {head.stream: head for head in later}
         return kept, accepted, total
+
+    def _is_later(self, head: AnchoredHead, before: AnchoredHead | None) -> bool:
+        """What was rolled back by an operator's word is no longer known, and counts no more than what came since."""
+        return before is None or self.known.holds(head) or not self.known.holds(before)
+
+    def _read(self, lines: Iterable[bytes]) -> Iterator[tuple[Anchor, bytes]]:
+        for line in lines:
+            if anchor := self._readable(line):
+                yield anchor, line
+
+
+def missing(head: AnchoredHead) -> Damage:
+    """What to report of an anchored head that the database does not hold."""
+    detail = f"an anchor saw events up to {head.seq}, which the database does not hold"
+    return Damage(Part.EVENT, Kind.ROLLED_BACK, head.stream, detail, head.seq)
 
 
 def _rolled_back(behind: Sequence[AnchoredHead]) -> DatabaseRolledBack:

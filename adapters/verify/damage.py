@@ -52,6 +52,11 @@ class Damage:
     table: str = ""
     key: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """What it has in common with another of the same place."""
+        return self.part, self.stream, self.seq, self.projection, self.table, *sorted(self.key.items())
+
     def as_dict(self) -> dict[str, Any]:
         """For programs; what does not apply is left out."""
         found = {

@@ -12,6 +12,7 @@ from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.verify.damage import Part, Report
 from mnemolog.adapters.verify.log_check import HERE
+from mnemolog.domain.errors import TamperedEvent
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.projector import Store
 from mnemolog.projections.runtime import Projection
@@ -41,6 +42,8 @@ async def _heal_rows(projection: Projection, stream: StreamId) -> None:
         await projection.heal(stream)
     except projection.transient:
         raise
+    except TamperedEvent as damage:  # Its rows stay as they are: nothing true could be put in their place.
+        _logger.error("%s does not heal %s: %s", projection.name, stream, damage.message)
     except Exception as error:  # noqa: BLE001  Whatever a projector raises: what it had applied before is healed.
         _logger.warning("%s heals %s up to where it stopped: %s", projection.name, stream, type(error).__name__)
         await projection.heal(stream, until=await projection.store.progress(stream))

@@ -44,6 +44,13 @@ class LogCheck:
             await self._without_head(connection, only)
             await self._receipts(connection, only)
 
+    async def streams(self, streams: Sequence[StreamId]) -> None:
+        """The chain, the index and the keys of some streams."""
+        columns = {"tenants": [one.tenant for one in streams], "streams": [one.name for one in streams]}
+        async with snapshot(self._pool) as connection:
+            heads = await fetch(connection, "heads_of", **columns)
+            await self._walk(connection, {StreamId(row["tenant"], row["stream"]): row for row in heads})
+
     async def _page(self, connection: Connection, after: Row, only: StreamId | None) -> Row | None:
         place = {"tenant": after["tenant"], "stream": after["stream"], "batch": STREAMS, **named(only)}
         heads = await fetch(connection, "page_of_heads", **place)

@@ -9,6 +9,11 @@ WHERE (tenant, stream) > (%(tenant)s, %(stream)s)
 ORDER BY tenant, stream
 LIMIT %(batch)s;
 
+-- heads_of --
+SELECT tenant, stream, seq, link, recorded_at
+FROM mnemolog.heads
+JOIN unnest(%(tenants)s::text[], %(streams)s::text[]) AS wanted (tenant, stream) USING (tenant, stream);
+
 -- page_of_events --
 SELECT event.tenant, event.stream, event.seq, event.event_id, event.type, event.version, event.tags, event.meta,
        event.occurred_at, event.recorded_at, event.data, event.link

@@ -17,7 +17,7 @@ from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report, Unverifi
 from mnemolog.adapters.verify.row_comparison import RowComparison, among
 from mnemolog.adapters.verify.standing import Standing, live, standing
 from mnemolog.adapters.verify.still import still
-from mnemolog.domain.errors import MnemologError
+from mnemolog.domain.errors import MnemologError, TamperedEvent
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.log import EventLog, Head
 from mnemolog.projections import forgetting
@@ -48,7 +48,7 @@ class RowsCheck:
     A projection that lags is first brought to the head by its own runtime, as any engine would do it: else whoever
     sets its progress back would have his way. What differs is compared again before it is reported, as others go on
     meanwhile: an erasure takes keys away that an older snapshot still shows. Only a seal that does not fit is proof
-    at once.
+    at once. Without `bringing`, each projection is compared where it stands, and nothing is changed.
     """
 
     def __init__(
@@ -58,7 +58,10 @@ class RowsCheck:
         running: Mapping[str, Projection],
         report: Report,
         progressed: Callable[[int], None],
+        *,
+        bringing: bool = True,
     ) -> None:
+        self._bringing = bringing
         self._engine, self._log, self._report, self._progressed = engine, log, report, progressed
         self._stores = [one.store for one in running.values() if isinstance(one.store, PostgresStore)]
         self._running = [running[store.name] for store in self._stores]
@@ -73,12 +76,26 @@ class RowsCheck:
         await self._pauses()
         async with self._replaying() as connection:
             if only:
-                await self._compare(connection, [Head(only, await self._log.head(only))])
+                await self._compare(connection, await self._head(only))
             else:
                 async for some in _gathered(self._log):
                     await self._compare(connection, some)
                 await self._strangers(connection)
             await self._ahead(connection, only)
+
+    async def examine(self, heads: Sequence[Head]) -> None:
+        """Some streams alone."""
+        await self._pauses()
+        async with self._replaying() as connection:
+            await self._compare(connection, heads)
+
+    async def _head(self, only: StreamId) -> Sequence[Head]:
+        try:
+            return [Head(only, await self._log.head(only))]
+        except TamperedEvent as damage:  # Known to be longer than the log has it: the witnesses tell of that.
+            self._report.suspect(only)
+            _logger.warning("rows of %s are not compared: %s", only, damage.message)
+            return []
 
     async def _pauses(self) -> None:
         self._paused = await pauses.paused(self._engine)
@@ -108,7 +125,8 @@ class RowsCheck:
             if not (doubtful := {one.stream for one in trial.damages if one.stream}):
                 break
             self._keep(one for one in trial.damages if self._is_proof(one))
-            await self._catch_up(doubtful)
+            if self._bringing:
+                await self._catch_up(doubtful)
             await asyncio.sleep(pause)
             self._report.unverified += [one for one in trial.unverified if one.stream not in doubtful]
             trial = await self._tried(connection, {stream: heads[stream] for stream in sorted(doubtful)})
@@ -132,11 +150,10 @@ class RowsCheck:
 
     async def _catch_up(self, streams: Collection[StreamId]) -> None:
         """A stop is tried once more as well: the rows that the event did not fit may have been somebody else's."""
-        for stream in sorted(streams):
-            head = await self._log.head(stream)
+        for head in [found for stream in sorted(streams) for found in await self._head(stream)]:
             for projection in self._running:
                 if projection.name not in self._paused:
-                    await self._bring(projection, stream, head)
+                    await self._bring(projection, head.stream, head.seq)
 
     async def _bring(self, projection: Projection, stream: StreamId, head: int) -> None:
         try:
@@ -175,7 +192,7 @@ class RowsCheck:
             await comparison.compare(connection, streams, trial)
         for name, one in standings.items():
             for stream, head in heads.items():
-                if one.reached.get(stream, 0) < head:
+                if self._bringing and one.reached.get(stream, 0) < head:
                     self._add_lag(name, one, stream, head, trial)
 
     def _add_lag(self, name: str, found: Standing, stream: StreamId, head: int, trial: Report) -> None:

@@ -12,17 +12,18 @@ WAIT_SECONDS = 10.0
 FORGET_SECONDS = 60.0
 
 
-async def messages(jetstream: JetStreamContext, stream: str, subjects: str = "") -> AsyncIterator[Msg]:
-    """Every message that stands in the stream when this begins; none when there is no such stream."""
+async def messages(jetstream: JetStreamContext, stream: str, subjects: str = "", after: int = 0) -> AsyncIterator[Msg]:
+    """Every message behind a place that stands in the stream when this begins; none when there is no such stream."""
     try:
         state = (await jetstream.stream_info(stream)).state
     except NotFoundError:
         return
-    if not state.messages:
+    if not state.messages or state.last_seq <= after:
         return
     config = ConsumerConfig(
         ack_policy=AckPolicy.NONE,
-        deliver_policy=DeliverPolicy.ALL,
+        deliver_policy=DeliverPolicy.BY_START_SEQUENCE if after else DeliverPolicy.ALL,
+        opt_start_seq=after + 1 if after else None,
         inactive_threshold=FORGET_SECONDS,
         filter_subject=subjects or None,
     )

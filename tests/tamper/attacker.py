@@ -103,7 +103,12 @@ class Attacker:
 
     async def restores_database(self) -> None:
         """Put the copy in the place of everything."""
+        kept = {
+            row["tablename"] for row in await self.sql("SELECT tablename FROM pg_tables WHERE schemaname = 'attic'")
+        }
         for schema, table in await self._tables():
+            if f"{schema}.{table}" not in kept:  # Such as a shadow that a rebuild has made since.
+                continue
             columns = ", ".join(await self._columns(schema, table))
             await self.sql(f'TRUNCATE "{schema}"."{table}" CASCADE')
             await self.sql(

@@ -102,7 +102,7 @@ async def test_heads_that_could_not_be_written_wait_for_the_next_anchor(victim: 
     (tmp_path / "taken").write_text("a file where a folder should be")
     file = AnchorFile(tmp_path / "taken" / "anchors.jsonl")
     own = alone(victim, file)
-    own.published(events("ana", 2))
+    own.take(events("ana", 2))
     with pytest.raises(OSError, match="taken"):
         await own.flush()
 
@@ -119,9 +119,9 @@ async def test_compaction_keeps_the_last_head_of_each_stream_and_goes_on_in_the_
     file = AnchorFile(tmp_path / "anchors.jsonl")
     own = alone(victim, file)
     for seq in range(1, 11):
-        own.published(events("ana", seq))
+        own.take(events("ana", seq))
         await own.keep()
-    own.published(events("bob", 1))
+    own.take(events("bob", 1))
     await own.keep()
 
     assert heads_in(file)[0] == ("ana", 9)
@@ -134,7 +134,7 @@ async def test_anchors_are_written_as_time_goes_by(victim: Engine, tmp_path: Pat
     file = AnchorFile(tmp_path / "anchors.jsonl")
     own = alone(victim, file, seconds=0.01)
     task = asyncio.create_task(own.run())
-    own.published(events("ana", 1))
+    own.take(events("ana", 1))
     async with asyncio.timeout(60):
         while not file.path.exists():  # noqa: ASYNC110  It is the file that is waited for.
             await asyncio.sleep(0.01)

@@ -9,6 +9,7 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.nats.subjects import EVENTS
 from mnemolog.adapters.verify.damage import Kind, Part
+from mnemolog.domain.errors import TamperedEvent
 from mnemolog.events.envelope import StreamId
 from tests.engine.person import Person
 from tests.tamper.attacker import Attacker
@@ -205,6 +206,9 @@ async def test_a_stream_that_went_on_from_an_older_copy_of_itself_is_found(
     victim: Engine, ana: Person, mallory: Attacker
 ) -> None:
     seq = await cut_the_tail(mallory)
+    with pytest.raises(TamperedEvent):
+        await ana.says("I am somebody else now")
+    victim.anchoring.known.forget(ana.stream)  # As in a process that was not told of her events.
     await ana.says("I am somebody else now")
 
     assert (Part.EVENT, Kind.ROLLED_BACK, seq) in await found(victim, ana.stream)

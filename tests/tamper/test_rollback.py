@@ -57,7 +57,7 @@ async def test_a_database_that_was_rolled_back_is_found_by_any_one_witness(
     settings = settings_in(tmp_path / "data")
     async with rolled_back(settings, keeping=keeping) as engine:
         if not file:
-            settings.anchors.unlink()
+            engine.verifier.anchors.path.unlink()
         report = await engine.verifier.verify()
 
         assert (Part.EVENT, Kind.ROLLED_BACK) in report.counts

@@ -225,7 +225,7 @@ async def test_an_older_backup_beside_newer_anchors_is_gone_on_from_and_that_is_
     await taken.ana.creates("Ana goes on")
     await source.settled()
     await source.anchoring.flush()
-    shutil.copy(source.settings.anchors, anchors)
+    shutil.copy(source.verifier.anchors.path, anchors)
     settings = settings_in(tmp_path / "data", anchor_file=anchors)
 
     found = await restore(settings, file, silent)
@@ -245,6 +245,7 @@ async def taken_by(engine: Engine, file: Path, *, with_master_key: bool = False)
     return await back_up(
         engine.endpoints.postgres_dsn,
         engine.settings,
+        engine.verifier.anchors,
         file,
         now(),
         mnemolog.__version__,

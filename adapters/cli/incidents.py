@@ -1,0 +1,91 @@
+"""`mnemolog incidents`: damage that was found, shown until somebody acknowledges it."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli.options import Json
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.verify.incidents import Incident
+from mnemolog.domain.errors import NotFound
+
+OPERATOR = "operator"
+Ids = Annotated[list[str] | None, typer.Argument(help="As `list` shows them; all that are open unless given.")]
+
+incidents = typer.Typer(help="Damage that was found, and what was done about it.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(incidents, name="incidents", rich_help_panel=panels.LOOK_AFTER)
+
+
+@incidents.command(name="list")
+def list_incidents(
+    context: typer.Context,
+    everything: Annotated[bool, typer.Option("--all", help="Those that were acknowledged as well.")] = False,
+    json: Json = False,
+) -> None:
+    """What was found and is not acknowledged yet, the oldest first."""
+    found = [one for one in with_engine(settings_of(context.obj), _found, passive=True) if everything or one.open]
+    if json:
+        output.as_json([one.as_dict() for one in found])
+    elif not found:
+        output.done("there are no incidents" if everything else "there are no open incidents")
+    else:
+        for one in found:
+            output.console.print(line(one), highlight=False, soft_wrap=True)
+
+
+@incidents.command()
+def show(
+    context: typer.Context,
+    incident_id: Annotated[str, typer.Argument(help="As `list` shows it.")],
+    json: Json = False,
+) -> None:
+    """One incident: what, where, when, by whom it was found, and what was done."""
+    found = [one for one in with_engine(settings_of(context.obj), _found, passive=True) if one.id == incident_id]
+    if not found:
+        raise NotFound(
+            f"there is no incident {incident_id!r:.80}", field="id", fix="run `mnemolog incidents list --all`"
+        )
+    if json:
+        output.as_json(found[0].as_dict())
+        return
+    for name, value in found[0].as_dict().items():
+        output.console.print(Text.assemble((f"{name:<16}", "dim"), str(value)), highlight=False, soft_wrap=True)
+
+
+@incidents.command()
+def acknowledge(context: typer.Context, ids: Ids = None, json: Json = False) -> None:
+    """Say that somebody looked at them: they are shown no more unless `--all` is asked for."""
+
+    async def acknowledged(engine: Engine) -> Sequence[Incident]:
+        return await engine.incidents.acknowledge(ids or [], engine.principal.name if engine.principal else OPERATOR)
+
+    found = with_engine(settings_of(context.obj), acknowledged, passive=True)
+    if json:
+        output.as_json([one.as_dict() for one in found])
+        return
+    output.done(f"{output.count(len(found), 'incident')} acknowledged")
+
+
+async def _found(engine: Engine) -> Sequence[Incident]:
+    await engine.incidents.refresh()
+    return engine.incidents.all()
+
+
+def line(one: Incident) -> Text:
+    """One incident in a line."""
+    where = [one.stream, f"seq {one.seq}" if one.seq else "", f"{one.projection}.{one.table}" if one.projection else ""]
+    place = " ".join(part for part in where if part)
+    return Text.assemble(
+        (one.id, "dim"),
+        f" {one.at:%Y-%m-%d %H:%M:%SZ} ",
+        (f"{one.part} {one.kind}", "red" if one.open else "dim"),
+        f" {place}  {one.detail}  ",
+        (f"{one.done}, found by {one.found_by}", "dim"),
+    )

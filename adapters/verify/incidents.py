@@ -1,0 +1,266 @@
+"""Incidents: damage that was found, and what was done about it, kept and shown until somebody acknowledges it (X23).
+
+Each is a line of JSON with a MAC, in a file beside that of the anchors and in a stream on JetStream: somebody who has
+the database alone reaches neither, and one of the two is enough.
+"""
+
+import asyncio
+import hmac
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from nats.errors import Error as NatsError
+
+from mnemolog.adapters.verify.anchor_stream import AnchorStream
+from mnemolog.adapters.verify.damage import Damage, Kind, Part
+from mnemolog.domain.errors import NotFound, Tampered, TamperedEvent, TamperedRow
+from mnemolog.events.envelope import StreamId
+
+_logger = logging.getLogger("mnemolog.incidents")
+
+STREAM, SUBJECTS = "MNEMOLOG_INCIDENTS", "mnemolog.incidents.*"
+NODE = "engines"
+# Of one kind of damage in one place no more than this is kept: whoever damages on and on fills no disk.
+SHOWN = 10_000
+
+
+class Done(StrEnum):
+    """What was done about it."""
+
+    REFUSED = "refused"  # Nothing of it was shown, applied or passed on.
+    HEALED = "healed"  # It was rebuilt from the log.
+    REPORTED = "reported"  # Somebody was told, and nothing else was done.
+    ACCEPTED = "accepted"  # An operator went on from it.
+
+
+class By(StrEnum):
+    """Who found it."""
+
+    LOG = "reading the log"
+    RELAY = "relay"
+    READ = "read"
+    PROJECTION = "projection"
+    START = "start"
+    VERIFY = "verify"
+    AUDIT = "audit"
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """What was found, where, when, by whom, and what was done."""
+
+    id: str
+    at: datetime
+    found_by: str
+    done: str
+    part: str
+    kind: str
+    stream: str
+    detail: str
+    seq: int = 0
+    event_id: str = ""
+    projection: str = ""
+    table: str = ""
+    key: Mapping[str, str] = field(default_factory=dict)
+    acknowledged_at: datetime | None = None
+    acknowledged_by: str = ""
+
+    @property
+    def open(self) -> bool:
+        return self.acknowledged_at is None
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """What it has in common with another that tells of the same damage."""
+        key = sorted(self.key.items())
+        return self.part, self.stream, self.seq, self.projection, self.table, *key
+
+    def as_dict(self) -> dict[str, Any]:
+        """For programs and for the file; what does not apply is left out."""
+        found = {name: getattr(self, name) for name in self.__slots__}
+        found |= {name: found[name].isoformat() for name in ("at", "acknowledged_at") if found[name]}
+        return {name: dict(value) if name == "key" else value for name, value in found.items() if value}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "Incident":
+        times = {name: datetime.fromisoformat(fields[name]) for name in ("at", "acknowledged_at") if name in fields}
+        return cls(**{**fields, **times})
+
+
+class Incidents:
+    """`load` reads what was kept; `refresh` what other processes added since. Never raises over what it cannot keep."""
+
+    def __init__(
+        self, path: Path, stream: AnchorStream, key: bytes, now: Callable[[], datetime], new_id: Callable[[], UUID]
+    ) -> None:
+        self.path, self._stream, self._key, self._now, self._new_id = path, stream, key, now, new_id
+        self._found: dict[str, Incident] = {}
+        self._acknowledged: dict[str, tuple[datetime, str]] = {}
+        self._read_to = 0
+        self._busy = asyncio.Lock()
+
+    async def record(self, damage: Damage, found_by: By, done: Done) -> None:
+        """Keep it, unless it is known: an open one of the same place, or one that nobody could heal meanwhile."""
+        incident = Incident(
+            self._new_id().hex,
+            self._now(),
+            found_by,
+            done,
+            damage.part,
+            damage.kind,
+            str(damage.stream or ""),
+            damage.detail,
+            damage.seq,
+            damage.event_id,
+            damage.projection,
+            damage.table,
+            dict(damage.key),
+        )
+        async with self._busy:
+            await self._refresh()
+            if len(self._found) < SHOWN and not any(self._same(one, incident) for one in self.all()):
+                self._found[incident.id] = incident
+                await self._write({"incident": incident.as_dict()})
+                _logger.error("incident %s: %s %s of %s: %s", incident.id, *_said(incident))
+
+    async def refused(self, damage: TamperedEvent, found_by: By = By.LOG) -> None:
+        """An event that was held against the chain."""
+        kind = Kind.CHANGED if damage.event_id else Kind.REMOVED
+        tenant, _, name = damage.stream.partition("/")
+        place = Damage(Part.EVENT, kind, StreamId(tenant, name), damage.detail, damage.seq, damage.event_id)
+        await self.record(place, found_by, Done.REFUSED)
+
+    async def row(self, damage: TamperedRow, stream: StreamId, found_by: By, done: Done) -> None:
+        """A row that its projector did not write."""
+        detail = "it is not a row that its projector wrote"
+        place = Damage(Part.ROW, Kind.CHANGED, stream, detail, 0, "", damage.projection, damage.table, dict(damage.key))
+        await self.record(place, found_by, done)
+
+    async def healed(self, projection: str, stream: StreamId, damage: Tampered | None) -> None:
+        """What a projection healed by itself: a row that it did not write, or a stream ahead of its log."""
+        if isinstance(damage, TamperedRow):
+            await self.row(damage, stream, By.PROJECTION, Done.HEALED)
+            return
+        detail = "it had applied more than the log holds, and was built anew"
+        place = Damage(Part.ROW, Kind.ROLLED_BACK, stream, detail, 0, "", projection, "progress")
+        await self.record(place, By.PROJECTION, Done.HEALED)
+
+    async def acknowledge(self, ids: Sequence[str], by: str) -> Sequence[Incident]:
+        """Note that somebody looked at them; all that are open without `ids`. NotFound for an id that there is not."""
+        async with self._busy:
+            await self._refresh()
+            if unknown := set(ids) - self._found.keys():
+                raise NotFound(f"there is no incident {sorted(unknown)[0]!r:.80}", field="id", fix="list them first")
+            wanted = [one for one in self.all() if one.open and (not ids or one.id in ids)]
+            at = self._now()
+            for one in wanted:
+                self._acknowledged[one.id] = (at, by)
+                await self._write({"acknowledged": one.id, "at": at.isoformat(), "by": by})
+            return [self._with_word(self._found[id_]) for id_ in (ids or [one.id for one in wanted])]
+
+    async def refresh(self) -> None:
+        """Take in what other processes kept."""
+        async with self._busy:
+            await self._refresh()
+
+    def all(self) -> Sequence[Incident]:
+        """The oldest first."""
+        return sorted((self._with_word(one) for one in self._found.values()), key=lambda one: (one.at, one.id))
+
+    def open(self) -> Sequence[Incident]:
+        return [one for one in self.all() if one.open]
+
+    def of_log(self, stream: StreamId) -> Incident | None:
+        """An open one that says that the log of this stream is damaged."""
+        name = str(stream)
+        wanted = (one for one in self.open() if one.part == Part.EVENT and one.stream == name)
+        return next((one for one in wanted if one.done != Done.ACCEPTED), None)
+
+    def _with_word(self, one: Incident) -> Incident:
+        if one.id not in self._acknowledged:
+            return one
+        at, by = self._acknowledged[one.id]
+        return replace(one, acknowledged_at=at, acknowledged_by=by)
+
+    def _same(self, known: Incident, new: Incident) -> bool:
+        if known.place != new.place:
+            return False
+        return known.open or (known.done != Done.HEALED and known.event_id == new.event_id)
+
+    async def load(self) -> None:
+        """What the file and JetStream hold."""
+        async with self._busy:
+            for line in await asyncio.to_thread(lambda: list(_lines(self.path))):
+                self._take(line)
+            await self._refresh()
+
+    async def _refresh(self) -> None:
+        try:
+            place = await self._stream.last_place()
+            if place > self._read_to:
+                async for line in self._stream.lines(self._read_to):
+                    self._take(line)
+                self._read_to = place
+        except (NatsError, OSError, TimeoutError) as error:
+            _logger.warning("incidents on JetStream cannot be read: %r", error)
+
+    def _take(self, line: bytes) -> None:
+        """What an engine with this key did not write says nothing."""
+        try:
+            document = json.loads(line)
+            body = document["body"]
+            if not hmac.compare_digest(document["mac"], self._mac(body)):
+                return
+            if "incident" in body:
+                found = Incident.from_dict(body["incident"])
+                self._found.setdefault(found.id, found)
+            else:
+                self._acknowledged.setdefault(body["acknowledged"], (datetime.fromisoformat(body["at"]), body["by"]))
+        except (ValueError, KeyError, TypeError):
+            return
+
+    async def _write(self, body: Mapping[str, Any]) -> None:
+        line = _json({"body": body, "mac": self._mac(body)})
+        try:
+            _append(self.path, line)
+        except OSError as error:
+            _logger.error("an incident cannot be kept in %s: %s", self.path, error)
+        try:
+            await self._stream.publish(NODE, [line])
+        except (NatsError, OSError, TimeoutError) as error:
+            _logger.warning("an incident went to its file only: %r", error)
+
+    def _mac(self, body: Mapping[str, Any]) -> str:
+        return hmac.digest(self._key, _json(body), "sha256").hex()
+
+
+def _said(one: Incident) -> tuple[str, str, str, str]:
+    return one.kind, one.part, one.stream or one.projection, f"{one.detail} ({one.done})"
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    if path.exists():
+        yield from path.read_bytes().splitlines()
+
+
+def _append(path: Path, line: bytes) -> None:
+    """On disk when it returns; several processes may do so, and a line that a crash tore spoils no other."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.write(descriptor, b"\n" + line + b"\n")
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
