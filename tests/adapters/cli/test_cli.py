@@ -5,8 +5,10 @@ import json
 import re
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -18,6 +20,7 @@ from mnemolog.adapters.cli import app, output
 from mnemolog.adapters.cli.panels import ORDER
 from mnemolog.adapters.config import Settings, load
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.events.chain import link
 from mnemolog.events.envelope import StreamId
 from tests.adapters.cli.command import Ran, mnemolog
 
@@ -141,12 +144,15 @@ async def test_an_event_copied_under_another_version_is_refused_as_forged(engine
 
 async def forge_version(engine: Engine, stream: StreamId, version: int) -> None:
     """Append a copy of the stream's first event with another version, as a newer engine on the same log would."""
-    place = {"tenant": stream.tenant, "stream": stream.name, "version": version}
+    [[first]] = [batch async for batch in engine.log.scan(stream)]
+    header = replace(first.header, seq=2, event_id=uuid4(), version=version)
+    chained = link(engine.verifier.roots.derived("chain"), first.link, header, first.data)
+    place = {"tenant": stream.tenant, "stream": stream.name, "version": version, "id": header.event_id, "link": chained}
     async with await psycopg.AsyncConnection.connect(engine.endpoints.postgres_dsn) as connection:
         await connection.execute(
             """INSERT INTO mnemolog.events
-               SELECT tenant, stream, 2, gen_random_uuid(), type, %(version)s, tags, meta, occurred_at, recorded_at,
-                      data, link FROM mnemolog.events WHERE (tenant, stream, seq) = (%(tenant)s, %(stream)s, 1)""",
+               SELECT tenant, stream, 2, %(id)s, type, %(version)s, tags, meta, occurred_at, recorded_at,
+                      data, %(link)s FROM mnemolog.events WHERE (tenant, stream, seq) = (%(tenant)s, %(stream)s, 1)""",
             place,
         )
         await connection.execute(
