@@ -1,0 +1,320 @@
+"""Accepted means readable, exportable, undoable and erasable: over every write of the API, by what its readers show."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.http.app import ROUTERS
+from tests.adapters.http.conftest import Api, Json
+from tests.engine.equality import assert_live_equals_replayed
+from tests.engine.person import Person
+from tests.testkit.examples import examples
+from tests.testkit.json_values import json_objects, json_values
+
+_users = count(1)
+WORD = "zirkonia"  # Stands in every text, and in nothing else: so that none is left after an erasure.
+READING = {"query_memory", "read_context", "prove_erased"}
+REFUSED = {403, 404, 409, 410, 422}
+
+
+@dataclass
+class Life:
+    """A user of the API, and the ids that his accepted writes gave."""
+
+    api: Api
+    run: str = "before"
+    ids: dict[str, list[str]] = field(default_factory=dict)
+    token: str = ""
+    erased: bool = False
+
+    def pick(self, kind: str, number: int) -> str:
+        known = self.ids.get(kind, [])
+        return known[number % len(known)] if known else "01942b6e-7c00-7000-8000-000000000000"
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a write is filled with."""
+
+    text: str
+    name: str
+    other: str
+    value: Any
+    attributes: Any
+    one: int
+    two: int
+    flag: bool
+
+
+Asked = tuple[str, str, Json]
+Write = Callable[[Life, Drawn], Asked]
+
+
+def _of(kind: str, path: str, fields: Callable[[Drawn], Json] = lambda drawn: {}, method: str = "POST") -> Write:
+    """A write on one of the ids of a kind."""
+    return lambda life, drawn: (method, path.format(life.pick(kind, drawn.one)), fields(drawn))
+
+
+def _new(path: str, fields: Callable[[Drawn], Json]) -> Write:
+    return lambda life, drawn: ("POST", path, fields(drawn))
+
+
+def _two(kind: str, path: str, name: str, *, many: bool) -> Write:
+    def asked(life: Life, drawn: Drawn) -> Asked:
+        other = life.pick(kind, drawn.two)
+        return "POST", path.format(life.pick(kind, drawn.one)), {name: [other] if many else other}
+
+    return asked
+
+
+CATEGORIES, KINDS, STATUSES = ["note", "profile", "goals"], ["commitment", "habit"], ["open", "done", "dropped"]
+SCOPES = ["agent", "global", "session"]
+
+# By the name of the route: a write that is not here fails the first test.
+WRITES: Mapping[str, Write] = {
+    "create_memory": _new(
+        "/memory",
+        lambda drawn: {
+            "text": drawn.text,
+            "category": CATEGORIES[drawn.one % 3],
+            "pinned": drawn.flag,
+            "memory_key": f"{WORD}-{drawn.two}" if drawn.flag else "",
+            "entity_refs": ["person:ana"] if drawn.flag else [],
+        },
+    ),
+    "update_memory": _of("memory_id", "/memory/{}", lambda d: {"text": d.text, "pinned": d.flag}, "PATCH"),
+    "delete_memory": _of("memory_id", "/memory/{}", lambda d: {"hard": d.flag and d.two == 0}, "DELETE"),
+    "archive_memory": _of("memory_id", "/memory/{}/archive"),
+    "restore_memory": _of("memory_id", "/memory/{}/restore"),
+    "merge_memories": _two("memory_id", "/memory/{}/merge", "absorbed_ids", many=True),
+    "link_memories": _two("memory_id", "/memory/{}/link", "to_id", many=False),
+    "undo_last_change": _of("memory_id", "/memory/{}/undo"),
+    "undo_change": lambda life, drawn: ("POST", "/undo", {"event_id": life.pick("event", drawn.one)}),
+    "record_turn": _new(
+        "/turns",
+        lambda drawn: {
+            "message_id": f"m{drawn.one}",
+            "text": drawn.text,
+            "occurred_at": "2026-01-03T01:02:10Z",
+            "memories": [{"text": f"{drawn.text} too"}] if drawn.flag else [],
+            "facts": [{"subject": drawn.name, "predicate": "likes", "object": drawn.value, "literal": True}],
+        },
+    ),
+    "tell_fact": _new(
+        "/facts",
+        lambda drawn: {
+            "subject": drawn.name,
+            "predicate": ["measures", "lives_in", "likes"][drawn.one % 3],
+            "object": drawn.other if drawn.flag else drawn.value,
+            "metadata": drawn.attributes,
+        },
+    ),
+    "end_fact": _of("relation_id", "/facts/{}/end"),
+    "retire_fact": _of("relation_id", "/facts/{}/retire"),
+    "forget_fact": _of("relation_id", "/facts/{}/forget", lambda drawn: {"reason": drawn.text}),
+    "restore_fact": _of("relation_id", "/facts/{}/restore"),
+    "observe_entity": _new("/entities", lambda d: {"name": d.name, "aliases": [d.other], "attributes": d.attributes}),
+    "update_entity": _of("entity_id", "/entities/{}", lambda drawn: {"attributes": drawn.attributes}, "PATCH"),
+    "add_alias": _of("entity_id", "/entities/{}/aliases", lambda drawn: {"alias": drawn.text}),
+    "merge_entities": _two("entity_id", "/entities/{}/merge", "absorbed_ids", many=True),
+    "forget_entity": _of("entity_id", "/entities/{}/forget", lambda drawn: {"reason": drawn.text}),
+    "restore_entity": _of("entity_id", "/entities/{}/restore"),
+    "propose_profile": _new(
+        "/profile",
+        lambda d: {"field": ["city", "tone", "goals_add"][d.one % 3], "value": d.text, "consent": d.flag},
+    ),
+    "grant_consent": _of("patch_id", "/consent/{}/grant"),
+    "refuse_consent": _of("patch_id", "/consent/{}/refuse"),
+    "seed_user": _new(
+        "/seed",
+        lambda drawn: {
+            "profile": {"tone": drawn.text},
+            "memories": [{"text": drawn.text}],
+            "facts": [{"subject": drawn.name, "predicate": "likes", "object": drawn.value, "literal": True}],
+        },
+    ),
+    "open_todo": _new("/todos", lambda drawn: {"kind": KINDS[drawn.one % 2], "text": drawn.text}),
+    "change_todo": _of("todo_id", "/todos/{}", lambda drawn: {"status": STATUSES[drawn.two % 3]}),
+    "erase_thread": lambda life, drawn: ("DELETE", "/threads/main", {"with_survivors": drawn.flag}),
+    "erase_entity": _of("entity_id", "/entities/{}", method="DELETE"),
+    "erase_fact": _of("relation_id", "/facts/{}", method="DELETE"),
+    "erase_field": lambda life, drawn: ("DELETE", f"/profile/{['city', 'tone', 'goals'][drawn.one % 3]}", {}),
+    "erase_todo": _of("todo_id", "/todos/{}", method="DELETE"),
+    "erase_user": lambda life, drawn: ("DELETE", f"/users/{life.api.user}", {}),
+    "import_user": lambda life, drawn: ("POST", f"/users/{life.api.user}-{drawn.one}/import", {}),
+    "roll_back": lambda life, drawn: ("POST", "/rollback", {"of_run": "before", "skip_conflicts": drawn.flag}),
+    "forget": lambda life, drawn: (
+        "POST",
+        "/forget",
+        {
+            "scope": SCOPES[drawn.one % 3],
+            "hard": drawn.flag and drawn.two == 0,
+            **({"chat_id": "main"} if drawn.one % 3 == 2 else {}),
+        },
+    ),
+}
+ERASING = {name for name in WRITES if name.startswith("erase_")} | {"delete_memory", "forget"}
+# What an undertaking is about, and so in no run of its own.
+WHOLE = {"roll_back", "import_user"}
+
+texts = st.integers(0, 5).map(lambda number: f"{WORD} {number}")
+names = st.sampled_from([f"Marta {WORD}", f"Martha {WORD}", f"Lisbon {WORD}"])
+drawn = st.builds(
+    Drawn,
+    text=texts,
+    name=names,
+    other=names,
+    value=json_values.filter(lambda value: value is not None and not isinstance(value, str)) | texts,
+    attributes=json_objects,
+    one=st.integers(0, 3),
+    two=st.integers(0, 3),
+    flag=st.booleans(),
+)
+steps = st.tuples(st.sampled_from(sorted(WRITES)), drawn)
+GENTLE = WRITES.keys() - ERASING - WHOLE - {"undo_change", "undo_last_change"}
+gentle = st.tuples(st.sampled_from(sorted(GENTLE)), drawn)
+
+
+def test_every_write_of_the_api_is_among_these() -> None:
+    routes = [route for router in ROUTERS for route in router.routes]
+    writing = {route.name for route in routes if "GET" not in route.methods}  # type: ignore[attr-defined]
+    assert writing - READING == WRITES.keys()
+
+
+async def play(life: Life, name: str, drawn: Drawn) -> None:
+    """Ask; what is refused is refused by a typed error, and what is accepted is remembered by its ids."""
+    method, path, body = WRITES[name](life, drawn)
+    if name == "import_user":
+        exported = await life.api.http.get(f"/users/{life.api.user}/export")
+        headers = {"Content-Type": "application/x-ndjson"}
+        answer = await life.api.http.post(path, content=exported.content, headers=headers)
+    else:
+        answer = await _asked(life, name, method, path, body)
+    told = json.loads(answer.text.strip().split("\n")[-1])  # Of an import, what became of it at its end.
+    if answer.status_code in REFUSED:
+        assert told["error"]["code"] != "error", told
+        return
+    assert answer.status_code in (200, 201), (name, answer.status_code, told)
+    life.erased = life.erased or bool(body.get("hard")) or name.startswith("erase_")
+    receipt = told if "token" in told else told.get("receipt")
+    if name != "import_user" and receipt:
+        life.token = max(life.token, receipt["token"], key=_seq)  # What changes nothing has the token of what stood.
+        life.ids.setdefault("event", []).extend(receipt["event_ids"])
+    for kind in ("memory_id", "relation_id", "entity_id", "patch_id", "todo_id"):
+        if kind in told:
+            life.ids.setdefault(kind, []).append(told[kind])
+
+
+def _seq(token: str) -> int:
+    return int(token.rpartition("@")[2] or 0)
+
+
+async def _asked(life: Life, name: str, method: str, path: str, body: Json) -> httpx.Response:
+    user = {} if name == "erase_user" else {"user_id": life.api.user}
+    who = {**user, "agent_id": "coach"} if name != "record_turn" else {**user, "agent_id": "coach", "thread_id": "main"}
+    if method == "DELETE":
+        return await life.api.http.request(method, path, params={**who, **body})
+    run = {} if name in WHOLE else {"run_id": life.run}
+    return await life.api.http.request(method, path, json={**who, **run, **body})
+
+
+# What readers show, by what it is of; without what only history moves: when, in which turns, at which seq.
+HISTORY = {"seq", "updated_at", "created_at", "last_accessed", "last_seen", "source_turn_ids", "observations", "fresh"}
+HISTORY |= {"known_from", "known_to", "reactivation_count", "session_count", "forgotten_at", "deleted_cause", "run_id"}
+HISTORY |= {"actor_id", "thread_id", "occurred_at", "purge_at", "card", "patch_id", "source", "overridden_by"}
+LISTS = (
+    ("/memory", "memories", "memory_id"),
+    ("/entities", "entities", "entity_id"),
+    ("/facts", "facts", "relation_id"),
+    ("/profile", "profile", "field"),
+    ("/todos", "todos", "todo_id"),
+)
+
+
+async def shown(life: Life, **moment: Any) -> dict[str, Json]:
+    """Everything that the lists show."""
+    who = {"user_id": life.api.user, "agent_id": "coach", **moment}
+    found: dict[str, Json] = {}
+    for path, name, key in LISTS:
+        limit = {"limit": 1000} if path == "/memory" else {}
+        rows = (await life.api.call("GET", path, params={**who, **limit}))[name]
+        for row in rows:
+            found[f"{name}:{row[key]}"] = {part: value for part, value in row.items() if part not in HISTORY}
+    return found
+
+
+async def readable(life: Life) -> None:
+    """Every reader answers, of each thing that was ever written too."""
+    who = {"user_id": life.api.user, "agent_id": "coach"}
+    paths = ["/consent", "/changes", "/session"]
+    for id_ in life.ids.get("memory_id", []):
+        paths += [f"/memory/{id_}", f"/memory/{id_}/history", f"/memory/{id_}/links", f"/why/{id_}"]
+    for id_ in life.ids.get("entity_id", []):
+        paths += [f"/entities/{id_}", f"/entities/{id_}/relations", f"/entities/{id_}/history"]
+    for id_ in life.ids.get("relation_id", []):
+        paths += [f"/facts/{id_}/history", f"/why/{id_}"]
+    for path in dict.fromkeys(paths):
+        answer = await life.api.http.get(path, params=who)
+        assert answer.status_code in (200, 404, 410), (path, answer.text)
+    query = {"query": WORD, "filters": {"user_id": life.api.user}, "agent": "coach"}
+    await life.api.call("POST", "/memory/query", json=query)
+    await life.api.call("POST", "/memory/context", json={**who, "query": WORD})
+
+
+async def exported(life: Life) -> list[str]:
+    answer = await life.api.http.get(f"/users/{life.api.user}/export")
+    assert answer.status_code == 200, answer.text
+    head, *lines = answer.text.removesuffix("\n").split("\n")  # JSON may hold other ends of lines.
+    assert len(lines) == int(life.token.rpartition("@")[2]), (
+        head[:120],
+        life.token,
+        [json.loads(line)["type"] for line in lines],
+    )
+    assert all('"unreadable":""' in line for line in lines)
+    return lines
+
+
+@pytest.mark.spec_part("X02", "X03", "X07", "X17")
+@settings(max_examples=examples(6), deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+@given(st.lists(steps, min_size=4, max_size=12), st.lists(gentle, min_size=3, max_size=8))
+async def test_accepted_means_readable_exportable_undoable_and_erasable(
+    engine: Engine, http: httpx.AsyncClient, first: list[tuple[str, Drawn]], then: list[tuple[str, Drawn]]
+) -> None:
+    life = Life(Api(http, f"everything-{next(_users)}"))
+    await play(life, "create_memory", Drawn(f"{WORD} begins", "", "", 0, {}, 0, 0, False))
+    for name, drawn in first:
+        await play(life, name, drawn)
+    before, life.run = await shown(life, after=life.token), "after"
+    for name, drawn in then:
+        await play(life, name, drawn)
+
+    now = await shown(life, after=life.token)
+    await exported(life)
+    assert await shown(life, as_of=life.token.rpartition("@")[2]) == now
+    await readable(life)
+    await exported(life)
+
+    undone = await _asked(life, "roll_back", "POST", "/rollback", {"of_run": "after"})
+    told = undone.json()
+    if undone.status_code == 200 and told["receipt"]:
+        life.token = told["receipt"]["token"]
+        after = await shown(life, after=life.token)
+        assert {tag: after.get(tag) for tag in before} == before
+        assert not [tag for tag in after.keys() - before.keys() if not tag.startswith("todos")]
+    else:
+        assert undone.status_code in (200, 404, 409, 422), told
+    await assert_live_equals_replayed(engine, Person(engine, life.api.user).stream)
+
+    erased = await life.api.call("DELETE", f"/users/{life.api.user}")
+    life.token = erased["token"]
+    assert erased["held_up"] == {}
+    assert await shown(life) == {}
+    assert not [line for line in await exported(life) if WORD in line]
