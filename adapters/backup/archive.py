@@ -3,6 +3,7 @@
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -177,11 +178,8 @@ class ArchiveReader:
             with self._file.open(member.name) as content:
                 while chunk := content.read(CHUNK):
                     yield chunk
-        except (zipfile.BadZipFile, EOFError, OSError, ValueError, RuntimeError) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
             raise _damaged(f"{member.name} cannot be read ({error})") from error
-        except Exception as error:
-            # zlib.error is no ValueError.
-            raise _damaged(f"{member.name} cannot be unpacked ({error})") from error
 
     def content(self, name: str) -> bytes | None:
         """A small member, whole; None where there is none."""

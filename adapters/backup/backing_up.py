@@ -30,7 +30,7 @@ LEFT_OUT = {
     "redis": "working memory is rebuilt from the log",
 }
 NO_KEY = {"master key": "without it nothing in here can be read: keep it, and apart from this file"}
-_ROWS_OF = {"mnemolog.migrations", "mnemolog.embeddings"}
+_NOT_COPIED = {"mnemolog.migrations", "mnemolog.embeddings"}
 
 _BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 # The text form of a value depends on these.
@@ -97,7 +97,7 @@ async def back_up(
 async def _tables(connection: AsyncConnection[Any]) -> Sequence[tuple[str, str, Sequence[str]]]:
     """All but what is left out; keys first."""
     rows = await (await connection.execute(_TABLES, [list(SCHEMAS)])).fetchall()
-    return [(schema, name, columns) for schema, name, _, columns in rows if f"{schema}.{name}" not in _ROWS_OF]
+    return [(schema, name, columns) for schema, name, _, columns in rows if f"{schema}.{name}" not in _NOT_COPIED]
 
 
 async def _copied(

@@ -19,11 +19,11 @@ from mnemolog.adapters.postgres.api_keys import KeyTable
 from mnemolog.commands import api_keys as commands
 from mnemolog.commands.api_keys import ApiKey, KeyRing
 from mnemolog.commands.handler import ATTEMPTS
-from mnemolog.domain.errors import ConcurrencyConflict, MnemologError, Tampered, Unauthenticated
+from mnemolog.domain.errors import ConcurrencyConflict, MnemologError, Tampered, TamperedEvent, Unauthenticated
 from mnemolog.domain.principal import OPERATOR, Principal
 from mnemolog.events.access import ANY_KEY, API_KEYS, ApiKeyEvent
-from mnemolog.events.chain import START, link
-from mnemolog.events.envelope import Meta, NewEvent, StoredEvent, StreamId
+from mnemolog.events.chain import START, ChainReader
+from mnemolog.events.envelope import Meta, NewEvent, StreamId
 from mnemolog.events.log import Append, EventLog, Guard
 
 _logger = logging.getLogger("mnemolog.api_keys")
@@ -145,29 +145,26 @@ class ApiKeys:
         return self._ring
 
     async def _read_on(self) -> None:
-        """Take what was written since. What was read before was held against the chain then, and stays as it was."""
+        """Take what was written since, behind what this process has read: not behind what stands there now."""
         at, known = self._clock(), self._ring.seq
-        head = await self._log.head(self._stream)
+        try:
+            head = await self._log.head(self._stream)
+            if head > known or not known:
+                async for batch in self._log.scan(self._stream, after=known):
+                    chain = ChainReader(self._chain_key, self._stream, self._ring.seq, self._link)
+                    sound, damage = chain.take(batch)
+                    for event in await self._log.decode(sound):
+                        self._ring.take(event)
+                    self._link = chain.link
+                    if damage:
+                        raise damage
+        except TamperedEvent as damage:
+            raise self._damaged(f"event {damage.seq}: {damage.detail}") from damage
         if head < known:
             raise self._damaged(f"it ends at event {head} and had {known}")
-        if head > known or not known:
-            async for batch in self._log.scan(self._stream, after=known):
-                reached = self._checked(batch)
-                for event in await self._log.decode(batch):
-                    self._ring.take(event)
-                self._link = reached
         if self._ring.seq < head:
             raise self._damaged(f"it holds {self._ring.seq} of {head} events")
         self._read_at = at
-
-    def _checked(self, events: Sequence[StoredEvent]) -> bytes:
-        """The link of the last event; Tampered when one does not follow the one before it."""
-        reached = self._link
-        for event in events:
-            if link(self._chain_key, reached, event.header, event.data) != event.link:
-                raise self._damaged(f"event {event.header.seq} does not fit the chain")
-            reached = event.link
-        return reached
 
     def _damaged(self, detail: str) -> Tampered:
         self._read_at = float("-inf")

@@ -17,15 +17,13 @@ from mnemolog.adapters.engine import as_of
 from mnemolog.domain.errors import MnemologError, Overloaded
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import StreamId
-from mnemolog.events.event import Event
 from mnemolog.events.log import EventLog
-from mnemolog.events.registry import REGISTRY
+from mnemolog.events.registry import REGISTRY, SHREDDING
 from mnemolog.projections.projector import Projector
 from mnemolog.projections.working.projector import Place
 
 IDLE_SECONDS = 60.0
 
-_SHREDDING = frozenset(name for name, known in REGISTRY.types.items() if known.shreds is not Event.shreds)
 _NAME = text("SELECT set_config('application_name', :name, false), pg_backend_pid()")
 _STILL_THERE = text("SELECT 1")
 _END = text("""
@@ -167,7 +165,7 @@ class Replays:
             return False
         async for batch in self._log.scan(replay.stream, after=replay.checked):
             types = {event.header.type for event in batch}
-            if types & _SHREDDING or not types <= REGISTRY.types.keys():
+            if types & SHREDDING or not types <= REGISTRY.types.keys():
                 return False
             replay.checked = batch[-1].header.seq
         return True

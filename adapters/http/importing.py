@@ -1,6 +1,7 @@
 """The route that takes a user in: what an export gave out, as JSON Lines, with the progress in the answer (X17)."""
 
 import asyncio
+import logging
 from asyncio import to_thread
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -20,6 +21,8 @@ from mnemolog.adapters.http.requests import TheEngine
 from mnemolog.domain.errors import InvalidInput, LogError, MnemologError
 from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import Receipt, StreamId
+
+_logger = logging.getLogger("mnemolog.http")
 
 router = APIRouter(tags=["operation"])
 
@@ -106,7 +109,8 @@ class _Lines:
             receipt: Receipt = self._task.result()
         except MnemologError as error:
             return {"error": error.as_dict()}
-        except Exception:  # noqa: BLE001  The answer has begun: its last line says that it failed.
+        except Exception as error:  # noqa: BLE001  The answer has begun: its last line says that it failed.
+            _logger.error("an import failed: %s", type(error).__name__)  # Its text may quote what is imported.
             return {"error": MnemologError("the import failed, and nothing was written", fix="send it again").as_dict()}
         return {"receipt": receipt.as_dict()}
 

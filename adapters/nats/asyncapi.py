@@ -166,7 +166,7 @@ def _by_faststream() -> Document:
 
     events_are = "Every event of the log, in the order of its stream."
     answers_are = "The answer to a turn that named a place for it, once it is in the log or refused."
-    letters_are = "Turns that were refused, byte for byte as they came."
+    letters_are = "Turns that were refused, as they came; of a long one, its beginning."
     described.publisher("mnemolog.events.*.*", title="events", description=events_are, schema=EventMessage)
     described.publisher(ALL_RECEIPTS, title="receipts", description=answers_are, schema=Accepted | Refused)
     described.publisher(ALL_DEAD_LETTERS, title="dead-letters", description=letters_are, schema=bytes)

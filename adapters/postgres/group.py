@@ -183,9 +183,8 @@ class Group:
         if key and (append.stream, key) in self._written:
             return self._repeated(self._written[append.stream, key], append, key)
         tail = self.tails[append.stream]
-        if self._asked and tail.base_seq < self._heads.seq(
-            append.stream
-        ):  # To go on from there would fork its history.
+        known = self._heads.seq(append.stream) if self._asked else 0
+        if tail.base_seq < known:  # To go on from there would fork its history.
             return gone(append.stream, tail.base_seq + 1)
         actual = conflict or self._conflict_in_group(append, tail)
         if actual and append.guard:
