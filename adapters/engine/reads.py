@@ -342,13 +342,18 @@ class Reads(GraphReads):
     async def _from_log(
         self, viewer: Viewer, moment: Moment, tag: str, read: Callable[..., Sequence[Mapping[str, Any]]]
     ) -> Sequence[Mapping[str, Any]]:
-        """What is read of the log itself, which holds every write that returned."""
+        """What is read of the log itself, which holds every write that returned.
+
+        All of the stream is held against the chain: an event that is gone is not found by its tags.
+        """
         viewer, stream = self._admitted(viewer), StreamId.of_user(viewer.user_id, viewer.tenant)
         self._callers.limits.require(moment)
         if moment.after:
             _require_own(moment.after, stream)
         async with self._caller.read(moment), self._caller.turn():
             until = None if moment.as_of is None else await seq_of(self._log, stream, moment.as_of)
+            async for _ in self._log.scan(stream, until=until):
+                pass
             events = await self._log.read(stream, tags=from_log.read_by(tag), until=until)
             return read(viewer, events=events)
 

@@ -28,8 +28,8 @@ _logger = logging.getLogger("mnemolog.incidents")
 
 STREAM, SUBJECTS = "MNEMOLOG_INCIDENTS", "mnemolog.incidents.*"
 NODE = "engines"
-# Of one kind of damage in one place no more than this is kept: whoever damages on and on fills no disk.
-SHOWN = 10_000
+# More that nobody acknowledged are told to the program's own log alone: whoever damages on and on fills no disk.
+MOST_OPEN = 10_000
 
 
 class Done(StrEnum):
@@ -126,10 +126,12 @@ class Incidents:
         )
         async with self._busy:
             await self._refresh()
-            if len(self._found) < SHOWN and not any(self._same(one, incident) for one in self.all()):
+            if any(self._same(one, incident) for one in self.all()):
+                return
+            _logger.error("incident %s: %s %s of %s: %s", incident.id, *_said(incident))
+            if len(self.open()) < MOST_OPEN:
                 self._found[incident.id] = incident
                 await self._write({"incident": incident.as_dict()})
-                _logger.error("incident %s: %s %s of %s: %s", incident.id, *_said(incident))
 
     async def refused(self, damage: TamperedEvent, found_by: By = By.LOG) -> None:
         """An event that was held against the chain."""

@@ -1,0 +1,128 @@
+"""Damage that was found is kept as an incident, healed or not, until somebody acknowledges it (X08, X23)."""
+
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine, new_id, now
+from mnemolog.adapters.verify import incidents
+from mnemolog.adapters.verify.anchor_stream import AnchorStream
+from mnemolog.adapters.verify.damage import Damage, Kind, Part
+from mnemolog.adapters.verify.incidents import By, Done, Incident, Incidents
+from mnemolog.domain.errors import NotFound
+from mnemolog.events.envelope import StreamId
+from mnemolog.events.log import Head
+from tests.adapters.principals.keys import calling_with
+from tests.engine.person import Person
+from tests.tamper.attacker import Attacker, table
+
+
+def open_of(engine: Engine, stream: StreamId) -> list[Incident]:
+    return [one for one in engine.incidents.open() if one.stream == str(stream)]
+
+
+async def audited(engine: Engine, stream: StreamId) -> None:
+    """What the audit does when it comes by."""
+    await engine.audit.examine([Head(stream, await engine.log.head(stream))])
+
+
+@pytest.fixture
+async def tea(ana: Person) -> UUID:
+    memory_id = await ana.creates("Ana drinks oolong tea")
+    await ana.engine.settled(60)
+    return memory_id
+
+
+@pytest.mark.spec("X08")
+@pytest.mark.spec_part("X23")
+async def test_a_removed_row_is_healed_by_the_audit_and_shown_until_it_is_acknowledged(
+    victim: Engine, ana: Person, mallory: Attacker, tea: UUID
+) -> None:
+    before = await ana.everything()
+    await mallory.sql(
+        f"DELETE FROM {table(victim, 'memories')}"
+        " WHERE tenant = %(tenant)s AND user_id = %(user)s AND memory_id = %(id)s",
+        id=tea,
+    )
+    await audited(victim, ana.stream)
+
+    [found] = open_of(victim, ana.stream)
+    assert (found.part, found.kind, found.found_by, found.done) == (Part.ROW, Kind.REMOVED, By.AUDIT, Done.HEALED)
+    assert found.key["memory_id"] == str(tea)
+    assert await ana.everything() == before
+    async with calling_with(victim, None) as http:
+        health = (await http.get("/health")).json()
+    assert health["status"] == "degraded"
+    assert health["incidents"] == len(victim.incidents.open())
+
+    [acknowledged] = await victim.incidents.acknowledge([found.id], "ops")
+    assert (acknowledged.open, acknowledged.acknowledged_by) == (False, "ops")
+    await audited(victim, ana.stream)
+    assert open_of(victim, ana.stream) == []
+
+
+@pytest.mark.spec("X08")
+@pytest.mark.spec_part("X23")
+async def test_a_row_that_a_read_healed_leaves_an_incident_once(
+    victim: Engine, ana: Person, mallory: Attacker, tea: UUID
+) -> None:
+    for _ in range(2):
+        await mallory.sql(
+            f"UPDATE {table(victim, 'memories')} SET text = 'Ana drinks gin'"
+            " WHERE tenant = %(tenant)s AND user_id = %(user)s AND memory_id = %(id)s",
+            id=tea,
+        )
+        assert "Ana drinks gin" not in await ana.finds("gin")
+
+    [found] = open_of(victim, ana.stream)
+    assert (found.kind, found.found_by, found.done) == (Kind.CHANGED, By.READ, Done.HEALED)
+
+
+@pytest.fixture
+def kept(victim: Engine, tmp_path: Path) -> Incidents:
+    """Incidents in a file and a stream of their own."""
+    name = f"MNEMOLOG_INCIDENTS_{tmp_path.name}"
+    return beside(victim, tmp_path / "incidents.jsonl", name)
+
+
+def beside(engine: Engine, path: Path, name: str, key: bytes = bytes(32)) -> Incidents:
+    stream = AnchorStream(engine.nats.jetstream(), 1, name, f"{name}.*")
+    return Incidents(path, stream, key, now, new_id)
+
+
+def removed(user: str) -> Damage:
+    return Damage(Part.EVENT, Kind.REMOVED, StreamId.of_user(user), "it is gone", 3)
+
+
+@pytest.mark.spec_part("X23")
+async def test_either_of_file_and_jetstream_is_enough_and_words_of_others_count_for_nothing(
+    victim: Engine, kept: Incidents, tmp_path: Path
+) -> None:
+    for user in ("ana", "bob"):
+        await kept.record(removed(user), By.VERIFY, Done.REPORTED)
+    [ana, bob] = kept.open()
+    await kept.acknowledge([ana.id], "ops")
+    stranger = beside(victim, kept.path, f"MNEMOLOG_INCIDENTS_{tmp_path.name}_else", key=b"1" * 32)
+    await stranger.acknowledge([], "eve")
+    await stranger.record(removed("eve"), By.VERIFY, Done.REPORTED)
+
+    by_file = beside(victim, kept.path, f"MNEMOLOG_INCIDENTS_{tmp_path.name}_empty")
+    by_stream = beside(victim, tmp_path / "none.jsonl", f"MNEMOLOG_INCIDENTS_{tmp_path.name}")
+    for again in (by_file, by_stream):
+        await again.load()
+        assert [(one.id, one.open) for one in again.all()] == [(ana.id, False), (bob.id, True)]
+    with pytest.raises(NotFound, match="no incident"):
+        await kept.acknowledge(["nothing"], "ops")
+
+
+@pytest.mark.spec_part("X23")
+async def test_acknowledged_ones_leave_room_for_new_ones(kept: Incidents, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incidents, "MOST_OPEN", 1)
+    for user in ("ana", "bob"):
+        await kept.record(removed(user), By.VERIFY, Done.REPORTED)
+    assert [one.stream for one in kept.open()] == ["default/user:ana"]
+
+    await kept.acknowledge([], "ops")
+    await kept.record(removed("bob"), By.VERIFY, Done.REPORTED)
+    assert [one.stream for one in kept.open()] == ["default/user:bob"]

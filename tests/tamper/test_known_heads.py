@@ -1,0 +1,75 @@
+"""What was committed is anchored whatever the database gives back, and every stream's last anchor counts (X08)."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine, now
+from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.verify.anchor_stream import AnchorStream
+from mnemolog.adapters.verify.anchoring import Anchoring
+from mnemolog.adapters.verify.damage import Part
+from mnemolog.domain.errors import DatabaseRolledBack, TamperedEvent
+from mnemolog.events.envelope import Position, StreamId
+from tests.engine.person import Person
+from tests.tamper.attacker import Attacker
+
+pytestmark = pytest.mark.spec("X08")
+
+
+@pytest.fixture
+async def swallowed(mallory: Attacker, user: str) -> AsyncIterator[None]:
+    """Nothing of this user comes into the outbox, so the relay never hears of it."""
+    await mallory.sql("CREATE FUNCTION public.swallow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'")
+    await mallory.sql(
+        "CREATE TRIGGER swallow BEFORE INSERT ON mnemolog.outbox FOR EACH ROW"
+        f" WHEN (NEW.stream = 'user:{user}') EXECUTE FUNCTION public.swallow()"
+    )
+    yield
+    await mallory.sql("DROP FUNCTION public.swallow() CASCADE")
+
+
+async def behind_at_a_start(engine: Engine) -> set[StreamId]:
+    """The streams over which an engine that starts now on this database would refuse to."""
+    key = engine.verifier.roots.derived("anchors")
+    begun = Anchoring(
+        engine.verifier.anchors, AnchorStream(engine.nats.jetstream()), engine.verifier.pool, key, now, "start", 10
+    )
+    with pytest.raises(DatabaseRolledBack):
+        await begun.begin()
+    return {head.stream async for head in begun.behind()}
+
+
+@pytest.mark.usefixtures("swallowed")
+async def test_a_stream_that_the_relay_never_saw_is_missed_when_it_is_deleted(
+    victim: Engine, user: str, mallory: Attacker
+) -> None:
+    ana = Person(victim, user)
+    await ana.creates("Ana sings in a choir")
+    assert not await mallory.sql("SELECT * FROM mnemolog.outbox WHERE stream = %(stream)s")
+    await victim.anchoring.flush()
+    await mallory.forgets_everything()
+
+    assert Part.EVENT in {one.part for one in (await victim.verifier.verify(ana.stream)).damages}
+    assert ana.stream in await behind_at_a_start(victim)
+
+
+async def test_a_cut_tail_is_refused_though_somebody_else_was_anchored_later(
+    victim: Engine, ana: Person, mallory: Attacker
+) -> None:
+    await victim.anchoring.flush()
+    promised = Position(ana.stream, await mallory.head())
+    later = Person(victim, f"{ana.user}-later")
+    await later.creates("Somebody else went on")
+    await victim.settled(60)
+    await victim.anchoring.flush()
+    await mallory.removes(promised.seq - 1, promised.seq)
+    await mallory.tidies()
+
+    behind = await behind_at_a_start(victim)
+    assert ana.stream in behind
+    assert later.stream not in behind
+    with pytest.raises(TamperedEvent):
+        await ana.creates("This would fork what happened", memory_key="fork")
+    with pytest.raises(TamperedEvent):
+        await victim.reads.newest(ana.viewer, 5, Moment(after=promised))
