@@ -1,51 +1,124 @@
-"""Forget a session: the working memory of one agent in one chat (A §9)."""
+"""Forget a session, and undo that: the working memory of one agent in one chat (A §9, X03)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from uuid import UUID
 
 from mnemolog.commands.decider import Command, Decider
+from mnemolog.commands.steps import Steps, no_such_change
 from mnemolog.domain.errors import NotFound
-from mnemolog.events.conversation import SessionForgotten, TurnRecorded, thread_tag
+from mnemolog.events.conversation import SessionForgotten, SessionReverted, TurnRecorded, thread_tag
 from mnemolog.events.envelope import Happened
-from mnemolog.events.erasure import USER, ThreadErased
+from mnemolog.events.erasure import USER, ThreadErased, UserErased
 from mnemolog.events.event import Event
+from mnemolog.events.fields import Uuid
 
 
 class ForgetSession(Command):
     """Of the asking agent, in the chat `thread_id`."""
 
 
+class UndoSession(Command):
+    """The forgetting `event_id` of a session of the asking agent, or the undo of one."""
+
+    event_id: Uuid
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """How many turns an agent ever heard in a chat; how many of them were erased, and forgotten by each forgetting.
+
+    `since` names the forgetting in force.
+    """
+
+    agent_id: str
+    chat_id: str
+    turns: int = 0
+    erased: int = 0
+    forgotten: Mapping[UUID, int] = field(default_factory=dict)
+    since: UUID | None = None
+
+    @property
+    def subject(self) -> str:
+        return f"session:{self.agent_id}/{self.chat_id}"
+
+    @property
+    def stands(self) -> bool:
+        """Whether the session holds anything."""
+        return self.turns > max(self.erased, self.forgotten[self.since] if self.since else 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """The agents that ever heard something in a chat, and those whose session still holds it."""
+    """What each agent heard in each chat, and every forgetting of that; a step holds the forgetting before it."""
 
-    ever: frozenset[str] = frozenset()
-    standing: frozenset[str] = frozenset()
+    heard: Mapping[tuple[str, str], Heard] = field(default_factory=dict)
+    changes: Steps[UUID] = field(default_factory=Steps)
+
+    def of(self, agent_id: str, chat_id: str) -> Heard:
+        return self.heard.get((agent_id, chat_id)) or Heard(agent_id, chat_id)
+
+    def having(self, *heard: Heard, changes: Steps[UUID] | None = None) -> "Sessions":
+        new = {(one.agent_id, one.chat_id): one for one in heard}
+        return Sessions({**self.heard, **new}, changes or self.changes)
+
+    def changed(self, event_id: UUID) -> Sequence[Heard]:
+        """The sessions that an event forgot or brought back."""
+        subjects = self.changes.subjects(event_id)
+        return [one for one in self.heard.values() if one.subject in subjects]
 
 
 def _evolve(state: Sessions, event: Happened) -> Sessions:
     match event.payload:
-        case TurnRecorded():
-            agent = {event.meta.agent_id}
-            return Sessions(state.ever | agent, state.standing | agent)
-        case SessionForgotten(agent_id=agent_id):
-            return replace(state, standing=state.standing - {agent_id})
-        case ThreadErased():
-            return replace(state, standing=frozenset())
+        case TurnRecorded(thread_id=chat_id):
+            heard = state.of(event.meta.agent_id, chat_id)
+            return state.having(replace(heard, turns=heard.turns + 1))
+        case SessionForgotten(agent_id=agent_id, chat_id=chat_id):
+            heard = state.of(agent_id, chat_id)
+            forgotten = {**heard.forgotten, event.event_id: heard.turns}
+            changes = state.changes.and_then(event, {heard.subject: heard.since})
+            return state.having(replace(heard, forgotten=forgotten, since=event.event_id), changes=changes)
+        case SessionReverted(agent_id=agent_id, chat_id=chat_id, undoes=undoes, since=since):
+            heard = state.of(agent_id, chat_id)
+            changes = state.changes.and_then(event, {heard.subject: heard.since}, undoes)
+            return state.having(replace(heard, since=since), changes=changes)
+        case ThreadErased(thread_id=chat_id):
+            return _erased(state, event, [one for one in state.heard.values() if one.chat_id == chat_id])
+        case UserErased():
+            return _erased(state, event, list(state.heard.values()))
         case _:
             return state
 
 
+def _erased(state: Sessions, event: Happened, heard: Sequence[Heard]) -> Sessions:
+    """Nothing that was forgotten before comes back."""
+    changes = state.changes.and_then(event, {one.subject: one.since for one in heard}).for_good(event.event_id)
+    return state.having(*(replace(one, erased=one.turns) for one in heard), changes=changes)
+
+
 def _decide(state: Sessions, command: ForgetSession) -> Sequence[Event]:
-    if command.agent_id not in state.ever:
+    heard = state.of(command.agent_id, command.thread_id)
+    if not heard.turns:
         raise NotFound(
             f"{command.agent_id!r} never heard anything of {command.user_id!r} in {command.thread_id!r}",
             field="thread_id",
             fix="name the chat and the agent of a turn",
         )
-    if command.agent_id not in state.standing:
+    return [SessionForgotten(agent_id=heard.agent_id, chat_id=heard.chat_id)] if heard.stands else []
+
+
+def _undo(state: Sessions, command: UndoSession) -> Sequence[Event]:
+    """The session as it would be without the change, with what was said since. Undone already: nothing."""
+    changed = state.changed(command.event_id)
+    if not changed or any(one.agent_id != command.agent_id for one in changed):
+        raise no_such_change(command.event_id)
+    if state.changes.undone(command.event_id):
         return []
-    return [SessionForgotten(agent_id=command.agent_id, chat_id=command.thread_id)]
+    befores = state.changes.befores(command.event_id)
+    return [
+        SessionReverted(agent_id=one.agent_id, chat_id=one.chat_id, undoes=command.event_id, since=befores[one.subject])
+        for one in changed
+    ]
 
 
 SESSIONS: Decider[ForgetSession, Sessions] = Decider(
@@ -54,4 +127,14 @@ SESSIONS: Decider[ForgetSession, Sessions] = Decider(
     tags=lambda state, command: frozenset({thread_tag(command.thread_id), USER}),
     evolve=_evolve,
     decide=_decide,
+)
+
+SESSION_UNDO: Decider[UndoSession, Sessions] = Decider(
+    initial=Sessions(),
+    subject=lambda command: USER,
+    tags=lambda state, command: frozenset(
+        {USER, *(thread_tag(one.chat_id) for one in state.changed(command.event_id))}
+    ),
+    evolve=_evolve,
+    decide=_undo,
 )

@@ -8,6 +8,7 @@ from mnemolog.commands.graph_undo import GRAPH_UNDO, UndoGraph
 from mnemolog.commands.memories import MEMORIES, UndoChange, ends
 from mnemolog.commands.profile import PROFILE, UndoProfile
 from mnemolog.commands.rollback import Rollbacks, World
+from mnemolog.commands.sessions import SESSION_UNDO, UndoSession
 from mnemolog.commands.todos import TODOS, UndoTodo
 
 Who = Mapping[str, Any]
@@ -29,6 +30,10 @@ def _todo(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoTodo:
     return UndoTodo(**_without_time(who), event_id=event_id, todo_id=UUID(subjects[0].partition(":")[2]))
 
 
+def _session(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoSession:
+    return UndoSession(**_without_time(who), event_id=event_id)
+
+
 def _without_time(who: Who) -> Who:
     return {name: value for name, value in who.items() if name != "at"}
 
@@ -39,5 +44,6 @@ ROLLBACKS = Rollbacks(
         "graph": World(GRAPH_UNDO, _graph),
         "profile": World(PROFILE, _profile),
         "todos": World(TODOS, _todo),
+        "sessions": World(SESSION_UNDO, _session),
     }
 )

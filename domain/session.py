@@ -1,6 +1,6 @@
 """Working memory: the session object of one user, agent and chat (A §3.1, A04)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -16,6 +16,10 @@ class Session:
     """What was just said. `turns` holds the last twenty, oldest first, each `{"role": ..., "text": ...}`.
 
     `scratch["said"]` names each of them and who spoke, `[turn_id, entity_id]`, so that one can be taken out again.
+
+    What was forgotten is kept out of sight until the session ends, so that it can come back: `numbers` counts the
+    turns that `said` names, `mentions` has the last number of each active entity, `forgotten` how many turns there
+    were at each forgetting, and `since` names the forgetting in force. Readers get what is `shown`.
     """
 
     user_id: str
@@ -27,18 +31,25 @@ class Session:
     scratch: dict[str, Any] = field(default_factory=dict)
     active_entity_ids: Sequence[str] = ()
     updated_at: str = ""
+    numbers: Sequence[int] = ()
+    mentions: Mapping[str, int] = field(default_factory=dict)
+    forgotten: Mapping[str, int] = field(default_factory=dict)
+    since: str | None = None
 
     def heard(self, role: str, text: str, turn_id: str, entity_id: str | None, at: datetime) -> "Session":
         """The session after one more turn; the entity that spoke is the most recent active one."""
-        entities = self.active_entity_ids
+        entities, mentions, number = self.active_entity_ids, self.mentions, self.msg_count + 1
         if entity_id:
             entities = [entity_id, *(other for other in entities if other != entity_id)][:10]
+            mentions = {one: number if one == entity_id else mentions[one] for one in entities}
         return replace(
             self,
-            msg_count=self.msg_count + 1,
+            msg_count=number,
             turns=[*self.turns, {"role": role, "text": text}][-KEPT_TURNS:],
             scratch={**self.scratch, SAID: [*self._said(), [turn_id, entity_id]][-KEPT_TURNS:]},
             active_entity_ids=entities,
+            numbers=[*self.numbers, number][-KEPT_TURNS:],
+            mentions=mentions,
             updated_at=at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         )
 
@@ -52,20 +63,51 @@ class Session:
         gone = [one for one in said if one[0] in turn_ids]
         if not gone and len(known) == len(self.turns):
             return self
-        left = [(turn, one) for turn, one in zip(known, said, strict=True) if one not in gone]
-        silent = {speaker for _, speaker in gone} - {speaker for _, (_, speaker) in left}
+        left = [one for one in zip(known, said, self.numbers, strict=True) if one[1] not in gone]
+        last = {speaker: number for _, (_, speaker), number in left}
+        silent = {speaker for _, speaker in gone} - last.keys()
+        active = [one for one in self.active_entity_ids if one not in silent]
         return replace(
             self,
-            turns=[turn for turn, _ in left],
-            scratch={**self.scratch, SAID: [one for _, one in left]},
-            active_entity_ids=[one for one in self.active_entity_ids if one not in silent],
+            turns=[turn for turn, _, _ in left],
+            scratch={**self.scratch, SAID: [one for _, one, _ in left]},
+            active_entity_ids=active,
+            numbers=[number for _, _, number in left],
+            mentions={one: last.get(one, self.mentions[one]) for one in active},
         )
 
     def forgetting(self, entity_id: str) -> "Session":
         """The session without an entity among those that are active; itself if it was not."""
         if entity_id not in self.active_entity_ids:
             return self
-        return replace(self, active_entity_ids=[one for one in self.active_entity_ids if one != entity_id])
+        active = [one for one in self.active_entity_ids if one != entity_id]
+        return replace(self, active_entity_ids=active, mentions={one: self.mentions[one] for one in active})
+
+    def forgotten_by(self, event_id: str) -> "Session":
+        """The session with all that was said until now out of sight."""
+        return replace(self, forgotten={**self.forgotten, event_id: self.msg_count}, since=event_id)
+
+    def shown_since(self, event_id: str | None) -> "Session":
+        """The session as that forgetting left it, with what was said since. None, or one of before it began: whole."""
+        return replace(self, since=event_id if event_id in self.forgotten else None)
+
+    def shown(self) -> "Session | None":
+        """What readers see: what was said since the forgetting in force; None when that is nothing."""
+        start = self.forgotten[self.since] if self.since else 0
+        if not start:
+            return self
+        if self.msg_count == start:
+            return None
+        said = self._said()
+        known = self.turns[len(self.turns) - len(said) :]
+        later = [one for one in zip(known, said, self.numbers, strict=True) if one[2] > start]
+        return replace(
+            self,
+            msg_count=self.msg_count - start,
+            turns=[turn for turn, _, _ in later],
+            scratch={**self.scratch, SAID: [one for _, one, _ in later]},
+            active_entity_ids=[one for one in self.active_entity_ids if self.mentions[one] > start],
+        )
 
     def _said(self) -> Sequence[list[str | None]]:
         said: Sequence[list[str | None]] = self.scratch.get(SAID, [])
@@ -94,9 +136,20 @@ class Session:
             "updated_at": self.updated_at,
         }
 
+    def stored(self) -> dict[str, Any]:
+        """As it is kept: with what is out of sight."""
+        hidden = {"numbers": list(self.numbers), "mentions": self.mentions, "forgotten": self.forgotten}
+        return {**self.as_dict(), **hidden, "since": self.since}
+
     @classmethod
-    def from_dict(cls, blob: dict[str, Any]) -> "Session":
-        return cls(**{name: value for name, value in blob.items() if name != "slot_contract_version"})
+    def from_stored(cls, blob: dict[str, Any]) -> "Session":
+        found = cls(**{name: value for name, value in blob.items() if name != "slot_contract_version"})
+        if "numbers" in blob:
+            return found
+        # Stored before turns were counted.
+        first = found.msg_count - len(found._said()) + 1
+        mentions = dict.fromkeys(found.active_entity_ids, found.msg_count)
+        return replace(found, numbers=list(range(first, found.msg_count + 1)), mentions=mentions)
 
 
 def key(kind: str, tenant: str, user_id: str, agent_id: str, chat_id: str) -> str:

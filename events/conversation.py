@@ -43,7 +43,7 @@ def turn_tag(turn_id: str) -> str:
 
 
 class SessionForgotten(Event):
-    """The working memory of an agent in one chat is dropped; what was said stays in the log (A §9)."""
+    """The working memory of an agent in one chat begins anew; what was said stays in the log (A §9)."""
 
     agent_id: str
     chat_id: str
@@ -53,6 +53,24 @@ class SessionForgotten(Event):
 
     def key_scope(self) -> str:
         return "user"
+
+
+class SessionReverted(Event):
+    """An undo: the working memory of an agent in one chat holds again what was said since the forgetting `since`.
+
+    None: all of it. `undoes` is the event that is undone.
+    """
+
+    agent_id: str
+    chat_id: str
+    undoes: UUID
+    since: UUID | None = None
+
+    def tags(self) -> frozenset[str]:
+        return frozenset({thread_tag(self.chat_id)})
+
+    def key_scope(self) -> str:
+        return thread_scope(self.chat_id)
 
 
 def thread_tag(thread_id: str) -> str:

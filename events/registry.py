@@ -64,6 +64,7 @@ REGISTRY = Registry(
         access.ApiKeyRevoked,
         conversation.TurnRecorded,
         conversation.SessionForgotten,
+        conversation.SessionReverted,
         graph.EntityObserved,
         graph.EntityUpdated,
         graph.EntityAliased,

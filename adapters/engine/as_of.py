@@ -98,7 +98,7 @@ async def _gather_statistics(connection: AsyncConnection, projectors: Sequence[P
 
 
 async def session_at(log: EventLog, place: Place, until: int, at: datetime | None) -> Session | None:
-    """The session of a place at seq `until`, or at that time; None when there was none or it had ended."""
+    """The session of a place at seq `until`, or at that time; None when it had ended, was forgotten or never began."""
     session: Session | None = None
     last = datetime.min.replace(tzinfo=UTC)
     async for events in _decoded(log, place.stream, until, [OF_SESSIONS]):
@@ -108,7 +108,7 @@ async def session_at(log: EventLog, place: Place, until: int, at: datetime | Non
     if at is None and until:
         [last_event] = await log.read(place.stream, after=until - 1, until=until)
         last = last_event.recorded_at
-    return None if session is None or session.expired(at or last) else session
+    return None if session is None or session.expired(at or last) else session.shown()
 
 
 async def seq_of(log: EventLog, stream: StreamId, point: datetime | int) -> int:

@@ -127,17 +127,17 @@ class WorkingStore:
         return KINDS.need(event_type)
 
     async def read(self, place: Place) -> Session | None:
-        """The session of a place, in one round trip; None when there is none or it expired."""
+        """The session of a place, in one round trip; None when there is none, or it expired or was forgotten."""
         session = (await self.read_all([place])).get(place)
-        return None if session is None or session.expired(self._now()) else session
+        return None if session is None or session.expired(self._now()) else session.shown()
 
     async def read_all(self, places: Sequence[Place]) -> dict[Place, Session]:
-        """Sessions as they were left, those in their grace included."""
+        """Sessions as they were left, those that were forgotten or are in their grace included."""
         if not places:
             return {}
         blobs = await self._redis.mget([self.prefix + place.key for place in places])
         found = zip(places, blobs, strict=True)
-        return {place: Session.from_dict(json.loads(blob)) for place, blob in found if blob is not None}
+        return {place: Session.from_stored(json.loads(blob)) for place, blob in found if blob is not None}
 
     async def save(
         self,
@@ -156,7 +156,7 @@ class WorkingStore:
             arguments += [str(stream), expected[stream], seq]
         for session, ends_at in kept.values():
             gone_at = max(ends_at, self._now()) + GRACE
-            arguments += [json.dumps(session.as_dict(), ensure_ascii=False), int(gone_at.timestamp() * 1000)]
+            arguments += [json.dumps(session.stored(), ensure_ascii=False), int(gone_at.timestamp() * 1000)]
         arguments += ["", 0] * len(stale)
         arguments += [int(self._now().timestamp() * 1000), self.prefix]
         if not await self._save(keys=keys, args=arguments):
@@ -247,11 +247,13 @@ class WorkingStore:
         return sorted(map(_text, found))
 
     async def blobs(self) -> Mapping[str, str]:
-        """Every session that can be read, as it is stored, by key."""
+        """Every session that can be read, as readers see it, by key."""
         names, now = await self.keys(), self._now()
         values = await self._redis.mget([self.prefix + name for name in names]) if names else []
-        stored = {name: _text(value) for name, value in zip(names, values, strict=True) if value is not None}
-        return {name: blob for name, blob in stored.items() if not Session.from_dict(json.loads(blob)).expired(now)}
+        found = zip(names, values, strict=True)
+        stored = {name: Session.from_stored(json.loads(value)) for name, value in found if value is not None}
+        shown = {name: one.shown() for name, one in stored.items() if not one.expired(now)}
+        return {name: json.dumps(one.as_dict(), ensure_ascii=False) for name, one in shown.items() if one}
 
     async def every_key(self) -> Sequence[str]:
         """The sessions and the progress, such as exist, without the prefix."""

@@ -7,7 +7,7 @@ from typing import Self
 
 from mnemolog.domain import session
 from mnemolog.domain.session import Session
-from mnemolog.events.conversation import SessionForgotten, TurnRecorded
+from mnemolog.events.conversation import SessionForgotten, SessionReverted, TurnRecorded
 from mnemolog.events.envelope import USER, Recorded, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 from mnemolog.events.graph import EntityErased, EntityForgotten
@@ -58,7 +58,7 @@ Kept = tuple[Session, datetime] | None
 
 
 # What may change a session.
-KINDS = Kinds(TurnRecorded | SessionForgotten | ERASURES)
+KINDS = Kinds(TurnRecorded | SessionForgotten | SessionReverted | ERASURES)
 
 
 def place_of(event: Recorded) -> Place | None:
@@ -66,7 +66,7 @@ def place_of(event: Recorded) -> Place | None:
     match event.payload:
         case TurnRecorded(thread_id=chat_id):
             return Place.of(event.stream, event.meta.agent_id, chat_id)
-        case SessionForgotten(agent_id=agent_id, chat_id=chat_id):
+        case SessionForgotten(agent_id=agent_id, chat_id=chat_id) | SessionReverted(agent_id=agent_id, chat_id=chat_id):
             return Place.of(event.stream, agent_id, chat_id)
         case _:
             return None
@@ -80,7 +80,8 @@ def erases(event: Recorded) -> bool:
 def fold(before: Mapping[Place, Session], events: Sequence[Recorded]) -> Mapping[Place, Kept]:
     """The sessions that the events change, and when each of them ends. After a long silence a new one begins.
 
-    For an event that `erases`, `before` holds every session of its user.
+    A forgotten session stays, out of sight, until it ends. For an event that `erases`, `before` holds every session of
+    its user.
     """
     after: dict[Place, Kept] = {}
     for event in events:
@@ -103,13 +104,18 @@ def _current(before: Mapping[Place, Session], after: Mapping[Place, Kept], place
 
 def _left(current: Session | None, place: Place, event: Recorded) -> Kept:
     turn = event.payload
-    if not isinstance(turn, TurnRecorded):
+    if isinstance(turn, TurnRecorded):
+        if current is None or current.expired(event.recorded_at):
+            current = Session(place.user_id, place.agent_id, place.chat_id)
+        entity_id = str(turn.speaker_entity_id) if turn.speaker_entity_id else None
+        left = current.heard(turn.role, turn.text, turn.turn_id, entity_id, event.recorded_at)
+    elif current is None:
         return None
-    if current is None or current.expired(event.recorded_at):
-        current = Session(place.user_id, place.agent_id, place.chat_id)
-    entity_id = str(turn.speaker_entity_id) if turn.speaker_entity_id else None
-    heard = current.heard(turn.role, turn.text, turn.turn_id, entity_id, event.recorded_at)
-    return heard, heard.ends_at
+    elif isinstance(turn, SessionReverted):
+        left = current.shown_since(str(turn.since) if turn.since else None)
+    else:
+        left = current.forgotten_by(str(event.event_id))
+    return left, left.ends_at
 
 
 def _erased(current: Session, event: Recorded) -> Kept:

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -45,7 +46,61 @@ def test_a_session_is_the_same_after_json(turns: list[tuple[str, str, str]]) -> 
     for role, text, entity in turns:
         heard = heard.heard(role, text, "msg-1", entity, AT)
 
-    assert Session.from_dict(json.loads(json.dumps(heard.as_dict()))).as_dict() == heard.as_dict()
+    assert Session.from_stored(json.loads(json.dumps(heard.stored()))).stored() == heard.stored()
+
+
+def test_a_session_that_was_stored_before_turns_were_counted_can_be_forgotten_and_brought_back() -> None:
+    heard = session()
+    for number in range(3):
+        heard = heard.heard("user", str(number), f"t{number}", "ana", AT)
+
+    former = Session.from_stored(json.loads(json.dumps(heard.as_dict())))
+
+    assert former.shown_since(None) == heard
+    assert former.forgotten_by("f1").shown() is None
+    since = former.forgotten_by("f1").heard("user", "3", "t3", "bob", AT)
+    assert shown(since) == session().heard("user", "3", "t3", "bob", AT).as_dict()
+
+
+def shown(one: Session) -> object:
+    seen = one.shown()
+    return seen and seen.as_dict()
+
+
+acts = st.lists(
+    st.tuples(st.just("say"), st.sampled_from(["ana", "bob", "eve", None]))
+    | st.tuples(st.just("erase"), st.integers(0, 40))
+    | st.tuples(st.just("forget"), st.sampled_from(["ana", "bob"])),
+    max_size=40,
+)
+
+
+def acted(one: Session, doings: list[tuple[str, Any]], first: int = 0) -> Session:
+    for number, (act, what) in enumerate(doings, first):
+        if act == "say":
+            one = one.heard("user", f"words {number}", f"t{number}", what, AT)
+        else:
+            one = one.without({f"t{what}"}) if act == "erase" else one.forgetting(what)
+    return one
+
+
+@pytest.mark.spec("A19", "X03")
+@given(acts, acts, acts)
+def test_a_forgotten_session_shows_what_one_that_began_then_would_and_comes_back_as_if_it_was_never_forgotten(
+    before: list[tuple[str, Any]], between: list[tuple[str, Any]], since: list[tuple[str, Any]]
+) -> None:
+    second, third = len(before), len(before) + len(between)
+    once = acted(acted(session(), before).forgotten_by("f1"), between, second)
+    twice = acted(once.forgotten_by("f2"), since, third)
+
+    whole = acted(session(), [*before, *between, *since])
+    assert shown(twice.shown_since(None)) == whole.as_dict()
+    for seen, begun in [
+        (twice, acted(session(), since, third)),
+        (twice.shown_since("f1"), acted(session(), [*between, *since], second)),
+    ]:
+        expected = begun.as_dict() if begun.msg_count or not whole.msg_count else None
+        assert shown(seen) == (expected and {**expected, "updated_at": whole.updated_at})
 
 
 @given(st.integers(0, 60))

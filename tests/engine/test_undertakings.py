@@ -5,9 +5,11 @@ from uuid import uuid4
 
 import pytest
 
+from mnemolog.adapters.engine import erasing
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.forgetting import Forgetting, Reach, extent, forget
 from mnemolog.adapters.engine.moment import Moment
+from mnemolog.commands.erasure import EraseMemory, EraseThread
 from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.errors import InvalidInput, NotFound, UndoConflict
 from mnemolog.events.envelope import Position, StreamId
@@ -128,6 +130,93 @@ async def test_a_session_is_forgotten_and_what_was_said_stays(engine: Engine, us
     assert len(await shown(ana)) == 1
     await forget(engine, Forgetting(ana.viewer, Reach.SESSION, chat_id=ana.thread, with_episodes=True))
     assert await shown(ana) == set()
+
+
+async def heard(person: Person, moment: Moment | None = None) -> list[str] | None:
+    """What was said in the session of the person's chat, as working memory shows it; None when there is none."""
+    try:
+        session = await person.engine.reads.session(person.viewer, person.thread, moment or await person.caught_up())
+    except NotFound:
+        return None
+    assert session.msg_count == len(session.turns) == len(session.scratch["said"])
+    return [turn["text"] for turn in session.turns]
+
+
+@pytest.mark.spec("A04", "A19", "X03")
+async def test_a_forgotten_session_is_brought_back_by_an_undo_with_what_was_said_since(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user, thread=f"chat-{uuid4().hex[:6]}")
+    await ana.says("one")
+    await ana.says("two")
+    forgotten = (await forget(engine, Forgetting(ana.viewer, Reach.SESSION, chat_id=ana.thread))).receipt
+    assert forgotten
+    assert await heard(ana) is None
+    since = await ana.says("three")
+    assert await heard(ana) == ["three"]
+
+    [event_id] = forgotten.event_ids
+    plan = await engine.writes.undo_plan(ana.stream, None, event_id)
+    assert plan.changes == [{"subject": f"thread:{ana.thread}", "type": "SessionReverted"}]
+    assert await heard(ana) == ["three"], "a plan changes nothing"
+    undone = await engine.writes.undo_event(ana.stream, event_id)
+
+    assert await heard(ana) == ["one", "two", "three"]
+    assert await heard(ana, Moment(as_of=forgotten.last_seq)) is None
+    assert await heard(ana, Moment(as_of=since.last_seq)) == ["three"]
+    assert await heard(ana, Moment(as_of=undone.last_seq)) == ["one", "two", "three"]
+    assert (await engine.writes.undo_event(ana.stream, event_id)).already
+    await assert_live_equals_replayed(engine, ana.stream)
+    await engine.writes.undo_event(ana.stream, undone.event_ids[0])
+    assert await heard(ana) == ["three"]
+    await assert_live_equals_replayed(engine, ana.stream)
+
+
+@pytest.mark.spec("A19", "X15")
+async def test_a_rollback_brings_a_session_back_with_the_memories_that_were_forgotten_along(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user, thread=f"chat-{uuid4().hex[:6]}")
+    await ana.says("I moved to Lisbon")
+    done = await forget(engine, Forgetting(ana.viewer, Reach.SESSION, chat_id=ana.thread, with_episodes=True))
+    assert (await heard(ana), await shown(ana)) == (None, set())
+
+    plan = await engine.writes.rollback_plan(rolled_back(ana, of_undertaking=done.undertaking))
+    assert {change["type"] for change in plan.changes} == {"MemoryReverted", "SessionReverted"}
+    await engine.writes.rollback(rolled_back(ana, of_undertaking=done.undertaking))
+
+    assert await heard(ana) == ["I moved to Lisbon"]
+    assert len(await shown(ana)) == 1
+    await assert_live_equals_replayed(engine, ana.stream)
+
+
+@pytest.mark.spec("A19", "X03", "X07")
+async def test_what_was_erased_after_a_session_was_forgotten_does_not_come_back_with_it(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user, thread=f"chat-{uuid4().hex[:6]}")
+    who = {"tenant": ana.tenant, "user_id": user}
+    await ana.says("I hide marzipan")
+    [secret] = await ana.memory_ids()
+    await ana.says("I moved to Lisbon")
+    forgotten = (await forget(engine, Forgetting(ana.viewer, Reach.SESSION, chat_id=ana.thread))).receipt
+    assert forgotten
+    await erasing.erase(engine, validated(EraseMemory, {**who, "memory_id": secret, "with_survivors": True}))
+
+    undone = await engine.writes.undo_event(ana.stream, forgotten.event_ids[0])
+    session = await engine.reads.session(ana.viewer, ana.thread, await ana.caught_up())
+    assert [turn["text"] for turn in session.turns] == ["I moved to Lisbon"]
+    await assert_live_equals_replayed(engine, ana.stream)
+
+    await engine.writes.undo_event(ana.stream, undone.event_ids[0])
+    await erasing.erase(engine, validated(EraseThread, {**who, "thread_id": ana.thread}))
+    plan = await engine.writes.undo_plan(ana.stream, None, forgotten.event_ids[0])
+    assert plan.changes == []
+    assert "changed later by ThreadErased" in plan.conflicts[0].error.message
+    with pytest.raises(UndoConflict, match="ThreadErased"):
+        await engine.writes.undo_event(ana.stream, forgotten.event_ids[0])
+    assert await heard(ana) is None
+    await assert_live_equals_replayed(engine, ana.stream)
 
 
 @pytest.mark.spec("A19", "X16")

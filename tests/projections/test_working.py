@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mnemolog.domain.session import LIFETIME, Session
 from mnemolog.domain.turn import Role
-from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.conversation import SessionForgotten, SessionReverted, TurnRecorded
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.graph import EntityErased, EntityEvent, EntityForgotten
 from mnemolog.events.memory import MemoryRestored
@@ -96,3 +96,46 @@ def test_an_entity_that_nobody_spoke_as_changes_no_session() -> None:
     before = {place: session for place, (session, _) in kept({}, turns(2)).items()}
 
     assert fold(before, [recorded(EntityErased(entity_id=ALICE), 3)]) == {}
+
+
+FORGOTTEN = SessionForgotten(agent_id="deanna", chat_id="main")
+
+
+def shown(left: Mapping[Place, tuple[Session, datetime]]) -> object:
+    """What a reader of the place sees."""
+    seen = left[PLACE][0].shown() if PLACE in left else None
+    return seen and seen.as_dict()
+
+
+@pytest.mark.spec("A19", "X03", "X09")
+@given(st.integers(1, 25), st.integers(0, 25), st.integers(1, 60))
+def test_an_undone_forgetting_leaves_what_would_be_there_without_it_in_batches_of_any_size(
+    before: int, since: int, size: int
+) -> None:
+    said = [*turns(before), *turns(since, first=before + 2)]
+    forgotten = recorded(FORGOTTEN, before + 1, at=said[before - 1].recorded_at)
+    undo = SessionReverted(agent_id="deanna", chat_id="main", undoes=forgotten.event_id)
+    events = [*said[:before], forgotten, *said[before:], recorded(undo, before + since + 2, at=said[-1].recorded_at)]
+
+    known: dict[Place, Session] = {}
+    for start in range(0, len(events), size):
+        known |= {place: session for place, (session, _) in kept(known, events[start : start + size]).items()}
+
+    assert shown(kept({}, events[:-1])) == shown(kept({}, said[before:]))
+    assert shown(kept({}, events)) == shown(kept({}, said)) == known[PLACE].as_dict()
+    assert kept({}, events)[PLACE][0] == known[PLACE]
+
+
+def test_what_comes_back_after_a_day_of_silence_is_not_what_was_said_before_it() -> None:
+    said = turns(2)
+    forgotten = recorded(FORGOTTEN, 3, at=said[-1].recorded_at)
+    later = turns(1, first=4, every=LIFETIME)
+    undo = SessionReverted(agent_id="deanna", chat_id="main", undoes=forgotten.event_id)
+
+    left = kept({}, [*said, forgotten, *later, recorded(undo, 5, at=later[-1].recorded_at)])
+
+    assert shown(left) == shown(kept({}, later))
+
+
+def test_a_forgetting_of_nothing_leaves_nothing() -> None:
+    assert kept({}, [recorded(FORGOTTEN, 1)]) == {}

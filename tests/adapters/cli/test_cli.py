@@ -70,6 +70,18 @@ async def test_an_undo_with_a_key_goes_back_once_and_names_what_it_was_given(eng
     assert [row["text"] for row in await run(engine, "list", "-u", user)] == ["three"]
 
 
+@pytest.mark.spec("A19", "X03")
+async def test_a_forgotten_session_is_brought_back_by_the_undo_of_its_event(engine: Engine, user: str) -> None:
+    await run(engine, "add", "I moved to Lisbon", "-u", user)
+    forgotten = await run(engine, "forget", "--scope", "session", "--chat", "main", "-u", user)
+    [event_id] = forgotten["receipt"]["event_ids"]
+    planned = await run(engine, "undo", event_id, "--event", "-u", user, "--dry-run")
+    assert planned["changes"] == [{"subject": "thread:main", "type": "SessionReverted"}]
+    undone = await run(engine, "undo", event_id, "--event", "-u", user)
+    session = await run(engine, "session", "-u", user, "-t", "main", "--after", undone["receipt"]["token"])
+    assert [turn["text"] for turn in session["turns"]] == ["I moved to Lisbon"]
+
+
 @pytest.mark.spec("X12")
 async def test_ingest_reports_a_bad_line_and_takes_the_others_once(engine: Engine, user: str, tmp_path: Path) -> None:
     path = tmp_path / "turns.jsonl"

@@ -201,6 +201,23 @@ async def test_a_dry_run_of_an_undo_shows_what_would_change_and_changes_nothing(
     assert (await api.get(f"/memory/{id_}", after=later["token"]))["text"] == "Ana drinks milk"
 
 
+@pytest.mark.spec("A19", "X03")
+async def test_a_forgotten_session_is_brought_back_by_the_undo_of_its_event(api: Api) -> None:
+    said = await api.post(
+        "/turns", 201, message_id="t1", thread_id="main", text="hello", occurred_at="2026-01-03T01:02:10Z"
+    )
+    await api.get("/session", chat_id="main", after=said["token"])
+    [event_id] = (await api.post("/forget", scope="session", chat_id="main"))["receipt"]["event_ids"]
+
+    plan = await api.post("/undo", event_id=event_id, dry_run=True)
+    assert plan["changes"] == [{"subject": "thread:main", "type": "SessionReverted"}]
+    undone = await api.post("/undo", event_id=event_id)
+
+    assert [turn["text"] for turn in (await api.get("/session", chat_id="main", after=undone["token"]))["turns"]] == [
+        "hello"
+    ]
+
+
 async def test_the_history_of_a_field_and_of_a_todo_can_be_read(api: Api) -> None:
     await api.post("/profile", 201, field="tone", value="brief", confidence=1.0)
     opened = await api.post("/todos", 201, agent_id="coach", kind="habit", text="walk")

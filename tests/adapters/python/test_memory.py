@@ -35,6 +35,20 @@ def test_a_merge_of_entities_is_undone_by_its_event(memory: Memory, user: str) -
     assert {row["name"] for row in memory.entities(user_id=user)} == {"Ben", "Benjamin"}
 
 
+@pytest.mark.spec("A19", "X03")
+def test_a_forgotten_session_is_brought_back_by_its_event_and_by_its_undertaking(memory: Memory, user: str) -> None:
+    memory.add("I moved to Lisbon", user_id=user)
+    first = memory.forget_scope("session", user_id=user, chat_id="main")
+    assert first.receipt
+    planned = memory.undo_plan(event_id=first.receipt.event_ids[0], user_id=user)
+    assert [change["type"] for change in planned.changes] == ["SessionReverted"]
+    assert not memory.undo(event_id=first.receipt.event_ids[0], user_id=user).already
+    second = memory.forget_scope("session", user_id=user, chat_id="main")
+    assert second.receipt
+    assert not second.receipt.already, "there is a session to forget again"
+    assert len(memory.rollback(user_id=user, undertaking=second.undertaking).event_ids) == 1
+
+
 def test_an_undo_of_nothing_or_of_two_things_is_refused(memory: Memory, user: str) -> None:
     added = memory.create("one", user_id=user)
     with pytest.raises(InvalidInput) as refused:
