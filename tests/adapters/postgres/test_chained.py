@@ -1,6 +1,7 @@
 """Whatever reads the log is refused what does not fit the chain, and is given what stands before it (X08)."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
@@ -10,6 +11,8 @@ from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.pool import Pool
 from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.domain.errors import TamperedEvent
+from mnemolog.events.chain import START as START_LINK
+from mnemolog.events.chain import link
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.event import memory_tag
@@ -198,3 +201,22 @@ async def test_the_ends_of_a_sound_stream_are_read_without_fault(
         assert await read_to_the_end(log, stream, after) == list(range(after + 1, LAST + 1))
     assert len(await log.read(stream, tags=written)) == LAST
     assert await log.read(StreamId.of_user("nobody at all")) == []
+
+
+async def test_text_that_nobody_sealed_is_refused_where_texts_are_sealed(
+    log: PostgresLog, pool: Pool, roots: Roots, stream: StreamId
+) -> None:
+    """Also behind a link that fits: whoever gets hold of the chain's key alone makes nobody say anything."""
+    told = new(created(uuid4()))
+    await log.append([Append(stream, (told,))])
+    [[event]] = [batch async for batch in log.scan(stream)]
+    plain = Codec().encode(stream, told)
+    fits = link(roots.derived("chain"), START_LINK, event.header, plain)
+    values = f"data = decode('{plain.hex()}', 'hex'), link = decode('{fits.hex()}', 'hex')"
+    await sql(pool, f"UPDATE mnemolog.events SET {values} WHERE stream = %(stream)s", stream)
+
+    with pytest.raises(TamperedEvent, match="not sealed"):
+        await log.read(stream)
+    older = PostgresLog(pool, Codec(), replace(roots, readable=True), Clock())  # From before there were keys.
+    [read] = await older.read(stream)
+    assert read.payload == told.payload
