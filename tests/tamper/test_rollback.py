@@ -1,7 +1,11 @@
 """A database that was rolled back to an older copy, whole and consistent: refused at start, named, accepted by word."""
 
+import asyncio
+import shutil
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,9 @@ from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.nats.subjects import EVENTS
 from mnemolog.adapters.verify.anchor_stream import ANCHORS
 from mnemolog.adapters.verify.damage import Kind, Part
+from mnemolog.adapters.verify.incidents import By, Done
 from mnemolog.domain.errors import DatabaseRolledBack
+from mnemolog.events.envelope import DEFAULT_THREAD
 from tests.engine.person import Person
 from tests.tamper.attacker import attacking
 
@@ -85,13 +91,41 @@ async def test_an_engine_goes_on_from_an_older_copy_when_it_is_told_to_and_verif
     async with open_engine(settings_in(tmp_path / "data", accept_rollback=True)) as engine:
         await engine.settled(60)
         assert (await engine.verifier.verify()).clean
+        assert await said(engine) == ["I live in Lisbon"]
+        told = {(one.found_by, one.done) for one in engine.incidents.open() if one.stream == "default/user:ana"}
+        assert told == {(By.START, Done.ACCEPTED), (By.PROJECTION, Done.HEALED)}
         await Person(engine, "ana").says("I moved to Berlin")
         await engine.settled(60)
+        assert await said(engine) == ["I live in Lisbon", "I moved to Berlin"]
+        assert set((await engine.projections.lag()).values()) == {0}
 
     async with open_engine(settings) as engine:
         await engine.settled(60)
         report = await engine.verifier.verify()
         assert report.clean, report.damages
+
+
+async def said(engine: Engine) -> list[str]:
+    """What Redis shows of Ana's session, which no copy of the database puts back."""
+    session = await engine.reads.session(Person(engine, "ana").viewer, DEFAULT_THREAD)
+    return [turn["text"] for turn in session.turns]
+
+
+async def test_an_engine_does_not_start_on_a_data_directory_that_was_rolled_back_whole(tmp_path: Path) -> None:
+    settings, older = settings_in(tmp_path / "data"), tmp_path / "older"
+    async with open_engine(settings) as engine:
+        await Person(engine, "ana").says("I live in Lisbon")
+        assert not engine.verifier.anchors.path.is_relative_to(settings.directory)
+    copy = partial(subprocess.run, check=True)
+    await asyncio.to_thread(copy, ["cp", "-a", settings.directory, older])
+    async with open_engine(settings) as engine:
+        await Person(engine, "ana").says("I moved to Madrid")
+    await asyncio.to_thread(shutil.rmtree, settings.directory)
+    await asyncio.to_thread(copy, ["mv", older, settings.directory])
+
+    with pytest.raises(DatabaseRolledBack, match="default/user:ana"):
+        async with open_engine(settings):
+            pass
 
 
 async def test_a_clean_start_and_stop_leave_nothing_to_find(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ async def test_a_callers_reads_take_turns_so_that_connections_are_left_for_other
 async def test_over_http_waits_beyond_the_limit_are_429_and_another_key_reads_on(guarded: Engine, user: str) -> None:
     _, receipt = await guarded.writes.create({"user_id": user, "text": "Ana drinks tea"})
     most = guarded.settings.max_waiting_reads
-    impossible: dict[str, Any] = {"user_id": user, "after": f"default/user:{user}@99", "deadline": 30}
+    impossible: dict[str, Any] = {"user_id": user, "after": f"default/user:{user}@99", "deadline": 60}
     async with calling(guarded, principal(f"greedy-{user}")) as greedy, calling(guarded, principal("other")) as other:
         asked = [asyncio.create_task(greedy.get("/memory", params=impossible)) for _ in range(300)]
         refused: list[httpx.Response] = []
