@@ -5,7 +5,7 @@ from types import UnionType
 from typing import Any
 
 from mnemolog.domain.errors import UnknownEvent
-from mnemolog.events import access, conversation, erasure, graph, memory, profile
+from mnemolog.events import access, conversation, erasure, graph, memory, patrol, profile
 from mnemolog.events.event import Event
 
 Fields = dict[str, Any]
@@ -94,6 +94,7 @@ REGISTRY = Registry(
         memory.MemoriesLinked,
         memory.LinkReverted,
         memory.MemoriesRecalled,
+        patrol.CycleClosed,
         profile.ProfileProposed,
         profile.ProfileDecided,
         profile.ProfileSet,

@@ -11,8 +11,9 @@ from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import EmbeddedServers, Endpoints
 from mnemolog.adapters.engine.clock import new_id, now
 from mnemolog.adapters.engine.expiring import expire
+from mnemolog.adapters.engine.patrol import Patrol
 from mnemolog.adapters.engine.retention import retain
-from mnemolog.adapters.engine.schedules import HOUR, Job, Schedules
+from mnemolog.adapters.engine.schedules import FIVE_MINUTES, HOUR, Job, Schedules
 from mnemolog.adapters.engine.starting import started_or_running
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.engine.wiring import Parts, wire
@@ -103,4 +104,5 @@ async def open_engine(settings: Settings, *, attach: bool = False, passive: bool
 
 def _jobs(engine: Engine) -> Sequence[Job]:
     retention = Job("retention", HOUR, lambda: retain(engine, engine.writes.now()))
-    return [retention, Job("consent", HOUR, partial(expire, engine))]
+    patrol = Job("patrol", FIVE_MINUTES, Patrol(engine).run)
+    return [retention, Job("consent", HOUR, partial(expire, engine)), patrol]

@@ -10,6 +10,7 @@ from mnemolog.adapters.postgres.lease import SCHEDULES, Lease, lead
 _logger = logging.getLogger("mnemolog.schedules")
 
 LOOK_SECONDS = 5.0
+FIVE_MINUTES = 300.0
 HOUR = 3600.0
 
 

@@ -17,6 +17,7 @@ from mnemolog.commands.erasure_state import Written
 from mnemolog.commands.handler import C, Handler
 from mnemolog.commands.heard import HEARD, HearTurn
 from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, UndoChange, UpdateMemory
+from mnemolog.commands.patrol import PATROL, CloseCycle
 from mnemolog.commands.recalls import RECALLING, RecordRecalls
 from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.category import CategoryPolicy
@@ -203,6 +204,10 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
         assert first
         ids = touched(first.payload)
         return command.memory_id if not ids or command.memory_id in ids else ids[0]
+
+    async def close_cycle(self, command: CloseCycle, idempotency_key: str | None = None) -> Receipt:
+        """A patrol cycle of a being ends (C)."""
+        return await self._handler.handle(PATROL, command, idempotency_key=idempotency_key)
 
     async def record_recalls(self, command: RecordRecalls) -> Receipt:
         """That memories were found."""

@@ -107,8 +107,10 @@ class MemoryView(_View):
     observations: int = Field(description="How often it was said.")
     last_accessed: Instant = Field(description="When it was last written, found or brought back.")
     reactivation_count: int
-    fresh: bool = Field(description="Not found yet.")
-    session_count: int
+    fresh: bool = Field(description="Of a scene: made in this patrol cycle of its agent.")
+    session_count: int = Field(
+        description="Of a scene: the patrol cycles since it was last made, found or brought back."
+    )
     deleted_cause: Cause | None
     forgotten_at: Instant | None = Field(description="Since when it is hidden.")
     forget_reason: str = Field(description='Why it was forgotten; "" where nobody said.')

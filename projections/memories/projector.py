@@ -4,22 +4,25 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from uuid import UUID
 
-from sqlalchemy import MetaData, delete, tuple_
+from sqlalchemy import MetaData, delete, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.corroboration import USES
 from mnemolog.domain.memory import Memory, Status
+from mnemolog.domain.patrol import ACTIVATED, Node, is_node
 from mnemolog.domain.text import search_document
 from mnemolog.events import memory as events
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event, sources_of
 from mnemolog.events.memory_fold import evolve, touched
+from mnemolog.events.patrol import CycleClosed
 from mnemolog.projections.kinds import Kinds
+from mnemolog.projections.memories.nodes import nodes_of
 from mnemolog.projections.memories.stored import as_memory, of_memory
 from mnemolog.projections.memories.tables import NAME, READABLE_FROM, VERSION, links, memories, metadata
 from mnemolog.projections.owner import indexed, owner, owner_row
-from mnemolog.projections.rows import Key, Row, load, remove, upsert
+from mnemolog.projections.rows import Key, Row, fetch, load, primary_key, remove, stored, upsert
 
 
 class MemoriesProjector:
@@ -28,11 +31,11 @@ class MemoriesProjector:
     readable_from = READABLE_FROM
     variant = ""
     tables: MetaData = metadata
-    kinds = Kinds(events.MemoryEvent | events.MemoriesRecalled | MemoryErased)
+    kinds = Kinds(events.MemoryEvent | events.MemoriesRecalled | CycleClosed | MemoryErased)
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         keys = {(*owner(event), memory_id) for event in batch for memory_id in _concerned(event)}
-        known = await load(connection, memories, keys)
+        known = {**await _nodes(connection, batch), **await load(connection, memories, keys)}
         rows = dict(known)
         changed: dict[Key, Row] = {}
         edges: dict[Key, Row | None] = {}
@@ -47,6 +50,15 @@ class MemoriesProjector:
         await upsert(connection, links, [edge for key, edge in edges.items() if edge and _stands(key, gone)])
         await remove(connection, links, [key for key, edge in edges.items() if edge is None])
         await _unlink(connection, gone)
+
+
+async def _nodes(connection: AsyncConnection, batch: Sequence[Recorded]) -> dict[Key, Row]:
+    """All scenes of the beings whose cycles end in this batch."""
+    beings = {(*owner(event), event.payload.agent_id) for event in batch if isinstance(event.payload, CycleClosed)}
+    if not beings:
+        return {}
+    rows = await fetch(connection, memories, select(*stored(memories)).where(nodes_of(beings)))
+    return {primary_key(memories)(row): row for row in rows}
 
 
 def _stands(edge: Key, gone: Collection[Key]) -> bool:
@@ -70,6 +82,8 @@ def _concerned(event: Recorded) -> Sequence[UUID]:
 def _changed(rows: dict[Key, Row], event: Recorded) -> dict[Key, Row]:
     if isinstance(event.payload, events.MemoriesRecalled):
         return _recalled(rows, event, event.payload)
+    if isinstance(event.payload, CycleClosed):
+        return _older(rows, event, event.payload)
     keys = {memory_id: (*owner(event), memory_id) for memory_id in touched(event.payload)}
     known = {memory_id: as_memory(rows[key]) for memory_id, key in keys.items() if key in rows}
     changed = evolve(known, event.payload)
@@ -87,11 +101,26 @@ def _recalled(rows: dict[Key, Row], event: Recorded, recalled: events.MemoriesRe
             "last_accessed": event.recorded_at,
             "reactivation_count": rows[key]["reactivation_count"] + weight,
             "recalls": rows[key]["recalls"] + weight,
-            "fresh": False,
+            "session_count": ACTIVATED,
         }
         for key, weight in weights.items()
         if key in rows and rows[key]["status"] != Status.PURGED
     }
+
+
+def _older(rows: dict[Key, Row], event: Recorded, closed: CycleClosed) -> dict[Key, Row]:
+    """Each scene of the being after one more cycle. It reads as before, so this is no change either.
+
+    Which of them are dying, or active again, was decided, and stands in events of their own.
+    """
+    aged: dict[Key, Row] = {}
+    for key, row in rows.items():
+        memory = as_memory(row)
+        of_being = is_node(memory.kind, memory.scope) and memory.agent_id == closed.agent_id
+        if of_being and memory.visible and key[: len(owner(event))] == owner(event):
+            counted = Node.of(memory, row["session_count"]).counted()
+            aged[key] = {**row, "session_count": counted.session_count, "fresh": False}
+    return aged
 
 
 def _row(memory: Memory, event: Recorded, before: Row | None) -> Row:
@@ -130,8 +159,8 @@ def _birth(event: Recorded) -> Row:
         "last_accessed": event.recorded_at,
         "reactivation_count": 0,
         "recalls": 0,
-        "fresh": True,
-        "session_count": 0,
+        "fresh": is_node(created.kind, created.scope),
+        "session_count": ACTIVATED,
         "forgotten_at": None,
         "forget_reason": "",
     }
@@ -143,13 +172,16 @@ def _life(memory: Memory, event: Recorded, before: Row) -> Row:
     own = isinstance(payload, events.MemoryEvent) and payload.memory_id == memory.memory_id
     drawn = [turn_id for turn_id in sources_of(payload) or () if own and turn_id not in turns]
     used = isinstance(payload, events.MemoryObserved) and payload.cause is events.Observation.USE
+    activated = memory.status is Status.ACTIVE and before.get("status") != Status.ACTIVE
+    fades = isinstance(payload, events.MemoryStatusChanged) and memory.status is Status.DYING
     return {
         "source_turn_ids": [*turns, *drawn],
         "entity_ids": [*before["entity_ids"], *_mentioned(payload, memory, before)],
         "forget_reason": _reason(payload, memory, before),
         "observations": before["observations"] + (own and _is_observation(payload)),
         "recalls": max(0, before["recalls"] - USES) if used else before["recalls"],
-        "last_accessed": event.recorded_at if memory.visible else before["last_accessed"],
+        "session_count": ACTIVATED if activated else before["session_count"],
+        "last_accessed": event.recorded_at if memory.visible and not fades else before["last_accessed"],
         "forgotten_at": None if memory.visible else before["forgotten_at"] or event.recorded_at,
     }
 

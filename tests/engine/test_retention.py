@@ -167,7 +167,7 @@ async def test_what_is_found_again_and_again_stays_and_grows_without_being_a_cha
     await flushed(engine)
     found = await row(ana, memory_id)
 
-    assert (found["reactivation_count"], found["fresh"], born["fresh"]) == (11, False, True)
+    assert (found["reactivation_count"], found["session_count"]) == (11, 0)
     assert found["last_accessed"] > born["last_accessed"]
     assert (found["seq"], found["updated_at"]) == (born["seq"], born["updated_at"])
     recalls = [one for one in await engine.log.read(ana.stream) if isinstance(one.payload, MemoriesRecalled)]

@@ -1,0 +1,53 @@
+"""The nodes of beings: their scenes, and which of them the end of a cycle turns (C)."""
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.memory import VISIBLE, Kind
+from mnemolog.domain.patrol import Node
+from mnemolog.domain.scope import Scope
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import USER, StreamId
+from mnemolog.projections.memories.stored import as_memory
+from mnemolog.projections.memories.tables import memories
+from mnemolog.projections.owner import indexed, owner_of
+from mnemolog.projections.rows import Key, fetch, stored
+
+PAGE = 1000
+
+
+def _is_node() -> ColumnElement[bool]:
+    column = memories.c
+    return (column.kind == Kind.SCENE) & (column.scope == Scope.AGENT) & column.status.in_(sorted(VISIBLE))
+
+
+def nodes_of(beings: Collection[Key]) -> ColumnElement[bool]:
+    """The active and dying scenes of these beings, each named by the owner's columns and its agent."""
+    return _is_node() & tuple_(*indexed(memories), memories.c.agent_id).in_(sorted(beings))
+
+
+async def beings(connection: AsyncConnection) -> AsyncIterator[Sequence[Viewer]]:
+    """All that have scenes, each as the viewer of its own, in pages."""
+    being = (*indexed(memories), memories.c.agent_id)
+    last: tuple[object, ...] | None = None
+    while True:
+        beyond = [] if last is None else [tuple_(*being) > last]
+        users = memories.c.stream_kind == USER
+        statement = select(*being).where(_is_node(), users, *beyond).distinct().order_by(*being).limit(PAGE)
+        rows = (await connection.execute(statement)).mappings().all()
+        if rows:
+            yield [Viewer(row["tenant"], row["user_id"], row["agent_id"]) for row in rows]
+        if len(rows) < PAGE:
+            return
+        last = tuple(rows[-1].values())
+
+
+async def of_being(connection: AsyncConnection, viewer: Viewer) -> dict[UUID, Node]:
+    """The viewer's own active and dying scenes, by id."""
+    being = (*owner_of(StreamId.of_user(viewer.user_id, viewer.tenant)), viewer.agent_id)
+    statement = select(*stored(memories)).where(nodes_of([being]))
+    rows = await fetch(connection, memories, statement.order_by(memories.c.memory_id))
+    return {row["memory_id"]: Node.of(as_memory(row), row["session_count"]) for row in rows}

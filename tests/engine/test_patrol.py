@@ -1,0 +1,162 @@
+"""The patrol, end to end: scenes age by sessions, die, are found while they do, and live again by use (C)."""
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine, now
+from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.engine.patrol import Closed, Patrol, close_cycle
+from mnemolog.commands.recalls import RecordRecalls
+from mnemolog.domain.errors import NotFound
+from mnemolog.domain.memory import Status
+from mnemolog.events.envelope import StreamId
+from mnemolog.events.memory import Recall
+from mnemolog.events.patrol import CycleClosed
+from tests.engine.equality import assert_live_equals_replayed
+from tests.engine.person import Person
+
+SCENE = {"kind": "scene", "scope": "agent"}
+LIGHT = 0.052  # exp(-1 / 30) leaves 0.0503 of it, and exp(-2 / 30) 0.0486.
+
+
+async def row(mia: Person, memory_id: UUID, moment: Moment | None = None) -> dict[str, Any]:
+    return dict(await mia.engine.reads.memory(mia.viewer, memory_id, moment or await mia.caught_up()))
+
+
+async def counted(mia: Person, *memory_ids: UUID) -> list[tuple[str, int, bool]]:
+    rows = [await row(mia, id_) for id_ in memory_ids]
+    return [(one["status"], one["session_count"], one["fresh"]) for one in rows]
+
+
+async def closed(mia: Person) -> Closed:
+    return await close_cycle(mia.engine, mia.viewer)
+
+
+async def recalled(mia: Person, memory_id: UUID) -> None:
+    fields = {"memory_ids": (memory_id,), "weights": (1,), "by": Recall.RECALL}
+    await mia.engine.writes.record_recalls(RecordRecalls(user_id=mia.user, agent_id=mia.agent, **fields))  # type: ignore[arg-type]
+
+
+@pytest.mark.spec_part("C01", "C03", "C06", "C08", "X02")
+async def test_a_scene_ages_dies_is_still_read_and_lives_again_when_it_is_recalled(engine: Engine, user: str) -> None:
+    mia = Person(engine, user, agent="mia")
+    light = await mia.creates("Mia spilled the tea", importance=LIGHT, **SCENE)
+    heavy = await mia.creates("Mia won the race", importance=0.9, **SCENE)
+    pinned = await mia.creates("Mia was named", pinned=True, **SCENE)
+    noahs = await Person(engine, user, agent="noah").creates("Noah slept", importance=LIGHT, **SCENE)
+    fact = await mia.creates("Mia likes tea", importance=LIGHT)
+    born = await counted(mia, light, heavy, fact)
+
+    first = await closed(mia)
+    after_first = await counted(mia, light, heavy, pinned, fact)
+    before = Moment(as_of=await engine.log.head(mia.stream))
+    second = await closed(mia)
+
+    assert born == [("active", 0, True), ("active", 0, True), ("active", 0, False)]
+    assert after_first == [("active", 1, False)] * 3 + [("active", 0, False)]
+    assert (first.dying, first.revived) == ((), ())
+    assert (second.dying, second.revived) == ((light,), ())
+    assert await counted(mia, light, heavy, pinned) == [("dying", 2, False), ("active", 2, False), ("active", 2, False)]
+    assert (await counted(Person(engine, user, agent="noah"), noahs)) == [("active", 0, True)]
+    then = await row(mia, light, before)
+    assert (then["status"], then["session_count"]) == ("active", 1)
+    assert "Mia spilled the tea" in await mia.finds("spilled tea")
+    assert (await row(mia, light))["last_accessed"] < (await engine.log.read(mia.stream))[-1].header.recorded_at
+
+    third = await closed(mia)
+    assert (await counted(mia, light), third.dying, third.revived) == ([("dying", 2, False)], (), ())
+    await recalled(mia, light)
+    assert await counted(mia, light) == [("dying", 0, False)]
+    fourth = await closed(mia)
+
+    assert (fourth.dying, fourth.revived) == ((), (light,))
+    assert await counted(mia, light, heavy) == [("active", 0, False), ("active", 4, False)]
+    cycles = [one for one in await engine.log.read(mia.stream) if isinstance(one.payload, CycleClosed)]
+    assert len(cycles) == 4
+    await engine.settled(60)
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
+
+
+@pytest.mark.spec_part("C03", "X03")
+async def test_an_undo_brings_a_dying_scene_back_and_it_counts_from_there(engine: Engine, user: str) -> None:
+    mia = Person(engine, user, agent="mia")
+    light = await mia.creates("Mia dropped a spoon", importance=LIGHT, **SCENE)
+    await closed(mia)
+    assert (await closed(mia)).dying == (light,)
+
+    await mia.undoes(light)
+
+    assert await counted(mia, light) == [("active", 0, False)]
+    assert (await closed(mia)).dying == ()
+    assert await counted(mia, light) == [("active", 1, False)]
+    await engine.settled(60)
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
+
+
+@pytest.mark.spec_part("C03")
+async def test_a_pin_and_a_heavier_weight_let_a_dying_scene_live(engine: Engine, user: str) -> None:
+    mia = Person(engine, user, agent="mia")
+    held, heavier = [await mia.creates(text, importance=LIGHT, **SCENE) for text in ("Mia hid", "Mia ran")]
+    await closed(mia)
+    await closed(mia)
+
+    await mia.updates(held, pinned=True)
+    await mia.updates(heavier, importance=0.5)
+    revived = (await closed(mia)).revived
+
+    assert revived == (heavier,)
+    assert await counted(mia, held, heavier) == [("active", 1, False), ("active", 0, False)]
+
+
+@pytest.mark.spec_part("C06")
+async def test_a_session_that_ended_closes_one_cycle_and_silence_closes_none(engine: Engine, user: str) -> None:
+    mia, patrol = Person(engine, user, agent="mia"), Patrol(engine)
+    scene = await mia.creates("Mia read a letter", **SCENE)
+
+    async def passes(minutes: int) -> int:
+        await engine.settled(60)
+        done = await patrol.run(now() + timedelta(minutes=minutes))
+        return len([one for one in done if one.being.user_id == user])
+
+    silent = await passes(60)
+    await mia.says("good morning")
+    in_session, ended, again = await passes(29), await passes(31), await passes(62)
+    another = await Patrol(engine).run(now() + timedelta(minutes=31))
+    await Person(engine, user, agent="noah").says("good night")
+    of_another = await passes(31)
+    await mia.says("good evening")
+    next_session = await passes(31)
+
+    assert (silent, in_session, ended, again, of_another, next_session) == (0, 0, 1, 0, 0, 1)
+    assert [one for one in another if one.being.user_id == user] == []
+    assert await counted(mia, scene) == [("active", 2, False)]
+    assert [one.meta.actor for one in await engine.log.read(mia.stream) if isinstance(one.payload, CycleClosed)] == [
+        "patrol",
+        "patrol",
+    ]
+
+
+async def test_who_has_no_scenes_has_no_cycle(engine: Engine, user: str) -> None:
+    mia = Person(engine, user, agent="mia")
+    await mia.creates("Mia likes tea")
+
+    with pytest.raises(NotFound) as refused:
+        await closed(mia)
+
+    assert refused.value.field == "agent_id"
+    assert not [one for one in await engine.log.read(mia.stream) if isinstance(one.payload, CycleClosed)]
+
+
+async def test_many_scenes_turn_in_one_append(engine: Engine, user: str) -> None:
+    mia = Person(engine, user, agent="mia")
+    scenes = [await mia.creates(f"Mia saw bird {number}", importance=0.01, **SCENE) for number in range(60)]
+
+    done = await closed(mia)
+
+    assert set(done.dying) == set(scenes)
+    assert set(await counted(mia, *scenes)) == {(Status.DYING, 1, False)}
+    await engine.settled(60)
+    await assert_live_equals_replayed(engine, StreamId.of_user(user))
