@@ -17,6 +17,7 @@ from mnemolog.adapters.engine.as_of import seq_of
 from mnemolog.adapters.engine.graph_reads import GRAPH, GraphReads
 from mnemolog.adapters.engine.limits import CallerReads, Callers, ReadLimits, Unlimited
 from mnemolog.adapters.engine.moment import NOW, Moment
+from mnemolog.adapters.engine.patrol_reads import PatrolReads
 from mnemolog.adapters.engine.replays import Replays
 from mnemolog.adapters.engine.waiting import Waits
 from mnemolog.adapters.engine.why import Inquiry, Why
@@ -28,7 +29,6 @@ from mnemolog.domain import consent, delta, todo
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound, TamperedEvent, TamperedRow
 from mnemolog.domain.identity import identifier
-from mnemolog.domain.patrol import Node
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.principal import Principal
 from mnemolog.domain.scope import Scope
@@ -42,7 +42,7 @@ from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.context import AgentContext
 from mnemolog.projections.history import from_log
 from mnemolog.projections.history import reader as history
-from mnemolog.projections.memories import neighbours, nodes
+from mnemolog.projections.memories import neighbours
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.profile import reader as profile
@@ -68,7 +68,7 @@ class Changes:
     entries: Sequence[delta.Entry]
 
 
-class Reads(GraphReads):
+class Reads(GraphReads, PatrolReads):
     """Every read names its viewer, and sees what is his: the agent's allowlist narrows each of them here (B §5).
 
     A row that its projector did not write is never shown: it is reported (`tampered` counts them by projection), the
@@ -166,10 +166,6 @@ class Reads(GraphReads):
     async def memory(self, viewer: Viewer, memory_id: UUID, moment: Moment = NOW) -> Mapping[str, Any]:
         """One memory, hidden or not."""
         return await self._read(viewer, moment, (MEMORIES,), partial(memories.one, memory_id=memory_id))
-
-    async def nodes(self, viewer: Viewer, moment: Moment = NOW) -> Mapping[UUID, Node]:
-        """The agent's own scenes that are active or dying, as its patrol sees them (C)."""
-        return await self._read(viewer, moment, (MEMORIES,), nodes.of_being)
 
     async def links(self, viewer: Viewer, memory_id: UUID, moment: Moment = NOW) -> Sequence[Mapping[str, Any]]:
         """What a memory is linked to, the strongest link first (B §2)."""
