@@ -85,7 +85,8 @@ class Session:
 
     def forgotten_by(self, event_id: str) -> "Session":
         """The session with all that was said until now out of sight."""
-        return replace(self, forgotten={**self.forgotten, event_id: self.msg_count}, since=event_id)
+        then = self if self.forgotten else self._counted()
+        return replace(then, forgotten={**self.forgotten, event_id: self.msg_count}, since=event_id)
 
     def shown_since(self, event_id: str | None) -> "Session":
         """The session as that forgetting left it, with what was said since. None, or one of before it began: whole."""
@@ -137,19 +138,19 @@ class Session:
         }
 
     def stored(self) -> dict[str, Any]:
-        """As it is kept: with what is out of sight."""
+        """As a session that was forgotten is kept: with what is out of sight."""
         hidden = {"numbers": list(self.numbers), "mentions": self.mentions, "forgotten": self.forgotten}
         return {**self.as_dict(), **hidden, "since": self.since}
 
     @classmethod
     def from_stored(cls, blob: dict[str, Any]) -> "Session":
         found = cls(**{name: value for name, value in blob.items() if name != "slot_contract_version"})
-        if "numbers" in blob:
-            return found
-        # Stored before turns were counted.
-        first = found.msg_count - len(found._said()) + 1
-        mentions = dict.fromkeys(found.active_entity_ids, found.msg_count)
-        return replace(found, numbers=list(range(first, found.msg_count + 1)), mentions=mentions)
+        return found if "numbers" in blob else found._counted()
+
+    def _counted(self) -> "Session":
+        """With every turn counted as the last: before the first forgetting nothing needs to be told apart."""
+        mentions = dict.fromkeys(self.active_entity_ids, self.msg_count)
+        return replace(self, numbers=[self.msg_count] * len(self._said()), mentions=mentions)
 
 
 def key(kind: str, tenant: str, user_id: str, agent_id: str, chat_id: str) -> str:

@@ -28,6 +28,9 @@ from mnemolog.projections.working.projector import KINDS, NAME, Kept, Place, era
 # begins a new one is decided by the turn's own time, so that a rebuild in batches ends like the live projection.
 GRACE = timedelta(hours=1)
 
+# What the key of a session begins with where it is kept whole, with what was forgotten of it.
+WHOLE = "forgotten:"
+
 
 class OtherWorker(RedisError):
     """Another worker moved a stream on, or a rebuild is about to swap: the delivery is to be repeated."""
@@ -128,15 +131,18 @@ class WorkingStore:
 
     async def read(self, place: Place) -> Session | None:
         """The session of a place, in one round trip; None when there is none, or it expired or was forgotten."""
-        session = (await self.read_all([place])).get(place)
-        return None if session is None or session.expired(self._now()) else session.shown()
+        blob = await self._redis.get(self.prefix + place.key)
+        session = Session.from_stored(json.loads(blob)) if blob is not None else None
+        return None if session is None or session.expired(self._now()) else session
 
     async def read_all(self, places: Sequence[Place]) -> dict[Place, Session]:
         """Sessions as they were left, those that were forgotten or are in their grace included."""
         if not places:
             return {}
-        blobs = await self._redis.mget([self.prefix + place.key for place in places])
-        found = zip(places, blobs, strict=True)
+        names = [begin + place.key for begin in (WHOLE, "") for place in places]
+        blobs = await self._redis.mget([self.prefix + name for name in names])
+        whole, shown = blobs[: len(places)], blobs[len(places) :]
+        found = [(place, one or other) for place, one, other in zip(places, whole, shown, strict=True)]
         return {place: Session.from_stored(json.loads(blob)) for place, blob in found if blob is not None}
 
     async def save(
@@ -147,16 +153,21 @@ class WorkingStore:
         gone: Sequence[str] = (),
     ) -> None:
         own = [self._progress_key, self.quiet_key, self._index_key, self._total_key]
-        kept = {place.key: one for place, one in sessions.items() if one}
-        names = list(kept)
-        stale = sorted({*gone, *(place.key for place in sessions)} - kept.keys())
+        kept: dict[str, tuple[str, datetime]] = {}
+        for place, (session, ends_at) in ((place, one) for place, one in sessions.items() if one):
+            if shown := session.shown():
+                kept[place.key] = json.dumps(shown.as_dict(), ensure_ascii=False), ends_at
+            if session.forgotten:
+                kept[WHOLE + place.key] = json.dumps(session.stored(), ensure_ascii=False), ends_at
+        names, former = list(kept), {*gone, *(place.key for place in sessions)}
+        stale = sorted({*former, *(WHOLE + name for name in former)} - kept.keys())
         keys = [*own, *(self.prefix + name for name in (*names, *stale))]
         arguments: list[str | int] = [len(new)]
         for stream, seq in new.items():
             arguments += [str(stream), expected[stream], seq]
-        for session, ends_at in kept.values():
+        for blob, ends_at in kept.values():
             gone_at = max(ends_at, self._now()) + GRACE
-            arguments += [json.dumps(session.stored(), ensure_ascii=False), int(gone_at.timestamp() * 1000)]
+            arguments += [blob, int(gone_at.timestamp() * 1000)]
         arguments += ["", 0] * len(stale)
         arguments += [int(self._now().timestamp() * 1000), self.prefix]
         if not await self._save(keys=keys, args=arguments):
@@ -242,25 +253,27 @@ class WorkingStore:
         return [name for name in await self.keys() if name.startswith(theirs)]
 
     async def keys(self) -> Sequence[str]:
-        """Every session key of this store, without its prefix. From its own index: others may use this Redis too."""
+        """The key of every session, those that were forgotten included, without the prefix."""
+        return sorted({name.removeprefix(WHOLE) for name in await self._indexed()})
+
+    async def _indexed(self) -> Sequence[str]:
+        """All that sessions are kept in. From the store's own index: others may use this Redis too."""
         found: Any = await self._redis.zrange(self._index_key, 0, -1)
-        return sorted(map(_text, found))
+        return [_text(name) for name in found]
 
     async def blobs(self) -> Mapping[str, str]:
         """Every session that can be read, as readers see it, by key."""
         names, now = await self.keys(), self._now()
         values = await self._redis.mget([self.prefix + name for name in names]) if names else []
-        found = zip(names, values, strict=True)
-        stored = {name: Session.from_stored(json.loads(value)) for name, value in found if value is not None}
-        shown = {name: one.shown() for name, one in stored.items() if not one.expired(now)}
-        return {name: json.dumps(one.as_dict(), ensure_ascii=False) for name, one in shown.items() if one}
+        stored = {name: _text(value) for name, value in zip(names, values, strict=True) if value is not None}
+        return {name: blob for name, blob in stored.items() if not Session.from_stored(json.loads(blob)).expired(now)}
 
     async def every_key(self) -> Sequence[str]:
         """The sessions and the progress, such as exist, without the prefix."""
         parts = (self._progress_key, self._stopped_key, self._index_key, self._total_key, self._skipped_key)
         own = [name.removeprefix(self.prefix) for name in parts]
         existing = [name for name in own if await self._redis.exists(self.prefix + name)]
-        return [*existing, *await self.keys()]
+        return [*existing, *await self._indexed()]
 
     async def drop(self) -> None:
         """Forget everything that this store holds."""

@@ -56,7 +56,8 @@ def test_a_session_that_was_stored_before_turns_were_counted_can_be_forgotten_an
 
     former = Session.from_stored(json.loads(json.dumps(heard.as_dict())))
 
-    assert former.shown_since(None) == heard
+    assert former.as_dict() == heard.as_dict()
+    assert former.forgotten_by("f1") == heard.forgotten_by("f1")
     assert former.forgotten_by("f1").shown() is None
     since = former.forgotten_by("f1").heard("user", "3", "t3", "bob", AT)
     assert shown(since) == session().heard("user", "3", "t3", "bob", AT).as_dict()

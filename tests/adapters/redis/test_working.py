@@ -13,6 +13,7 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.redis.rebuildable import RebuildableWorking
 from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
 from mnemolog.domain.session import LIFETIME
+from mnemolog.events.conversation import SessionForgotten, SessionReverted
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.projections.projector import Stop
 from mnemolog.projections.working.projector import Place
@@ -45,6 +46,27 @@ def lately(events: Sequence[Recorded]) -> Sequence[Recorded]:
 async def apply(store: WorkingStore, events: Sequence[Recorded]) -> None:
     async with store.session([ANA]) as session:
         await session.apply([event for event in events if event.seq > session.progress[ANA]])
+
+
+@pytest.mark.spec("A19", "X03")
+async def test_a_forgotten_session_is_under_no_key_of_the_specification_until_it_is_brought_back(
+    redis: Redis, prefix: str
+) -> None:
+    store = WorkingStore(redis, prefix)
+    events = lately(turns(2))
+    forgotten = recorded(SessionForgotten(agent_id="deanna", chat_id="main"), 3)
+    await apply(store, events)
+    before = await redis.get(f"{prefix}sess:ana:deanna:main")
+
+    await apply(store, [forgotten])
+    assert await redis.get(f"{prefix}sess:ana:deanna:main") is None
+    assert (await store.read(PLACE), await store.blobs()) == (None, {})
+    undo = SessionReverted(agent_id="deanna", chat_id="main", undoes=forgotten.event_id)
+    await apply(store, [recorded(undo, 4)])
+
+    assert await redis.get(f"{prefix}sess:ana:deanna:main") == before
+    await store.drop()
+    assert await redis.keys(f"{prefix}*") == []
 
 
 @pytest.mark.spec_part("A04")
