@@ -56,6 +56,8 @@ class Anchoring:
         self._node, self._seconds = node, seconds
         self._number, self._previous, self._written = 0, FIRST, 0
         self._pending: dict[StreamId, AnchoredHead] = {}
+        self._accepted: dict[StreamId, datetime] = {}
+        self._heard = 0
         self.known = known or KnownHeads()
 
     def take(self, events: Sequence[StoredEvent]) -> None:
@@ -103,16 +105,14 @@ class Anchoring:
 
     async def _learn(self) -> datetime:
         """Every stream's last anchored head, and of which time the last anchor of this node is."""
-        accepted: dict[StreamId, datetime] = {}
+        self._heard = await self._stream.last_place()
         async for anchor in self._anchors(marked=ACCEPTED):
-            for head in anchor.heads:
-                accepted[head.stream] = max(anchor.at, accepted.get(head.stream, anchor.at))
+            self._accept(anchor)
         last, readable = EPOCH, False
         async for anchor in self._anchors():
             last, readable = max(last, anchor.at), True
             if not anchor.accepted:
-                never = datetime.min.replace(tzinfo=UTC)
-                self.known.take(head for head in anchor.heads if anchor.at > accepted.get(head.stream, never))
+                self._know(anchor)
         own = await asyncio.to_thread(self._last_of_file)
         if own:
             self._node, self._number = own.node, own.number
@@ -123,6 +123,26 @@ class Anchoring:
                 fix="give it back its database, or another data directory",
             )
         return last
+
+    def _accept(self, anchor: Anchor) -> None:
+        for head in anchor.heads:
+            self._accepted[head.stream] = max(anchor.at, self._accepted.get(head.stream, anchor.at))
+
+    def _know(self, anchor: Anchor) -> None:
+        never = datetime.min.replace(tzinfo=UTC)
+        self.known.take(head for head in anchor.heads if anchor.at > self._accepted.get(head.stream, never))
+
+    async def hear(self) -> None:
+        """Take what other processes anchored since: what they committed may be gone before the relay had it."""
+        place = await self._stream.last_place()
+        if place > self._heard:
+            heard = [anchor async for line in self._stream.lines(self._heard) if (anchor := self._readable(line))]
+            for anchor in heard:
+                if anchor.accepted:
+                    self._accept(anchor)
+                elif anchor.node != self._node:
+                    self._know(anchor)
+            self._heard = place
 
     async def _any_head(self) -> bool:
         async with self._pool.connection() as connection:
@@ -144,6 +164,7 @@ class Anchoring:
             await asyncio.sleep(self._seconds)
             try:
                 await self.keep()
+                await self.hear()
             except Exception as error:  # noqa: BLE001  Whatever it was: the heads wait for the next anchor.
                 _logger.warning("an anchor is put off: %r", error)
 

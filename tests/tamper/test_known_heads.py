@@ -73,3 +73,22 @@ async def test_a_cut_tail_is_refused_though_somebody_else_was_anchored_later(
         await ana.creates("This would fork what happened", memory_key="fork")
     with pytest.raises(TamperedEvent):
         await victim.reads.newest(ana.viewer, 5, Moment(after=promised))
+
+
+async def test_what_another_process_anchored_is_known_though_the_relay_never_saw_it(
+    victim: Engine, ana: Person, mallory: Attacker
+) -> None:
+    """Such as an API key that the command line revoked: an engine that believes the log alone goes on taking it."""
+    await victim.anchoring.keep()
+    victim.anchoring.known.forget(ana.stream)
+    key = victim.verifier.roots.derived("anchors")
+    other = Anchoring(None, AnchorStream(victim.nats.jetstream()), victim.verifier.pool, key, now, "other", 10)
+    other.take([event async for batch in victim.log.scan(ana.stream) for event in batch])
+    await other.flush()
+    await victim.anchoring.hear()
+
+    await mallory.removes(await mallory.head())
+    await mallory.tidies()
+
+    with pytest.raises(TamperedEvent):
+        await victim.log.head(ana.stream)
