@@ -22,6 +22,14 @@ BATCH = 500
 Healed = Callable[[str, StreamId, Tampered | None], Awaitable[None]]
 
 
+# Raises TamperedEvent where the log of a stream reads otherwise than it was written, though its chain fits.
+Readable = Callable[[StreamId], Awaitable[None]]
+
+
+async def unasked(stream: StreamId) -> None:
+    """Nobody looks after the keys."""
+
+
 async def nobody(projection: str, stream: StreamId, damage: Tampered | None) -> None:
     """Nobody keeps incidents."""
 
@@ -45,6 +53,8 @@ class Projection:
         self.store, self._log = store, log
         # Told of rows that this projection did not write, once they are healed; and of a stream ahead of its log.
         self.healed: Healed = nobody
+        # Asked before rows are forgotten, which may be all that is left of a text whose key somebody took away.
+        self.readable: Readable = unasked
         self.transient: tuple[type[Exception], ...] = (*store.transient, *log_errors, ServerFailed, ModelMissing)
         # What is no fault of the event that is being applied: the servers', the engine's, or that of the log around it.
         self._elsewhere: tuple[type[Exception], ...] = (*self.transient, EngineError, TamperedEvent)
@@ -161,8 +171,9 @@ class Projection:
         """Forget what the projection holds of a stream and apply its events anew, in one transaction; how many.
 
         All events, or those up to seq `until`. Readers see the old rows until the new ones are whole. What an operator
-        skipped stays skipped.
+        skipped stays skipped. TamperedEvent, and nothing forgotten, where the log is damaged or lacks its keys.
         """
+        await self.readable(stream)
         async with self.store.session([stream]) as session:
             return await self._anew(session, stream, until)
 

@@ -38,6 +38,7 @@ from mnemolog.adapters.postgres.policies import Policies
 from mnemolog.adapters.verify.anchoring import Anchoring
 from mnemolog.adapters.verify.audit import Audit
 from mnemolog.adapters.verify.incidents import Incidents
+from mnemolog.adapters.verify.log_check import require_keys
 from mnemolog.adapters.verify.verification import Verifier
 from mnemolog.commands.handler import Handler
 from mnemolog.domain.errors import ServerFailed
@@ -145,6 +146,7 @@ async def _parts(
     reads = _reads(settings, policy, to, log, projections, replays, embedder, delivery.incidents)
     for projection in projections.running.values():
         projection.healed = delivery.incidents.healed
+        projection.readable = partial(require_keys, to.pool, to.roots)
     policies = Policies(to.pool)
     await policies.keep(policy.text, now())
     writes = _writes(policy, log, reads, embedder)

@@ -11,7 +11,7 @@ from mnemolog.adapters.postgres.chained import KnownHeads, NothingKnown
 from mnemolog.adapters.postgres.keys import StreamKeys, loaded, wanted_keys
 from mnemolog.adapters.postgres.receipts import key_used, receipt_of, receipt_row
 from mnemolog.adapters.postgres.tail import LogSecrets, Tail
-from mnemolog.domain.errors import ConcurrencyConflict, IdempotencyConflict
+from mnemolog.domain.errors import ConcurrencyConflict, IdempotencyConflict, TamperedEvent
 from mnemolog.events.chain import gone
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Receipt, StreamId
@@ -21,6 +21,7 @@ from mnemolog.events.log import Append, Outcome
 Row = Mapping[str, Any]
 Columns = dict[str, list[Any]]
 NONE = "[]"
+HEAD = "the head of the stream is not what its last event says"
 
 
 class Group:
@@ -47,6 +48,7 @@ class Group:
         self._written: dict[tuple[StreamId, str], int] = {}
         self._asked, self._doubtful, self._heads = known is None, doubtful, heads or NothingKnown()
         self.streams = sorted({append.stream for append in appends})
+        self._unfit: frozenset[StreamId] = frozenset()
         self.blind = any(tag.startswith(BLIND) for append in appends for tag in _guarded(append))
 
     # Questions
@@ -100,6 +102,10 @@ class Group:
             keys = StreamKeys(stream, self._secrets.roots)
             self.tails[stream] = Tail(stream, row["seq"], bytes(row["link"]), recorded_at, keys)
         return [stream for stream in self.streams if stream not in self.tails]
+
+    def take_unfit(self, rows: Iterable[Row]) -> None:
+        """Streams whose head is not what their last event says: what went on from there would fit no chain."""
+        self._unfit = frozenset(StreamId(row["tenant"], row["stream"]) for row in rows if not row["fits"])
 
     def take_keys(self, rows: Iterable[Row]) -> None:
         keys = loaded(self._secrets.roots, self.streams, rows)
@@ -186,6 +192,8 @@ class Group:
         known = self._heads.seq(append.stream) if self._asked else 0
         if tail.base_seq < known:  # To go on from there would fork its history.
             return gone(append.stream, tail.base_seq + 1)
+        if append.stream in self._unfit:
+            return TamperedEvent(str(append.stream), tail.base_seq, HEAD)
         actual = conflict or self._conflict_in_group(append, tail)
         if actual and append.guard:
             return ConcurrencyConflict(str(append.stream), append.guard.after, actual)

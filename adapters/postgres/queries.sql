@@ -18,6 +18,14 @@ WHERE (tenant, stream) IN (SELECT * FROM unnest(%(tenants)s::text[], %(streams)s
 ORDER BY tenant, stream
 FOR UPDATE;
 
+-- unfit_heads --
+-- Whether each head, as it is locked now, is what the last event says: what is chained to another fits nothing.
+SELECT head.tenant, head.stream,
+       (SELECT (last.link, last.recorded_at) = (head.link, head.recorded_at) FROM mnemolog.events AS last
+        WHERE (last.tenant, last.stream, last.seq) = (head.tenant, head.stream, head.seq)) AS fits
+FROM mnemolog.heads AS head
+WHERE (tenant, stream) IN (SELECT * FROM unnest(%(tenants)s::text[], %(streams)s::text[])) AND seq > 0;
+
 -- find_receipts --
 SELECT r.tenant, r.stream, r.idempotency_key, r.fingerprint, r.first_seq, r.last_seq,
        ARRAY(SELECT e.event_id FROM mnemolog.events AS e

@@ -207,6 +207,7 @@ async def _write(connection: Connection, group: Group) -> frozenset[StreamId]:
 async def _ask(connection: Connection, group: Group) -> Mapping[int, int]:
     """Lock the group's heads and read what its guards and keys depend on. Each statement sees what the locks saw."""
     heads = await connection.execute(query("lock_heads"), group.stream_columns())
+    unfit = await connection.execute(query("unfit_heads"), group.stream_columns())
     receipts = await _if_asked(connection, "find_receipts", group.receipt_columns())
     keys = await connection.execute(query("find_keys"), group.wanted_keys())
     written = await _if_asked(connection, "find_written", group.doubtful_columns())
@@ -214,6 +215,7 @@ async def _ask(connection: Connection, group: Group) -> Mapping[int, int]:
     if group.take_heads(await heads.fetchall()):
         await connection.execute(query("begin_streams"), group.stream_columns())
         return await _ask(connection, group)
+    group.take_unfit(await unfit.fetchall())
     group.take_keys(await keys.fetchall())
     group.take_receipts(await receipts.fetchall() if receipts else [])
     group.take_written(await written.fetchall() if written else [])

@@ -125,6 +125,8 @@ class Audit:
 
 def _done(report: Report, damage: Damage) -> Done:
     sound = damage.stream is not None and not report.log_damaged(damage.stream)
+    if damage.part is Part.ROW and any(one.part is Part.KEY and one.stream == damage.stream for one in report.damages):
+        return Done.REPORTED  # From what cannot be read nothing is healed.
     if damage.part in (Part.ROW, Part.TAG, Part.HEAD) and sound:
         return Done.HEALED
     return Done.REFUSED if damage.part is Part.EVENT else Done.REPORTED

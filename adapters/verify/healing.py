@@ -27,6 +27,8 @@ async def heal(report: Report, pool: Pool, running: Mapping[str, Projection]) ->
     sound = [one for one in report.damages if one.stream and not report.log_damaged(one.stream)]
     for stream in sorted({one.stream for one in sound if one.stream and one.part in (Part.TAG, Part.HEAD)}):
         await _heal_index(pool, stream)
+        for stopped in running.values():  # What stopped at a head that was wrong goes on.
+            await stopped.store.resume([stream])
     for one in sound:
         if one.stream and one.table == skipped_table.name:
             await _forget_skips(running[one.projection].store, one.stream)

@@ -5,9 +5,12 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.verify.damage import Kind, Part
 from mnemolog.adapters.verify.healing import heal
+from mnemolog.adapters.verify.incidents import Done, Incident
+from mnemolog.domain.errors import TamperedEvent
 from mnemolog.events.envelope import StreamId
+from mnemolog.events.log import Head
 from tests.engine.person import Person
-from tests.tamper.attacker import PLACE, Attacker
+from tests.tamper.attacker import PLACE, Attacker, table
 
 pytestmark = pytest.mark.spec("X08")
 
@@ -19,6 +22,12 @@ async def parts(engine: Engine, stream: StreamId) -> set[tuple[Part, Kind]]:
 async def heals(engine: Engine, stream: StreamId) -> bool:
     await heal(await engine.verifier.verify(stream), engine.verifier.pool, engine.projections.running)
     return (await engine.verifier.verify(stream)).clean
+
+
+async def audited(engine: Engine, stream: StreamId) -> list[Incident]:
+    """The incidents of one pass of the audit over a stream."""
+    await engine.audit.examine([Head(stream, await engine.log.head(stream))])
+    return [one for one in engine.incidents.all() if one.stream == str(stream)]
 
 
 async def test_a_tag_that_was_taken_from_the_index_is_found_and_healed(
@@ -49,6 +58,21 @@ async def test_a_changed_head_is_found_and_healed(victim: Engine, ana: Person, m
     assert await heals(victim, ana.stream)
 
 
+@pytest.mark.parametrize("change", ["seq = seq + 9", "link = sha256(link)"])
+async def test_nothing_is_chained_to_a_head_that_is_not_the_last_event(
+    victim: Engine, ana: Person, mallory: Attacker, change: str
+) -> None:
+    [head] = await mallory.sql(f"SELECT seq, link FROM mnemolog.heads WHERE {PLACE}")
+    await mallory.sql(f"UPDATE mnemolog.heads SET {change} WHERE {PLACE}")
+
+    with pytest.raises(TamperedEvent, match="head"):
+        await ana.creates("Ana drinks tea")
+
+    await mallory.sql(f"UPDATE mnemolog.heads SET seq = %(seq)s, link = %(link)s WHERE {PLACE}", **head)
+    await ana.creates("Ana drinks tea")
+    assert (await victim.verifier.verify(ana.stream)).clean
+
+
 async def test_a_removed_head_is_found_and_healed(victim: Engine, ana: Person, mallory: Attacker) -> None:
     await mallory.sql(f"DELETE FROM mnemolog.heads WHERE {PLACE}")
 
@@ -70,6 +94,40 @@ async def test_all_keys_of_a_stream_that_are_gone_are_found(victim: Engine, ana:
     await mallory.sql(f"DELETE FROM mnemolog_keys.stream_keys WHERE {PLACE}")
 
     assert (Part.KEY, Kind.KEY_MISSING) in await parts(victim, ana.stream)
+
+
+@pytest.mark.spec("X07")
+async def test_what_can_still_be_read_is_not_healed_away_when_its_keys_are_gone(
+    victim: Engine, ana: Person, mallory: Attacker
+) -> None:
+    before = await ana.everything()
+    keys = await mallory.sql(f"SELECT * FROM mnemolog_keys.data_keys WHERE {PLACE}")
+    await mallory.sql(f"DELETE FROM mnemolog_keys.data_keys WHERE {PLACE}")
+
+    assert not await heals(victim, ana.stream)
+    audit = await audited(victim, ana.stream)
+
+    assert await ana.everything() == before
+    assert {one.done for one in audit if one.part == Part.ROW} == {Done.REPORTED}
+    for row in keys:
+        names, places = ", ".join(row), ", ".join(f"%({name})s" for name in row)
+        await mallory.sql(f"INSERT INTO mnemolog_keys.data_keys ({names}) VALUES ({places})", **row)
+    assert (await victim.verifier.verify(ana.stream)).clean
+
+
+async def test_a_read_that_meets_a_forged_row_heals_nothing_when_keys_are_gone(
+    victim: Engine, ana: Person, mallory: Attacker
+) -> None:
+    memories = table(victim, "memories")
+    own = "tenant = %(tenant)s AND user_id = %(user)s"
+    [count] = await mallory.sql(f"SELECT count(*) FROM {memories} WHERE {own}")
+    await mallory.sql(f"DELETE FROM mnemolog_keys.data_keys WHERE {PLACE}")
+    await mallory.sql(f"UPDATE {memories} SET category = 'forged' WHERE {own}")
+
+    with pytest.raises(TamperedEvent, match="the key of"):
+        await ana.everything()
+
+    assert await mallory.sql(f"SELECT count(*) FROM {memories} WHERE {own}") == [count]
 
 
 async def test_a_changed_key_is_found(victim: Engine, ana: Person, mallory: Attacker) -> None:
