@@ -18,7 +18,7 @@ EntityId = Annotated[str, typer.Argument(help="The entity's id.")]
 AsOf = Annotated[str | None, typer.Option(help="As it was known then: a time, or @17: after event 17.")]
 Rows = Sequence[Mapping[str, Any]]
 
-entity_app = typer.Typer(help="One of those whom and what a user speaks of.", no_args_is_help=True)
+entity_app = typer.Typer(help="One entity: its facts, and others of a similar name.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -73,7 +73,7 @@ def entities(
     agent: Agent = "default",
     json: Json = False,
 ) -> None:
-    """Whom and what a user speaks of."""
+    """The people, places and things that a user mentions, last seen first."""
     rows = asked(
         *(context, user, agent, lambda reads, viewer, at: reads.entities(viewer, at, name), after, deadline),
         as_of=_then(as_of),

@@ -19,7 +19,7 @@ Owner = Annotated[
 TodoId = Annotated[str, typer.Argument(help="The todo's id.")]
 
 todos_app = typer.Typer(
-    help="What a user owes an agent, does as a habit, left open or rubs against.", no_args_is_help=True
+    help="Commitments, habits, open threads and frictions that one agent keeps for a user.", no_args_is_help=True
 )
 
 

@@ -62,6 +62,8 @@ def rollback(
     _show_plan(plan)
     if receipt:
         output.receipt(f"rolled back {output.count(len(plan.undone), 'change')}", receipt)
+    elif not plan.undone and not plan.conflicts:
+        output.console.print("[dim]nothing to undo there[/]")
 
 
 def _show_plan(plan: Plan) -> None:

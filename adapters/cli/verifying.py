@@ -47,7 +47,7 @@ def verify(
     heals: Annotated[bool, typer.Option("--heal", help="Rebuild from the log what it can tell.")] = False,
     json: Json = False,
 ) -> None:
-    """Find what was changed, forged, removed or rolled back behind the engine's back. Exit code 1 when there is any."""
+    """Find what was changed, forged, removed or rolled back behind the engine's back. Exit code 1 if anything was."""
     settings = settings_of(context.obj)
     only = StreamId.of_user(user, settings.tenant) if user else None
     report, open_ones = with_engine(settings, lambda engine: _verified(engine, only, heals=heals), passive=True)

@@ -235,7 +235,7 @@ def _show_undo(plan: Plan, *, json: bool) -> None:
         output.as_json({**plan.as_dict(), "receipt": None})
         return
     for change in plan.changes:
-        output.line(f"  {change['type']}", change["subject"])
+        output.line("  would write", f"{change['type']} on {change['subject']}")
     for conflict in plan.conflicts:
         output.line("  ! conflict", f"{conflict.event_id}: {conflict.error.message}")
         output.line("    →", conflict.error.fix)

@@ -54,10 +54,11 @@ class Forgetting:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        if (self.chat_id is None) == (self.reach is Reach.SESSION):
-            raise InvalidInput(
-                "a session is that of a chat, and only a session is", field="chat_id", fix="name it with scope session"
-            )
+        if self.reach is Reach.SESSION and self.chat_id is None:
+            raise InvalidInput("is missing: scope session forgets one chat", field="chat_id", fix="name the chat")
+        if self.reach is not Reach.SESSION and self.chat_id is not None:
+            message = f"goes with scope session only, not with {self.reach.value}"
+            raise InvalidInput(message, field="chat_id", fix="leave it out, or use scope session")
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,9 +41,15 @@ TAGS = [
     {"name": "reading", "description": "What is remembered, now or at an earlier moment."},
     {"name": "writing", "description": "Changes to memories. Each answers with the receipt of a durable event."},
     {"name": "conversation", "description": "Turns, and what a conversation leaves."},
-    {"name": "graph", "description": "Whom and what a user speaks of, what is told of them, and when it held."},
+    {
+        "name": "graph",
+        "description": "People, places and things that a user mentions, and facts about them.",
+    },
     {"name": "profile", "description": "What a user said of himself, and what waits for his consent."},
-    {"name": "todos", "description": "What a user owes an agent, does as a habit, left open or rubs against."},
+    {
+        "name": "todos",
+        "description": "Commitments, habits, open threads and frictions, each kept by one agent.",
+    },
     {"name": "undertakings", "description": "Many changes as one: taken back, or forgotten by scope."},
     {"name": "erasure", "description": "Destroy what was said, for good."},
     {"name": "operation", "description": "How the engine is."},

@@ -25,7 +25,7 @@ from mnemolog.projections.history.subject import ENTITY, RELATION
 router = APIRouter(tags=["graph"])
 
 
-@router.get("/entities", summary="Read whom and what a user speaks of")
+@router.get("/entities", summary="List the people, places and things that a user mentions")
 async def get_entities(asked: Annotated[EntitiesRead, Query()], engine: TheEngine) -> EntityList:
     """Last seen first."""
     rows = await engine.reads.entities(viewer_of(engine, asked), asked.moment(), asked.name)

@@ -28,7 +28,7 @@ ValidAt = Annotated[
 
 
 class EntitiesRead(Asker, When):
-    """Whom and what a user speaks of; with `name`, those who bear it, as a name or an alias, in any spelling."""
+    """The people, places and things that a user mentions; with `name`, only those with that name or alias."""
 
     name: Id | None = None
 
@@ -62,7 +62,7 @@ class _View(BaseModel):
 
 
 class EntityView(_View):
-    """Somebody or something that a user speaks of (A §4.1)."""
+    """A person, place or thing that a user mentions (A §4.1)."""
 
     user_id: str
     entity_id: UUID

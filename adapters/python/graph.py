@@ -46,7 +46,7 @@ class GraphVerbs(Opening):
         after: Receipt | str | None = None,
         deadline: float | None = None,
     ) -> Sequence[Mapping[str, Any]]:
-        """Whom and what a user speaks of, last seen first; with a name, those who bear it in any spelling.
+        """The people, places and things that a user mentions, last seen first; with a name, those with that name.
 
         Example:
             [row["name"] for row in memory.entities(user_id="ana")]

@@ -12,6 +12,7 @@ from mnemolog.adapters.engine.moment import Moment
 from mnemolog.commands.erasure import EraseMemory, EraseThread
 from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.errors import InvalidInput, NotFound, UndoConflict
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.fields import validated
 from tests.engine.equality import assert_live_equals_replayed
@@ -217,6 +218,19 @@ async def test_what_was_erased_after_a_session_was_forgotten_does_not_come_back_
         await engine.writes.undo_event(ana.stream, forgotten.event_ids[0])
     assert await heard(ana) is None
     await assert_live_equals_replayed(engine, ana.stream)
+
+
+@pytest.mark.parametrize(
+    ("reach", "chat", "message"),
+    [
+        (Reach.SESSION, None, "is missing: scope session forgets one chat"),
+        (Reach.GLOBAL, "main", "goes with scope session only, not with global"),
+    ],
+)
+def test_a_chat_is_named_with_a_session_and_with_nothing_else(reach: Reach, chat: str | None, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message) as refused:
+        Forgetting(Viewer("default", "ana", "default"), reach, chat_id=chat)
+    assert refused.value.field == "chat_id"
 
 
 @pytest.mark.spec("A19", "X16")

@@ -34,6 +34,17 @@ async def run(engine: Engine, *arguments: str) -> Any:
     return ran.value
 
 
+async def test_dry_runs_say_what_would_be_written_and_when_there_is_nothing(engine: Engine, user: str) -> None:
+    directory = engine.settings.directory
+    created = await run(engine, "create", "Prefers tea", "-u", user)
+
+    undo = await mnemolog(directory, "undo", created["memory_id"], "-u", user, "--dry-run")
+    assert f"would write MemoryReverted on memory:{created['memory_id']}" in undo.out
+
+    rollback = await mnemolog(directory, "rollback", "--run", "unheard-of", "-u", user, "--dry-run")
+    assert (rollback.code, rollback.out.strip()) == (0, "nothing to undo there")
+
+
 @pytest.mark.spec("B01", "B08", "X02", "X03")
 async def test_a_memory_is_changed_undone_and_seen_as_it_was(engine: Engine, user: str) -> None:
     added = await run(engine, "create", "Prefers tea", "-u", user, "--category", "preferences")
