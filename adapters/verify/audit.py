@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.postgres.pool import Pool
 from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.verify.anchoring import Anchoring, missing
 from mnemolog.adapters.verify.damage import Damage, Part, Report
 from mnemolog.adapters.verify.healing import heal
@@ -96,11 +97,19 @@ class Audit:
         witnesses = Witnesses(self._pool, key, report, [one.event for one in check.unfit])
         for damage in await named(self._pool, key, check.unfit, witnesses):
             report.add(damage)
-        rows = RowsCheck(self._engine, self._log, self._running, report, lambda count: None, bringing=False)
-        await rows.examine(heads)
+        present = await self._present()
+        if present:
+            rows = RowsCheck(self._engine, self._log, present, report, lambda count: None, bringing=False)
+            await rows.examine(heads)
         if not report.clean:
             await self._settle(report)
         return report
+
+    async def _present(self) -> Mapping[str, Projection]:
+        """Those whose present version is shown: rows of a former one followed rules of their own, and look changed."""
+        stores = {name: one.store for name, one in self._running.items()}
+        shown = [name for name, store in stores.items() if isinstance(store, PostgresStore) and not await store.look()]
+        return {name: self._running[name] for name in shown}
 
     async def _settle(self, report: Report) -> None:
         await heal(report, self._pool, self._running)

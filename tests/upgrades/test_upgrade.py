@@ -170,3 +170,14 @@ async def test_a_row_of_a_former_version_that_was_changed_is_healed_there(
             await append(engine, agent, NewEvent(new_id(), event.payload, event.meta, event.occurred_at))
         assert await texts(engine, "ana") == expected
         assert (await engine.verifier.verify()).damages == []
+
+
+@pytest.mark.spec("X05", "X08")
+async def test_the_audit_takes_no_row_of_a_former_version_for_a_forged_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await asyncio.to_thread(restore, tmp_path)
+    Gate(monkeypatch)
+    async with opened(tmp_path) as (_, engine):
+        await engine.audit.examine([head async for some in engine.log.heads() for head in some])
+        assert engine.incidents.all() == []
