@@ -24,7 +24,7 @@ from tests.testkit.warm import script_folder
 HTTP_PORT = "8765"
 TENANT = "default"
 LAST_LINE_OF_UP = "Ctrl-C stops it"
-SECONDS = 60
+SECONDS = 300
 # A first use: nothing is set, and each command is the installed script in an interpreter of its own.
 FIRST = "README.md"
 
