@@ -23,7 +23,7 @@ async def test_create_answers_with_the_receipt_and_the_id(api: Api) -> None:
     assert made["token"] == f"default/user:{api.user}@1"
     kept = await memory(api, made, f"/memory/{made['memory_id']}")
     assert (kept["text"], kept["category"], kept["kind"]) == ("Likes tea", "preferences", "insight")
-    assert (kept["confidence"], kept["importance"], kept["run_id"]) == (0.5, 0.5, "r1")
+    assert (kept["confidence"], kept["importance"], kept["run_id"]) == (0.5, 0.25, "r1")
 
 
 @pytest.mark.spec("X14")
