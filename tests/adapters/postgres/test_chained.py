@@ -1,15 +1,18 @@
 """Whatever reads the log is refused what does not fit the chain, and is given what stands before it (X08)."""
 
-from collections.abc import Awaitable, Callable, Sequence
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 
+from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.keys import from_file
 from mnemolog.adapters.postgres.log import PostgresLog
-from mnemolog.adapters.postgres.pool import Pool
-from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.adapters.postgres.pool import Pool, open_pool
+from mnemolog.adapters.postgres.roots import Roots, open_roots
 from mnemolog.domain.errors import TamperedEvent
 from mnemolog.events.chain import START as START_LINK
 from mnemolog.events.chain import link
@@ -19,6 +22,7 @@ from mnemolog.events.event import memory_tag
 from mnemolog.events.log import Append
 from tests.testkit.clock import START, Clock
 from tests.testkit.events import created, new
+from tests.testkit.settings import settings_in
 
 pytestmark = pytest.mark.spec("X08")
 
@@ -34,6 +38,25 @@ class Known:
 
     def seq(self, stream: StreamId) -> int:
         return self._seq
+
+
+@pytest.fixture(scope="module")
+async def damaged(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
+    """An engine that other tests do not use: what is damaged here stops its projections."""
+    async with open_engine(settings_in(tmp_path_factory.mktemp("damaged"))) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+async def pool(damaged: Engine) -> AsyncIterator[Pool]:
+    opened = await open_pool(damaged.endpoints.postgres_dsn, size=4)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture(scope="module")
+async def roots(damaged: Engine, pool: Pool) -> Roots:
+    return await open_roots(pool, from_file(damaged.settings.directory / "master.key"), os.urandom)
 
 
 @pytest.fixture
