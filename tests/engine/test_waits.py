@@ -34,6 +34,13 @@ class Counting(MemoryStore):
         return {stream: self._progress.get(stream, 0) for stream in streams}
 
 
+class Written(MemoryLog):
+    """A log that holds ten events of whomever it is asked about."""
+
+    async def head(self, stream: StreamId) -> int:
+        return 10
+
+
 async def waiting(waits: Waits, count: int, deadline: float) -> list[asyncio.Task[None]]:
     streams = [StreamId.of_user(f"user-{number}") for number in range(count)]
     return [asyncio.create_task(waits.until(Position(one, 9), ["memories"], deadline)) for one in streams]
@@ -54,7 +61,7 @@ async def test_three_hundred_waits_are_one_question_at_a_time(engine: Engine) ->
 
 async def test_a_wait_of_no_time_at_all_asks_once(engine: Engine) -> None:
     store = Counting()
-    waits = Waits({"memories": store}, MemoryLog(), engine.projections.live, 5)
+    waits = Waits({"memories": store}, Written(), engine.projections.live, 5)
     store._progress[STREAM] = 3
     await waits.until(Position(STREAM, 3), ["memories"], 1e-9)
     with pytest.raises(ReadTimeout):
@@ -63,7 +70,7 @@ async def test_a_wait_of_no_time_at_all_asks_once(engine: Engine) -> None:
 
 async def test_each_wait_ends_with_its_own_write(engine: Engine) -> None:
     store = Counting()
-    waits = Waits({"memories": store}, MemoryLog(), engine.projections.live, 5)
+    waits = Waits({"memories": store}, Written(), engine.projections.live, 5)
     tasks = await waiting(waits, 3, 60)
     await asyncio.sleep(0)
     store._progress[StreamId.of_user("user-1")] = 9
@@ -79,7 +86,7 @@ async def test_each_wait_ends_with_its_own_write(engine: Engine) -> None:
 
 async def test_a_store_that_fails_tells_all_who_wait_and_later_ones_ask_anew(engine: Engine) -> None:
     store = Counting()
-    waits = Waits({"memories": store}, MemoryLog(), engine.projections.live, 5)
+    waits = Waits({"memories": store}, Written(), engine.projections.live, 5)
 
     async def failing(streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
         raise ConnectionError("gone")
