@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from functools import partial
@@ -42,6 +42,10 @@ from mnemolog.projections.vectors.projector import VectorsProjector
 from mnemolog.projections.vectors.tables import NAME as VECTORS
 
 _logger = logging.getLogger("mnemolog.projections")
+
+
+async def unknown() -> None:
+    """Nobody knows of heads but the log."""
 
 
 class Projections:
@@ -85,6 +89,8 @@ class Projections:
         working = RebuildableWorking(redis, self.working)
         self._rebuildable: Mapping[str, Rebuildable] = {**beside, working.name: working}
         self._together = Together(self._opened)
+        # TamperedEvent when the log lacks an end that it was known to have: nothing is built from what is left.
+        self.require_whole_log: Callable[[], Awaitable[None]] = unknown
         self.live = self.seen_on(engine)
 
     @property
@@ -151,6 +157,7 @@ class Projections:
         wanted = list(dict.fromkeys(names or self.running))
         for name in wanted:
             self.require(name)
+        await self.require_whole_log()
         async with self._alone(wanted):
             targets = [await self._target(name) for name in wanted]
             return await rebuild_all(targets, self._projection, self._fill, progressed)
@@ -160,6 +167,7 @@ class Projections:
         wanted = [name for name, store in self._postgres.items() if await store.look()]
         if not wanted:
             return []
+        await self.require_whole_log()
         async with self._alone(wanted):
             targets = [one for name in wanted if (one := await self._target(name)).upgrade]
             names = [one.beside.name for one in targets]

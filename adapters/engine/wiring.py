@@ -41,7 +41,7 @@ from mnemolog.adapters.verify.incidents import Incidents
 from mnemolog.adapters.verify.log_check import require_keys
 from mnemolog.adapters.verify.verification import Verifier
 from mnemolog.commands.handler import Handler
-from mnemolog.domain.errors import ServerFailed
+from mnemolog.domain.errors import ServerFailed, TamperedEvent
 from mnemolog.domain.policy import Policy
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import NewEvent
@@ -144,6 +144,7 @@ async def _parts(
     )
     stack.push_async_callback(replays.aclose)
     reads = _reads(settings, policy, to, log, projections, replays, embedder, delivery.incidents)
+    projections.require_whole_log = partial(_require_whole_log, delivery)
     for projection in projections.running.values():
         projection.healed = delivery.incidents.healed
         projection.readable = partial(require_keys, to.pool, to.roots)
@@ -168,6 +169,14 @@ async def _parts(
     )
     beside = to.nats, verifier, delivery.anchoring, delivery.incidents, audit, policy, policies, api_keys, recalls
     return Parts(log, delivery.outbox, projections, reads, writes, *beside)
+
+
+async def _require_whole_log(delivery: Delivery) -> None:
+    try:
+        await delivery.anchoring.require_whole()
+    except TamperedEvent as damage:
+        await delivery.incidents.refused(damage)
+        raise
 
 
 def _reads(

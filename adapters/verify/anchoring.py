@@ -21,6 +21,7 @@ from mnemolog.adapters.verify.damage import Damage, Kind, Part
 from mnemolog.adapters.verify.known_heads import KnownHeads
 from mnemolog.adapters.verify.log_check import fetch
 from mnemolog.domain.errors import DatabaseRolledBack, MalformedEvent
+from mnemolog.events.chain import gone
 from mnemolog.events.envelope import StoredEvent, StreamId
 
 _logger = logging.getLogger("mnemolog.anchors")
@@ -86,6 +87,13 @@ class Anchoring:
                 self.known.forget(head.stream)
         await self._anchor_since(at)
         return [missing(head) for head in behind]
+
+    async def require_whole(self) -> None:
+        """TamperedEvent when the database lacks the last anchored head of any stream. A client asks JetStream first."""
+        if self._file is None:
+            await self._learn()
+        async for head in self.behind():
+            raise gone(head.stream, head.seq)
 
     async def behind(self) -> AsyncIterator[AnchoredHead]:
         """The last anchored head of each stream, where the database does not hold it."""
