@@ -77,6 +77,7 @@ def delivery_of(settings: Settings, endpoints: Endpoints, to: Connections, *, cl
         now,
         new_id().hex,
         settings.anchor_seconds,
+        chain_key=to.roots.derived("chain"),
     )
     incidents = Incidents(
         anchors.path.with_suffix(".incidents.jsonl"),

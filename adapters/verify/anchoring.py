@@ -10,9 +10,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from nats.errors import Error as NatsError
 
+from mnemolog.adapters.postgres.chained import single_damage, stored
 from mnemolog.adapters.postgres.pool import Pool
 from mnemolog.adapters.verify.anchor import FIRST, Anchor, AnchoredHead, mac_of, pack, unpack
 from mnemolog.adapters.verify.anchor_file import AnchorFile
@@ -27,6 +29,8 @@ from mnemolog.events.envelope import StoredEvent, StreamId
 _logger = logging.getLogger("mnemolog.anchors")
 
 HEADS = 5000
+# Of events read with their data.
+AT_ONCE = 500
 # A commit may come after others that were recorded later than it.
 MARGIN = timedelta(seconds=60)
 EPOCH = datetime.fromtimestamp(0, UTC)
@@ -40,7 +44,10 @@ ACCEPTED = b'"accepted":true'
 
 
 class Anchoring:
-    """`node` names the chain of anchors that a new file begins; a client has no file, and publishes only."""
+    """`node` names the chain of anchors that a new file begins; a client has no file, and publishes only.
+
+    Without `chain_key` nothing can be told of what the database holds, and none of it is anchored.
+    """
 
     def __init__(
         self,
@@ -52,7 +59,9 @@ class Anchoring:
         node: str,
         seconds: float,
         known: KnownHeads | None = None,
+        chain_key: bytes | None = None,
     ) -> None:
+        self._chain_key = chain_key
         self._file, self._stream, self._pool, self._key, self._now = file, stream, pool, key, now
         self._node, self._seconds = node, seconds
         self._number, self._previous, self._written = 0, FIRST, 0
@@ -253,13 +262,8 @@ class Anchoring:
             return None
 
     async def _behind(self, heads: Sequence[AnchoredHead]) -> list[AnchoredHead]:
-        columns = {
-            "tenants": [head.stream.tenant for head in heads],
-            "streams": [head.stream.name for head in heads],
-            "seqs": [head.seq for head in heads],
-        }
         async with self._pool.connection() as connection:
-            rows = await fetch(connection, "links_at", **columns)
+            rows = await fetch(connection, "links_at", **_places(heads))
         links = {(StreamId(row["tenant"], row["stream"]), row["seq"]): row["link"] for row in rows}
         return [head for head in heads if bytes(links[head.stream, head.seq] or b"") != head.link]
 
@@ -269,9 +273,24 @@ class Anchoring:
             rows = await fetch(connection, "heads_since", since=max(at - MARGIN, EPOCH))
         heads = [AnchoredHead(StreamId(row["tenant"], row["stream"]), row["seq"], bytes(row["link"])) for row in rows]
         heads = [head for head in heads if head.seq > self.known.seq(head.stream)]
-        if heads:
-            self.known.take(heads)
-            await self._write(heads)
+        for first in range(0, len(heads), AT_ONCE):
+            if sound := await self._sound(heads[first : first + AT_ONCE]):
+                self.known.take(sound)
+                await self._write(sound)
+
+    async def _sound(self, heads: Sequence[AnchoredHead]) -> Sequence[AnchoredHead]:
+        """Those whose event fits the chain: one that was forged while no engine ran is anchored by none."""
+        if self._chain_key is None:
+            return []
+        async with self._pool.connection() as connection:
+            rows = await fetch(connection, "events_at", **_places(heads))
+        found = {head.stream: head for head in heads}
+        events = [(stored(row), row["previous"]) for row in rows]
+        return [
+            found[event.header.stream]
+            for event, previous in events
+            if event.link == found[event.header.stream].link and not single_damage(self._chain_key, event, previous)
+        ]
 
     def _folded(self, clients: Iterable[bytes]) -> tuple[dict[StreamId, AnchoredHead], list[bytes], int]:
         """The last head of each stream, the lines of accepted rollbacks, and how many heads there are."""
@@ -295,6 +314,14 @@ class Anchoring:
         for line in lines:
             if anchor := self._readable(line):
                 yield anchor, line
+
+
+def _places(heads: Sequence[AnchoredHead]) -> dict[str, list[Any]]:
+    return {
+        "tenants": [head.stream.tenant for head in heads],
+        "streams": [head.stream.name for head in heads],
+        "seqs": [head.seq for head in heads],
+    }
 
 
 def missing(head: AnchoredHead) -> Damage:

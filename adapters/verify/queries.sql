@@ -74,6 +74,15 @@ LEFT JOIN mnemolog.heads AS head ON (head.tenant, head.stream) = (wanted.tenant,
 SELECT tenant, stream, seq, link FROM mnemolog.heads WHERE recorded_at > %(since)s AND seq > 0
 ORDER BY tenant, stream;
 
+-- events_at --
+-- The events that stand at these places, each with the link of the one before it.
+SELECT event.tenant, event.stream, event.seq, event.event_id, event.type, event.version, event.tags, event.meta,
+       event.occurred_at, event.recorded_at, event.data, event.link,
+       (SELECT link FROM mnemolog.events AS before
+        WHERE (before.tenant, before.stream, before.seq) = (event.tenant, event.stream, event.seq - 1)) AS previous
+FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(seqs)s::bigint[]) AS wanted (tenant, stream, seq)
+JOIN mnemolog.events AS event USING (tenant, stream, seq);
+
 -- newest_record --
 SELECT max(recorded_at) AS at FROM mnemolog.heads WHERE seq > 0;
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -139,3 +140,21 @@ async def test_a_clean_start_and_stop_leave_nothing_to_find(tmp_path: Path) -> N
         report = await engine.verifier.verify()
         assert report.clean
         assert report.anchors >= 3
+
+
+async def test_an_event_that_was_forged_while_no_engine_ran_is_not_anchored(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path / "data")
+    async with open_engine(settings) as engine:
+        ana = Person(engine, "ana")
+        await ana.says("I live in Lisbon")
+        await engine.settled(60)
+    async with open_engine(settings, passive=True) as engine, attacking(engine, ana.stream) as mallory:
+        head = await mallory.head()
+        last = await mallory.event(head)
+        later = {"seq": head + 1, "event_id": uuid4(), "link": bytes(32), "recorded_at": last["recorded_at"]}
+        await mallory.inserts({**last, **later})
+
+    async with open_engine(settings) as engine:
+        anchored = engine.anchoring.known.seq(ana.stream)
+
+    assert anchored == head
