@@ -34,7 +34,7 @@ async def test_each_thread_counts_for_itself(engine: Engine, user: str) -> None:
     assert (await home.changes()).rev == 2
     assert (
         await work.changes()
-    ).header == "Memory updates since rev 0:\n- +created: [Goals] Ana ships on Friday (imp=3)"
+    ).header == "Memory updates since rev 0:\n- +created: [Goals] Ana ships on Friday (imp=2)"
 
 
 @pytest.mark.spec("B01", "B06")
