@@ -5,10 +5,8 @@ embedding is kept. The tables are the connection's own: nobody else sees them, a
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
-from operator import itemgetter
 from typing import Any, TypeVar
 
 from sqlalchemy import Table, text
@@ -23,7 +21,7 @@ from mnemolog.events.log import EventLog
 from mnemolog.projections import forgetting
 from mnemolog.projections.kinds import Kinds, Need
 from mnemolog.projections.projector import Projector
-from mnemolog.projections.seal import MAC, RowSeal, sealed_columns
+from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.vectors.tables import NAME as VECTORS
 from mnemolog.projections.working.projector import KINDS as OF_SESSIONS
 from mnemolog.projections.working.projector import Place, fold
@@ -52,16 +50,11 @@ class NoSeal(RowSeal):
     def mac(self, table: Table, row: Mapping[str, Any]) -> bytes:
         return b""
 
-    def sealed(self, table: Table, row: Mapping[str, Any]) -> tuple[Any, ...]:
-        return (*_values(table)(row), b"")
+    def _mac(self, shape: object, values: Sequence[Any]) -> bytes:
+        return b""
 
     def fits(self, table: Table, row: Mapping[str, Any]) -> bool:
         return True
-
-
-@cache
-def _values(table: Table) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
-    return itemgetter(*(name for name in sealed_columns(table) if name != MAC))
 
 
 async def fill(
