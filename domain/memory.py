@@ -45,6 +45,7 @@ class Cause(StrEnum):
 VISIBLE = frozenset({Status.ACTIVE, Status.DYING})
 SEMANTIC = frozenset({Kind.FACT, Kind.INSIGHT, Kind.PROCEDURE})
 """What is known, as against what happened: linked to its neighbours when it is written (B §2)."""
+EPISODIC = frozenset(Kind) - SEMANTIC
 
 
 def default_importance(kind: Kind) -> float:

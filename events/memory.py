@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict
 
 from mnemolog.domain.bands import Band
-from mnemolog.domain.memory import SEMANTIC, Cause, Content, Kind, Status
+from mnemolog.domain.memory import EPISODIC, Cause, Content, Kind, Status
 from mnemolog.domain.memory_key import EntityType, FactType, Identity, MemoryType, Source, slugged_ref
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import same_text
@@ -118,7 +118,7 @@ class MemoryCreated(ContentEvent):
 
     def tags(self) -> frozenset[str]:
         key = {key_tag(self.scope, self.agent_id, self.memory_key)} if self.memory_key else set()
-        own = super().tags() if self.kind in SEMANTIC else frozenset({memory_tag(self.memory_id)})
+        own = frozenset({memory_tag(self.memory_id)}) if self.kind in EPISODIC else super().tags()
         return own | _turn_tags(self.source_turn_ids) | key
 
     @property
