@@ -6,12 +6,13 @@ from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, Strict
+from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import delta, ranking
 from mnemolog.domain.category import CategoryPolicy
+from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, StreamId
@@ -25,30 +26,67 @@ from mnemolog.projections.vectors.embedder import Embedder, Vectors
 CANDIDATES = 50  # D: the top 50 by cosine, and as many by full text; more when more are asked for.
 
 
-class MemoryQuery(BaseModel):
-    """The request of B §6. `since_rev` asks for the delta header of `thread_id`; `threshold` is a cosine similarity."""
+class Searching(BaseModel):
+    """What is asked of memory.query (B §6), but for whose memory it is and who asks."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
+    query: Annotated[Text, Field(description="What to search for.")]
+    categories: Annotated[
+        tuple[str, ...], Field(description="Only these categories; by default all that the agent may read.")
+    ] = ()
+    filters: Annotated[Filters, Field(description="Only memories with these properties.")] = Filters()
+    top_k: Annotated[int, Strict(), Field(ge=1, le=100, description="The maximum number of results.")] = 5
+    returns: Annotated[
+        Literal["bullets", "full"],
+        Field(alias="return", description="`bullets` for a prompt, or `full` for whole memories."),
+    ] = "bullets"
+    budget_tokens: Annotated[
+        int | None, Strict(), Field(ge=1, description="The maximum number of tokens of all results together.")
+    ] = None
+    threshold: Annotated[
+        float | None, Strict(), Field(ge=-1, le=1, description="The minimum cosine similarity to the query.")
+    ] = None
+    thread_id: Annotated[Id, Field(description="The thread that `since_rev` is about.")] = DEFAULT_THREAD
+    since_rev: Annotated[
+        int | None,
+        Strict(),
+        Field(ge=0, description="Also report what changed in the thread since this revision, as a delta header."),
+    ] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_in_b(cls, fields: Any) -> Any:
+        """B §6 writes `agent`, and the user among the filters."""
+        if not isinstance(fields, dict):
+            return fields
+        lifted = dict(fields)
+        if "agent" in lifted:
+            lifted.setdefault("agent_id", lifted.pop("agent"))
+        filters = lifted.get("filters")
+        if isinstance(filters, dict) and "user_id" in filters:
+            lifted["filters"] = {name: value for name, value in filters.items() if name != "user_id"}
+            if str(lifted.setdefault("user_id", filters["user_id"])) != str(filters["user_id"]):
+                raise InvalidInput(
+                    "is another user than `user_id`", field="filters.user_id", fix="leave it out, or name the same user"
+                )
+        return lifted
+
+
+class MemoryQuery(Searching):
+    """A search of one user's memories, as one agent."""
+
     tenant: Tenant = DEFAULT_TENANT
-    agent: Id = DEFAULT_AGENT
-    query: Text
-    categories: tuple[str, ...] = ()
-    filters: Filters
-    top_k: Annotated[int, Strict(), Field(ge=1, le=100)] = 5
-    returns: Literal["bullets", "full"] = Field("bullets", alias="return")
-    budget_tokens: Annotated[int, Strict(), Field(ge=1)] | None = None
-    threshold: Annotated[float, Strict(), Field(ge=-1, le=1)] | None = None
-    thread_id: Id = DEFAULT_THREAD
-    since_rev: Annotated[int, Strict(), Field(ge=0)] | None = None
+    user_id: Id
+    agent_id: Id = DEFAULT_AGENT
 
     @property
     def viewer(self) -> Viewer:
-        return Viewer(self.tenant, self.filters.user_id, self.agent)
+        return Viewer(self.tenant, self.user_id, self.agent_id)
 
     @property
     def stream(self) -> StreamId:
-        return self.filters.stream(self.tenant)
+        return StreamId.of_user(self.user_id, self.tenant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +137,9 @@ async def answer(
 def _categories(request: MemoryQuery, policy: CategoryPolicy) -> frozenset[str]:
     """A category that a filter names is asked for like any other, and refused like any other."""
     if request.filters.category is None:
-        return policy.allowed(request.agent, request.categories)
-    named = policy.allowed(request.agent, [request.filters.category], "filters.category")
-    return named & policy.allowed(request.agent, request.categories or [request.filters.category])
+        return policy.allowed(request.agent_id, request.categories)
+    named = policy.allowed(request.agent_id, [request.filters.category], "filters.category")
+    return named & policy.allowed(request.agent_id, request.categories or [request.filters.category])
 
 
 async def _header(connection: AsyncConnection, viewer: Viewer, request: MemoryQuery, rev: int) -> str:

@@ -15,7 +15,6 @@ from mnemolog.adapters.cli import (
     api_keys,
     backing_up,
     catalogue,
-    context,
     creating,
     dead_letters,
     entity,
@@ -26,6 +25,7 @@ from mnemolog.adapters.cli import (
     incidents,
     keys,
     operating,
+    operations,
     output,
     panels,
     patrol,
@@ -33,14 +33,12 @@ from mnemolog.adapters.cli import (
     producing,
     profile,
     projecting,
-    reading,
     retention,
     todos,
     undertakings,
     verifying,
-    why,
-    writing,
 )
+from mnemolog.adapters.operations import OPERATIONS
 from mnemolog.adapters.unreachable import UNREACHABLE, own_words
 from mnemolog.domain.errors import EngineError, InvalidInput, MnemologError, ServerFailed
 
@@ -52,6 +50,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+for operation in OPERATIONS:
+    if operation.command:
+        operations.add_command(app, operation)
 for module in (
     api_keys,
     catalogue,
@@ -65,17 +66,13 @@ for module in (
     profile,
     todos,
     projecting,
-    reading,
-    context,
     exporting,
-    why,
     retention,
     patrol,
     verifying,
     backing_up,
     incidents,
     creating,
-    writing,
     fact_writing,
     entity_writing,
     undertakings,

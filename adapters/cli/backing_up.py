@@ -11,12 +11,12 @@ from mnemolog.adapters.backup.archive import Manifest
 from mnemolog.adapters.backup.backing_up import back_up, size
 from mnemolog.adapters.backup.restoring import Restored
 from mnemolog.adapters.backup.restoring import restore as restored
-from mnemolog.adapters.cli import output, panels, verifying
+from mnemolog.adapters.cli import operations, output, panels, verifying
 from mnemolog.adapters.cli.options import Agent, Json, Thread
 from mnemolog.adapters.cli.progress import bar
 from mnemolog.adapters.cli.session import settings_of, with_engine
-from mnemolog.adapters.cli.writing import restore_memory
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.memories import RESTORE
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import identifier
 
@@ -97,7 +97,8 @@ def restore(
     """
     file = Path(what)
     if user is not None and not file.is_file():
-        restore_memory(context, what, user, agent, thread, json)
+        fields = {"memory_id": what, "user_id": user, "agent_id": agent, "thread_id": thread}
+        operations.ask(context, RESTORE, fields, as_json=json)
         return
     if not file.is_file():
         fix = "name what `mnemolog backup` wrote; or a memory's id, with --user"

@@ -12,6 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from mnemolog.adapters.operations.results import Written
 from mnemolog.domain.errors import AmbiguousEntity, MnemologError
 from mnemolog.events.envelope import Receipt
 
@@ -50,9 +51,9 @@ def done(sentence: str) -> None:
     console.print(f"[green]✓[/] {sentence}")
 
 
-def receipt(sentence: str, written: Receipt) -> None:
+def receipt(sentence: str, written: Receipt | Written) -> None:
     """A write: what it did, and its consistency token."""
-    done(sentence if not written.already else "already so: nothing changed")
+    done(sentence if not written.already else "No change")
     console.print(f"  [dim]{written.token}[/]")
 
 

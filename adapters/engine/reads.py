@@ -45,6 +45,7 @@ from mnemolog.projections.history import reader as history
 from mnemolog.projections.memories import neighbours
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
+from mnemolog.projections.paging import Slice
 from mnemolog.projections.profile import reader as profile
 from mnemolog.projections.projector import Store
 from mnemolog.projections.runtime import Projection
@@ -181,18 +182,24 @@ class Reads(GraphReads, PatrolReads):
 
         return await self._by_meaning(viewer, NOW, ask)
 
-    async def newest(self, viewer: Viewer, limit: int, moment: Moment = NOW) -> Sequence[Mapping[str, Any]]:
-        """The memories that changed last."""
-        return await self._read(viewer, moment, (MEMORIES,), partial(memories.newest, limit=limit))
+    async def newest(self, viewer: Viewer, limit: int, moment: Moment = NOW, cursor: str | None = None) -> Slice:
+        """The most recently changed memories."""
+        return await self._read(viewer, moment, (MEMORIES,), partial(memories.newest, limit=limit, cursor=cursor))
 
     async def history(
-        self, viewer: Viewer, id_: UUID, limit: int = 100, moment: Moment = NOW, kinds: Collection[str] = history.KINDS
-    ) -> Sequence[Mapping[str, Any]]:
+        self,
+        viewer: Viewer,
+        id_: UUID,
+        limit: int = 100,
+        moment: Moment = NOW,
+        cursor: str | None = None,
+        kinds: Collection[str] = history.KINDS,
+    ) -> Slice:
         """What happened to a memory, an entity or a fact, newest first (B §8)."""
 
-        async def ask(connection: AsyncConnection, viewer: Viewer) -> Sequence[Mapping[str, Any]]:
+        async def ask(connection: AsyncConnection, viewer: Viewer) -> Slice:
             self._require_sound_log(viewer)
-            return await history.of(connection, viewer, id_=id_, limit=limit, kinds=kinds)
+            return await history.of(connection, viewer, id_=id_, limit=limit, cursor=cursor, kinds=kinds)
 
         return await self._read(viewer, moment, (MEMORIES, GRAPH, HISTORY), ask)
 

@@ -42,7 +42,7 @@ class UndertakingWrites:
         """A rollback, with what its events undid, sent again or not, and the conflicts that are left as they are."""
         receipt = await self.rollback(command, idempotency_key)
         left = (await self.rollback_plan(command)).conflicts if command.skip_conflicts else ()
-        return Plan(undone=await self._undone_by(receipt), conflicts=left), receipt
+        return Plan(undone=await self.undone_by(receipt), conflicts=left), receipt
 
     async def rollback_plan(self, command: Rollback) -> Plan:
         """What a rollback would undo now, and what stands in its way, for whoever asks."""
@@ -62,7 +62,7 @@ class UndertakingWrites:
             event_id = last_change(self._handler.admitted(last), await self._handler.read(MEMORIES, last))
         return await self.rollback_plan(validated(Rollback, {**about, "of_event": event_id}))
 
-    async def _undone_by(self, receipt: Receipt) -> tuple[UUID, ...]:
+    async def undone_by(self, receipt: Receipt) -> tuple[UUID, ...]:
         """What undoes a merge are several events."""
         written = await self._log.read(receipt.stream, after=receipt.first_seq - 1, until=receipt.last_seq)
         own = (event.payload for event in written if event.event_id in receipt.event_ids)

@@ -14,64 +14,29 @@ from fastapi.security import HTTPBearer
 
 import mnemolog
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http import (
-    context,
-    conversation,
-    erasing,
-    export,
-    graph_reads,
-    graph_writes,
-    health,
-    importing,
-    memory_reads,
-    memory_writes,
-    profile,
-    todos,
-    undertakings,
-    why,
-)
+from mnemolog.adapters.http import export, health, importing
 from mnemolog.adapters.http.body_limit import BodyLimit
 from mnemolog.adapters.http.errors import DOCUMENTED, answer_errors
 from mnemolog.adapters.http.json_body import JsonBody
 from mnemolog.adapters.http.known_hosts import KnownHosts
 from mnemolog.adapters.http.methods import Methods
+from mnemolog.adapters.http.routes import PREFIX, add_route
 from mnemolog.adapters.http.security import Authenticated
+from mnemolog.adapters.operations import OPERATIONS
 
 TAGS = [
-    {"name": "reading", "description": "What is remembered, now or at an earlier moment."},
-    {"name": "writing", "description": "Changes to memories. Each answers with the receipt of a durable event."},
+    {"name": "memories", "description": "Create, read and change memories. Each write answers with its receipt."},
+    {"name": "recall", "description": "What is remembered, now or at an earlier moment, and why."},
     {"name": "conversation", "description": "Turns, and what a conversation leaves."},
-    {
-        "name": "graph",
-        "description": "People, places and things that a user mentions, and facts about them.",
-    },
-    {"name": "profile", "description": "What a user said of himself, and what waits for his consent."},
-    {
-        "name": "todos",
-        "description": "Commitments, habits, open threads and frictions, each kept by one agent.",
-    },
-    {"name": "undertakings", "description": "Many changes as one: taken back, or forgotten by scope."},
+    {"name": "graph", "description": "People, places and things that a user mentions, and facts about them."},
+    {"name": "profile", "description": "What users say of themselves, and what waits for their consent."},
+    {"name": "todos", "description": "Commitments, habits, open threads and frictions, each kept by one agent."},
+    {"name": "changes", "description": "Many changes as one: undone, rolled back, or forgotten by scope."},
     {"name": "erasure", "description": "Destroy what was said, for good."},
-    {"name": "operation", "description": "How the engine is."},
+    {"name": "maintenance", "description": "How the engine is."},
 ]
 # For the document alone: `Authenticated` has judged every request before a route sees it.
 BEARER = Security(HTTPBearer(auto_error=False, description="An API key: `mnemolog api-keys create`."))
-ROUTERS: tuple[APIRouter, ...] = (
-    context.router,  # First: `/memory/cards` is no memory's id.
-    memory_reads.router,
-    why.router,
-    memory_writes.router,
-    conversation.router,
-    graph_reads.router,
-    graph_writes.router,
-    profile.router,
-    todos.router,
-    export.router,
-    importing.router,
-    erasing.router,
-    undertakings.router,
-    health.router,
-)
 
 
 def create_app(engine: Engine) -> FastAPI:
@@ -86,16 +51,21 @@ def create_app(engine: Engine) -> FastAPI:
         generate_unique_id_function=_operation_id,
     )
     app.state.engine = engine
+    router = APIRouter(prefix=PREFIX)
+    for operation in OPERATIONS:
+        add_route(router, operation)
+    router.include_router(export.router)
+    router.include_router(importing.router)
     app.add_middleware(JsonBody)
     app.add_middleware(BodyLimit)
     app.add_middleware(
-        Methods, routes=[route for one in ROUTERS for route in one.routes if isinstance(route, APIRoute)]
+        Methods, routes=[one for one in (*router.routes, *health.router.routes) if isinstance(one, APIRoute)]
     )
     app.add_middleware(Authenticated, keys=engine.api_keys)
     app.add_middleware(KnownHosts, hosts=[*engine.settings.http_hosts, engine.settings.http_host])
     answer_errors(app)
-    for router in ROUTERS:
-        app.include_router(router, dependencies=[] if router is health.router else [BEARER])
+    app.include_router(router, dependencies=[BEARER])
+    app.include_router(health.router)
     app.openapi = partial(_described, app, engine.settings.max_deadline)  # type: ignore[method-assign]
     return app
 

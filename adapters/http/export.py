@@ -8,11 +8,11 @@ from starlette.responses import StreamingResponse
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export.exporting import head_of, lines
 from mnemolog.adapters.export.form import Head
-from mnemolog.adapters.http.requests import IdInPath, TheEngine
+from mnemolog.adapters.http.routes import IdInPath, TheEngine
 from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import StreamId
 
-router = APIRouter(tags=["operation"])
+router = APIRouter(tags=["maintenance"])
 NDJSON = "application/x-ndjson"
 
 

@@ -6,13 +6,13 @@ from typing import Literal
 
 from fastapi import APIRouter
 
-from mnemolog.adapters.http.requests import TheEngine
-from mnemolog.adapters.http.responses import HealthView
+from mnemolog.adapters.http.routes import TheEngine
+from mnemolog.adapters.operations.results import HealthView
 from mnemolog.domain.principal import Role
 
 DEADLINE_SECONDS = 5.0
 
-router = APIRouter(tags=["operation"])
+router = APIRouter(tags=["maintenance"])
 
 
 @router.get("/health", summary="How far behind each projection is, and what stands still")

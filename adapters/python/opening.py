@@ -25,9 +25,16 @@ class Opening:
     """Opens its engine once, however many ask at the same time, and sees its own writes."""
 
     def __init__(
-        self, data_dir: str | Path | None = None, *, agent_id: str = "default", thread_id: str = "main", **settings: Any
+        self,
+        data_dir: str | Path | None = None,
+        *,
+        user_id: str | None = None,
+        agent_id: str = "default",
+        thread_id: str = "main",
+        **settings: Any,
     ) -> None:
         self._settings = load(data_dir=data_dir, http_port=0, **settings)
+        self._user_id = None if user_id is None else identifier(user_id, "user_id")
         self._agent_id, self._thread_id = identifier(agent_id, "agent_id"), identifier(thread_id, "thread_id")
         self._stack = AsyncExitStack()
         self._opened: Engine | None = None

@@ -1,7 +1,6 @@
 """Reads the history of a memory, an entity or a fact."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Uuid, and_, cast, or_, select
@@ -18,31 +17,35 @@ from mnemolog.projections.history.tables import history
 from mnemolog.projections.memories.filters import visible_to
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.owner import OWNER
+from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import fetch, stored
 from mnemolog.projections.visibility import owned, shared
 
 _INTERNAL = frozenset(OWNER)
 KINDS = (MEMORY, ENTITY, RELATION)
+NEWEST = ("-seq", "id")
 
 
 async def of(
-    connection: AsyncConnection, viewer: Viewer, id_: UUID, limit: int = 100, kinds: Collection[str] = KINDS
-) -> Sequence[dict[str, Any]]:
+    connection: AsyncConnection,
+    viewer: Viewer,
+    id_: UUID,
+    limit: int = 100,
+    cursor: str | None = None,
+    kinds: Collection[str] = KINDS,
+) -> Slice:
     """What happened to whatever has this id, newest first; NotFound when the agent may see nothing of it.
 
     A link to a memory that the agent may not see is not told of.
     """
     seen = or_(*(and_(history.c.subject == kind, _SEEN[kind](viewer, id_)) for kind in kinds))
-    statement = (
-        select(*stored(history))
-        .where(owned(history, viewer), history.c.subject_id == str(id_), seen, _far_end_visible(viewer))
-        .order_by(history.c.seq.desc())
-        .limit(limit)
-    )
+    touching = owned(history, viewer), history.c.subject_id == str(id_), seen, _far_end_visible(viewer)
+    statement = page_of(select(*stored(history)).where(*touching), history, NEWEST, limit, cursor)
     rows = await fetch(connection, history, statement)
-    if not rows:
+    if not rows and cursor is None:
         raise _nothing(viewer.user_id, id_, kinds)
-    return [{name: value for name, value in row.items() if name not in _INTERNAL} for row in rows]
+    shown = [{name: value for name, value in row.items() if name not in _INTERNAL} for row in rows]
+    return sliced(shown, NEWEST, limit)
 
 
 def _memory_seen(viewer: Viewer, id_: UUID) -> ColumnElement[bool]:

@@ -16,7 +16,6 @@ from mnemolog.domain.memory_key import MAX_REFS, MemoryType
 from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events import fields
-from mnemolog.events.envelope import DEFAULT_TENANT, StreamId
 from mnemolog.events.fields import Flag, Id, checked_by
 from mnemolog.events.shapes import DAY
 from mnemolog.projections.memories.tables import memories
@@ -27,28 +26,28 @@ Level = Annotated[float, Strict(), WithJsonSchema({"type": "number", "minimum": 
 
 
 class Filters(BaseModel):
-    """`user_id` is required: there is no read over several users. `importance_*` use B's scale, 1 to 5.
-
-    `entity_ids`: what is about any of these, or about what was merged with it.
-    """
+    """Properties of memories (B §6). All of them must hold."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    user_id: Id
-    agent_id: Id | None = None
-    run_id: Id | None = None
-    actor_id: Id | None = None
-    role: Role | None = None
-    category: Id | None = None
-    pinned: Flag | None = None
-    importance_min: Level | None = None
-    importance_max: Level | None = None
-    updated_after: Moment | None = None
-    updated_before: Moment | None = None
-    entity_ids: Annotated[tuple[fields.Uuid, ...], Field(max_length=MAX_REFS)] = ()
-
-    def stream(self, tenant: str = DEFAULT_TENANT) -> StreamId:
-        return StreamId.of_user(self.user_id, tenant)
+    agent_id: Annotated[Id | None, Field(description="Written by this agent.")] = None
+    run_id: Annotated[Id | None, Field(description="Of this run.")] = None
+    actor_id: Annotated[Id | None, Field(description="Written by this actor.")] = None
+    role: Annotated[Role | None, Field(description="From the words of this role.")] = None
+    category: Annotated[Id | None, Field(description="Of this category.")] = None
+    pinned: Annotated[Flag | None, Field(description="Pinned, or not.")] = None
+    importance_min: Annotated[Level | None, Field(description="At least this importance, on B's scale of 1 to 5.")] = (
+        None
+    )
+    importance_max: Annotated[Level | None, Field(description="At most this importance, on B's scale of 1 to 5.")] = (
+        None
+    )
+    updated_after: Annotated[Moment | None, Field(description="Updated after this time or day.")] = None
+    updated_before: Annotated[Moment | None, Field(description="Updated before this time or day.")] = None
+    entity_ids: Annotated[
+        tuple[fields.Uuid, ...],
+        Field(max_length=MAX_REFS, description="About any of these entities, or what was merged with them."),
+    ] = ()
 
     def conditions(self) -> list[ColumnElement[bool]]:
         """What the caller narrowed down to."""

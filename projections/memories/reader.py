@@ -15,6 +15,7 @@ from mnemolog.domain.text import search_terms
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.memories.filters import active, identified, unasked, visible_to
 from mnemolog.projections.memories.tables import CONFIGURATION, links, memories
+from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import fetch, stored
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.tables import vectors
@@ -27,6 +28,8 @@ K1, B = 1.5, 0.75
 FOUNDATION = 20  # D §pinned
 
 _INTERNAL = frozenset({"document", "tenant", "stream_kind", "recalls"})
+
+NEWEST = ("-seq", "memory_id")
 
 
 async def by_vector(
@@ -105,15 +108,11 @@ async def one(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) -> R
     return rows[memory_id]
 
 
-async def newest(connection: AsyncConnection, viewer: Viewer, limit: int) -> Sequence[Row]:
-    """The active memories of a user that the agent may see, changed last first."""
-    statement = (
-        select(*stored(memories))
-        .where(*visible_to(viewer), active(), unasked())
-        .order_by(memories.c.seq.desc(), memories.c.memory_id)
-        .limit(limit)
-    )
-    return await _read(connection, viewer, await fetch(connection, memories, statement))
+async def newest(connection: AsyncConnection, viewer: Viewer, limit: int, cursor: str | None = None) -> Slice:
+    """The active memories of a user that the agent may see, the most recently changed first."""
+    listed = select(*stored(memories)).where(*visible_to(viewer), active(), unasked())
+    statement = page_of(listed, memories, NEWEST, limit, cursor)
+    return sliced(await _read(connection, viewer, await fetch(connection, memories, statement)), NEWEST, limit)
 
 
 async def foundation(connection: AsyncConnection, viewer: Viewer, limit: int = FOUNDATION) -> Sequence[Row]:

@@ -1,28 +1,57 @@
-"""What is answered over HTTP. Times are in UTC."""
+"""What operations answer, the same in every face. Times are in UTC."""
 
-from typing import Any, Literal, Self
+from collections.abc import Iterator
+from typing import Any, Generic, Literal, Self, TypeVar
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from mnemolog.adapters.engine.erasing import Erasure
-from mnemolog.adapters.engine.reads import Changes
+from mnemolog.adapters.engine.reads import Changes as Delta
+from mnemolog.commands.rollback import Plan
+from mnemolog.domain.category import Context as Mode
 from mnemolog.domain.delta import Change, Entry
 from mnemolog.domain.memory import Cause, Kind, Status
 from mnemolog.domain.memory_key import EntityType, FactType, MemoryType, Source
+from mnemolog.domain.ranking import bullet
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import Instant
-from mnemolog.projections.query import Answer, Hit
+from mnemolog.projections.context import AgentContext, Section
+from mnemolog.projections.memories.cards import Card
+from mnemolog.projections.paging import Slice
+from mnemolog.projections.query import Hit
+
+T = TypeVar("T")
 
 
-class _View(BaseModel):
-    model_config = ConfigDict(from_attributes=True)
+class Result(BaseModel):
+    model_config = ConfigDict(from_attributes=True, frozen=True)
 
 
-class ReceiptView(_View):
-    """The write is durable. `already`: it had been written before, and nothing changed now."""
+class Page(Result, Generic[T]):
+    """A page of a list. `next_cursor` asks for the next page; without one, this is the last."""
+
+    items: list[T]
+    next_cursor: str | None = None
+
+    @classmethod
+    def of(cls, rows: Slice) -> Self:
+        return cls.model_validate({"items": rows, "next_cursor": rows.next_cursor})
+
+    def __iter__(self) -> Iterator[T]:  # type: ignore[override]
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, place: int) -> T:
+        return self.items[place]
+
+
+class Written(Result):
+    """The receipt of a durable write. `already`: it had been written before, and nothing changed now."""
 
     stream: str
     event_ids: list[UUID]
@@ -37,13 +66,13 @@ class ReceiptView(_View):
         return cls.model_validate({**receipt.as_dict(), **more})
 
 
-class CreatedView(ReceiptView):
+class Created(Written):
     """The receipt, and the id of the new memory."""
 
     memory_id: UUID
 
 
-class ErasureView(ReceiptView):
+class ErasureView(Written):
     """The receipt of an erasure, and what it took."""
 
     memories: list[UUID]
@@ -64,7 +93,7 @@ class ErasureView(ReceiptView):
         return cls.of(erasure.receipt, **taken, messages=erasure.messages, held_up=held_up)
 
 
-class Bullet(_View):
+class Bullet(Result):
     """One memory as a prompt takes it."""
 
     id: UUID
@@ -72,8 +101,11 @@ class Bullet(_View):
     text: str = Field(examples=["[tasks] Ship v1 by September"])
 
 
-class MemoryView(_View):
+class MemoryView(Result):
     """One memory, whole. `importance` and `confidence` lie in [0, 1]."""
+
+    def __str__(self) -> str:
+        return self.text
 
     user_id: str
     memory_id: UUID
@@ -121,7 +153,7 @@ class MemoryView(_View):
     seq: int
 
 
-class LinkView(_View):
+class LinkView(Result):
     """The far end of a link. `strength` lies in [0, 1]; `out` leads there, `in` comes from there."""
 
     memory_id: UUID
@@ -131,12 +163,6 @@ class LinkView(_View):
     category: str
     text: str
     created_at: Instant
-
-
-class LinksView(_View):
-    """What a memory is linked to, the strongest first."""
-
-    links: list[LinkView]
 
 
 class HitView(MemoryView):
@@ -152,38 +178,32 @@ class HitView(MemoryView):
         return cls.model_validate({**hit.row, **found})
 
 
-class BulletAnswer(_View):
-    """What answers as bullets, beneath the delta header (B §1)."""
+class Bullets(Result):
+    """Search results as bullets, beneath the delta header (B §1, §6)."""
 
     header: str = Field(description='What changed since `since_rev`, or "".')
     rev: int = Field(description="The thread's revision: the next `since_rev`.")
     bullets: list[Bullet]
 
-    @classmethod
-    def of(cls, answer: Answer) -> Self:
-        bullets = [Bullet(id=hit.memory_id, category=hit.category, text=hit.bullet) for hit in answer.hits]
-        return cls(header=answer.header, rev=answer.rev, bullets=bullets)
 
+class SearchResult(Result):
+    """Search results as whole memories, the best first."""
 
-class FullAnswer(_View):
-    """What answers as whole memories."""
-
-    header: str
-    rev: int
+    header: str = Field(description='What changed since `since_rev`, or "".')
+    rev: int = Field(description="The thread's revision: the next `since_rev`.")
     memories: list[HitView]
 
-    @classmethod
-    def of(cls, answer: Answer) -> Self:
-        return cls(header=answer.header, rev=answer.rev, memories=[HitView.of(hit) for hit in answer.hits])
+    def __iter__(self) -> Iterator[HitView]:  # type: ignore[override]
+        return iter(self.memories)
+
+    def __len__(self) -> int:
+        return len(self.memories)
+
+    def __getitem__(self, place: int) -> HitView:
+        return self.memories[place]
 
 
-class MemoryList(_View):
-    """Memories, changed last first."""
-
-    memories: list[MemoryView]
-
-
-class HistoryEntry(_View):
+class HistoryEntry(Result):
     """One write that touched a memory, an entity or a fact. A reference is `<id>@<seq>`, which `as_of` can show."""
 
     id: UUID
@@ -199,13 +219,7 @@ class HistoryEntry(_View):
     ts: Instant
 
 
-class HistoryView(_View):
-    """What happened, newest first."""
-
-    history: list[HistoryEntry]
-
-
-class ChangeView(_View):
+class ChangeView(Result):
     """One row of the change log, with the memory as it reads now."""
 
     rev: int
@@ -221,7 +235,7 @@ class ChangeView(_View):
         return cls.model_validate(entry)
 
 
-class ChangesView(_View):
+class Changes(Result):
     """What a delta header tells, and the revision that the next one starts from."""
 
     header: str
@@ -229,11 +243,11 @@ class ChangesView(_View):
     changes: list[ChangeView]
 
     @classmethod
-    def of(cls, found: Changes) -> Self:
+    def of(cls, found: Delta) -> Self:
         return cls(header=found.header, rev=found.rev, changes=[ChangeView.of(entry) for entry in found.entries])
 
 
-class SessionView(_View):
+class SessionView(Result):
     """The session object of A §3.1."""
 
     slot_contract_version: str
@@ -248,7 +262,7 @@ class SessionView(_View):
     updated_at: str
 
 
-class HealthView(_View):
+class HealthView(Result):
     """`degraded`: all that is sound is served, but streams stand still in some projection, or damage was found."""
 
     status: Literal["ok", "degraded"]
@@ -258,3 +272,135 @@ class HealthView(_View):
         description="By projection, the streams set aside and where they stopped."
     )
     incidents: int = Field(description="How many were found and not acknowledged: `mnemolog incidents list`.")
+
+
+class SectionView(Result):
+    """A category in its mode. `rag_length` is null where the whole category is shown."""
+
+    category: str
+    context: Mode
+    rag_length: int | None
+    memories: list[MemoryView]
+
+    @classmethod
+    def of(cls, section: Section) -> Self:
+        length = section.mode.rag_length if section.mode.context is Mode.RAG else None
+        rows = [MemoryView.model_validate(row) for row in section.memories]
+        return cls(category=section.category, context=section.mode.context, rag_length=length, memories=rows)
+
+
+class CardView(Result):
+    """What matters most about somebody or something: at most three memories, and these in one line (D06)."""
+
+    ref: str
+    line: str
+    memories: list[MemoryView]
+
+    @classmethod
+    def of(cls, card: Card) -> Self:
+        rows = [MemoryView.model_validate(row) for row in card.memories]
+        return cls(ref=card.ref, line=card.line, memories=rows)
+
+
+class Context(Result):
+    """`foundation`: pinned memories, which stand in their categories too. `bullets` names each memory once."""
+
+    cards: list[CardView] = Field(description="Those that the memories of the categories are about; put them first.")
+    foundation: list[MemoryView]
+    categories: list[SectionView]
+    bullets: list[Bullet] = Field(description="What fits into `budget_tokens`: foundation first, then by category.")
+
+    @property
+    def lines(self) -> list[str]:
+        """Cards and bullets, as a prompt takes them."""
+        return [*(card.line for card in self.cards), *(one.text for one in self.bullets)]
+
+    @classmethod
+    def of(cls, found: AgentContext) -> Self:
+        return cls(
+            cards=[CardView.of(card) for card in found.cards],
+            foundation=[MemoryView.model_validate(row) for row in found.foundation],
+            categories=[SectionView.of(section) for section in found.sections],
+            bullets=[
+                Bullet(id=row["memory_id"], category=row["category"], text=bullet(row["category"], row["text"]))
+                for row in found.memories
+            ],
+        )
+
+
+class CauseView(Result):
+    """One event. `policy_version` is that of the policy which it was decided under."""
+
+    seq: int
+    event_id: UUID
+    type: str
+    occurred_at: Instant
+    recorded_at: Instant
+    actor: str
+    agent_id: str
+    thread_id: str
+    run_id: str | None
+    policy_version: str
+    match: dict[str, Any] | None = Field(description="How a statement met what was known: band, similarity, model.")
+    undoes: UUID | None
+    about: list[str] = Field(description="Others of its kind that it touched, as far as they may be seen.")
+
+
+class SourceTurnView(Result):
+    """What was said; "" once it was erased."""
+
+    turn_id: str
+    thread_id: str
+    role: str
+    speaker: str
+    text: str
+    occurred_at: Instant
+    seq: int
+    erased: bool
+
+
+class WhyView(Result):
+    """`merged_from`: over any number of merges that are in force."""
+
+    id: str
+    kind: str = Field(examples=["memory", "entity", "relation", "todo", "profile"])
+    events: list[CauseView]
+    turns: list[SourceTurnView]
+    merged_from: list[str]
+    merged_into: str | None
+    unseen_turns: int = Field(description="How many more turns are behind it that this agent may not see.")
+
+
+class ConflictView(Result):
+    """An event that cannot be undone, and why."""
+
+    event_id: UUID
+    code: str
+    message: str
+    field: str
+    fix: str
+
+
+class RevertView(Result):
+    """An event that would be written: its type, and what it reverts, such as `memory:<id>`."""
+
+    subject: str
+    type: str
+
+
+class Undone(Result):
+    """The events that were undone, newest first; the conflicts; the receipt, null after a dry run."""
+
+    undone: list[UUID]
+    changes: list[RevertView] = Field(description="Of a dry run: what would be written.")
+    conflicts: list[ConflictView]
+    receipt: Written | None
+
+    @classmethod
+    def of(cls, plan: Plan, receipt: Receipt | None) -> Self:
+        return cls(
+            undone=list(plan.undone),
+            changes=[RevertView.model_validate(one) for one in plan.changes],
+            conflicts=[ConflictView.model_validate(one.as_dict()) for one in plan.conflicts],
+            receipt=Written.of(receipt) if receipt else None,
+        )

@@ -1,0 +1,194 @@
+"""The commands of the operations: each operation of the registry as one Typer command."""
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import typer
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.cli.show import show
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.requests import Read, stream_of
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.events.fields import validated
+
+# Shorter names of options, beside the field's own.
+SHORT = {
+    "user_id": ("--user", "-u"),
+    "agent_id": ("--agent", "-a"),
+    "thread_id": ("--thread", "-t"),
+    "run_id": ("--run",),
+    "idempotency_key": ("--key",),
+    "limit": ("-n",),
+    "top_k": ("-k",),
+    "categories": ("--category", "-c"),
+    "filters": ("--filter", "-f"),
+    "budget_tokens": ("--budget",),
+    "entity_refs": ("--ref",),
+    "entity_ids": ("--entity",),
+    "topics": ("--topic",),
+    "aliases": ("--alias",),
+}
+FROM_ENVIRONMENT = {"user_id": "MNEMOLOG_USER"}
+
+
+GROUPS = {
+    "entity": "People, places and things that a user mentions.",
+    "fact": "Facts: what holds of whom, and when.",
+    "profile": "What a user says about themselves, field by field.",
+    "consent": "Proposed profile changes that wait for the user's consent.",
+    "todo": "Commitments, habits, open threads and frictions, each kept by one agent.",
+}
+
+
+def add_command(app: typer.Typer, operation: Operation[Any, Any]) -> None:
+    """Under the words of `command`: `entity add` is `add` in the group `entity`."""
+    *group, name = operation.command.split()
+    panel = panels.CHANGE if operation.writes else panels.READ
+    words = f"{operation.summary}.\n\n{operation.description}".strip()
+    for one in group:
+        app = _group(app, one)
+    app.command(name, help=words, rich_help_panel=None if group else panel)(_command(operation))
+
+
+def _group(app: typer.Typer, name: str) -> typer.Typer:
+    found = next((one.typer_instance for one in app.registered_groups if one.name == name), None)
+    if found is None:
+        found = typer.Typer(help=GROUPS[name], no_args_is_help=True)
+        app.add_typer(found, name=name, rich_help_panel=panels.CHANGE)
+    return found
+
+
+def _command(operation: Operation[Any, Any]) -> Callable[..., None]:
+    def command(context: typer.Context, as_json: bool, **values: Any) -> None:
+        given = {name: value for name, value in values.items() if value not in (None, [], ())}
+        fields = {name: _value(name, operation.request.model_fields[name], value) for name, value in given.items()}
+        ask(context, operation, fields, as_json=as_json)
+
+    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            _parameter("context", typer.Context),
+            *(_field(operation, name) for name in _ordered(operation)),
+            _parameter("as_json", Annotated[bool, typer.Option("--json", help="Print one JSON value.")], False),
+        ]
+    )
+    return command
+
+
+def ask(context: typer.Context, operation: Operation[Any, Any], fields: Mapping[str, Any], *, as_json: bool) -> None:
+    """Run an operation and show what it answers."""
+    request = validated(operation.request, fields)
+    result = with_engine(settings_of(context.obj), lambda engine: _run(engine, operation, request))
+    if as_json:
+        output.as_json(result.model_dump(mode="json", by_alias=True))
+    else:
+        show(operation, request, result)
+
+
+async def _run(engine: Engine, operation: Operation[Any, Any], request: Any) -> Any:
+    """A command sees what the commands before it wrote, also when its engine has only just started."""
+    if isinstance(request, Read) and request.as_of is None and request.after is None:
+        stream = stream_of(engine, request)
+        request = request.model_copy(update={"after": f"{stream}@{await engine.log.head(stream)}"})
+    return await operation.run(engine, request)
+
+
+def _ordered(operation: Operation[Any, Any]) -> list[str]:
+    """Arguments, then what is required, then the operation's own options, then those that all have."""
+    fields = operation.request.model_fields
+    common = [name for base in operation.request.__mro__[1:] for name in getattr(base, "__annotations__", {})]
+    place = {name: (name not in operation.arguments, not fields[name].is_required(), name in common) for name in fields}
+    return [*operation.arguments, *sorted((one for one in fields if one not in operation.arguments), key=place.get)]  # type: ignore[arg-type]
+
+
+def _field(operation: Operation[Any, Any], name: str) -> inspect.Parameter:
+    field = operation.request.model_fields[name]
+    kind, many = _type(field)
+    described = field.description or ""
+    if name in operation.arguments:
+        metavar = (field.alias or name).upper()
+        argument = typer.Argument(help=described, metavar=metavar, show_default=False)
+        default = inspect.Parameter.empty if field.is_required() else None
+        return _parameter(name, Annotated[list[kind] if many else kind, argument], default)  # type: ignore[valid-type]
+    flag = (field.alias or name).replace("_", "-")
+    names = [f"--{flag}", *SHORT.get(name, ())]
+    if kind is bool:
+        names[0] = f"--{flag}/--no-{flag}"
+    if (
+        not field.is_required()
+        and field.default not in (None, (), "", False)
+        and isinstance(field.default, str | int | float)
+    ):
+        described = f"{described} [default: {field.default}]"
+    option = typer.Option(*names, help=described, show_default=False, envvar=FROM_ENVIRONMENT.get(name))
+    annotation: Any = list[kind] if many else kind  # type: ignore[valid-type]
+    if field.is_required():
+        return _parameter(name, Annotated[annotation, option])
+    return _parameter(name, Annotated[annotation | None, option], None)
+
+
+def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+def _type(field: FieldInfo) -> tuple[type, bool]:
+    """What the command line reads, and whether it may be repeated. Everything else is text, which the field checks."""
+    annotation = _without_none(field.annotation)
+    if _is_json(field):
+        return (str, True) if isinstance(annotation, type) and issubclass(annotation, BaseModel) else (str, False)
+    if get_origin(annotation) in (tuple, list):
+        return str, True
+    return (annotation if annotation in (bool, int, float) else str), False
+
+
+def _value(name: str, field: FieldInfo, value: Any) -> Any:
+    """A JSON object is given as JSON, or, where its names are known, as `name=value` that may be repeated."""
+    if not _is_json(field):
+        return tuple(value) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return dict(_pair(name, _without_none(field.annotation), one) for one in value)
+    return _parsed(name, value)
+
+
+def _pair(name: str, model: type[BaseModel], text: str) -> tuple[str, Any]:
+    key, found, value = text.partition("=")
+    if not found:
+        raise InvalidInput(f"{text!r:.60} has no value", field=f"{name}.{key}", fix=f"write {key}=VALUE")
+    if key in model.model_fields and _type(model.model_fields[key])[1]:
+        return key, tuple(value.split(","))
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value
+
+
+def _parsed(name: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise InvalidInput(
+            f"{text!r:.60} is not JSON", field=name, fix='give a JSON object, such as {"a": 1}'
+        ) from error
+
+
+def _is_json(field: FieldInfo) -> bool:
+    annotation = _without_none(field.annotation)
+    return get_origin(annotation) is dict or (isinstance(annotation, type) and issubclass(annotation, BaseModel))
+
+
+def _without_none(annotation: Any) -> Any:
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    if get_origin(annotation) in (Union, UnionType):
+        kinds = [one for one in get_args(annotation) if one is not NoneType]
+        return _without_none(kinds[0]) if len(kinds) == 1 else str
+    if get_origin(annotation) is Literal:
+        return str
+    return annotation

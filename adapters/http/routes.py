@@ -1,0 +1,97 @@
+"""The routes of the operations: each operation of the registry as one FastAPI route under /v1."""
+
+import inspect
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request
+from pydantic import BaseModel, ConfigDict, create_model
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.operation import Operation
+from mnemolog.events.shapes import id_text_shape
+
+PREFIX = "/v1"
+IN_QUERY = frozenset({"GET", "DELETE"})
+
+
+async def _engine(request: Request) -> Engine:
+    """An engine that reads and writes in the name of the request's principal, and no further than that reaches."""
+    engine: Engine = request.app.state.engine
+    principal = request.state.principal
+    return engine.by(principal) if principal else engine.of_anybody()
+
+
+IdInPath = Annotated[str, Path(json_schema_extra=id_text_shape())]
+TheEngine = Annotated[Engine, Depends(_engine)]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        json_schema_extra=id_text_shape(),
+        description="A retry of the same request with the same key changes nothing and gets the first receipt.",
+        examples=["9f1c7a52-first-try"],
+    ),
+]
+
+
+def add_route(router: APIRouter, operation: Operation[Any, Any]) -> None:
+    """Path parameters and the idempotency key come where HTTP has them; other fields in the body or the query."""
+    router.add_api_route(
+        operation.path,
+        _endpoint(operation),
+        methods=[operation.method],
+        name=operation.name,
+        operation_id=operation.name,
+        summary=operation.summary,
+        description=operation.description or None,
+        status_code=operation.status,
+        response_model=operation.result,
+        tags=[operation.tag],
+        openapi_extra={"x-role": operation.role.value},
+    )
+
+
+def _endpoint(operation: Operation[Any, Any]) -> Any:
+    fields = operation.request.model_fields
+    in_path = [name for name in fields if f"{{{name}}}" in operation.path or f"{{{name}:path}}" in operation.path]
+    rest = _rest(operation, {*in_path, "idempotency_key"})
+
+    async def endpoint(engine: Engine, asked: BaseModel, idempotency_key: str | None = None, **path: Any) -> Any:
+        given = {**path, **{name: getattr(asked, name) for name in asked.model_fields_set}}
+        if idempotency_key is not None:
+            given["idempotency_key"] = identifier(idempotency_key, "idempotency_key")
+        return await operation.run(engine, operation.request.model_construct(set(given), **given))
+
+    where = Query() if operation.method in IN_QUERY else Body()
+    parameters: dict[str, Any] = {name: Annotated[fields[name].rebuild_annotation(), Path()] for name in in_path}
+    parameters |= {"engine": TheEngine, "asked": Annotated[rest, where]}
+    if operation.writes:
+        parameters["idempotency_key"] = IdempotencyKey
+    endpoint.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                annotation=annotation,
+                default=None if name == "idempotency_key" else inspect.Parameter.empty,
+            )
+            for name, annotation in parameters.items()
+        ]
+    )
+    endpoint.__name__ = operation.name
+    return endpoint
+
+
+def _rest(operation: Operation[Any, Any], without: set[str]) -> type[BaseModel]:
+    """The request without what comes from elsewhere."""
+    kept: dict[str, Any] = {
+        name: (field.rebuild_annotation(), field)
+        for name, field in operation.request.model_fields.items()
+        if name not in without
+    }
+    config: ConfigDict = {**operation.request.model_config}  # type: ignore[typeddict-item]
+    if operation.example:
+        config["json_schema_extra"] = {"examples": [operation.example]}
+    name = "".join(word.title() for word in operation.name.split("_"))
+    made: type[BaseModel] = create_model(name, __config__=config, __doc__=operation.request.__doc__, **kept)
+    return made

@@ -1,0 +1,9 @@
+"""Operations: all that can be asked of an engine. HTTP, the command line and Python are made of this list."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mnemolog.adapters.operations.memories import MEMORIES
+from mnemolog.adapters.operations.operation import Operation
+
+OPERATIONS: Sequence[Operation[Any, Any]] = (*MEMORIES,)

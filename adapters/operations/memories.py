@@ -1,0 +1,528 @@
+"""Operations on memories: create, read, search, update, merge, link, archive, delete, restore, undo."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.requests import (
+    PagedRead,
+    Read,
+    Write,
+    command_of,
+    request_of,
+    stream_of,
+    viewer_of,
+)
+from mnemolog.adapters.operations.results import (
+    Bullet,
+    Bullets,
+    CardView,
+    Changes,
+    Context,
+    Created,
+    HistoryEntry,
+    HitView,
+    LinkView,
+    MemoryView,
+    Page,
+    SearchResult,
+    Undone,
+    WhyView,
+    Written,
+)
+from mnemolog.commands.memories import (
+    ChangeStatus,
+    CreateMemory,
+    LinkMemories,
+    MemoryCommand,
+    MergeMemories,
+    RestoreMemory,
+    SoftDeleteMemory,
+    UpdateMemory,
+)
+from mnemolog.commands.memory_requests import EntityRef
+from mnemolog.commands.rollback import Plan
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.memory import MAX_MERGE, Status
+from mnemolog.domain.memory_key import MAX_REFS
+from mnemolog.domain.principal import Role
+from mnemolog.events.envelope import DEFAULT_THREAD
+from mnemolog.events.fields import Flag, Id, Label, Uuid, validated
+from mnemolog.projections.context import ContextRequest
+from mnemolog.projections.query import MemoryQuery, Searching
+
+BIGGEST_SEQ = 2**63 - 1  # What Postgres' bigint holds.
+Absorbed = Annotated[
+    tuple[Uuid, ...],
+    Field(
+        description="The ids to merge into it.",
+        json_schema_extra={"minItems": 1, "maxItems": MAX_MERGE, "uniqueItems": True},
+    ),
+]
+
+
+MEMORY_ID = Annotated[Uuid, Field(description="The memory's id.")]
+
+
+class MemoryRead(Read):
+    """One memory."""
+
+    memory_id: MEMORY_ID
+
+
+class List(PagedRead):
+    """The most recently changed memories first."""
+
+    limit: Annotated[int, Field(ge=1, le=1000, description="The maximum number of memories on a page.")] = 20
+
+
+class HistoryRead(PagedRead):
+    """The history of a memory, an entity or a fact, newest first."""
+
+    id: Annotated[Uuid, Field(description="The id of a memory, an entity or a fact.")]
+
+
+class Search(Read, Searching):
+    """A search of a user's memories (B §6)."""
+
+
+class ContextRead(Read, ContextRequest):
+    """What the agent is about to answer."""
+
+
+class CardsRead(Read):
+    """The references of people, places and things."""
+
+    refs: Annotated[
+        tuple[EntityRef, ...],
+        Field(min_length=1, max_length=MAX_REFS, description="References such as `person:ana_silva`."),
+    ]
+
+
+class WhyRead(Read):
+    """Something known."""
+
+    id: Annotated[Id, Field(description="The id of a memory, an entity, a fact or a todo, or a profile field's name.")]
+
+
+class ChangesRead(Read):
+    """The changes in a thread."""
+
+    thread_id: Annotated[Id, Field(description="The thread.")] = DEFAULT_THREAD
+    since: Annotated[int, Field(ge=0, le=BIGGEST_SEQ, description="The revision that you know.")] = 0
+
+
+class Delete(Write):
+    """The memory to delete, and why."""
+
+    memory_id: MEMORY_ID
+    reason: Annotated[Label, Field(description="Why; it is kept in the history, encrypted as texts are.")] = ""
+
+
+class Undo(Write):
+    """Either a memory, for its last change, or an event."""
+
+    memory_id: Annotated[Uuid | None, Field(description="Undo the last change of this memory.")] = None
+    event_id: Annotated[Uuid | None, Field(description="Undo this event, on everything that it changed.")] = None
+    dry_run: Annotated[Flag, Field(description="Show what would be written, and change nothing.")] = False
+
+
+async def _create(engine: Engine, asked: Write) -> Created:
+    """Create a memory.
+
+    With a `memory_key`, or with `type`, `fact_type` and `entity_refs`, which make one, the memory with that key is
+    updated or observed instead; with `merge_similar`, one that says the same. The id is that one's then.
+    """
+    fields = {**asked.model_dump(exclude_unset=True, exclude={"idempotency_key"}), "tenant": engine.settings.tenant}
+    memory_id, receipt = await engine.writes.create(fields, asked.idempotency_key)
+    return Created.of(receipt, memory_id=memory_id)
+
+
+async def _get(engine: Engine, asked: MemoryRead) -> MemoryView:
+    """Read one memory.
+
+    Hidden memories too; `status` says so.
+    """
+    row = await engine.reads.memory(viewer_of(engine, asked), asked.memory_id, asked.moment())
+    return MemoryView.model_validate(row)
+
+
+async def _list(engine: Engine, asked: List) -> Page[MemoryView]:
+    """List a user's memories, the most recently changed first.
+
+    Active memories only.
+    """
+    rows = await engine.reads.newest(viewer_of(engine, asked), asked.limit, asked.moment(), asked.cursor)
+    return Page[MemoryView].of(rows)
+
+
+async def _search(engine: Engine, asked: Search) -> Bullets | SearchResult:
+    """Search a user's memories (memory.query).
+
+    By meaning and by words. Filters and the agent's allowlist are applied in the store.
+    """
+    fields = asked.model_dump(include=set(Searching.model_fields), exclude_unset=True)
+    who = {"tenant": engine.settings.tenant, "user_id": asked.user_id, "agent_id": asked.agent_id}
+    answer = await engine.reads.query(validated(MemoryQuery, {**fields, **who}), asked.moment())
+    if asked.returns == "bullets":
+        bullets = [Bullet(id=hit.memory_id, category=hit.category, text=hit.bullet) for hit in answer.hits]
+        return Bullets(header=answer.header, rev=answer.rev, bullets=bullets)
+    return SearchResult(header=answer.header, rev=answer.rev, memories=[HitView.of(hit) for hit in answer.hits])
+
+
+async def _context(engine: Engine, asked: ContextRead) -> Context:
+    """Read what an agent should know before it answers.
+
+    Pinned memories, and each category that the agent may read: whole, or what answers the query, as the policy says.
+    """
+    request = validated(ContextRequest, asked.model_dump(include=set(ContextRequest.model_fields)))
+    return Context.of(await engine.reads.context(viewer_of(engine, asked), request, asked.moment()))
+
+
+async def _cards(engine: Engine, asked: CardsRead) -> Page[CardView]:
+    """Read what matters most about people, places and things.
+
+    At most three memories a reference: pinned ones, then the most important, then the newest (D06).
+    """
+    found = await engine.reads.cards(viewer_of(engine, asked), asked.refs, asked.moment())
+    return Page[CardView](items=[CardView.of(card) for card in found])
+
+
+async def _links(engine: Engine, asked: MemoryRead) -> Page[LinkView]:
+    """List what a memory is linked to, the strongest link first.
+
+    Only what this agent may see.
+    """
+    rows = await engine.reads.links(viewer_of(engine, asked), asked.memory_id, asked.moment())
+    return Page[LinkView](items=[LinkView.model_validate(row) for row in rows])
+
+
+async def _history(engine: Engine, asked: HistoryRead) -> Page[HistoryEntry]:
+    """Read the history of a memory, an entity or a fact, newest first.
+
+    Every write that touched it, with the old and the new text (B §8).
+    """
+    rows = await engine.reads.history(viewer_of(engine, asked), asked.id, asked.limit, asked.moment(), asked.cursor)
+    return Page[HistoryEntry].of(rows)
+
+
+async def _why(engine: Engine, asked: WhyRead) -> WhyView:
+    """Explain why something is known.
+
+    The events that made it, what it was merged from, and the turns behind it (X04).
+    """
+    found = await engine.reads.why(viewer_of(engine, asked), asked.id, asked.moment())
+    return WhyView.model_validate(found.as_dict())
+
+
+async def _changes(engine: Engine, asked: ChangesRead) -> Changes:
+    """Read what changed in a thread since a revision.
+
+    As the delta header of B §1, and row by row.
+    """
+    viewer = viewer_of(engine, asked)
+    return Changes.of(await engine.reads.changes(viewer, asked.thread_id, asked.since, asked.moment()))
+
+
+async def _update(engine: Engine, asked: Write) -> Written:
+    """Update a memory.
+
+    Fields that are left out stay as they are.
+    """
+    return await _execute(UpdateMemory, engine, asked)
+
+
+async def _merge(engine: Engine, asked: Write) -> Written:
+    """Merge other memories into this one.
+
+    The others are hidden, not destroyed: `undo` brings them back.
+    """
+    return await _execute(MergeMemories, engine, asked)
+
+
+async def _link(engine: Engine, asked: Write) -> Written:
+    """Link this memory to another.
+
+    A second link of the same type to the same memory replaces the strength of the first.
+    """
+    return await _execute(LinkMemories, engine, asked)
+
+
+async def _archive(engine: Engine, asked: Write) -> Written:
+    """Archive a memory: kept and hidden, until it is restored.
+
+    Pinned memories are never archived.
+    """
+    return await _execute(ChangeStatus, engine, asked, status=Status.DORMANT)
+
+
+async def _delete(engine: Engine, asked: Delete) -> Written:
+    """Delete a memory: hidden at once, and restorable until it is purged.
+
+    `erase` destroys it.
+    """
+    return await _execute(SoftDeleteMemory, engine, asked)
+
+
+async def _restore(engine: Engine, asked: Write) -> Written:
+    """Restore a deleted or archived memory.
+
+    Also takes a merged memory out of its merge.
+    """
+    return await _execute(RestoreMemory, engine, asked)
+
+
+async def _undo(engine: Engine, asked: Undo) -> Undone:
+    """Undo the last change of a memory, or one event on everything that it changed.
+
+    Each call on a memory goes one change further back; a retry with the same idempotency key does not. A change that
+    later changes build on is refused: undo those first.
+    """
+    if (asked.memory_id is None) == (asked.event_id is None):
+        raise InvalidInput("name one thing to undo", field="memory_id", fix="give either a memory_id or an event_id")
+    stream, key = stream_of(engine, asked), asked.idempotency_key
+    who = {"agent_id": asked.agent_id, "thread_id": asked.thread_id, "run_id": asked.run_id}
+    if asked.dry_run:
+        return Undone.of(await engine.writes.undo_plan(stream, asked.memory_id, asked.event_id, **who), None)
+    if asked.memory_id is not None:
+        receipt = await engine.writes.undo_last(stream, asked.memory_id, key, **who)
+    else:
+        assert asked.event_id
+        receipt = await engine.writes.undo_event(stream, asked.event_id, key, **who)
+    return Undone.of(Plan(undone=await engine.writes.undone_by(receipt)), receipt)
+
+
+async def _execute(kind: type[MemoryCommand], engine: Engine, asked: Write, **more: object) -> Written:
+    return Written.of(await engine.writes.execute(command_of(kind, engine, asked, **more), asked.idempotency_key))
+
+
+ONE = request_of(RestoreMemory)
+
+SEARCH_EXAMPLE = {
+    "user_id": "ana",
+    "agent_id": "planner",
+    "query": "deployment plan context",
+    "categories": ["tasks", "projects"],
+    "filters": {"pinned": False, "importance_min": 1, "updated_after": "2025-07-01"},
+    "top_k": 3,
+    "return": "bullets",
+    "budget_tokens": 512,
+}
+
+CREATE = Operation(
+    name="create",
+    command="create",
+    route="POST /memories",
+    request=request_of(CreateMemory),
+    result=Created,
+    run=_create,
+    role=Role.WRITE,
+    tag="memories",
+    arguments=("text",),
+    done="Created",
+    status=201,
+    example={"user_id": "ana", "text": "Ana is lactose intolerant", "category": "profile", "pinned": True},
+)
+GET = Operation(
+    name="get",
+    command="get",
+    route="GET /memories/{memory_id}",
+    request=MemoryRead,
+    result=MemoryView,
+    run=_get,
+    role=Role.READ,
+    tag="memories",
+    arguments=("memory_id",),
+)
+LIST = Operation(
+    name="list",
+    command="list",
+    route="GET /memories",
+    request=List,
+    result=Page[MemoryView],
+    run=_list,
+    role=Role.READ,
+    tag="memories",
+)
+SEARCH = Operation(
+    name="search",
+    command="search",
+    route="POST /search",
+    request=Search,
+    result=Bullets | SearchResult,
+    run=_search,
+    role=Role.READ,
+    tag="recall",
+    arguments=("query",),
+    example=SEARCH_EXAMPLE,
+)
+CONTEXT = Operation(
+    name="context",
+    command="context",
+    route="POST /context",
+    request=ContextRead,
+    result=Context,
+    run=_context,
+    role=Role.READ,
+    tag="recall",
+    arguments=("query",),
+)
+CARDS = Operation(
+    name="cards",
+    command="cards",
+    route="GET /cards",
+    request=CardsRead,
+    result=Page[CardView],
+    run=_cards,
+    role=Role.READ,
+    tag="recall",
+    arguments=("refs",),
+)
+LINKS = Operation(
+    name="links",
+    command="links",
+    route="GET /memories/{memory_id}/links",
+    request=MemoryRead,
+    result=Page[LinkView],
+    run=_links,
+    role=Role.READ,
+    tag="memories",
+    arguments=("memory_id",),
+)
+HISTORY = Operation(
+    name="history",
+    command="history",
+    route="GET /history/{id}",
+    request=HistoryRead,
+    result=Page[HistoryEntry],
+    run=_history,
+    role=Role.READ,
+    tag="recall",
+    arguments=("id",),
+)
+WHY = Operation(
+    name="why",
+    command="why",
+    route="GET /why/{id}",
+    request=WhyRead,
+    result=WhyView,
+    run=_why,
+    role=Role.READ,
+    tag="recall",
+    arguments=("id",),
+)
+CHANGES = Operation(
+    name="changes",
+    command="changes",
+    route="GET /changes",
+    request=ChangesRead,
+    result=Changes,
+    run=_changes,
+    role=Role.READ,
+    tag="recall",
+)
+UPDATE = Operation(
+    name="update",
+    command="update",
+    route="PATCH /memories/{memory_id}",
+    request=request_of(UpdateMemory),
+    result=Written,
+    run=_update,
+    role=Role.WRITE,
+    tag="memories",
+    arguments=("memory_id",),
+    done="Updated",
+    example={"user_id": "ana", "text": "Ship v1 by September"},
+)
+MERGE = Operation(
+    name="merge",
+    command="merge",
+    route="POST /memories/{memory_id}/merge",
+    request=request_of(MergeMemories, absorbed_ids=(Absorbed, ...)),
+    result=Written,
+    run=_merge,
+    role=Role.WRITE,
+    tag="memories",
+    arguments=("memory_id", "absorbed_ids"),
+    done="Merged",
+)
+LINK = Operation(
+    name="link",
+    command="link",
+    route="POST /memories/{memory_id}/link",
+    request=request_of(LinkMemories),
+    result=Written,
+    run=_link,
+    role=Role.WRITE,
+    tag="memories",
+    arguments=("memory_id", "to_id"),
+    done="Linked",
+)
+ARCHIVE = Operation(
+    name="archive",
+    command="archive",
+    route="POST /memories/{memory_id}/archive",
+    request=ONE,
+    result=Written,
+    run=_archive,
+    role=Role.WRITE,
+    tag="memories",
+    arguments=("memory_id",),
+    done="Archived",
+)
+DELETE = Operation(
+    name="delete",
+    command="delete",
+    route="DELETE /memories/{memory_id}",
+    request=Delete,
+    result=Written,
+    run=_delete,
+    role=Role.WRITE,
+    tag="memories",
+    arguments=("memory_id",),
+    done="Deleted",
+)
+RESTORE = Operation(
+    name="restore",
+    command="",  # `mnemolog restore` takes a backup, too: cli/backing_up.py.
+    route="POST /memories/{memory_id}/restore",
+    request=ONE,
+    result=Written,
+    run=_restore,
+    role=Role.WRITE,
+    tag="memories",
+    arguments=("memory_id",),
+    done="Restored",
+)
+UNDO = Operation(
+    name="undo",
+    command="undo",
+    route="POST /undo",
+    request=Undo,
+    result=Undone,
+    run=_undo,
+    role=Role.WRITE,
+    tag="changes",
+    done="Undone",
+)
+MEMORIES = (
+    CREATE,
+    GET,
+    LIST,
+    SEARCH,
+    CONTEXT,
+    CARDS,
+    LINKS,
+    HISTORY,
+    WHY,
+    CHANGES,
+    UPDATE,
+    MERGE,
+    LINK,
+    ARCHIVE,
+    DELETE,
+    RESTORE,
+    UNDO,
+)

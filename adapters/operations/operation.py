@@ -1,0 +1,63 @@
+"""An operation: one thing that can be asked, defined once for every face (docs/decisions/0050-operations.md)."""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.requests import Read, Request, Write
+from mnemolog.domain.principal import Role
+
+Q = TypeVar("Q", bound=Request)
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation(Generic[Q, R]):
+    """`name` is the Python verb and the OpenAPI id, `command` the words of the CLI, `route` method and path under /v1.
+
+    What `run` says of itself is the help of every face: its first sentence the summary, the rest the description.
+    `arguments` are the fields that Python and the command line take by position; all others go by name. `done` is what
+    the command line says of a write that changed something, such as "Updated".
+    """
+
+    name: str
+    command: str
+    route: str
+    request: type[Q]
+    result: Any
+    run: Callable[[Engine, Q], Awaitable[R]]
+    role: Role
+    tag: str
+    arguments: tuple[str, ...] = ()
+    done: str = ""
+    status: int = 200
+    example: dict[str, Any] | None = None
+
+    @property
+    def method(self) -> str:
+        return self.route.split()[0]
+
+    @property
+    def path(self) -> str:
+        return self.route.split()[1]
+
+    @property
+    def summary(self) -> str:
+        return self._help().partition("\n\n")[0].replace("\n", " ").removesuffix(".")
+
+    @property
+    def description(self) -> str:
+        return self._help().partition("\n\n")[2].replace("\n", " ")
+
+    @property
+    def writes(self) -> bool:
+        return issubclass(self.request, Write)
+
+    @property
+    def reads(self) -> bool:
+        return issubclass(self.request, Read)
+
+    def _help(self) -> str:
+        return inspect.cleandoc(self.run.__doc__ or "")

@@ -1,0 +1,138 @@
+"""What requests have in common: whose memory, who asks, when to read, how a retry is known."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, create_model
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.moment import Moment
+from mnemolog.commands.decider import Command
+from mnemolog.domain import identity
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, MAX_DIGITS, Position, StreamId
+from mnemolog.events.fields import Id, validated
+from mnemolog.events.shapes import MOMENT
+
+C = TypeVar("C", bound=Command)
+
+LONGEST_TOKEN = 300
+# What the engine sets, never the request: beside what a command generates for itself.
+SET_BY_ENGINE = frozenset({"tenant", "actor", "consenting", "agents", "correlation_id"})
+
+
+def _point(value: object, info: ValidationInfo) -> datetime | int:
+    """A seq, maybe in digits and behind an @, or a time with its offset."""
+    name = info.field_name or "as_of"
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**MAX_DIGITS:
+        return value
+    if isinstance(value, str) and re.fullmatch("@?[0-9]{1,18}", value):
+        return int(value.removeprefix("@"))
+    return identity.aware(value, name)
+
+
+AsOf = Annotated[
+    datetime | int,
+    BeforeValidator(_point),
+    WithJsonSchema({"anyOf": [MOMENT, {"type": "integer", "minimum": 0, "maximum": 10**MAX_DIGITS - 1}]}),
+    Field(
+        description="Answer as of this moment: a time with its offset, or a sequence number of the user's stream.",
+        examples=["2026-01-03T01:02:10Z", 42],
+    ),
+]
+After = Annotated[
+    str,
+    Field(
+        max_length=LONGEST_TOKEN,
+        json_schema_extra={"pattern": r"^[A-Za-z0-9._-]{1,40}/.+@[0-9]{1,18}$"},
+        description="The `token` of a write that the answer must include.",
+        examples=["default/user:ana@42"],
+    ),
+]
+Deadline = Annotated[
+    float,
+    Field(
+        gt=0,
+        allow_inf_nan=False,
+        description="How many seconds to wait for the write of `after`; the setting `read_deadline` by default.",
+        examples=[2.5],
+    ),
+]
+Limit = Annotated[int, Field(ge=1, le=1000, description="The maximum number of items on a page.")]
+Cursor = Annotated[str, Field(max_length=1000, description="The `next_cursor` of the page before.")]
+
+
+class Request(BaseModel):
+    """Whose memory, and which agent asks. A field that is not known is refused, not ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    user_id: Annotated[Id, Field(description="The user whose memory it is.", examples=["ana"])]
+    agent_id: Annotated[Id, Field(description="The agent that asks: it sees what is global, and its own.")] = (
+        DEFAULT_AGENT
+    )
+
+
+class Read(Request):
+    """A read: live by default, at an earlier moment, or once a write is visible."""
+
+    as_of: AsOf | None = None
+    after: After | None = None
+    deadline: Deadline | None = None
+
+    def moment(self) -> Moment:
+        after = Position.of_token(self.after) if self.after is not None else None
+        return Moment(self.as_of, after, self.deadline)
+
+
+class PagedRead(Read):
+    """A read of a list, page by page."""
+
+    limit: Limit = 100
+    cursor: Cursor | None = None
+
+
+class Write(Request):
+    """A write. Sent again with the same idempotency key it changes nothing, and answers as it did the first time."""
+
+    thread_id: Annotated[Id, Field(description="The thread in which the change is reported.")] = DEFAULT_THREAD
+    run_id: Annotated[Id | None, Field(description="The run that it belongs to, such as an episode.")] = None
+    idempotency_key: Annotated[
+        Id | None, Field(description="A key of your own: a retry with the same key changes nothing.")
+    ] = None
+
+
+def request_of(command: type[Command], **more: Any) -> type[Write]:
+    """The request behind a command: its fields but for those that the engine sets or generates.
+
+    `more` are fields in the form of `create_model`, in place of the command's or beside them.
+    """
+    left_out = SET_BY_ENGINE | command.drawn | set(Write.model_fields)
+    own = {
+        name: (Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation, field)
+        for name, field in command.model_fields.items()
+        if name not in left_out
+    }
+    return create_model(command.__name__, __base__=Write, __doc__=command.__doc__, **{**own, **more})
+
+
+def command_of(kind: type[C], engine: Engine, asked: Request, **more: Any) -> C:
+    """The command of a request: what the caller gave, in the engine's tenant, and when it is asked."""
+    given = asked.model_dump(include=set(kind.model_fields), exclude_unset=True)
+    now = {"at": engine.writes.now()} if "at" in kind.drawn else {}
+    return validated(kind, {**given, **now, **more, "tenant": engine.settings.tenant})
+
+
+def viewer_of(engine: Engine, asked: Request) -> Viewer:
+    return Viewer(engine.settings.tenant, asked.user_id, asked.agent_id)
+
+
+def stream_of(engine: Engine, asked: Request) -> StreamId:
+    return StreamId.of_user(asked.user_id, engine.settings.tenant)
+
+
+def given(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what was left out."""
+    return {name: value for name, value in fields.items() if value is not None}

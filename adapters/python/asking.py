@@ -1,0 +1,63 @@
+"""How the Python face asks: a verb's arguments become the request of an operation, which answers with its result."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+from uuid import UUID
+
+from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.requests import Read, Request, stream_of
+from mnemolog.adapters.operations.results import Created, Undone, Written
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.events.envelope import Position
+from mnemolog.events.fields import validated
+from mnemolog.opening import Opening
+
+Q = TypeVar("Q", bound=Request)
+R = TypeVar("R")
+
+Id = UUID | str
+Moment = datetime | str | int
+After = Written | str
+
+
+class Asking(Opening):
+    """`user_id`, `agent_id` and `thread_id` may be given to each verb, and default to those of this object."""
+
+    async def _ask(self, operation: Operation[Q, R], arguments: Mapping[str, Any]) -> R:
+        """`arguments` are the verb's own, by name; None is what was left out."""
+        engine = await self._engine()
+        request = validated(operation.request, self._fields(operation, arguments))
+        result = await operation.run(engine, await self._seen(request))
+        written = result.receipt if isinstance(result, Undone) else result
+        if isinstance(written, Written):
+            self._note(written)
+        return result
+
+    def _fields(self, operation: Operation[Any, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+        given = {name: value for name, value in arguments.items() if name != "self" and value is not None}
+        if isinstance(after := given.get("after"), Written):
+            given["after"] = after.token
+        defaults = {"user_id": self._user_id, "agent_id": self._agent_id, "thread_id": self._thread_id}
+        known = operation.request.model_fields
+        fields = {**{name: value for name, value in defaults.items() if name in known and value is not None}, **given}
+        if "user_id" in known and "user_id" not in fields:
+            raise InvalidInput("is missing", field="user_id", fix="give it here, or once as Memory(user_id=...)")
+        return fields
+
+    async def _seen(self, request: Q) -> Q:
+        """A live read sees what this object wrote before, and what earlier processes wrote."""
+        if not isinstance(request, Read) or request.as_of is not None:
+            return request
+        stream = stream_of(await self._engine(), request)
+        if stream not in self._written:
+            self._written[stream] = await (await self._engine()).log.head(stream)
+        if request.after is not None:
+            after = Position.of_token(request.after)
+            if after.stream != stream or after.seq >= self._written[stream]:
+                return request
+        return request.model_copy(update={"after": f"{stream}@{self._written[stream]}"})
+
+    def _note(self, written: Written | Created) -> None:
+        position = Position.of_token(written.token)
+        self._written[position.stream] = max(position.seq, self._written.get(position.stream, 0))

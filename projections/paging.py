@@ -1,0 +1,83 @@
+"""Pages of a list. A cursor is the sort key of the last row, so that rows which come or go meanwhile shift nothing."""
+
+import base64
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, FromClause, Select, and_, or_
+
+from mnemolog.domain.errors import InvalidInput
+
+S = TypeVar("S", bound=Select[Any])
+
+
+class Slice(list[dict[str, Any]]):
+    """Rows of one page; `next_cursor` is None on the last."""
+
+    next_cursor: str | None = None
+
+
+def page_of(statement: S, table: FromClause, order: Sequence[str], limit: int, cursor: str | None) -> S:
+    """Sorted by the columns of `order`, "-" before one that descends; one row more than the page, to know of a next.
+
+    The last column of `order` tells rows apart, and none of them is ever null.
+    """
+    columns = [(table.c[name.removeprefix("-")], name.startswith("-")) for name in order]
+    if cursor is not None:
+        statement = statement.where(_beyond(columns, _read(cursor, [one.type.python_type for one, _ in columns])))
+    sorted_by = (column.desc() if falls else column.asc() for column, falls in columns)
+    return statement.order_by(*sorted_by).limit(limit + 1)
+
+
+def sliced(rows: Sequence[Mapping[str, Any]], order: Sequence[str], limit: int) -> Slice:
+    """What `page_of` read, without the row that is too many."""
+    page = Slice(dict(row) for row in rows[:limit])
+    if len(rows) > limit:
+        page.next_cursor = _written(rows[limit - 1][name.removeprefix("-")] for name in order)
+    return page
+
+
+def slice_of(rows: Sequence[Mapping[str, Any]], id_: str, limit: int, cursor: str | None) -> Slice:
+    """A page of rows that are all in memory, in their order; a row that is gone ends the list."""
+    start = 0
+    if cursor is not None:
+        [last] = _read(cursor, [str])
+        start = next((place + 1 for place, row in enumerate(rows) if str(row[id_]) == last), len(rows))
+    page = Slice(dict(row) for row in rows[start : start + limit])
+    if start + limit < len(rows):
+        page.next_cursor = _written([str(page[-1][id_])])
+    return page
+
+
+def _beyond(columns: Sequence[tuple[ColumnElement[Any], bool]], values: Sequence[Any]) -> ColumnElement[bool]:
+    places = range(len(columns))
+    return or_(
+        *(
+            and_(
+                *(columns[before][0] == values[before] for before in range(place)),
+                columns[place][0] < values[place] if columns[place][1] else columns[place][0] > values[place],
+            )
+            for place in places
+        )
+    )
+
+
+def _written(values: Iterable[Any]) -> str:
+    plain = [value.isoformat() if isinstance(value, datetime) else str(value) for value in values]
+    return base64.urlsafe_b64encode(json.dumps(plain).encode()).decode().rstrip("=")
+
+
+def _read(cursor: str, types: Sequence[type]) -> list[Any]:
+    try:
+        values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+        return [_PARSED.get(kind, kind)(value) for kind, value in zip(types, values, strict=True)]
+    except (ValueError, TypeError) as error:
+        raise InvalidInput(
+            f"{cursor!r:.60} is not a cursor of this list", field="cursor", fix="pass the `next_cursor` of a page"
+        ) from error
+
+
+_PARSED: Mapping[type, Any] = {datetime: datetime.fromisoformat, UUID: UUID}
