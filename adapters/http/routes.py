@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.operation import Operation
+from mnemolog.domain.identity import identifier
 from mnemolog.events.shapes import id_text_shape
 
 PREFIX = "/v1"

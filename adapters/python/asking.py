@@ -9,7 +9,7 @@ from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.requests import Read, Request, stream_of
 from mnemolog.adapters.operations.results import Created, Undone, Written
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.events.envelope import Position
+from mnemolog.events.envelope import Position, Receipt
 from mnemolog.events.fields import validated
 from mnemolog.opening import Opening
 
@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 Id = UUID | str
 Moment = datetime | str | int
-After = Written | str
+After = Written | Receipt | str
 
 
 class Asking(Opening):
@@ -36,7 +36,7 @@ class Asking(Opening):
 
     def _fields(self, operation: Operation[Any, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
         given = {name: value for name, value in arguments.items() if name != "self" and value is not None}
-        if isinstance(after := given.get("after"), Written):
+        if isinstance(after := given.get("after"), Written | Receipt):
             given["after"] = after.token
         defaults = {"user_id": self._user_id, "agent_id": self._agent_id, "thread_id": self._thread_id}
         known = operation.request.model_fields
