@@ -15,7 +15,7 @@ from mnemolog.events.envelope import Receipt
 from tests.adapters.cli.command import Ran, mnemolog
 
 COMMANDS = ("query", "list", "changes", "history", "session", "entities")
-ROUTES = ("query", "/memory", "/memory/{id}", "/memory/{id}/history", "/changes", "/session", "/entities")
+ROUTES = ("query", "/v1/memories", "/v1/memories/{id}", "/v1/memories/{id}/history", "/v1/changes", "/v1/session", "/v1/entities")
 BEYOND = "default/user:{user}@99"
 NO_ONES = "ends at seq 1: nobody wrote 99 there"
 
@@ -31,7 +31,7 @@ async def over_http(engine: Engine, route: str, user: str, memory_id: str, **whe
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
         if route == "query":
             body = {"query": "tea", "filters": {"user_id": user}}
-            return await http.post("/memory/query", json=body, params=when)
+            return await http.post("/v1/search", json=body, params=when)
         return await http.get(route.format(id=memory_id), params={"user_id": user, **when})
 
 
@@ -55,7 +55,7 @@ async def test_http_waits_until_the_deadline_of_the_request(engine: Engine, user
 
 
 @pytest.mark.spec("X10")
-@pytest.mark.parametrize("route", ["query", "/memory", "/memory/{id}", "/memory/{id}/history", "/changes"])
+@pytest.mark.parametrize("route", ["query", "/v1/memories", "/v1/memories/{id}", "/v1/memories/{id}/history", "/v1/changes"])
 async def test_http_sees_the_write_of_the_token(engine: Engine, user: str, route: str) -> None:
     memory_id, receipt = await written(engine, user)
 
@@ -67,7 +67,7 @@ async def test_http_sees_the_write_of_the_token(engine: Engine, user: str, route
 
 @pytest.mark.parametrize("deadline", ["0", "-1", "601", "soon", "nan"])
 async def test_http_refuses_a_deadline_that_is_none(engine: Engine, user: str, deadline: str) -> None:
-    answer = await over_http(engine, "/memory", user, "", deadline=deadline)
+    answer = await over_http(engine, "/v1/memories", user, "", deadline=deadline)
 
     assert (answer.status_code, answer.json()["error"]["field"]) == (422, "deadline")
 

@@ -49,7 +49,7 @@ async def taken(client: httpx.AsyncClient, turn: Mapping[str, Any]) -> None:
     """
     while True:
         with suppress(httpx.TransportError):
-            answer = await client.post("/turns", json=turn)
+            answer = await client.post("/v1/turns", json=turn)
             if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
                 answer.raise_for_status()
                 return

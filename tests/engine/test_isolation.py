@@ -35,7 +35,7 @@ READ_BY_BODY = {"POST /memory/query", "POST /memory/context"}
 READING = [(method, path) for method, path in ROUTES if method == "GET" or f"{method} {path}" in READ_BY_BODY]
 CHANGING = [one for one in ROUTES if one not in READING]
 # What needs no user, and what only an admin may have, who may have all.
-OF_NO_USER, OF_ADMINS = {"/health"}, {"/users/{user_id:path}/export"}
+OF_NO_USER, OF_ADMINS = {"/health"}, {"/v1/users/{user_id:path}/export"}
 
 Target = tuple[str, str, str, str]
 ids = st.tuples(*map(st.sampled_from, (TENANTS, USERS, AGENTS, SCOPES)))
@@ -70,9 +70,9 @@ async def asked(
 def _parameters(template: str, user: str, agent: str) -> dict[str, str]:
     if template in OF_NO_USER | OF_ADMINS:
         return {}
-    if template.startswith("/users/"):
+    if template.startswith("/v1/users/"):
         return {"agent_id": agent}
-    cards = {"ref": REF} if template == "/memory/cards" else {}
+    cards = {"ref": REF} if template == "/v1/cards" else {}
     return {"user_id": user, "agent_id": agent, **cards}
 
 

@@ -75,7 +75,7 @@ async def test_two_hundred_writers_over_http_leave_one_memory_with_every_word_in
 
         async def store(number: int) -> dict[str, Any]:
             body = {"user_id": user, "text": f"Ana ran {number} km", **ABOUT}
-            answer = await client.post("/memory", json=body, timeout=120)
+            answer = await client.post("/v1/memories", json=body, timeout=120)
             assert answer.status_code == 201, answer.text
             found: dict[str, Any] = answer.json()
             return found

@@ -272,12 +272,12 @@ COMMANDS: dict[str, Any] = {
 def _request(order: Order) -> tuple[str, str, dict[str, Any]]:
     """Method, path and body of an order over HTTP."""
     fields = dict(order.fields)
-    one = f"/memory/{fields.pop('memory_id', '')}"
+    one = f"/v1/memories/{fields.pop('memory_id', '')}"
     match order.kind:
         case "create":
-            return "POST", "/memory", fields
+            return "POST", "/v1/memories", fields
         case "turn":
-            return "POST", "/turns", {**fields, "message_id": order.mark}
+            return "POST", "/v1/turns", {**fields, "message_id": order.mark}
         case "update" | "weigh":
             return "PATCH", one, fields
         case "delete":

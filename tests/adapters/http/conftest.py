@@ -41,14 +41,14 @@ class Api:
         return await self.call("DELETE", path, status, params={"user_id": self.user, **params})
 
     async def remember(self, text: str, **fields: Any) -> Json:
-        return await self.post("/memory", 201, text=text, **fields)
+        return await self.post("/v1/memories", 201, text=text, **fields)
 
     async def query(
         self, query: str, status: int = 200, params: Json | None = None, returns: str = "bullets", **fields: Any
     ) -> Json:
         filters = {"user_id": self.user, **fields.pop("filters", {})}
         body = {"query": query, "filters": filters, "return": returns, **fields}
-        return await self.call("POST", "/memory/query", status, json=body, params=params or {})
+        return await self.call("POST", "/v1/search", status, json=body, params=params or {})
 
     def of(self, user: str) -> "Api":
         return Api(self.http, user)

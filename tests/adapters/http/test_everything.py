@@ -81,7 +81,7 @@ SCOPES = ["agent", "global", "session"]
 # By the name of the route: a write that is not here fails the first test.
 WRITES: Mapping[str, Write] = {
     "create_memory": _new(
-        "/memory",
+        "/v1/memories",
         lambda drawn: {
             "text": drawn.text,
             "category": CATEGORIES[drawn.one % 3],
@@ -90,16 +90,16 @@ WRITES: Mapping[str, Write] = {
             "entity_refs": ["person:ana"] if drawn.flag else [],
         },
     ),
-    "update_memory": _of("memory_id", "/memory/{}", lambda d: {"text": d.text, "pinned": d.flag}, "PATCH"),
-    "delete_memory": _of("memory_id", "/memory/{}", lambda d: {"hard": d.flag and d.two == 0}, "DELETE"),
-    "archive_memory": _of("memory_id", "/memory/{}/archive"),
-    "restore_memory": _of("memory_id", "/memory/{}/restore"),
-    "merge_memories": _two("memory_id", "/memory/{}/merge", "absorbed_ids", many=True),
-    "link_memories": _two("memory_id", "/memory/{}/link", "to_id", many=False),
-    "undo_last_change": _of("memory_id", "/memory/{}/undo"),
-    "undo_change": lambda life, drawn: ("POST", "/undo", {"event_id": life.pick("event", drawn.one)}),
+    "update_memory": _of("memory_id", "/v1/memories/{}", lambda d: {"text": d.text, "pinned": d.flag}, "PATCH"),
+    "delete_memory": _of("memory_id", "/v1/memories/{}", lambda d: {"hard": d.flag and d.two == 0}, "DELETE"),
+    "archive_memory": _of("memory_id", "/v1/memories/{}/archive"),
+    "restore_memory": _of("memory_id", "/v1/memories/{}/restore"),
+    "merge_memories": _two("memory_id", "/v1/memories/{}/merge", "absorbed_ids", many=True),
+    "link_memories": _two("memory_id", "/v1/memories/{}/link", "to_id", many=False),
+    "undo_last_change": _of("memory_id", "/v1/memories/{}/undo"),
+    "undo_change": lambda life, drawn: ("POST", "/v1/undo", {"event_id": life.pick("event", drawn.one)}),
     "record_turn": _new(
-        "/turns",
+        "/v1/turns",
         lambda drawn: {
             "message_id": f"m{drawn.one}",
             "text": drawn.text,
@@ -109,7 +109,7 @@ WRITES: Mapping[str, Write] = {
         },
     ),
     "tell_fact": _new(
-        "/facts",
+        "/v1/facts",
         lambda drawn: {
             "subject": drawn.name,
             "predicate": ["measures", "lives_in", "likes"][drawn.one % 3],
@@ -117,43 +117,43 @@ WRITES: Mapping[str, Write] = {
             "metadata": drawn.attributes,
         },
     ),
-    "end_fact": _of("relation_id", "/facts/{}/end"),
-    "retire_fact": _of("relation_id", "/facts/{}/retire"),
-    "forget_fact": _of("relation_id", "/facts/{}/forget", lambda drawn: {"reason": drawn.text}),
-    "restore_fact": _of("relation_id", "/facts/{}/restore"),
-    "observe_entity": _new("/entities", lambda d: {"name": d.name, "aliases": [d.other], "attributes": d.attributes}),
-    "update_entity": _of("entity_id", "/entities/{}", lambda drawn: {"attributes": drawn.attributes}, "PATCH"),
-    "add_alias": _of("entity_id", "/entities/{}/aliases", lambda drawn: {"alias": drawn.text}),
-    "merge_entities": _two("entity_id", "/entities/{}/merge", "absorbed_ids", many=True),
-    "forget_entity": _of("entity_id", "/entities/{}/forget", lambda drawn: {"reason": drawn.text}),
-    "restore_entity": _of("entity_id", "/entities/{}/restore"),
+    "end_fact": _of("relation_id", "/v1/facts/{}/end"),
+    "retire_fact": _of("relation_id", "/v1/facts/{}/retire"),
+    "forget_fact": _of("relation_id", "/v1/facts/{}/forget", lambda drawn: {"reason": drawn.text}),
+    "restore_fact": _of("relation_id", "/v1/facts/{}/restore"),
+    "observe_entity": _new("/v1/entities", lambda d: {"name": d.name, "aliases": [d.other], "attributes": d.attributes}),
+    "update_entity": _of("entity_id", "/v1/entities/{}", lambda drawn: {"attributes": drawn.attributes}, "PATCH"),
+    "add_alias": _of("entity_id", "/v1/entities/{}/aliases", lambda drawn: {"alias": drawn.text}),
+    "merge_entities": _two("entity_id", "/v1/entities/{}/merge", "absorbed_ids", many=True),
+    "forget_entity": _of("entity_id", "/v1/entities/{}/forget", lambda drawn: {"reason": drawn.text}),
+    "restore_entity": _of("entity_id", "/v1/entities/{}/restore"),
     "propose_profile": _new(
-        "/profile",
+        "/v1/profile",
         lambda d: {"field": ["city", "tone", "goals_add"][d.one % 3], "value": d.text, "consent": d.flag},
     ),
-    "grant_consent": _of("patch_id", "/consent/{}/grant"),
-    "refuse_consent": _of("patch_id", "/consent/{}/refuse"),
+    "grant_consent": _of("patch_id", "/v1/consent/{}/grant"),
+    "refuse_consent": _of("patch_id", "/v1/consent/{}/refuse"),
     "seed_user": _new(
-        "/seed",
+        "/v1/seed",
         lambda drawn: {
             "profile": {"tone": drawn.text},
             "memories": [{"text": drawn.text}],
             "facts": [{"subject": drawn.name, "predicate": "likes", "object": drawn.value, "literal": True}],
         },
     ),
-    "open_todo": _new("/todos", lambda drawn: {"kind": KINDS[drawn.one % 2], "text": drawn.text}),
-    "change_todo": _of("todo_id", "/todos/{}", lambda drawn: {"status": STATUSES[drawn.two % 3]}),
-    "erase_thread": lambda life, drawn: ("DELETE", "/threads/main", {"with_survivors": drawn.flag}),
-    "erase_entity": _of("entity_id", "/entities/{}", method="DELETE"),
-    "erase_fact": _of("relation_id", "/facts/{}", method="DELETE"),
-    "erase_field": lambda life, drawn: ("DELETE", f"/profile/{['city', 'tone', 'goals'][drawn.one % 3]}", {}),
-    "erase_todo": _of("todo_id", "/todos/{}", method="DELETE"),
-    "erase_user": lambda life, drawn: ("DELETE", f"/users/{life.api.user}", {}),
-    "import_user": lambda life, drawn: ("POST", f"/users/{life.api.user}-{drawn.one}/import", {}),
-    "roll_back": lambda life, drawn: ("POST", "/rollback", {"of_run": "before", "skip_conflicts": drawn.flag}),
+    "open_todo": _new("/v1/todos", lambda drawn: {"kind": KINDS[drawn.one % 2], "text": drawn.text}),
+    "change_todo": _of("todo_id", "/v1/todos/{}", lambda drawn: {"status": STATUSES[drawn.two % 3]}),
+    "erase_thread": lambda life, drawn: ("DELETE", "/v1/threads/main", {"with_survivors": drawn.flag}),
+    "erase_entity": _of("entity_id", "/v1/entities/{}", method="DELETE"),
+    "erase_fact": _of("relation_id", "/v1/facts/{}", method="DELETE"),
+    "erase_field": lambda life, drawn: ("DELETE", f"/v1/profile/{['city', 'tone', 'goals'][drawn.one % 3]}", {}),
+    "erase_todo": _of("todo_id", "/v1/todos/{}", method="DELETE"),
+    "erase_user": lambda life, drawn: ("DELETE", f"/v1/users/{life.api.user}", {}),
+    "import_user": lambda life, drawn: ("POST", f"/v1/users/{life.api.user}-{drawn.one}/import", {}),
+    "roll_back": lambda life, drawn: ("POST", "/v1/rollback", {"of_run": "before", "skip_conflicts": drawn.flag}),
     "forget": lambda life, drawn: (
         "POST",
-        "/forget",
+        "/v1/forget",
         {
             "scope": SCOPES[drawn.one % 3],
             "hard": drawn.flag and drawn.two == 0,
@@ -193,7 +193,7 @@ async def play(life: Life, name: str, drawn: Drawn) -> None:
     """Ask; what is refused is refused by a typed error, and what is accepted is remembered by its ids."""
     method, path, body = WRITES[name](life, drawn)
     if name == "import_user":
-        exported = await life.api.http.get(f"/users/{life.api.user}/export")
+        exported = await life.api.http.get(f"/v1/users/{life.api.user}/export")
         headers = {"Content-Type": "application/x-ndjson"}
         answer = await life.api.http.post(path, content=exported.content, headers=headers)
     else:
@@ -231,11 +231,11 @@ HISTORY = {"seq", "updated_at", "created_at", "last_accessed", "last_seen", "sou
 HISTORY |= {"known_from", "known_to", "reactivation_count", "session_count", "forgotten_at", "deleted_cause", "run_id"}
 HISTORY |= {"actor_id", "thread_id", "occurred_at", "purge_at", "card", "patch_id", "source", "overridden_by"}
 LISTS = (
-    ("/memory", "memories", "memory_id"),
-    ("/entities", "entities", "entity_id"),
-    ("/facts", "facts", "relation_id"),
-    ("/profile", "profile", "field"),
-    ("/todos", "todos", "todo_id"),
+    ("/v1/memories", "memories", "memory_id"),
+    ("/v1/entities", "entities", "entity_id"),
+    ("/v1/facts", "facts", "relation_id"),
+    ("/v1/profile", "profile", "field"),
+    ("/v1/todos", "todos", "todo_id"),
 )
 
 
@@ -244,7 +244,7 @@ async def shown(life: Life, **moment: Any) -> dict[str, Json]:
     who = {"user_id": life.api.user, "agent_id": "coach", **moment}
     found: dict[str, Json] = {}
     for path, name, key in LISTS:
-        limit = {"limit": 1000} if path == "/memory" else {}
+        limit = {"limit": 1000} if path == "/v1/memories" else {}
         rows = (await life.api.call("GET", path, params={**who, **limit}))[name]
         for row in rows:
             found[f"{name}:{row[key]}"] = {part: value for part, value in row.items() if part not in HISTORY}
@@ -254,23 +254,23 @@ async def shown(life: Life, **moment: Any) -> dict[str, Json]:
 async def readable(life: Life) -> None:
     """Every reader answers, of each thing that was ever written too."""
     who = {"user_id": life.api.user, "agent_id": "coach"}
-    paths = ["/consent", "/changes", "/session"]
+    paths = ["/v1/consent", "/v1/changes", "/v1/session"]
     for id_ in life.ids.get("memory_id", []):
-        paths += [f"/memory/{id_}", f"/memory/{id_}/history", f"/memory/{id_}/links", f"/why/{id_}"]
+        paths += [f"/v1/memories/{id_}", f"/v1/memories/{id_}/history", f"/v1/memories/{id_}/links", f"/v1/why/{id_}"]
     for id_ in life.ids.get("entity_id", []):
-        paths += [f"/entities/{id_}", f"/entities/{id_}/relations", f"/entities/{id_}/history"]
+        paths += [f"/v1/entities/{id_}", f"/v1/entities/{id_}/relations", f"/v1/entities/{id_}/history"]
     for id_ in life.ids.get("relation_id", []):
-        paths += [f"/facts/{id_}/history", f"/why/{id_}"]
+        paths += [f"/v1/facts/{id_}/history", f"/v1/why/{id_}"]
     for path in dict.fromkeys(paths):
         answer = await life.api.http.get(path, params=who)
         assert answer.status_code in (200, 404, 410), (path, answer.text)
     query = {"query": WORD, "filters": {"user_id": life.api.user}, "agent": "coach"}
-    await life.api.call("POST", "/memory/query", json=query)
-    await life.api.call("POST", "/memory/context", json={**who, "query": WORD})
+    await life.api.call("POST", "/v1/search", json=query)
+    await life.api.call("POST", "/v1/context", json={**who, "query": WORD})
 
 
 async def exported(life: Life) -> list[str]:
-    answer = await life.api.http.get(f"/users/{life.api.user}/export")
+    answer = await life.api.http.get(f"/v1/users/{life.api.user}/export")
     assert answer.status_code == 200, answer.text
     head, *lines = answer.text.removesuffix("\n").split("\n")  # JSON may hold other ends of lines.
     assert len(lines) == int(life.token.rpartition("@")[2]), (
@@ -302,7 +302,7 @@ async def test_accepted_means_readable_exportable_undoable_and_erasable(
     await readable(life)
     await exported(life)
 
-    undone = await _asked(life, "roll_back", "POST", "/rollback", {"of_run": "after"})
+    undone = await _asked(life, "roll_back", "POST", "/v1/rollback", {"of_run": "after"})
     told = undone.json()
     if undone.status_code == 200 and told["receipt"]:
         life.token = told["receipt"]["token"]
@@ -313,7 +313,7 @@ async def test_accepted_means_readable_exportable_undoable_and_erasable(
         assert undone.status_code in (200, 404, 409, 422), told
     await assert_live_equals_replayed(engine, Person(engine, life.api.user).stream)
 
-    erased = await life.api.call("DELETE", f"/users/{life.api.user}")
+    erased = await life.api.call("DELETE", f"/v1/users/{life.api.user}")
     life.token = erased["token"]
     assert erased["held_up"] == {}
     assert await shown(life) == {}

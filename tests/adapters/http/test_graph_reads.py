@@ -16,9 +16,9 @@ async def test_an_entity_reads_with_its_card_relations_variants_and_history(engi
     await ana.tells("Ana", "knows", "Makesh")
     other = await ana.knows_of("Mukesh")
     [makesh] = await ana.entities("makesh")
-    place = f"/entities/{makesh['entity_id']}"
+    place = f"/v1/entities/{makesh['entity_id']}"
 
-    [listed] = (await api.get("/entities", name="MAKESH"))["entities"]
+    [listed] = (await api.get("/v1/entities", name="MAKESH"))["entities"]
     shown = await api.get(place)
     told = await api.get(f"{place}/relations")
     variants = await api.get(f"{place}/variants")
@@ -40,13 +40,13 @@ async def test_facts_read_at_a_day_as_they_were_known_and_with_their_history(eng
     await ana.tells("Alice", "lives_in", "Lisbon", since="2026-03-01")
 
     async def homes(**query: Any) -> list[str]:
-        return [fact["object"] for fact in (await api.get("/facts", about="alice", **query))["facts"]]
+        return [fact["object"] for fact in (await api.get("/v1/facts", about="alice", **query))["facts"]]
 
     await ana.facts()
     assert await homes() == ["Lisbon"]
     assert await homes(valid_at="2026-02-01") == ["Berlin"]
     assert await homes(known_at=then) == await homes(as_of=then) == ["Berlin"]
-    history = await api.get(f"/facts/{berlin}/history")
+    history = await api.get(f"/v1/facts/{berlin}/history")
     assert [(row["subject"], row["event"]) for row in history["history"]] == [
         ("relation", "UPDATE"),
         ("relation", "ADD"),
@@ -55,10 +55,10 @@ async def test_facts_read_at_a_day_as_they_were_known_and_with_their_history(eng
 
 @pytest.mark.spec("D13")
 async def test_writing_an_entity_answers_with_its_variants(api: Api) -> None:
-    makesh = await api.post("/entities", 201, name="Makesh", category="Person")
-    mukesh = await api.post("/entities", 201, name="Mukesh", category="Person")
-    fact = await api.post("/facts", 201, subject="Mikesh", predicate="knows", object="Zoe")
-    renamed = await api.patch(f"/entities/{makesh['entity_id']}", name="Mukeshh")
+    makesh = await api.post("/v1/entities", 201, name="Makesh", category="Person")
+    mukesh = await api.post("/v1/entities", 201, name="Mukesh", category="Person")
+    fact = await api.post("/v1/facts", 201, subject="Mikesh", predicate="knows", object="Zoe")
+    renamed = await api.patch(f"/v1/entities/{makesh['entity_id']}", name="Mukeshh")
 
     assert makesh["variants"] == []
     assert [one["entity_id"] for one in mukesh["variants"]] == [makesh["entity_id"]]

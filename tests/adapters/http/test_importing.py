@@ -21,7 +21,7 @@ from tests.adapters.principals.keys import calling, principal
 async def exported(api: Api, memories: int = 3, text: str = "Ana drinks tea") -> bytes:
     for number in range(memories):
         await api.remember(f"{text} {number}")
-    answer = await api.http.get(f"/users/{api.user}/export")
+    answer = await api.http.get(f"/v1/users/{api.user}/export")
     assert answer.status_code == 200
     return answer.content
 
@@ -32,7 +32,7 @@ def events_of(body: bytes) -> int:
 
 
 async def taken_in(api: Api, user: str, body: Any, **headers: str) -> list[dict[str, Any]]:
-    answer = await api.http.post(f"/users/{user}/import", content=body, headers=headers)
+    answer = await api.http.post(f"/v1/users/{user}/import", content=body, headers=headers)
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"] == "application/x-ndjson"
     return [json.loads(line) for line in answer.content.splitlines()]
@@ -45,12 +45,12 @@ async def test_what_was_exported_is_taken_in_as_another_user_once(api: Api, cont
     [*_, last] = await taken_in(api, other, body, **{"Content-Type": content_type})
     receipt = last["receipt"]
     assert (receipt["last_seq"], receipt["already"]) == (events_of(body), False)
-    listed = await api.of(other).get("/memory", after=receipt["token"])
+    listed = await api.of(other).get("/v1/memories", after=receipt["token"])
     assert len(listed["memories"]) == 3
 
     again = await taken_in(api, other, body)
     assert [line["receipt"]["already"] for line in again] == [True]
-    error = (await api.call("POST", f"/users/{api.user}-2/import", 409, content=await exported(api.of(f"{other}-b"))))[
+    error = (await api.call("POST", f"/v1/users/{api.user}-2/import", 409, content=await exported(api.of(f"{other}-b"))))[
         "error"
     ]
     assert error["code"] == "conflict"
@@ -91,7 +91,7 @@ def damaged(body: bytes) -> Iterator[tuple[bytes, str]]:
 async def test_a_body_that_is_wrong_is_refused_before_anything_is_written(api: Api, engine: Engine) -> None:
     body, other = await exported(api), f"{api.user}-2"
     for wrong, field in damaged(body):
-        error = (await api.call("POST", f"/users/{other}/import", 422, content=wrong))["error"]
+        error = (await api.call("POST", f"/v1/users/{other}/import", 422, content=wrong))["error"]
         assert error["field"].startswith(field), error
     assert await engine.log.head(StreamId.of_user(other)) == 0
 
@@ -101,7 +101,7 @@ async def test_a_line_without_an_end_is_refused_and_not_held(
 ) -> None:
     monkeypatch.setattr(importing, "LONGEST_LINE", 100_000)
     body = (await exported(api, 1)).splitlines()[0] + b"\n" + b"x" * 200_000
-    error = (await api.call("POST", f"/users/{api.user}-2/import", 422, content=body))["error"]
+    error = (await api.call("POST", f"/v1/users/{api.user}-2/import", 422, content=body))["error"]
     assert (error["field"], error["message"]) == ("line 2", "has more than 100,000 bytes")
 
 
@@ -157,23 +157,23 @@ async def test_only_an_admin_of_every_agent_takes_a_user_in(guarded: Engine, use
         (principal(roles=[Role.ADMIN]), 422),
     ):
         async with calling(guarded, who) as client:
-            answer = await client.post(f"/users/{user}/import", content=b"{}\n")
+            answer = await client.post(f"/v1/users/{user}/import", content=b"{}\n")
         assert answer.status_code == status, answer.text
 
 
 @pytest.mark.spec("X16")
 async def test_an_erasure_is_proved_over_http(api: Api) -> None:
     made = await api.remember("Ana hides in Zanzibarquux")
-    await api.get("/memory", after=made["token"])
+    await api.get("/v1/memories", after=made["token"])
     for subject in ({"memory_id": made["memory_id"]}, {}):
-        found = await api.post("/prove-erased", **subject)
+        found = await api.post("/v1/prove-erased", **subject)
         assert not found["erased"]
         assert {place["name"] for place in found["places"] if place["readable"]} >= {"log"}
-    await api.delete(f"/memory/{made['memory_id']}", hard=True)
-    proof = await api.post("/prove-erased", memory_id=made["memory_id"], text="Zanzibarquux")
+    await api.delete(f"/v1/memories/{made['memory_id']}", hard=True)
+    proof = await api.post("/v1/prove-erased", memory_id=made["memory_id"], text="Zanzibarquux")
     assert proof["erased"], proof
     assert any("backups" in line for line in proof["unseen"])
-    await api.call("POST", "/prove-erased", 404, json={"user_id": "nobody-of-this-name"})
+    await api.call("POST", "/v1/prove-erased", 404, json={"user_id": "nobody-of-this-name"})
 
 
 async def test_a_proof_over_http_takes_the_role_and_leaves_the_files_of_all_tenants_out(
@@ -182,9 +182,9 @@ async def test_a_proof_over_http_takes_the_role_and_leaves_the_files_of_all_tena
     await guarded.writes.create({"user_id": user, "text": "Ana hides in Zanzibarquux"})
     body = {"user_id": user, "text": "Zanzibarquux"}
     async with calling(guarded, principal(roles=[Role.ERASE])) as eraser:
-        assert (await eraser.post("/prove-erased", json=body)).status_code == 403
-        assert (await eraser.post("/prove-erased", json={"user_id": user})).status_code == 200
+        assert (await eraser.post("/v1/prove-erased", json=body)).status_code == 403
+        assert (await eraser.post("/v1/prove-erased", json={"user_id": user})).status_code == 200
     async with calling(guarded, principal(roles=[Role.ADMIN])) as admin:
-        proof = (await admin.post("/prove-erased", json=body)).json()
+        proof = (await admin.post("/v1/prove-erased", json=body)).json()
     assert not [line for line in proof["unseen"] if "hold the bytes" in line]
     assert "files of the engine" not in {place["name"] for place in proof["places"]}

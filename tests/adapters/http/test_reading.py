@@ -67,9 +67,9 @@ async def test_delta_header_has_the_exact_format(api: Api) -> None:
     milk = await api.remember("lactose intolerance", category="profile")
     other = await api.remember("no milk", category="profile")
     seen = (await api.query("Ana", params=after(other), since_rev=0))["rev"]
-    await api.patch(f"/memory/{goal['memory_id']}", text="Ship v1 by Sep")
+    await api.patch(f"/v1/memories/{goal['memory_id']}", text="Ship v1 by Sep")
     created = await api.remember("Likes tea", category="personal", importance=0.25)
-    merged = await api.post(f"/memory/{milk['memory_id']}/merge", absorbed_ids=[other["memory_id"]])
+    merged = await api.post(f"/v1/memories/{milk['memory_id']}/merge", absorbed_ids=[other["memory_id"]])
     answer = await api.query("Ana", params=after(merged), since_rev=seen)
     assert answer["header"] == (
         f"Memory updates since rev {seen}:\n"
@@ -77,7 +77,7 @@ async def test_delta_header_has_the_exact_format(api: Api) -> None:
         "- +created: [Personal] Likes tea (imp=2)\n"
         "- ↔merged: Combined 2 notes about lactose intolerance"
     )
-    changes = await api.get("/changes", since=seen, **after(merged))
+    changes = await api.get("/v1/changes", since=seen, **after(merged))
     assert (changes["header"], changes["rev"]) == (answer["header"], answer["rev"])
     assert [change["change"] for change in changes["changes"]][:2] == ["updated", "created"]
     assert changes["changes"][1]["memory_id"] == created["memory_id"] != name["memory_id"]
@@ -94,7 +94,7 @@ async def test_no_header_when_nothing_changed(api: Api) -> None:
 async def test_history_tells_every_write_newest_first(api: Api) -> None:
     made = await api.remember("Likes tea")
     other = await api.remember("Likes green tea")
-    path = f"/memory/{made['memory_id']}"
+    path = f"/v1/memories/{made['memory_id']}"
     updated = await api.patch(path, text="Likes black tea")
     await api.post(f"{path}/link", to_id=other["memory_id"])
     await api.post(f"{path}/merge", absorbed_ids=[other["memory_id"]])
@@ -116,13 +116,13 @@ async def test_history_tells_every_write_newest_first(api: Api) -> None:
 async def test_a_read_with_a_token_sees_the_write(api: Api) -> None:
     for number in range(20):
         made = await api.remember(f"note {number}")
-        read = await api.get(f"/memory/{made['memory_id']}", **after(made))
+        read = await api.get(f"/v1/memories/{made['memory_id']}", **after(made))
         assert read["text"] == f"note {number}"
 
 
 @pytest.mark.spec("X10")
 async def test_a_token_that_is_not_reached_in_time_is_a_504(api: Api) -> None:
-    error = (await api.get("/memory", 504, after=f"default/user:{api.user}@99", deadline=0.1))["error"]
+    error = (await api.get("/v1/memories", 504, after=f"default/user:{api.user}@99", deadline=0.1))["error"]
     assert (error["code"], error["field"]) == ("read_timeout", "after")
 
 
@@ -132,29 +132,29 @@ async def test_as_of_reads_an_earlier_seq_and_time(api: Api) -> None:
     await asyncio.sleep(0.002)
     between = datetime.now(UTC).isoformat()
     await asyncio.sleep(0.002)
-    path = f"/memory/{made['memory_id']}"
+    path = f"/v1/memories/{made['memory_id']}"
     moved = await api.patch(path, text="Lives in Lisbon")
     assert (await api.get(path, **after(moved)))["text"] == "Lives in Lisbon"
     assert (await api.get(path, as_of=1))["text"] == "Lives in Porto"
     assert (await api.get(path, as_of=between))["text"] == "Lives in Porto"
-    assert (await api.get("/memory", as_of=0))["memories"] == []
+    assert (await api.get("/v1/memories", as_of=0))["memories"] == []
     assert len((await api.get(f"{path}/history", as_of=1))["history"]) == 1
-    assert (await api.get("/changes", as_of=1))["rev"] == 1
+    assert (await api.get("/v1/changes", as_of=1))["rev"] == 1
     [bullet] = (await api.query("lives", params={"as_of": between}))["bullets"]
     assert bullet["text"] == "[profile] Lives in Porto"
 
 
 async def test_newest_lists_what_changed_last_first(api: Api) -> None:
     made = [await api.remember(f"note {number}") for number in range(3)]
-    last = await api.patch(f"/memory/{made[0]['memory_id']}", text="note zero")
-    listed = (await api.get("/memory", limit=2, **after(last)))["memories"]
+    last = await api.patch(f"/v1/memories/{made[0]['memory_id']}", text="note zero")
+    listed = (await api.get("/v1/memories", limit=2, **after(last)))["memories"]
     assert [memory["text"] for memory in listed] == ["note zero", "note 2"]
 
 
 async def test_agent_scoped_memories_are_listed_for_their_agent_only(api: Api) -> None:
     own = await api.remember("the coach's note", scope="agent", agent_id="coach")
-    assert len((await api.get("/memory", agent_id="coach", **after(own)))["memories"]) == 1
-    assert (await api.get("/memory", agent_id="other", **after(own)))["memories"] == []
+    assert len((await api.get("/v1/memories", agent_id="coach", **after(own)))["memories"]) == 1
+    assert (await api.get("/v1/memories", agent_id="other", **after(own)))["memories"] == []
     assert len((await api.query("coach", agent="coach"))["bullets"]) == 1
     assert (await api.query("coach", agent="other"))["bullets"] == []
 
@@ -169,25 +169,25 @@ async def test_a_turn_is_recorded_once_and_shows_in_session_entities_and_memory(
         "occurred_at": "2026-01-03T01:02:10Z",
         "attachments": [{"type": "image", "caption": "a tram"}],
     }
-    first = await api.post("/turns", 201, **turn)
-    again = await api.post("/turns", 201, **turn)
+    first = await api.post("/v1/turns", 201, **turn)
+    again = await api.post("/v1/turns", 201, **turn)
     assert (first["already"], again["already"]) == (False, True)
     assert again["memory_id"] == first["memory_id"]
-    session = await api.get("/session", chat_id="chat-1", **after(first))
+    session = await api.get("/v1/session", chat_id="chat-1", **after(first))
     assert session["turns"] == [{"role": "user", "text": "I moved to Lisbon"}]
-    [entity] = (await api.get("/entities", **after(first)))["entities"]
+    [entity] = (await api.get("/v1/entities", **after(first)))["entities"]
     assert (entity["name"], entity["category"]) == ("Ana", "Person")
     assert session["active_entity_ids"] == [entity["entity_id"]]
-    memory = await api.get(f"/memory/{first['memory_id']}", **after(first))
+    memory = await api.get(f"/v1/memories/{first['memory_id']}", **after(first))
     assert (memory["text"], memory["kind"]) == ("Ana: I moved to Lisbon [image: a tram]", "episode")
     assert memory["source_turn_ids"] == ["m1"]
 
 
 async def test_entities_as_of_before_the_turn_are_none(api: Api) -> None:
-    await api.post("/turns", 201, message_id="m1", speaker="Ana", text="Hello", occurred_at="2026-01-03T01:02:10Z")
-    assert (await api.get("/entities", as_of=0))["entities"] == []
+    await api.post("/v1/turns", 201, message_id="m1", speaker="Ana", text="Hello", occurred_at="2026-01-03T01:02:10Z")
+    assert (await api.get("/v1/entities", as_of=0))["entities"] == []
 
 
 async def test_a_session_that_never_began_is_not_found(api: Api) -> None:
-    error = (await api.get("/session", 404, chat_id=str(uuid4())))["error"]
+    error = (await api.get("/v1/session", 404, chat_id=str(uuid4())))["error"]
     assert (error["code"], error["field"]) == ("not_found", "chat_id")

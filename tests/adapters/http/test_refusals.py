@@ -27,89 +27,89 @@ FACT = {**USER, "subject": "Ana", "predicate": "likes", "object": "tea"}
 JSON = {"Content-Type": "application/json"}
 
 BAD_BODIES: list[tuple[str, str, Json, str]] = [
-    ("POST", "/memory/query", {"query": "", "filters": USER}, "query"),
-    ("POST", "/memory/query", {"query": "  ", "filters": USER}, "query"),
-    ("POST", "/memory/query", {"query": 3, "filters": USER}, "query"),
-    ("POST", "/memory/query", {"query": "tea"}, "filters"),
-    ("POST", "/memory/query", {"query": "tea", "filters": {}}, "filters.user_id"),
-    ("POST", "/memory/query", {"query": "tea", "filters": {**USER, "pinned": "yes"}}, "filters.pinned"),
+    ("POST", "/v1/search", {"query": "", "filters": USER}, "query"),
+    ("POST", "/v1/search", {"query": "  ", "filters": USER}, "query"),
+    ("POST", "/v1/search", {"query": 3, "filters": USER}, "query"),
+    ("POST", "/v1/search", {"query": "tea"}, "filters"),
+    ("POST", "/v1/search", {"query": "tea", "filters": {}}, "filters.user_id"),
+    ("POST", "/v1/search", {"query": "tea", "filters": {**USER, "pinned": "yes"}}, "filters.pinned"),
     (
         "POST",
-        "/memory/query",
+        "/v1/search",
         {"query": "tea", "filters": {**USER, "importance_min": "high"}},
         "filters.importance_min",
     ),
-    ("POST", "/memory/query", {"query": "tea", "filters": {**USER, "importance_min": 9}}, "filters.importance_min"),
-    ("POST", "/memory/query", {"query": "tea", "filters": {**USER, "updated_after": 5}}, "filters.updated_after"),
+    ("POST", "/v1/search", {"query": "tea", "filters": {**USER, "importance_min": 9}}, "filters.importance_min"),
+    ("POST", "/v1/search", {"query": "tea", "filters": {**USER, "updated_after": 5}}, "filters.updated_after"),
     (
         "POST",
-        "/memory/query",
+        "/v1/search",
         {"query": "tea", "filters": {**USER, "updated_after": "2025-07-01T00:00:00"}},
         "filters.updated_after",
     ),
-    ("POST", "/memory/query", {"query": "tea", "filters": {**USER, "colour": "red"}}, "filters.colour"),
-    ("POST", "/memory/query", {"query": "tea", "filters": {**USER, "role": "king"}}, "filters.role"),
-    ("POST", "/memory/query", {**FILTERS, "top_k": 0}, "top_k"),
-    ("POST", "/memory/query", {**FILTERS, "top_k": "3"}, "top_k"),
-    ("POST", "/memory/query", {**FILTERS, "return": "xml"}, "return"),
-    ("POST", "/memory/query", {**FILTERS, "categories": [1]}, "categories[0]"),
-    ("POST", "/memory/query", {**FILTERS, "tenant": "other"}, "tenant"),
-    ("POST", "/memory/query", {**FILTERS, "threshold": 2}, "threshold"),
-    ("POST", "/memory/query", {**FILTERS, "\ud800": 1}, "body"),
-    ("POST", "/memory", {"text": "tea"}, "user_id"),
-    ("POST", "/memory", USER, "text"),
-    ("POST", "/memory", {**USER, "text": "a\0b"}, "text"),
-    ("POST", "/memory", {**USER, "text": "\ud800"}, "text"),
-    ("POST", "/memory", {**USER, "text": "x" * 2**20}, "text"),
-    ("POST", "/memory", {**USER, "text": "tea", "importance": 2}, "importance"),
-    ("POST", "/memory", {**USER, "text": "tea", "importance": "high"}, "importance"),
-    ("POST", "/memory", {**USER, "text": "tea", "pinned": "yes"}, "pinned"),
-    ("POST", "/memory", {**USER, "text": "tea", "kind": "dream"}, "kind"),
-    ("POST", "/memory", {**USER, "text": "tea", "tenant": "other"}, "tenant"),
-    ("POST", "/memory", {**USER, "text": "tea", "memory_id": SOME_ID}, "memory_id"),
-    ("POST", "/memory", {"user_id": "a\nb", "text": "tea"}, "user_id"),
-    ("POST", "/memory", {"user_id": "x" * 201, "text": "tea"}, "user_id"),
-    ("POST", "/memory", {**USER, "text": "tea", "agent_id": ""}, "agent_id"),
-    ("PATCH", f"/memory/{SOME_ID}", {**USER, "colour": "red"}, "colour"),
-    ("PATCH", "/memory/42", {**USER, "text": "tea"}, "memory_id"),
-    ("POST", f"/memory/{SOME_ID}/merge", {**USER, "absorbed_ids": ["42"]}, "absorbed_ids[0]"),
-    ("POST", f"/memory/{SOME_ID}/merge", USER, "absorbed_ids"),
-    ("POST", f"/memory/{SOME_ID}/link", {**USER, "to_id": "{" + SOME_ID + "}"}, "to_id"),
-    ("POST", f"/memory/{SOME_ID}/link", {**USER, "to_id": SOME_ID, "strength": -1}, "strength"),
-    ("POST", f"/memory/{SOME_ID}/restore", {}, "user_id"),
-    ("POST", f"/memory/{SOME_ID}/undo", {**USER, "event_id": SOME_ID}, "event_id"),
-    ("POST", "/undo", {**USER, "event_id": "42"}, "event_id"),
-    ("POST", "/turns", {**TURN, "occurred_at": "2026-01-03T01:02:10"}, "occurred_at"),
-    ("POST", "/turns", {**TURN, "occurred_at": 5}, "occurred_at"),
-    ("POST", "/turns", {**TURN, "text": "a\0b"}, "text"),
-    ("POST", "/turns", {**TURN, "role": "king"}, "role"),
-    ("POST", "/turns", {**TURN, "attachments": [{"type": "image", "size": 3}]}, "attachments[0].size"),
-    ("POST", "/turns", {**USER, "text": "t"}, "message_id"),
+    ("POST", "/v1/search", {"query": "tea", "filters": {**USER, "colour": "red"}}, "filters.colour"),
+    ("POST", "/v1/search", {"query": "tea", "filters": {**USER, "role": "king"}}, "filters.role"),
+    ("POST", "/v1/search", {**FILTERS, "top_k": 0}, "top_k"),
+    ("POST", "/v1/search", {**FILTERS, "top_k": "3"}, "top_k"),
+    ("POST", "/v1/search", {**FILTERS, "return": "xml"}, "return"),
+    ("POST", "/v1/search", {**FILTERS, "categories": [1]}, "categories[0]"),
+    ("POST", "/v1/search", {**FILTERS, "tenant": "other"}, "tenant"),
+    ("POST", "/v1/search", {**FILTERS, "threshold": 2}, "threshold"),
+    ("POST", "/v1/search", {**FILTERS, "\ud800": 1}, "body"),
+    ("POST", "/v1/memories", {"text": "tea"}, "user_id"),
+    ("POST", "/v1/memories", USER, "text"),
+    ("POST", "/v1/memories", {**USER, "text": "a\0b"}, "text"),
+    ("POST", "/v1/memories", {**USER, "text": "\ud800"}, "text"),
+    ("POST", "/v1/memories", {**USER, "text": "x" * 2**20}, "text"),
+    ("POST", "/v1/memories", {**USER, "text": "tea", "importance": 2}, "importance"),
+    ("POST", "/v1/memories", {**USER, "text": "tea", "importance": "high"}, "importance"),
+    ("POST", "/v1/memories", {**USER, "text": "tea", "pinned": "yes"}, "pinned"),
+    ("POST", "/v1/memories", {**USER, "text": "tea", "kind": "dream"}, "kind"),
+    ("POST", "/v1/memories", {**USER, "text": "tea", "tenant": "other"}, "tenant"),
+    ("POST", "/v1/memories", {**USER, "text": "tea", "memory_id": SOME_ID}, "memory_id"),
+    ("POST", "/v1/memories", {"user_id": "a\nb", "text": "tea"}, "user_id"),
+    ("POST", "/v1/memories", {"user_id": "x" * 201, "text": "tea"}, "user_id"),
+    ("POST", "/v1/memories", {**USER, "text": "tea", "agent_id": ""}, "agent_id"),
+    ("PATCH", f"/v1/memories/{SOME_ID}", {**USER, "colour": "red"}, "colour"),
+    ("PATCH", "/v1/memories/42", {**USER, "text": "tea"}, "memory_id"),
+    ("POST", f"/v1/memories/{SOME_ID}/merge", {**USER, "absorbed_ids": ["42"]}, "absorbed_ids[0]"),
+    ("POST", f"/v1/memories/{SOME_ID}/merge", USER, "absorbed_ids"),
+    ("POST", f"/v1/memories/{SOME_ID}/link", {**USER, "to_id": "{" + SOME_ID + "}"}, "to_id"),
+    ("POST", f"/v1/memories/{SOME_ID}/link", {**USER, "to_id": SOME_ID, "strength": -1}, "strength"),
+    ("POST", f"/v1/memories/{SOME_ID}/restore", {}, "user_id"),
+    ("POST", f"/v1/memories/{SOME_ID}/undo", {**USER, "event_id": SOME_ID}, "event_id"),
+    ("POST", "/v1/undo", {**USER, "event_id": "42"}, "event_id"),
+    ("POST", "/v1/turns", {**TURN, "occurred_at": "2026-01-03T01:02:10"}, "occurred_at"),
+    ("POST", "/v1/turns", {**TURN, "occurred_at": 5}, "occurred_at"),
+    ("POST", "/v1/turns", {**TURN, "text": "a\0b"}, "text"),
+    ("POST", "/v1/turns", {**TURN, "role": "king"}, "role"),
+    ("POST", "/v1/turns", {**TURN, "attachments": [{"type": "image", "size": 3}]}, "attachments[0].size"),
+    ("POST", "/v1/turns", {**USER, "text": "t"}, "message_id"),
 ]
 
 BAD_PARAMETERS: list[tuple[str, Json, str]] = [
-    ("/memory", {}, "user_id"),
-    ("/memory", {"user_id": ""}, "user_id"),
-    ("/memory", {"user_id": "u", "agent_id": "a\0b"}, "agent_id"),
-    ("/memory", {"user_id": "u", "limit": 0}, "limit"),
-    ("/memory", {"user_id": "u", "limit": "many"}, "limit"),
-    ("/memory", {"user_id": "u", "tenant": "other"}, "tenant"),
-    ("/memory", {"user_id": "u", "as_of": "2026-01-03T01:02:10"}, "as_of"),
-    ("/memory", {"user_id": "u", "as_of": "yesterday"}, "as_of"),
-    ("/memory", {"user_id": "u", "as_of": "-1"}, "as_of"),
-    ("/memory", {"user_id": "u", "as_of": "9" * 30}, "as_of"),
-    ("/memory", {"user_id": "u", "after": "42"}, "after"),
-    ("/memory", {"user_id": "u", "after": "default/user:somebody@1"}, "after"),
-    ("/memory", {"user_id": "u", "after": "other/user:u@1"}, "after"),
-    ("/memory", {"user_id": "u", "after": "default/user:u@" + "9" * 5000}, "after"),
-    ("/memory/42", {"user_id": "u"}, "memory_id"),
-    ("/memory/42/history", {"user_id": "u"}, "memory_id"),
-    (f"/memory/{SOME_ID}/history", {"user_id": "u", "limit": 1001}, "limit"),
-    ("/changes", {"user_id": "u", "since": "-1"}, "since"),
-    ("/changes", {"user_id": "u", "since": "9" * 30}, "since"),
-    ("/session", {"user_id": "u", "chat_id": ""}, "chat_id"),
-    ("/session", {"user_id": "u", "after": "default/user:somebody@1"}, "after"),
-    ("/entities", {}, "user_id"),
+    ("/v1/memories", {}, "user_id"),
+    ("/v1/memories", {"user_id": ""}, "user_id"),
+    ("/v1/memories", {"user_id": "u", "agent_id": "a\0b"}, "agent_id"),
+    ("/v1/memories", {"user_id": "u", "limit": 0}, "limit"),
+    ("/v1/memories", {"user_id": "u", "limit": "many"}, "limit"),
+    ("/v1/memories", {"user_id": "u", "tenant": "other"}, "tenant"),
+    ("/v1/memories", {"user_id": "u", "as_of": "2026-01-03T01:02:10"}, "as_of"),
+    ("/v1/memories", {"user_id": "u", "as_of": "yesterday"}, "as_of"),
+    ("/v1/memories", {"user_id": "u", "as_of": "-1"}, "as_of"),
+    ("/v1/memories", {"user_id": "u", "as_of": "9" * 30}, "as_of"),
+    ("/v1/memories", {"user_id": "u", "after": "42"}, "after"),
+    ("/v1/memories", {"user_id": "u", "after": "default/user:somebody@1"}, "after"),
+    ("/v1/memories", {"user_id": "u", "after": "other/user:u@1"}, "after"),
+    ("/v1/memories", {"user_id": "u", "after": "default/user:u@" + "9" * 5000}, "after"),
+    ("/v1/memories/42", {"user_id": "u"}, "memory_id"),
+    ("/v1/memories/42/history", {"user_id": "u"}, "memory_id"),
+    (f"/v1/memories/{SOME_ID}/history", {"user_id": "u", "limit": 1001}, "limit"),
+    ("/v1/changes", {"user_id": "u", "since": "-1"}, "since"),
+    ("/v1/changes", {"user_id": "u", "since": "9" * 30}, "since"),
+    ("/v1/session", {"user_id": "u", "chat_id": ""}, "chat_id"),
+    ("/v1/session", {"user_id": "u", "after": "default/user:somebody@1"}, "after"),
+    ("/v1/entities", {}, "user_id"),
 ]
 
 
@@ -144,7 +144,7 @@ async def test_a_category_outside_the_allowlist_is_forbidden(api: Api) -> None:
 
 @pytest.mark.spec("B05")
 async def test_a_memory_of_an_unknown_category_is_not_written(api: Api) -> None:
-    error = (await api.post("/memory", 422, text="tea", category="teas"))["error"]
+    error = (await api.post("/v1/memories", 422, text="tea", category="teas"))["error"]
     assert (error["code"], error["field"]) == ("invalid_input", "category")
 
 
@@ -155,7 +155,7 @@ async def test_a_memory_of_an_unknown_category_is_not_written(api: Api) -> None:
 )
 async def test_a_body_that_is_no_json_object_is_refused(api: Api, content: bytes) -> None:
     headers = {"Content-Type": "application/json"}
-    error = (await api.call("POST", "/memory/query", 422, content=content, headers=headers))["error"]
+    error = (await api.call("POST", "/v1/search", 422, content=content, headers=headers))["error"]
     assert (error["code"], error["field"]) == ("invalid_input", "body")
     assert "JSON object" in error["fix"]
 
@@ -167,7 +167,7 @@ async def test_a_field_that_is_nested_too_deep_is_refused_wherever_it_is(api: Ap
     deep = '{"a":' * (depth - 1) + "{}" + "}" * (depth - 1)
     content = json.dumps(fact).replace('"HERE"', deep)
 
-    error = (await api.call("POST", "/facts", 422, content=content, headers=JSON))["error"]
+    error = (await api.call("POST", "/v1/facts", 422, content=content, headers=JSON))["error"]
 
     assert error["code"] == "nested_too_deep" or (depth < 100 and name not in ("object", "metadata"))
     assert error["field"].split(".")[0] in (name, "body")
@@ -176,19 +176,19 @@ async def test_a_field_that_is_nested_too_deep_is_refused_wherever_it_is(api: Ap
 
 @pytest.mark.parametrize("predicate", [7, 1.5, True, None, [], {}, ["likes"], {"likes": 1}, "", "  ", "\0", "x" * 300])
 async def test_a_predicate_that_is_no_name_is_refused(api: Api, predicate: object) -> None:
-    error = (await api.call("POST", "/facts", 422, json={**FACT, "predicate": predicate}))["error"]
+    error = (await api.call("POST", "/v1/facts", 422, json={**FACT, "predicate": predicate}))["error"]
     assert (error["code"], error["field"]) == ("invalid_input", "predicate")
 
 
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("PATCH", "/memory/cards", "GET"),
-        ("PATCH", "/memory/query", "POST"),
-        ("OPTIONS", "/entities", "GET, POST"),
-        ("PUT", f"/memory/{SOME_ID}", "DELETE, GET, PATCH"),
-        ("DELETE", "/users/ana/export", "GET"),
-        ("GET", "/users/ana%2Fexport", "DELETE"),
+        ("PATCH", "/v1/cards", "GET"),
+        ("PATCH", "/v1/search", "POST"),
+        ("OPTIONS", "/v1/entities", "GET, POST"),
+        ("PUT", f"/v1/memories/{SOME_ID}", "DELETE, GET, PATCH"),
+        ("DELETE", "/v1/users/ana/export", "GET"),
+        ("GET", "/v1/users/ana%2Fexport", "DELETE"),
         ("POST", "/health", "GET"),
     ],
 )
@@ -201,7 +201,7 @@ async def test_a_method_that_a_path_does_not_take_is_told_which_it_takes(
 
 
 async def test_a_user_whose_id_ends_like_an_export_is_erased_by_his_escaped_id(http: httpx.AsyncClient) -> None:
-    answer = await http.delete("/users/nobody%2Fexport")
+    answer = await http.delete("/v1/users/nobody%2Fexport")
     assert (answer.status_code, answer.json()["error"]["field"]) == (404, "user_id")
 
 
@@ -209,18 +209,18 @@ async def test_json_without_its_content_type_is_refused(api: Api) -> None:
     """A web page can send text/plain to the loopback interface without asking; JSON it cannot."""
     headers = {"Content-Type": "text/plain"}
     body = b'{"user_id": "u", "text": "tea"}'
-    error = (await api.call("POST", "/memory", 422, content=body, headers=headers))["error"]
+    error = (await api.call("POST", "/v1/memories", 422, content=body, headers=headers))["error"]
     assert (error["field"], error["fix"]) == ("body", "send one JSON object with Content-Type: application/json")
 
 
 @pytest.mark.parametrize("key", ["", "x" * 201])
 async def test_an_idempotency_key_that_is_no_id_is_refused(api: Api, key: str) -> None:
-    error = (await api.post("/memory", 422, key=key, text="tea"))["error"]
+    error = (await api.post("/v1/memories", 422, key=key, text="tea"))["error"]
     assert (error["code"], error["field"]) == ("invalid_input", "idempotency_key")
 
 
 async def test_a_body_above_2_mib_is_refused(api: Api) -> None:
-    error = (await api.post("/memory", 413, text="x" * MAX_BODY_BYTES))["error"]
+    error = (await api.post("/v1/memories", 413, text="x" * MAX_BODY_BYTES))["error"]
     assert (error["code"], error["field"]) == ("invalid_input", "body")
 
 
@@ -234,7 +234,7 @@ async def test_a_body_above_2_mib_is_read_no_further(api: Api) -> None:
             yield b"x" * 2**16
 
     headers = {"Content-Type": "application/json"}
-    await api.call("POST", "/memory", 413, content=endless(), headers=headers)
+    await api.call("POST", "/v1/memories", 413, content=endless(), headers=headers)
     assert sent == MAX_BODY_BYTES + 2**16
 
 
@@ -242,7 +242,7 @@ async def test_a_body_of_2_mib_is_read(api: Api) -> None:
     body = b'{"user_id": "u", "text": ""}'
     padded = body + b" " * (MAX_BODY_BYTES - len(body))
     headers = {"Content-Type": "application/json"}
-    error = (await api.call("POST", "/memory", 422, content=padded, headers=headers))["error"]
+    error = (await api.call("POST", "/v1/memories", 422, content=padded, headers=headers))["error"]
     assert error["field"] == "text"
 
 
@@ -250,8 +250,8 @@ async def test_a_body_of_2_mib_is_read(api: Api) -> None:
     ("method", "path", "status", "code"),
     [
         ("GET", "/nothing", 404, "not_found"),
-        ("GET", "/memory/", 404, "not_found"),
-        ("PUT", "/memory", 405, "invalid_input"),
+        ("GET", "/v1/memories/", 404, "not_found"),
+        ("PUT", "/v1/memories", 405, "invalid_input"),
     ],
 )
 async def test_an_unknown_route_gets_the_same_shape(api: Api, method: str, path: str, status: int, code: str) -> None:
@@ -262,7 +262,7 @@ async def test_an_unknown_route_gets_the_same_shape(api: Api, method: str, path:
 
 async def routes_with_an_id(api: Api, memory_id: str, event_id: str, own_id: str, **who: str) -> list[Json]:
     """What every route that takes an id answers to somebody who may not see it; the last call of each must be 404."""
-    path = f"/memory/{memory_id}"
+    path = f"/v1/memories/{memory_id}"
     return [
         await api.get(path, 404, **who),
         await api.get(f"{path}/history", 404, **who),
@@ -271,24 +271,24 @@ async def routes_with_an_id(api: Api, memory_id: str, event_id: str, own_id: str
         await api.delete(path, 404, **who),
         await api.post(f"{path}/restore", 404, **who),
         await api.post(f"{path}/merge", 404, absorbed_ids=[own_id], **who),
-        await api.post(f"/memory/{own_id}/merge", 404, absorbed_ids=[memory_id], **who),
+        await api.post(f"/v1/memories/{own_id}/merge", 404, absorbed_ids=[memory_id], **who),
         await api.post(f"{path}/link", 404, to_id=own_id, **who),
-        await api.post(f"/memory/{own_id}/link", 404, to_id=memory_id, **who),
+        await api.post(f"/v1/memories/{own_id}/link", 404, to_id=memory_id, **who),
         await api.post(f"{path}/undo", 404, **who),
-        await api.post("/undo", 404, event_id=event_id, **who),
+        await api.post("/v1/undo", 404, event_id=event_id, **who),
     ]
 
 
 async def test_another_users_memory_is_not_found_on_any_route(api: Api, user: str) -> None:
     theirs = await api.remember("a secret")
-    changed = await api.patch(f"/memory/{theirs['memory_id']}", text="a dark secret")
+    changed = await api.patch(f"/v1/memories/{theirs['memory_id']}", text="a dark secret")
     stranger = api.of(f"{user}-stranger")
     own = await stranger.remember("their own")
-    await stranger.get("/memory", after=own["token"])
+    await stranger.get("/v1/memories", after=own["token"])
     answers = await routes_with_an_id(stranger, theirs["memory_id"], changed["event_ids"][0], own["memory_id"])
     assert {answer["error"]["code"] for answer in answers} == {"not_found"}
     assert "secret" not in str(answers)
-    untouched = await api.get(f"/memory/{theirs['memory_id']}", after=changed["token"])
+    untouched = await api.get(f"/v1/memories/{theirs['memory_id']}", after=changed["token"])
     assert (untouched["text"], untouched["seq"]) == ("a dark secret", 2)
 
 
@@ -296,23 +296,23 @@ async def test_another_users_memory_is_not_found_on_any_route(api: Api, user: st
 async def test_an_agents_own_memory_is_not_found_by_another_agent(api: Api) -> None:
     theirs = await api.remember("a secret", scope="agent", agent_id="coach")
     own = await api.remember("our own", scope="agent", agent_id="other")
-    changed = await api.patch(f"/memory/{theirs['memory_id']}", text="a dark secret", agent_id="coach")
-    await api.get("/memory", after=changed["token"])
+    changed = await api.patch(f"/v1/memories/{theirs['memory_id']}", text="a dark secret", agent_id="coach")
+    await api.get("/v1/memories", after=changed["token"])
     memory_id, event_id = theirs["memory_id"], changed["event_ids"][0]
     answers = await routes_with_an_id(api, memory_id, event_id, own["memory_id"], agent_id="other")
     assert {answer["error"]["code"] for answer in answers} == {"not_found"}
     assert "secret" not in str(answers)
-    unknown = await api.get(f"/memory/{uuid4()}", 404, agent_id="other")
+    unknown = await api.get(f"/v1/memories/{uuid4()}", 404, agent_id="other")
     assert set(unknown["error"]) == set(answers[0]["error"])
 
 
 async def test_another_users_memories_are_in_no_list(api: Api, user: str) -> None:
     made = await api.remember("a secret", thread_id="t")
-    await api.get("/memory", after=made["token"])
+    await api.get("/v1/memories", after=made["token"])
     stranger = api.of(f"{user}-stranger")
-    assert (await stranger.get("/memory"))["memories"] == []
+    assert (await stranger.get("/v1/memories"))["memories"] == []
     assert (await stranger.query("secret", since_rev=0, thread_id="t"))["bullets"] == []
-    assert (await stranger.get("/changes", thread_id="t"))["rev"] == 0
+    assert (await stranger.get("/v1/changes", thread_id="t"))["rev"] == 0
 
 
 @pytest.mark.parametrize("kind", [error for error in vars(errors).values() if isinstance(error, type)])

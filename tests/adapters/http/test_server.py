@@ -26,7 +26,7 @@ async def test_the_server_takes_a_free_port_and_publishes_its_url(engine: Engine
         made = await api.remember("Lives in Lisbon", category="profile")
         found = await api.query("Lisbon", params={"after": made["token"]})
         assert found["bullets"][0]["text"] == "[profile] Lives in Lisbon"
-        history = await api.get(f"/memory/{made['memory_id']}/history")
+        history = await api.get(f"/v1/memories/{made['memory_id']}/history")
         assert [entry["event"] for entry in history["history"]] == ["ADD"]
     async with httpx.AsyncClient(base_url=url) as http:
         with pytest.raises(httpx.ConnectError):
@@ -47,7 +47,7 @@ async def test_the_server_finishes_a_request_that_runs(engine: Engine, user: str
 
 async def test_a_body_above_the_limit_is_refused_by_the_real_server(engine: Engine) -> None:
     async with serve(engine) as url, httpx.AsyncClient(base_url=url) as http:
-        response = await http.post("/memory", json={"user_id": "u", "text": "x" * 3 * 2**20})
+        response = await http.post("/v1/memories", json={"user_id": "u", "text": "x" * 3 * 2**20})
     assert (response.status_code, response.json()["error"]["field"]) == (413, "body")
 
 
@@ -86,7 +86,7 @@ async def test_health_says_how_far_each_projection_is(api: Api, engine: Engine) 
 
 async def test_health_names_a_stopped_stream_without_its_text(api: Api, engine: Engine) -> None:
     made = await api.remember("a secret")
-    await api.get("/memory", after=made["token"])
+    await api.get("/v1/memories", after=made["token"])
     [receipt_stream] = {made["stream"]}
     store = engine.projections.stores["memories"]
     stream = next(one for one in await store.all_progress() if str(one) == receipt_stream)
@@ -122,16 +122,16 @@ async def test_the_document_shows_the_query_of_the_specification_without_a_tenan
     assert {"agent", "query", "categories", "filters", "top_k", "return", "budget_tokens"} <= set(query["properties"])
     [example] = query["examples"]
     example["filters"]["user_id"] = api.user
-    assert await api.call("POST", "/memory/query", json=example) == {"header": "", "rev": 0, "bullets": []}
+    assert await api.call("POST", "/v1/search", json=example) == {"header": "", "rev": 0, "bullets": []}
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "127.0.0.1.evil.example:8765"])
 async def test_a_name_that_is_not_ours_gets_nothing(api: Api, host: str) -> None:
-    answer = await api.http.get("/memory", params={"user_id": api.user}, headers={"Host": host})
+    answer = await api.http.get("/v1/memories", params={"user_id": api.user}, headers={"Host": host})
     assert (answer.status_code, answer.json()["error"]["field"]) == (421, "Host")
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8765", "127.0.0.1:8765", "[::1]:8765"])
 async def test_the_names_of_loopback_are_answered(api: Api, host: str) -> None:
-    answer = await api.http.get("/memory", params={"user_id": api.user}, headers={"Host": host})
+    answer = await api.http.get("/v1/memories", params={"user_id": api.user}, headers={"Host": host})
     assert answer.status_code == 200

@@ -21,30 +21,30 @@ async def test_create_answers_with_the_receipt_and_the_id(api: Api) -> None:
     assert made["stream"] == f"default/user:{api.user}"
     assert (made["first_seq"], made["last_seq"], made["already"]) == (1, 1, False)
     assert made["token"] == f"default/user:{api.user}@1"
-    kept = await memory(api, made, f"/memory/{made['memory_id']}")
+    kept = await memory(api, made, f"/v1/memories/{made['memory_id']}")
     assert (kept["text"], kept["category"], kept["kind"]) == ("Likes tea", "preferences", "insight")
     assert (kept["confidence"], kept["importance"], kept["run_id"]) == (0.5, 0.25, "r1")
 
 
 @pytest.mark.spec("X14")
 async def test_a_retry_with_the_same_key_makes_no_second_memory(api: Api) -> None:
-    first = await api.post("/memory", 201, key="k1", text="Likes tea")
-    again = await api.post("/memory", 201, key="k1", text="Likes tea")
+    first = await api.post("/v1/memories", 201, key="k1", text="Likes tea")
+    again = await api.post("/v1/memories", 201, key="k1", text="Likes tea")
     assert (again["memory_id"], again["event_ids"]) == (first["memory_id"], first["event_ids"])
     assert again["already"]
-    assert len((await api.get("/memory", after=again["token"]))["memories"]) == 1
+    assert len((await api.get("/v1/memories", after=again["token"]))["memories"]) == 1
 
 
 @pytest.mark.spec("X14")
 async def test_the_same_key_with_other_content_is_a_conflict(api: Api) -> None:
-    await api.post("/memory", 201, key="k1", text="Likes tea")
-    error = (await api.post("/memory", 409, key="k1", text="Likes coffee"))["error"]
+    await api.post("/v1/memories", 201, key="k1", text="Likes tea")
+    error = (await api.post("/v1/memories", 409, key="k1", text="Likes coffee"))["error"]
     assert (error["code"], error["field"]) == ("idempotency_conflict", "idempotency_key")
 
 
 async def test_update_changes_what_is_named_and_nothing_else(api: Api) -> None:
     made = await api.remember("Likes tea", importance=0.25)
-    path = f"/memory/{made['memory_id']}"
+    path = f"/v1/memories/{made['memory_id']}"
     changed = await api.patch(path, text="Likes black tea", pinned=True, category=None)
     kept = await memory(api, changed, path)
     assert (kept["text"], kept["pinned"], kept["importance"]) == ("Likes black tea", True, 1.0)
@@ -54,7 +54,7 @@ async def test_update_changes_what_is_named_and_nothing_else(api: Api) -> None:
 @pytest.mark.spec("B07")
 async def test_a_deleted_memory_is_hidden_until_it_is_restored(api: Api) -> None:
     made = await api.remember("Likes tea")
-    path = f"/memory/{made['memory_id']}"
+    path = f"/v1/memories/{made['memory_id']}"
     gone = await api.delete(path, reason="asked to", thread_id="chat-1")
     hidden = await memory(api, gone, path)
     assert (hidden["status"], bool(hidden["purge_at"])) == ("soft_deleted", True)
@@ -66,8 +66,8 @@ async def test_a_deleted_memory_is_hidden_until_it_is_restored(api: Api) -> None
 
 async def test_a_deleted_memory_cannot_be_updated(api: Api) -> None:
     made = await api.remember("Likes tea")
-    await api.delete(f"/memory/{made['memory_id']}")
-    error = (await api.patch(f"/memory/{made['memory_id']}", 409, text="Likes coffee"))["error"]
+    await api.delete(f"/v1/memories/{made['memory_id']}")
+    error = (await api.patch(f"/v1/memories/{made['memory_id']}", 409, text="Likes coffee"))["error"]
     assert (error["code"], error["field"]) == ("transition_refused", "memory_id")
     assert error["fix"] == "restore it first"
 
@@ -75,30 +75,30 @@ async def test_a_deleted_memory_cannot_be_updated(api: Api) -> None:
 @pytest.mark.spec("X03")
 async def test_a_merge_is_undone_by_its_event(api: Api) -> None:
     tea, milk = await api.remember("Likes tea"), await api.remember("Takes milk")
-    tea_path, milk_path = f"/memory/{tea['memory_id']}", f"/memory/{milk['memory_id']}"
+    tea_path, milk_path = f"/v1/memories/{tea['memory_id']}", f"/v1/memories/{milk['memory_id']}"
     merged = await api.post(f"{tea_path}/merge", absorbed_ids=[milk["memory_id"]], text="Likes tea with milk")
     assert (await memory(api, merged, tea_path))["text"] == "Likes tea with milk"
     assert (await memory(api, merged, milk_path))["merged_into"] == tea["memory_id"]
-    undone = await api.post("/undo", event_id=merged["event_ids"][0])
+    undone = await api.post("/v1/undo", event_id=merged["event_ids"][0])
     assert (await memory(api, undone, tea_path))["text"] == "Likes tea"
     assert (await memory(api, undone, milk_path))["status"] == "active"
-    assert (await api.post("/undo", event_id=merged["event_ids"][0]))["already"]
+    assert (await api.post("/v1/undo", event_id=merged["event_ids"][0]))["already"]
 
 
 @pytest.mark.spec("X03")
 async def test_a_change_that_others_build_on_is_not_undone(api: Api) -> None:
     made = await api.remember("one")
-    path = f"/memory/{made['memory_id']}"
+    path = f"/v1/memories/{made['memory_id']}"
     first = await api.patch(path, text="two")
     await api.patch(path, text="three")
-    error = (await api.post("/undo", 409, event_id=first["event_ids"][0]))["error"]
+    error = (await api.post("/v1/undo", 409, event_id=first["event_ids"][0]))["error"]
     assert (error["code"], error["field"]) == ("undo_conflict", "event_id")
 
 
 @pytest.mark.spec("X03", "X14")
 async def test_undo_of_the_last_change_goes_back_once_a_key(api: Api) -> None:
     made = await api.remember("one")
-    path = f"/memory/{made['memory_id']}"
+    path = f"/v1/memories/{made['memory_id']}"
     await api.patch(path, text="two")
     await api.patch(path, text="three")
     undone = await api.post(f"{path}/undo", key="u1")
@@ -112,13 +112,13 @@ async def test_undo_of_the_last_change_goes_back_once_a_key(api: Api) -> None:
 @pytest.mark.spec("X03", "X15")
 async def test_an_undo_in_a_run_is_rolled_back_with_the_run(api: Api) -> None:
     made = await api.remember("one")
-    path = f"/memory/{made['memory_id']}"
+    path = f"/v1/memories/{made['memory_id']}"
     await api.patch(path, text="two")
     changed = await api.patch(path, text="three")
-    by_event = await api.post("/undo", event_id=changed["event_ids"][0], run_id="r1")
+    by_event = await api.post("/v1/undo", event_id=changed["event_ids"][0], run_id="r1")
     last = await api.post(f"{path}/undo", run_id="r1")
     assert (await memory(api, last, path))["text"] == "one"
-    back = await api.post("/rollback", of_run="r1")
+    back = await api.post("/v1/rollback", of_run="r1")
     assert back["undone"] == [last["event_ids"][0], by_event["event_ids"][0]]
     assert (await memory(api, back["receipt"], path))["text"] == "three"
 
@@ -126,10 +126,10 @@ async def test_an_undo_in_a_run_is_rolled_back_with_the_run(api: Api) -> None:
 @pytest.mark.spec("X14", "X15")
 async def test_a_rollback_that_is_sent_again_gives_the_same_answer(api: Api) -> None:
     tea, milk = await api.remember("Likes tea", run_id="r1"), await api.remember("Takes milk", run_id="r1")
-    merged = await api.post(f"/memory/{tea['memory_id']}/merge", absorbed_ids=[milk["memory_id"]], run_id="r1")
+    merged = await api.post(f"/v1/memories/{tea['memory_id']}/merge", absorbed_ids=[milk["memory_id"]], run_id="r1")
     bicycle = await api.remember("Owns a bicycle", run_id="r1")
-    await api.patch(f"/memory/{bicycle['memory_id']}", text="Sold it")
-    first, again = [await api.post("/rollback", key="r", of_run="r1", skip_conflicts=True) for _ in range(2)]
+    await api.patch(f"/v1/memories/{bicycle['memory_id']}", text="Sold it")
+    first, again = [await api.post("/v1/rollback", key="r", of_run="r1", skip_conflicts=True) for _ in range(2)]
     assert first["undone"] == [one["event_ids"][0] for one in (merged, milk, tea)]
     assert [one["event_id"] for one in first["conflicts"]] == bicycle["event_ids"]
     assert again == {**first, "receipt": {**first["receipt"], "already": True}}
@@ -138,7 +138,7 @@ async def test_a_rollback_that_is_sent_again_gives_the_same_answer(api: Api) -> 
 @pytest.mark.spec("X14")
 async def test_one_key_for_two_kinds_of_change_is_a_conflict(api: Api) -> None:
     made = await api.remember("one")
-    path = f"/memory/{made['memory_id']}"
+    path = f"/v1/memories/{made['memory_id']}"
     await api.patch(path, text="two")
     await api.delete(path)
     await api.post(f"{path}/restore", key="k1")
@@ -149,7 +149,7 @@ async def test_one_key_for_two_kinds_of_change_is_a_conflict(api: Api) -> None:
 @pytest.mark.spec_part("B02")
 async def test_a_link_stands_in_the_history(api: Api) -> None:
     tea, milk = await api.remember("Likes tea"), await api.remember("Takes milk")
-    path = f"/memory/{tea['memory_id']}"
+    path = f"/v1/memories/{tea['memory_id']}"
     linked = await api.post(f"{path}/link", to_id=milk["memory_id"], strength=0.8, relation_type="goes_with")
     entry = (await api.get(f"{path}/history", after=linked["token"]))["history"][0]
     assert (entry["event"], entry["meta"]["to"], entry["meta"]["strength"]) == ("LINK", milk["memory_id"], 0.8)
@@ -158,8 +158,8 @@ async def test_a_link_stands_in_the_history(api: Api) -> None:
 @pytest.mark.spec("B01")
 async def test_a_change_is_told_in_the_thread_that_made_it(api: Api) -> None:
     made = await api.remember("Likes tea", thread_id="chat-1")
-    here = await api.get("/changes", thread_id="chat-1", after=made["token"])
-    elsewhere = await api.get("/changes", thread_id="chat-2", after=made["token"])
+    here = await api.get("/v1/changes", thread_id="chat-1", after=made["token"])
+    elsewhere = await api.get("/v1/changes", thread_id="chat-2", after=made["token"])
     assert (here["rev"], elsewhere["rev"]) == (1, 0)
 
 
@@ -190,39 +190,39 @@ def test_a_body_offers_what_its_command_takes(body: type[Writer], command: type[
 async def test_a_dry_run_of_an_undo_shows_what_would_change_and_changes_nothing(api: Api) -> None:
     made = await api.remember("Ana drinks tea")
     id_ = made["memory_id"]
-    changed = await api.patch(f"/memory/{id_}", text="Ana drinks coffee")
-    later = await api.patch(f"/memory/{id_}", text="Ana drinks milk")
+    changed = await api.patch(f"/v1/memories/{id_}", text="Ana drinks coffee")
+    later = await api.patch(f"/v1/memories/{id_}", text="Ana drinks milk")
 
-    plan = await api.post(f"/memory/{id_}/undo", dry_run=True)
+    plan = await api.post(f"/v1/memories/{id_}/undo", dry_run=True)
     assert (plan["undone"], plan["receipt"], plan["conflicts"]) == (later["event_ids"], None, [])
     assert plan["changes"] == [{"subject": f"memory:{id_}", "type": "MemoryReverted"}]
-    older = await api.post("/undo", event_id=changed["event_ids"][0], dry_run=True)
+    older = await api.post("/v1/undo", event_id=changed["event_ids"][0], dry_run=True)
     assert [one["code"] for one in older["conflicts"]] == ["undo_conflict"]
-    assert (await api.get(f"/memory/{id_}", after=later["token"]))["text"] == "Ana drinks milk"
+    assert (await api.get(f"/v1/memories/{id_}", after=later["token"]))["text"] == "Ana drinks milk"
 
 
 @pytest.mark.spec("A19", "X03")
 async def test_a_forgotten_session_is_brought_back_by_the_undo_of_its_event(api: Api) -> None:
     said = await api.post(
-        "/turns", 201, message_id="t1", thread_id="main", text="hello", occurred_at="2026-01-03T01:02:10Z"
+        "/v1/turns", 201, message_id="t1", thread_id="main", text="hello", occurred_at="2026-01-03T01:02:10Z"
     )
-    await api.get("/session", chat_id="main", after=said["token"])
-    [event_id] = (await api.post("/forget", scope="session", chat_id="main"))["receipt"]["event_ids"]
+    await api.get("/v1/session", chat_id="main", after=said["token"])
+    [event_id] = (await api.post("/v1/forget", scope="session", chat_id="main"))["receipt"]["event_ids"]
 
-    plan = await api.post("/undo", event_id=event_id, dry_run=True)
+    plan = await api.post("/v1/undo", event_id=event_id, dry_run=True)
     assert plan["changes"] == [{"subject": "thread:main", "type": "SessionReverted"}]
-    undone = await api.post("/undo", event_id=event_id)
+    undone = await api.post("/v1/undo", event_id=event_id)
 
-    assert [turn["text"] for turn in (await api.get("/session", chat_id="main", after=undone["token"]))["turns"]] == [
+    assert [turn["text"] for turn in (await api.get("/v1/session", chat_id="main", after=undone["token"]))["turns"]] == [
         "hello"
     ]
 
 
 async def test_the_history_of_a_field_and_of_a_todo_can_be_read(api: Api) -> None:
-    await api.post("/profile", 201, field="tone", value="brief", confidence=1.0)
-    opened = await api.post("/todos", 201, agent_id="coach", kind="habit", text="walk")
-    found = await api.get("/profile/tone/history")
+    await api.post("/v1/profile", 201, field="tone", value="brief", confidence=1.0)
+    opened = await api.post("/v1/todos", 201, agent_id="coach", kind="habit", text="walk")
+    found = await api.get("/v1/profile/tone/history")
     assert [row["meta"]["values"] for row in found["history"] if "values" in row["meta"]] == [["brief"]]
-    [row] = (await api.get(f"/todos/{opened['todo_id']}/history", agent_id="coach"))["history"]
+    [row] = (await api.get(f"/v1/todos/{opened['todo_id']}/history", agent_id="coach"))["history"]
     assert (row["event"], row["subject"], row["meta"]["text"]) == ("ADD", "todo", "walk")
-    await api.get(f"/todos/{opened['todo_id']}/history", 404, agent_id="planner")
+    await api.get(f"/v1/todos/{opened['todo_id']}/history", 404, agent_id="planner")

@@ -13,8 +13,8 @@ from tests.adapters.principals.keys import calling, calling_with, other_process,
 
 async def test_without_any_key_this_machine_is_answered_and_no_other(engine: Engine, user: str) -> None:
     async with calling(engine, None) as near, calling(engine, None, host="192.0.2.7") as far:
-        assert (await near.get("/memory", params={"user_id": user})).status_code == 200
-        refused = await far.get("/memory", params={"user_id": user})
+        assert (await near.get("/v1/memories", params={"user_id": user})).status_code == 200
+        refused = await far.get("/v1/memories", params={"user_id": user})
     assert (refused.status_code, refused.json()["error"]["code"]) == (403, "not_permitted")
 
 
@@ -23,11 +23,11 @@ async def test_without_any_key_whoever_comes_through_a_proxy_is_not_of_this_mach
     engine: Engine, user: str, header: str
 ) -> None:
     async with calling(engine, None) as near:
-        refused = await near.get("/memory", params={"user_id": user}, headers={header: "192.0.2.7"})
+        refused = await near.get("/v1/memories", params={"user_id": user}, headers={header: "192.0.2.7"})
     assert (refused.status_code, refused.json()["error"]["code"]) == (403, "not_permitted")
 
 
-@pytest.mark.parametrize("path", ["/memory", "/docs", "/openapi.json", "/no-such-page", "/health/"])
+@pytest.mark.parametrize("path", ["/v1/memories", "/docs", "/openapi.json", "/no-such-page", "/health/"])
 async def test_once_there_is_a_key_every_request_but_for_the_health_needs_one(guarded: Engine, path: str) -> None:
     async with calling(guarded, principal()) as known, calling(guarded, None) as stranger:
         assert (await known.get(path)).status_code in (200, 404, 422)
@@ -56,7 +56,7 @@ async def test_a_key_that_nobody_gave_opens_nothing(guarded: Engine) -> None:
         with pytest.raises(Unauthenticated):
             await guarded.api_keys.principal(one)
     async with calling_with(guarded, wrong[0]) as client:
-        assert (await client.get("/memory", params={"user_id": "ana"})).status_code == 401
+        assert (await client.get("/v1/memories", params={"user_id": "ana"})).status_code == 401
 
 
 async def test_a_revoked_key_opens_nothing_within_a_second_wherever_it_was_used(guarded: Engine) -> None:

@@ -124,10 +124,10 @@ async def test_over_http_too_a_bound_key_erases_and_exports_no_more_than_its_age
     async with calling(guarded, of_agents("stylist", roles=(*ROLES, Role.ADMIN))) as client:
         asked = {"user_id": user, "agent_id": "stylist"}
         answers: list[httpx.Response] = [
-            await client.delete("/threads/main", params=asked),
-            await client.delete(f"/users/{user}", params={"agent_id": "stylist"}),
-            await client.post("/forget", json={**asked, "scope": "global", "hard": True}),
-            await client.get(f"/users/{user}/export"),
+            await client.delete("/v1/threads/main", params=asked),
+            await client.delete(f"/v1/users/{user}", params={"agent_id": "stylist"}),
+            await client.post("/v1/forget", json={**asked, "scope": "global", "hard": True}),
+            await client.get(f"/v1/users/{user}/export"),
         ]
     assert {answer.status_code for answer in answers} == {403}, [one.text for one in answers]
     assert {answer.json()["error"]["code"] for answer in answers} == {"not_permitted"}

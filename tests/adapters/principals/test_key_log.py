@@ -125,7 +125,7 @@ async def test_a_cut_revocation_is_named_by_verify_and_refused_at_the_start(tmp_
             await cut(mallory)
             engine.api_keys._read_at = float("-inf")
             for headers in ({}, {"Authorization": ""}):
-                refused = await client.get("/memory", params={"user_id": "ana"}, headers=headers)
+                refused = await client.get("/v1/memories", params={"user_id": "ana"}, headers=headers)
                 assert (refused.status_code, refused.json()["error"]["code"]) == (503, "server_failed")
             assert (await client.get("/health")).status_code == 200
         report = await engine.verifier.verify()

@@ -82,7 +82,7 @@ async def test_over_http_waits_beyond_the_limit_are_429_and_another_key_reads_on
     most = guarded.settings.max_waiting_reads
     impossible: dict[str, Any] = {"user_id": user, "after": f"default/user:{user}@99", "deadline": 60}
     async with calling(guarded, principal(f"greedy-{user}")) as greedy, calling(guarded, principal("other")) as other:
-        asked = [asyncio.create_task(greedy.get("/memory", params=impossible)) for _ in range(300)]
+        asked = [asyncio.create_task(greedy.get("/v1/memories", params=impossible)) for _ in range(300)]
         refused: list[httpx.Response] = []
         while len(refused) < 300 - most:
             done, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
@@ -93,8 +93,8 @@ async def test_over_http_waits_beyond_the_limit_are_429_and_another_key_reads_on
         assert {answer.json()["error"]["code"] for answer in refused} == {"too_many_requests"}
         assert len(asked) == most, "these wait, and hold nothing"
         seen = {"user_id": user, "after": receipt.token}
-        assert (await other.get("/memory", params=seen)).status_code == 200
-        assert (await greedy.get("/memory", params={"user_id": user})).status_code == 200
+        assert (await other.get("/v1/memories", params=seen)).status_code == 200
+        assert (await greedy.get("/v1/memories", params={"user_id": user})).status_code == 200
         for task in asked:
             task.cancel()
         await asyncio.gather(*asked, return_exceptions=True)
@@ -106,21 +106,21 @@ async def test_without_keys_all_callers_share_the_limits_of_one(engine: Engine, 
         await attached.writes.create({"user_id": user, "text": "Ana drinks tea"})
         held: Any = attached.of_anybody().reads._caller
         async with held.read(AS_OF):
-            refused = await client.get("/memory", params={"user_id": user, "as_of": 1})
+            refused = await client.get("/v1/memories", params={"user_id": user, "as_of": 1})
             assert (refused.status_code, refused.json()["error"]["field"]) == (429, "as_of")
-            assert (await client.get("/memory", params={"user_id": user})).status_code == 200
-        assert (await client.get("/memory", params={"user_id": user, "as_of": 1})).status_code == 200
+            assert (await client.get("/v1/memories", params={"user_id": user})).status_code == 200
+        assert (await client.get("/v1/memories", params={"user_id": user, "as_of": 1})).status_code == 200
 
 
 async def test_a_deadline_above_the_highest_is_refused_with_its_field_and_the_maximum(
     guarded: Engine, user: str
 ) -> None:
     async with calling(guarded, principal()) as client:
-        for path in ("/memory", "/session"):
+        for path in ("/v1/memories", "/v1/session"):
             refused = await client.get(path, params={"user_id": user, "deadline": 61})
             assert (refused.status_code, refused.json()["error"]["field"]) == (422, "deadline")
             assert "at most 60" in refused.json()["error"]["fix"]
-        described = (await client.get("/openapi.json")).json()["paths"]["/memory"]["get"]["parameters"]
+        described = (await client.get("/openapi.json")).json()["paths"]["/v1/memories"]["get"]["parameters"]
     [deadline] = [one["schema"] for one in described if one["name"] == "deadline"]
     assert 60 in {shape.get("maximum") for shape in deadline["anyOf"]}
     with pytest.raises(InvalidInput, match="more than a read may wait"):

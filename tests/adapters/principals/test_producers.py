@@ -233,10 +233,10 @@ async def test_a_producer_is_one_over_http_and_over_nats(guarded: Engine, user: 
     _, text = await guarded.api_keys.create(who)
     receipt = await Published(guarded, tenant, who.name)(user)
     async with calling_with(guarded, text) as client:
-        again = await client.post("/turns", json=message(user))
-        outside = await client.post("/turns", json=message("somebody"))
-        others = [await client.get("/memory", params={"user_id": user}),
-                  await client.post("/memory", json={"user_id": user, "text": "x"})]  # fmt: skip
+        again = await client.post("/v1/turns", json=message(user))
+        outside = await client.post("/v1/turns", json=message("somebody"))
+        others = [await client.get("/v1/memories", params={"user_id": user}),
+                  await client.post("/v1/memories", json={"user_id": user, "text": "x"})]  # fmt: skip
 
     assert isinstance(receipt, Receipt)
     assert (again.status_code, again.json()["already"], again.json()["token"]) == (201, True, receipt.token)
@@ -438,8 +438,8 @@ async def test_a_producer_is_told_nothing_of_the_graph_and_a_letter_holds_nothin
 
     refused = await publish(user, **drawn)
     async with calling_with(guarded, text) as client, calling(guarded, reader) as other:
-        answer = await client.post("/turns", json=message(user, **drawn))
-        readable = await other.post("/turns", json=message(user, **drawn))
+        answer = await client.post("/v1/turns", json=message(user, **drawn))
+        readable = await other.post("/v1/turns", json=message(user, **drawn))
 
     assert isinstance(refused, AmbiguousEntity)
     assert (refused.question, list(refused.candidates)) == ("", [])

@@ -22,17 +22,17 @@ async def test_a_user_outside_the_key_reads_as_one_who_is_not_there(guarded: Eng
         for who in (user, "nobody-at-all"):
             body = {"user_id": who, "text": "x"}
             answers = [
-                await client.get("/memory", params={"user_id": who}),
-                await client.get(f"/memory/{id_}", params={"user_id": who}),
-                await client.get(f"/memory/{id_}/history", params={"user_id": who}),
-                await client.get("/session", params={"user_id": who}),
-                await client.get("/entities", params={"user_id": who}),
-                await client.get("/changes", params={"user_id": who}),
-                await client.post("/memory/query", json={"query": "tea", "filters": {"user_id": who}}),
-                await client.post("/memory", json=body),
-                await client.patch(f"/memory/{id_}", json=body),
-                await client.post(f"/memory/{id_}/undo", json={"user_id": who}),
-                await client.post("/turns", json={**body, "message_id": "1", "occurred_at": "2026-01-03T01:02:10Z"}),
+                await client.get("/v1/memories", params={"user_id": who}),
+                await client.get(f"/v1/memories/{id_}", params={"user_id": who}),
+                await client.get(f"/v1/memories/{id_}/history", params={"user_id": who}),
+                await client.get("/v1/session", params={"user_id": who}),
+                await client.get("/v1/entities", params={"user_id": who}),
+                await client.get("/v1/changes", params={"user_id": who}),
+                await client.post("/v1/search", json={"query": "tea", "filters": {"user_id": who}}),
+                await client.post("/v1/memories", json=body),
+                await client.patch(f"/v1/memories/{id_}", json=body),
+                await client.post(f"/v1/memories/{id_}/undo", json={"user_id": who}),
+                await client.post("/v1/turns", json={**body, "message_id": "1", "occurred_at": "2026-01-03T01:02:10Z"}),
             ]
             assert {answer.status_code for answer in answers} == {404}, [one.text for one in answers]
             assert all(who in answer.json()["error"]["message"] for answer in answers)
@@ -44,22 +44,22 @@ async def test_an_agent_outside_the_key_is_refused(guarded: Engine, user: str) -
     await written(guarded, user, agent_id="planner", scope="agent")
     async with calling(guarded, principal(agents=["stylist"])) as client:
         for agent in ({}, {"agent_id": "planner"}):
-            refused = await client.get("/memory", params={"user_id": user, **agent})
+            refused = await client.get("/v1/memories", params={"user_id": user, **agent})
             assert (refused.status_code, refused.json()["error"]["field"]) == (403, "agent_id")
             body = {"user_id": user, "text": "x", **agent}
-            assert (await client.post("/memory", json=body)).status_code == 403
-        own = await client.get("/memory", params={"user_id": user, "agent_id": "stylist"})
+            assert (await client.post("/v1/memories", json=body)).status_code == 403
+        own = await client.get("/v1/memories", params={"user_id": user, "agent_id": "stylist"})
         assert (own.status_code, own.json()) == (200, {"memories": []})
 
 
 async def test_the_tenant_is_that_of_the_key(guarded: Engine, user: str) -> None:
     id_ = await written(guarded, user)
     async with calling(guarded, principal(tenant="acme")) as client:
-        assert (await client.get("/memory", params={"user_id": user})).json() == {"memories": []}
-        assert (await client.get(f"/memory/{id_}", params={"user_id": user})).status_code == 404
-        made = (await client.post("/memory", json={"user_id": user, "text": "Ana likes coffee"})).json()
+        assert (await client.get("/v1/memories", params={"user_id": user})).json() == {"memories": []}
+        assert (await client.get(f"/v1/memories/{id_}", params={"user_id": user})).status_code == 404
+        made = (await client.post("/v1/memories", json={"user_id": user, "text": "Ana likes coffee"})).json()
         assert made["stream"] == f"acme/user:{user}"
-        foreign = await client.get("/memory", params={"user_id": user, "after": f"default/user:{user}@1"})
+        foreign = await client.get("/v1/memories", params={"user_id": user, "after": f"default/user:{user}@1"})
         assert foreign.status_code == 422
 
 
@@ -77,9 +77,9 @@ async def test_a_key_does_what_its_roles_say(
 ) -> None:
     id_ = await written(guarded, user)
     async with calling(guarded, principal(roles=roles)) as client:
-        read = await client.get("/memory", params={"user_id": user})
-        wrote = await client.post("/memory", json={"user_id": user, "text": "x"})
-        erased = await client.delete(f"/memory/{id_}", params={"user_id": user, "hard": True})
+        read = await client.get("/v1/memories", params={"user_id": user})
+        wrote = await client.post("/v1/memories", json={"user_id": user, "text": "x"})
+        erased = await client.delete(f"/v1/memories/{id_}", params={"user_id": user, "hard": True})
     assert (read.status_code, wrote.status_code, erased.status_code) == statuses
 
 
@@ -87,7 +87,7 @@ async def test_nobody_erases_a_user_that_his_key_does_not_reach(guarded: Engine,
     await written(guarded, user)
     await guarded.writes.erase_user(_erasing(user))
     async with calling(guarded, principal(users=["somebody"], roles=[Role.ERASE])) as client:
-        refused = await client.delete(f"/users/{user}")
+        refused = await client.delete(f"/v1/users/{user}")
     assert refused.status_code == 404, "also when there is nothing left to erase"
     assert "event_ids" not in refused.text
 
@@ -101,9 +101,9 @@ def _erasing(user: str) -> Any:
 async def test_history_names_the_principal_and_its_agent(guarded: Engine, user: str) -> None:
     async with calling(guarded, principal("backend")) as client:
         body = {"user_id": user, "text": "Ana likes tea", "agent_id": "planner", "category": "goals"}
-        made = (await client.post("/memory", json=body)).json()
+        made = (await client.post("/v1/memories", json=body)).json()
         asked = {"user_id": user, "agent_id": "planner", "after": made["token"]}
-        [*_, entry] = (await client.get(f"/memory/{made['memory_id']}/history", params=asked)).json()["history"]
+        [*_, entry] = (await client.get(f"/v1/memories/{made['memory_id']}/history", params=asked)).json()["history"]
     assert entry["actor"] == "backend/planner"
 
 
@@ -111,9 +111,9 @@ async def test_without_a_key_an_agent_that_is_named_is_the_actor(engine: Engine,
     async with calling(engine, None) as client:
         for agent, actor in (("default", "user"), ("planner", "agent:planner")):
             body = {"user_id": user, "text": "Ana likes tea", "agent_id": agent, "category": "goals"}
-            made = (await client.post("/memory", json=body)).json()
+            made = (await client.post("/v1/memories", json=body)).json()
             asked = {"user_id": user, "agent_id": agent, "after": made["token"]}
-            [*_, entry] = (await client.get(f"/memory/{made['memory_id']}/history", params=asked)).json()["history"]
+            [*_, entry] = (await client.get(f"/v1/memories/{made['memory_id']}/history", params=asked)).json()["history"]
             assert entry["actor"] == actor
 
 
@@ -123,7 +123,7 @@ async def test_two_principals_and_two_agents_may_count_their_requests_alike(guar
         for client, agent in ((one, "a"), (one, "b"), (two, "a")):
             for _ in range(2):
                 body = {"user_id": user, "text": f"from {agent}", "agent_id": agent}
-                answer = await client.post("/memory", json=body, headers={"Idempotency-Key": "1"})
+                answer = await client.post("/v1/memories", json=body, headers={"Idempotency-Key": "1"})
                 assert answer.status_code == 201, answer.text
                 made.add(answer.json()["memory_id"])
     assert len(made) == 3
