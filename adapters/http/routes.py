@@ -4,7 +4,7 @@ import inspect
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, create_model
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.operation import Operation
@@ -63,7 +63,9 @@ def _endpoint(operation: Operation[Any, Any]) -> Any:
             given["idempotency_key"] = identifier(idempotency_key, "idempotency_key")
         return await operation.run(engine, operation.request.model_construct(set(given), **given))
 
-    where = Query() if operation.method in IN_QUERY else Body()
+    where = (
+        Query() if operation.method in IN_QUERY else Body(examples=[operation.example] if operation.example else None)
+    )
     parameters: dict[str, Any] = {name: Annotated[fields[name].rebuild_annotation(), Path()] for name in in_path}
     parameters |= {"engine": TheEngine, "asked": Annotated[rest, where]}
     if operation.writes:
@@ -85,14 +87,14 @@ def _endpoint(operation: Operation[Any, Any]) -> Any:
 
 def _rest(operation: Operation[Any, Any], without: set[str]) -> type[BaseModel]:
     """The request without what comes from elsewhere."""
+    if not without & operation.request.model_fields.keys():
+        return operation.request
     kept: dict[str, Any] = {
         name: (field.rebuild_annotation(), field)
         for name, field in operation.request.model_fields.items()
         if name not in without
     }
-    config: ConfigDict = {**operation.request.model_config}  # type: ignore[typeddict-item]
-    if operation.example:
-        config["json_schema_extra"] = {"examples": [operation.example]}
     name = "".join(word.title() for word in operation.name.split("_"))
-    made: type[BaseModel] = create_model(name, __config__=config, __doc__=operation.request.__doc__, **kept)
+    made: type[BaseModel] = create_model(name, __config__=operation.request.model_config, **kept)
+    made.__doc__ = operation.request.__doc__
     return made

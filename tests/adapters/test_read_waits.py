@@ -15,7 +15,15 @@ from mnemolog.events.envelope import Receipt
 from tests.adapters.cli.command import Ran, mnemolog
 
 COMMANDS = ("query", "list", "changes", "history", "session", "entities")
-ROUTES = ("query", "/v1/memories", "/v1/memories/{id}", "/v1/memories/{id}/history", "/v1/changes", "/v1/session", "/v1/entities")
+ROUTES = (
+    "query",
+    "/v1/memories",
+    "/v1/memories/{id}",
+    "/v1/memories/{id}/history",
+    "/v1/changes",
+    "/v1/session",
+    "/v1/entities",
+)
 BEYOND = "default/user:{user}@99"
 NO_ONES = "ends at seq 1: nobody wrote 99 there"
 
@@ -55,7 +63,9 @@ async def test_http_waits_until_the_deadline_of_the_request(engine: Engine, user
 
 
 @pytest.mark.spec("X10")
-@pytest.mark.parametrize("route", ["query", "/v1/memories", "/v1/memories/{id}", "/v1/memories/{id}/history", "/v1/changes"])
+@pytest.mark.parametrize(
+    "route", ["query", "/v1/memories", "/v1/memories/{id}", "/v1/memories/{id}/history", "/v1/changes"]
+)
 async def test_http_sees_the_write_of_the_token(engine: Engine, user: str, route: str) -> None:
     memory_id, receipt = await written(engine, user)
 

@@ -46,9 +46,7 @@ class Api:
     async def query(
         self, query: str, status: int = 200, params: Json | None = None, returns: str = "bullets", **fields: Any
     ) -> Json:
-        filters = {"user_id": self.user, **fields.pop("filters", {})}
-        body = {"query": query, "filters": filters, "return": returns, **fields}
-        return await self.call("POST", "/v1/search", status, json=body, params=params or {})
+        return await self.post("/v1/search", status, query=query, **{"return": returns}, **(params or {}), **fields)
 
     def of(self, user: str) -> "Api":
         return Api(self.http, user)

@@ -121,7 +121,9 @@ WRITES: Mapping[str, Write] = {
     "retire_fact": _of("relation_id", "/v1/facts/{}/retire"),
     "forget_fact": _of("relation_id", "/v1/facts/{}/forget", lambda drawn: {"reason": drawn.text}),
     "restore_fact": _of("relation_id", "/v1/facts/{}/restore"),
-    "observe_entity": _new("/v1/entities", lambda d: {"name": d.name, "aliases": [d.other], "attributes": d.attributes}),
+    "observe_entity": _new(
+        "/v1/entities", lambda d: {"name": d.name, "aliases": [d.other], "attributes": d.attributes}
+    ),
     "update_entity": _of("entity_id", "/v1/entities/{}", lambda drawn: {"attributes": drawn.attributes}, "PATCH"),
     "add_alias": _of("entity_id", "/v1/entities/{}/aliases", lambda drawn: {"alias": drawn.text}),
     "merge_entities": _two("entity_id", "/v1/entities/{}/merge", "absorbed_ids", many=True),

@@ -50,9 +50,9 @@ async def test_what_was_exported_is_taken_in_as_another_user_once(api: Api, cont
 
     again = await taken_in(api, other, body)
     assert [line["receipt"]["already"] for line in again] == [True]
-    error = (await api.call("POST", f"/v1/users/{api.user}-2/import", 409, content=await exported(api.of(f"{other}-b"))))[
-        "error"
-    ]
+    error = (
+        await api.call("POST", f"/v1/users/{api.user}-2/import", 409, content=await exported(api.of(f"{other}-b")))
+    )["error"]
     assert error["code"] == "conflict"
 
 

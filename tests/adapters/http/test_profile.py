@@ -77,7 +77,9 @@ async def test_the_profile_as_it_was(api: Api) -> None:
 
 @pytest.mark.spec("D11")
 async def test_todos_are_of_the_agent_that_a_request_must_name(api: Api) -> None:
-    made = await api.post("/v1/todos", 201, agent_id="coach", kind="commitment", text="walk", due="2026-01-04T00:00:00Z")
+    made = await api.post(
+        "/v1/todos", 201, agent_id="coach", kind="commitment", text="walk", due="2026-01-04T00:00:00Z"
+    )
     mine = {"agent_id": "coach", "after": made["token"]}
     [todo] = (await api.get("/v1/todos", **mine))["todos"]
     assert (todo["text"], todo["status"], todo["due"]) == ("walk", "open", "2026-01-04T00:00:00Z")

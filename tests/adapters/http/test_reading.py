@@ -100,7 +100,7 @@ async def test_history_tells_every_write_newest_first(api: Api) -> None:
     await api.post(f"{path}/merge", absorbed_ids=[other["memory_id"]])
     await api.delete(path, reason="asked to")
     last = await api.post(f"{path}/restore")
-    entries = (await api.get(f"{path}/history", **after(last)))["history"]
+    entries = (await api.get(f"/v1/history/{made['memory_id']}", **after(last)))["items"]
     assert [entry["event"] for entry in entries] == ["RESTORE", "DELETE", "MERGE", "LINK", "UPDATE", "ADD"]
     assert entries[1]["meta"]["reason"] == "asked to"
     update = entries[4]
@@ -108,7 +108,7 @@ async def test_history_tells_every_write_newest_first(api: Api) -> None:
     assert (update["old_ref"], update["new_ref"]) == (f"{made['memory_id']}@1", f"{made['memory_id']}@3")
     assert (update["actor"], update["seq"]) == ("user", 3)
     assert datetime.fromisoformat(update["ts"]).utcoffset() == UTC.utcoffset(None)
-    newest = (await api.get(f"{path}/history", limit=2, **after(last)))["history"]
+    newest = (await api.get(f"/v1/history/{made['memory_id']}", limit=2, **after(last)))["items"]
     assert [entry["event"] for entry in newest] == ["RESTORE", "DELETE"]
 
 
@@ -137,8 +137,8 @@ async def test_as_of_reads_an_earlier_seq_and_time(api: Api) -> None:
     assert (await api.get(path, **after(moved)))["text"] == "Lives in Lisbon"
     assert (await api.get(path, as_of=1))["text"] == "Lives in Porto"
     assert (await api.get(path, as_of=between))["text"] == "Lives in Porto"
-    assert (await api.get("/v1/memories", as_of=0))["memories"] == []
-    assert len((await api.get(f"{path}/history", as_of=1))["history"]) == 1
+    assert (await api.get("/v1/memories", as_of=0))["items"] == []
+    assert len((await api.get(f"/v1/history/{made['memory_id']}", as_of=1))["items"]) == 1
     assert (await api.get("/v1/changes", as_of=1))["rev"] == 1
     [bullet] = (await api.query("lives", params={"as_of": between}))["bullets"]
     assert bullet["text"] == "[profile] Lives in Porto"
@@ -147,14 +147,14 @@ async def test_as_of_reads_an_earlier_seq_and_time(api: Api) -> None:
 async def test_newest_lists_what_changed_last_first(api: Api) -> None:
     made = [await api.remember(f"note {number}") for number in range(3)]
     last = await api.patch(f"/v1/memories/{made[0]['memory_id']}", text="note zero")
-    listed = (await api.get("/v1/memories", limit=2, **after(last)))["memories"]
+    listed = (await api.get("/v1/memories", limit=2, **after(last)))["items"]
     assert [memory["text"] for memory in listed] == ["note zero", "note 2"]
 
 
 async def test_agent_scoped_memories_are_listed_for_their_agent_only(api: Api) -> None:
     own = await api.remember("the coach's note", scope="agent", agent_id="coach")
-    assert len((await api.get("/v1/memories", agent_id="coach", **after(own)))["memories"]) == 1
-    assert (await api.get("/v1/memories", agent_id="other", **after(own)))["memories"] == []
+    assert len((await api.get("/v1/memories", agent_id="coach", **after(own)))["items"]) == 1
+    assert (await api.get("/v1/memories", agent_id="other", **after(own)))["items"] == []
     assert len((await api.query("coach", agent="coach"))["bullets"]) == 1
     assert (await api.query("coach", agent="other"))["bullets"] == []
 

@@ -113,7 +113,9 @@ async def test_without_a_key_an_agent_that_is_named_is_the_actor(engine: Engine,
             body = {"user_id": user, "text": "Ana likes tea", "agent_id": agent, "category": "goals"}
             made = (await client.post("/v1/memories", json=body)).json()
             asked = {"user_id": user, "agent_id": agent, "after": made["token"]}
-            [*_, entry] = (await client.get(f"/v1/memories/{made['memory_id']}/history", params=asked)).json()["history"]
+            [*_, entry] = (await client.get(f"/v1/memories/{made['memory_id']}/history", params=asked)).json()[
+                "history"
+            ]
             assert entry["actor"] == actor
 
 
