@@ -11,7 +11,7 @@ from mnemolog.commands.scoped import Scoped
 from mnemolog.domain import importance
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.importance import Scale
-from mnemolog.domain.memory import SEMANTIC, Cause, Content, Kind, Status, default_importance
+from mnemolog.domain.memory import MAX_MERGE, SEMANTIC, Cause, Content, Kind, Status, default_importance
 from mnemolog.domain.memory_key import (
     MAX_KEY_BYTES,
     MAX_REFS,
@@ -29,7 +29,7 @@ from mnemolog.domain.retention import Retention
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
 from mnemolog.events.fields import Flag, Id, Instant, Label, Text, Unit, Uuid, checked_by
-from mnemolog.events.shapes import label_shape, ref_shape
+from mnemolog.events.shapes import distinct, label_shape, ref_shape
 
 EntityRef = Annotated[str, checked_by(entity_ref), WithJsonSchema(ref_shape(EntityType, MAX_KEY_BYTES))]
 EntityRefs = Annotated[tuple[EntityRef, ...], Field(max_length=MAX_REFS)]
@@ -66,7 +66,7 @@ class Similar(BaseModel):
 class MemoryCommand(Command):
     """A request about one memory."""
 
-    memory_id: Uuid
+    memory_id: Annotated[Uuid, Field(description="The memory's id.")]
 
     def reads(self) -> tuple[UUID, ...]:
         """The memories that the decision depends on, the subject first."""
@@ -78,7 +78,9 @@ class Writing(MemoryCommand):
 
     drawn: ClassVar[frozenset[str]] = frozenset({"similar"})
 
-    importance_scale: Scale = Scale.UNIT
+    importance_scale: Annotated[
+        Scale, Field(description="The scale of `importance`: `unit` is 0 to 1, `level3` 0 to 3, `level5` 1 to 5.")
+    ] = Scale.UNIT
     similar: Similar | None = None
 
     def reads(self) -> tuple[UUID, ...]:
@@ -93,24 +95,37 @@ class CreateMemory(Writing, Scoped):
 
     drawn: ClassVar[frozenset[str]] = frozenset({"memory_id", "similar"})
 
-    text: Text
-    kind: Kind = Kind.FACT
-    category: Id = "note"
-    importance: Weight | None = None
-    confidence: Unit = 1.0
-    pinned: Flag = False
-    role: Role | None = None
-    type: WrittenType | None = None
-    entity_type: EntityType | None = None
-    fact_type: FactType | None = None
-    source: Source = Source.API
-    memory_key: Key = ""
-    entity_refs: EntityRefs = ()
-    entity_ids: EntityIds = ()
-    entity_label: Label = ""
-    topics: Topics = ()
-    source_turn_ids: TurnIds = ()
-    merge_similar: Flag = False
+    text: Annotated[Text, Field(description="What to remember.")]
+    kind: Annotated[Kind, Field(description="What kind of memory it is.")] = Kind.FACT
+    category: Annotated[Id, Field(description="Its category, such as profile, preferences or tasks.")] = "note"
+    importance: Annotated[
+        Weight | None,
+        Field(description="How much it matters, on the scale of `importance_scale`; by its kind unless given."),
+    ] = None
+    confidence: Annotated[Unit, Field(description="How certain it is, 0 to 1.")] = 1.0
+    pinned: Annotated[Flag, Field(description="Pinned memories never fade and are of the highest importance.")] = False
+    role: Annotated[Role | None, Field(description="Whose words it comes from.")] = None
+    type: Annotated[
+        WrittenType | None,
+        Field(description="What it is about; with `fact_type` and `entity_refs` it makes a memory key."),
+    ] = None
+    entity_type: Annotated[EntityType | None, Field(description="The type of the entity that it is about.")] = None
+    fact_type: Annotated[FactType | None, Field(description="The type of statement that it is.")] = None
+    source: Annotated[Source, Field(description="Where it comes from.")] = Source.API
+    memory_key: Annotated[
+        Key, Field(description="A key of your own: a visible memory with this key is updated or observed instead.")
+    ] = ""
+    entity_refs: Annotated[
+        EntityRefs,
+        Field(description="Who or what it is about, as `person:ana_silva`; the first one makes the memory key."),
+    ] = ()
+    entity_ids: Annotated[EntityIds, Field(description="The ids of entities that it is about.")] = ()
+    entity_label: Annotated[Label, Field(description="The display name of who or what it is about.")] = ""
+    topics: Annotated[Topics, Field(description="Its topics.")] = ()
+    source_turn_ids: Annotated[TurnIds, Field(description="The turns that it was extracted from.")] = ()
+    merge_similar: Annotated[
+        Flag, Field(description="Update or observe a memory that says the same, instead of adding one.")
+    ] = False
 
     @model_validator(mode="after")
     def _weighed(self) -> Self:
@@ -164,11 +179,13 @@ class CreateMemory(Writing, Scoped):
 class UpdateMemory(Writing):
     """Fields that are None stay as they are."""
 
-    text: Text | None = None
-    category: Id | None = None
-    importance: Weight | None = None
-    confidence: Unit | None = None
-    pinned: Flag | None = None
+    text: Annotated[Text | None, Field(description="Its new text.")] = None
+    category: Annotated[Id | None, Field(description="Its new category.")] = None
+    importance: Annotated[
+        Weight | None, Field(description="Its new importance, on the scale of `importance_scale`.")
+    ] = None
+    confidence: Annotated[Unit | None, Field(description="Its new confidence, 0 to 1.")] = None
+    pinned: Annotated[Flag | None, Field(description="Whether it is pinned: never fades, highest importance.")] = None
 
     @model_validator(mode="after")
     def _weighed(self) -> Self:
@@ -187,8 +204,10 @@ class UpdateMemory(Writing):
 class MergeMemories(MemoryCommand):
     """`memory_id` survives and absorbs the others. Without a text it keeps its own."""
 
-    absorbed_ids: tuple[Uuid, ...]
-    text: Text | None = None
+    absorbed_ids: Annotated[
+        tuple[Uuid, ...], Field(description="The memories to merge into it.", json_schema_extra=distinct(MAX_MERGE))
+    ]
+    text: Annotated[Text | None, Field(description="The text of the merged memory; its own unless given.")] = None
 
     def reads(self) -> tuple[UUID, ...]:
         return (self.memory_id, *self.absorbed_ids)
@@ -227,9 +246,9 @@ class RestoreMemory(MemoryCommand):
 
 
 class LinkMemories(MemoryCommand):
-    to_id: Uuid
-    relation_type: Id = "related_to"
-    strength: Unit = 1.0
+    to_id: Annotated[Uuid, Field(description="The memory to link to.")]
+    relation_type: Annotated[Id, Field(description="The type of the link.")] = "related_to"
+    strength: Annotated[Unit, Field(description="The strength of the link, 0 to 1.")] = 1.0
 
     def reads(self) -> tuple[UUID, ...]:
         return (self.memory_id, self.to_id)

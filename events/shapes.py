@@ -44,6 +44,11 @@ def ref_shape(kinds: Iterable[str], max_length: int) -> Shape:
     return {"type": "string", "maxLength": max_length, "pattern": pattern}
 
 
+def distinct(most: int) -> Shape:
+    """A list of one to so many different things."""
+    return {"minItems": 1, "maxItems": most, "uniqueItems": True}
+
+
 UNIT: Shape = {"type": "number", "minimum": 0, "maximum": 1}
 MOMENT: Shape = {"type": "string", "format": "date-time"}
 DAY: Shape = {"anyOf": [MOMENT, {"type": "string", "format": "date"}]}

@@ -2,7 +2,8 @@
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -14,7 +15,7 @@ from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.cli.show import show
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.operation import Operation, description_of
 from mnemolog.adapters.operations.requests import Read, stream_of
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.fields import validated
@@ -111,7 +112,7 @@ def _ordered(operation: Operation[Any, Any]) -> list[str]:
 def _field(operation: Operation[Any, Any], name: str) -> inspect.Parameter:
     field = operation.request.model_fields[name]
     kind, many = _type(field)
-    described = field.description or ""
+    described = _help(field)
     if name in operation.arguments:
         metavar = (field.alias or name).upper()
         argument = typer.Argument(help=described, metavar=metavar, show_default=False)
@@ -121,17 +122,32 @@ def _field(operation: Operation[Any, Any], name: str) -> inspect.Parameter:
     names = [f"--{flag}", *SHORT.get(name, ())]
     if kind is bool:
         names[0] = f"--{flag}/--no-{flag}"
-    if (
-        not field.is_required()
-        and field.default not in (None, (), "", False)
-        and isinstance(field.default, str | int | float)
-    ):
-        described = f"{described} [default: {field.default}]"
     option = typer.Option(*names, help=described, show_default=False, envvar=FROM_ENVIRONMENT.get(name))
     annotation: Any = list[kind] if many else kind  # type: ignore[valid-type]
     if field.is_required():
         return _parameter(name, Annotated[annotation, option])
     return _parameter(name, Annotated[annotation | None, option], None)
+
+
+def _help(field: FieldInfo) -> str:
+    """Its description, what it may be, and what it is unless given."""
+    annotation = _without_none(field.annotation)
+    parts = [description_of(field)]
+    if choices := _choices(field.annotation):
+        parts.append(f"One of {', '.join(choices)}.")
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        parts.append(f"As NAME=VALUE, where NAME is one of {', '.join(annotation.model_fields)}; may be repeated.")
+    if field.default and isinstance(field.default, str | int | float):
+        parts.append(f"Default: {field.default}.")
+    return " ".join(parts)
+
+
+def _choices(annotation: Any) -> Sequence[str]:
+    if isinstance(annotation, type) and issubclass(annotation, StrEnum):
+        return [one.value for one in annotation]
+    if get_origin(annotation) is Literal:
+        return [str(one) for one in get_args(annotation)]
+    return next((found for one in get_args(annotation) if (found := _choices(one))), ())
 
 
 def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

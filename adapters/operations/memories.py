@@ -45,7 +45,7 @@ from mnemolog.commands.memories import (
 from mnemolog.commands.memory_requests import EntityRef
 from mnemolog.commands.rollback import Plan
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.domain.memory import MAX_MERGE, Status
+from mnemolog.domain.memory import Status
 from mnemolog.domain.memory_key import MAX_REFS
 from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import DEFAULT_THREAD
@@ -54,13 +54,6 @@ from mnemolog.projections.context import ContextRequest
 from mnemolog.projections.query import MemoryQuery, Searching
 
 BIGGEST_SEQ = 2**63 - 1  # What Postgres' bigint holds.
-Absorbed = Annotated[
-    tuple[Uuid, ...],
-    Field(
-        description="The ids to merge into it.",
-        json_schema_extra={"minItems": 1, "maxItems": MAX_MERGE, "uniqueItems": True},
-    ),
-]
 
 
 MEMORY_ID = Annotated[Uuid, Field(description="The memory's id.")]
@@ -440,7 +433,7 @@ MERGE = Operation(
     name="merge",
     command="merge",
     route="POST /memories/{memory_id}/merge",
-    request=request_of(MergeMemories, absorbed_ids=(Absorbed, ...)),
+    request=request_of(MergeMemories),
     result=Written,
     run=_merge,
     role=Role.WRITE,
@@ -505,6 +498,7 @@ UNDO = Operation(
     run=_undo,
     role=Role.WRITE,
     tag="changes",
+    arguments=("memory_id",),
     done="Undone",
 )
 MEMORIES = (

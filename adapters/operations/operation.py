@@ -3,7 +3,9 @@
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
+
+from pydantic.fields import FieldInfo
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.requests import Read, Request, Write
@@ -61,3 +63,15 @@ class Operation(Generic[Q, R]):
 
     def _help(self) -> str:
         return inspect.cleandoc(self.run.__doc__ or "")
+
+
+def description_of(field: FieldInfo) -> str:
+    """What the field itself says, or else what its type does."""
+    return field.description or _described(field.annotation) or ""
+
+
+def _described(annotation: Any) -> str | None:
+    if get_origin(annotation) is Annotated:
+        own = (one.description for one in get_args(annotation)[1:] if isinstance(one, FieldInfo) and one.description)
+        return next(own, None)
+    return next((found for one in get_args(annotation) if (found := _described(one))), None)
