@@ -17,15 +17,23 @@ class Memory(Blocking):
     """
 
     def __init__(
-        self, data_dir: str | Path | None = None, *, agent_id: str = "default", thread_id: str = "main", **settings: Any
+        self,
+        data_dir: str | Path | None = None,
+        *,
+        user_id: str | None = None,
+        agent_id: str = "default",
+        thread_id: str = "main",
+        **settings: Any,
     ) -> None:
-        super().__init__(AsyncMemory(data_dir, agent_id=agent_id, thread_id=thread_id, **settings))
+        super().__init__(AsyncMemory(data_dir, user_id=user_id, agent_id=agent_id, thread_id=thread_id, **settings))
 
     add = mirrored(AsyncMemory.add)
     create = mirrored(AsyncMemory.create)
+    get = mirrored(AsyncMemory.get)
+    list = mirrored(AsyncMemory.list)
     search = mirrored(AsyncMemory.search)
     context = mirrored(AsyncMemory.context)
-    get = mirrored(AsyncMemory.get)
+    cards = mirrored(AsyncMemory.cards)
     history = mirrored(AsyncMemory.history)
     why = mirrored(AsyncMemory.why)
     changes = mirrored(AsyncMemory.changes)
@@ -34,14 +42,13 @@ class Memory(Blocking):
     link = mirrored(AsyncMemory.link)
     links = mirrored(AsyncMemory.links)
     archive = mirrored(AsyncMemory.archive)
-    forget = mirrored(AsyncMemory.forget)
+    delete = mirrored(AsyncMemory.delete)
     restore = mirrored(AsyncMemory.restore)
     undo = mirrored(AsyncMemory.undo)
     erase = mirrored(AsyncMemory.erase)
     prove_erased = mirrored(AsyncMemory.prove_erased)
     export_user = mirrored(AsyncMemory.export_user)
     import_user = mirrored(AsyncMemory.import_user)
-    undo_plan = mirrored(AsyncMemory.undo_plan)
     rollback = mirrored(AsyncMemory.rollback)
     rollback_plan = mirrored(AsyncMemory.rollback_plan)
     forget_scope = mirrored(AsyncMemory.forget_scope)

@@ -120,7 +120,7 @@ async def test_python_waits_for_a_write_that_was_made_elsewhere(engine: Engine, 
 
         found = await memory.get(memory_id, user_id=user, after=receipt)
 
-        assert found["text"] == f"Ana drinks tea {number}"
+        assert found.text == f"Ana drinks tea {number}"
         assert len(await memory.search("tea", user_id=user, top_k=9, after=receipt.token)) == number + 1
 
 

@@ -22,8 +22,9 @@ def test_an_undo_with_a_key_goes_one_change_back_however_often_it_is_sent(memory
         memory.update(added.memory_id, user_id=user, text=text)
     first = memory.undo(added.memory_id, user_id=user, idempotency_key="once")
     again = memory.undo(added.memory_id, user_id=user, idempotency_key="once")
-    assert (again.event_ids, again.already) == (first.event_ids, True)
-    assert memory.get(added.memory_id, user_id=user)["text"] == "two"
+    assert again.receipt and first.receipt
+    assert (again.receipt.event_ids, again.receipt.already) == (first.receipt.event_ids, True)
+    assert memory.get(added.memory_id, user_id=user).text == "two"
 
 
 @pytest.mark.spec("X03")
@@ -55,7 +56,7 @@ def test_an_undo_of_nothing_or_of_two_things_is_refused(memory: Memory, user: st
         memory.undo(user_id=user)
     assert refused.value.field == "memory_id"
     with pytest.raises(InvalidInput):
-        memory.undo(added.memory_id, event_id=added.receipt.event_ids[0], user_id=user)
+        memory.undo(added.memory_id, event_id=added.event_ids[0], user_id=user)
 
 
 @pytest.mark.spec("X07", "X16", "A19")
@@ -81,8 +82,8 @@ def test_a_user_goes_out_to_a_file_and_in_under_another_name(memory: Memory, use
     other = f"{user}-other"
     assert not memory.import_user(file, user_id=other).already
     assert memory.import_user(file, user_id=other).already
-    assert memory.get(added.memory_id, user_id=other)["text"] == "two"
-    assert memory.get(added.memory_id, user_id=other, as_of=1)["text"] == "one"
+    assert memory.get(added.memory_id, user_id=other).text == "two"
+    assert memory.get(added.memory_id, user_id=other, as_of=1).text == "one"
 
 
 @pytest.mark.spec("A07")
