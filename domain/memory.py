@@ -127,7 +127,7 @@ class Memory:
 
 def no_such_memory(user_id: str, memory_id: UUID, path: str = "memory_id") -> NotFound:
     """The one answer for a memory that is not there and for one that the asker may not see (A01)."""
-    return NotFound(f"user {user_id!r} has no memory {memory_id}", field=path, fix="look it up with `mnemolog query`")
+    return NotFound(f"user {user_id!r} has no memory {memory_id}", field=path, fix="look it up with `mnemolog search`")
 
 
 def erased_memory(memory_id: UUID, path: str = "memory_id") -> Erased:

@@ -79,7 +79,7 @@ def _nothing(user_id: str, id_: UUID, kinds: Collection[str]) -> NotFound:
         [kind] = kinds
         return _MISSING[kind](user_id, id_)
     message = f"user {user_id!r} has no memory, entity or fact {id_}"
-    return NotFound(message, field="id", fix="look it up with `mnemolog query`, `entities` or `facts`")
+    return NotFound(message, field="id", fix="look it up with `mnemolog search`, `entity list` or `fact list`")
 
 
 def _far_end_visible(viewer: Viewer) -> ColumnElement[bool]:

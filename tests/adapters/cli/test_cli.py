@@ -50,17 +50,17 @@ async def test_a_memory_is_changed_undone_and_seen_as_it_was(engine: Engine, use
     added = await run(engine, "create", "Prefers tea", "-u", user, "--category", "preferences")
     memory_id = added["memory_id"]
     updated = await run(engine, "update", memory_id, "-u", user, "--text", "Prefers coffee")
-    answer = await run(engine, "query", "coffee", "-u", user, "--since", "1", "--after", updated["receipt"]["token"])
+    answer = await run(engine, "search", "coffee", "-u", user, "--since-rev", "1", "--after", updated["token"])
     assert answer["bullets"] == [{"id": memory_id, "category": "preferences", "text": "[preferences] Prefers coffee"}]
     assert answer["header"] == "Memory updates since rev 1:\n- ↑updated: [Preferences] Prefers coffee"
     await run(engine, "undo", memory_id, "-u", user)
     history, earlier, changes = await asyncio.gather(
         run(engine, "history", memory_id, "-u", user),
-        run(engine, "as-of", "@2", "-u", user),
+        run(engine, "list", "--as-of", "@2", "-u", user),
         run(engine, "changes", "-u", user, "--since", "2"),
     )
-    assert [row["event"] for row in history] == ["UPDATE", "UPDATE", "ADD"]
-    assert [row["text"] for row in earlier] == ["Prefers coffee"]
+    assert [row["event"] for row in history["items"]] == ["UPDATE", "UPDATE", "ADD"]
+    assert [row["text"] for row in earlier["items"]] == ["Prefers coffee"]
     assert changes["header"] == "Memory updates since rev 2:\n- ↑updated: [Preferences] Prefers tea"
 
 
@@ -73,12 +73,12 @@ async def test_an_undo_with_a_key_goes_back_once_and_names_what_it_was_given(eng
     assert (len(planned["undone"]), planned["conflicts"], planned["receipt"]) == (1, [], None)
     undo = ("undo", memory_id, "-u", user, "--key", "once")
     first, again = await run(engine, *undo), await run(engine, *undo)
-    assert (first["memory_id"], again["receipt"]["already"]) == (memory_id, True)
+    assert (first["receipt"]["already"], again["receipt"]["already"]) == (False, True)
     assert again["receipt"]["event_ids"] == first["receipt"]["event_ids"]
     [event_id] = first["receipt"]["event_ids"]
-    redone = await run(engine, "undo", event_id, "--event", "-u", user, "--key", "redo")
-    assert (redone["event_id"], "memory_id" in redone) == (event_id, False)
-    assert [row["text"] for row in await run(engine, "list", "-u", user)] == ["three"]
+    redone = await run(engine, "undo", "--event-id", event_id, "-u", user, "--key", "redo")
+    assert redone["undone"] == [event_id]
+    assert [row["text"] for row in (await run(engine, "list", "-u", user))["items"]] == ["three"]
 
 
 @pytest.mark.spec("A19", "X03")
@@ -86,9 +86,9 @@ async def test_a_forgotten_session_is_brought_back_by_the_undo_of_its_event(engi
     await run(engine, "add", "I moved to Lisbon", "-u", user)
     forgotten = await run(engine, "forget", "--scope", "session", "--chat", "main", "-u", user)
     [event_id] = forgotten["receipt"]["event_ids"]
-    planned = await run(engine, "undo", event_id, "--event", "-u", user, "--dry-run")
+    planned = await run(engine, "undo", "--event-id", event_id, "-u", user, "--dry-run")
     assert planned["changes"] == [{"subject": "thread:main", "type": "SessionReverted"}]
-    undone = await run(engine, "undo", event_id, "--event", "-u", user)
+    undone = await run(engine, "undo", "--event-id", event_id, "-u", user)
     session = await run(engine, "session", "-u", user, "-t", "main", "--after", undone["receipt"]["token"])
     assert [turn["text"] for turn in session["turns"]] == ["I moved to Lisbon"]
 
@@ -117,13 +117,13 @@ async def test_ingest_reports_a_bad_line_and_takes_the_others_once(engine: Engin
 BAD_INPUT = [
     (("history", "no-uuid"), "id"),
     (("undo", "no-uuid"), "memory_id"),
-    (("as-of", "2026-01-03T01:02:10"), "moment"),
-    (("query", ""), "query"),
-    (("query", "tea", "-c", "profile", "-a", "planner"), "categories[0]"),
-    (("query", "tea", "-f", "pinned=yes"), "filters.pinned"),
-    (("query", "tea", "-f", "updated_after=yesterday"), "filters.updated_after"),
-    (("query", "tea", "-f", "colour=red"), "filters.colour"),
-    (("query", "tea", "--after", "nonsense"), "after"),
+    (("list", "--as-of", "2026-01-03T01:02:10"), "as_of"),
+    (("search", ""), "query"),
+    (("search", "tea", "-c", "profile", "-a", "planner"), "categories[0]"),
+    (("search", "tea", "-f", "pinned=yes"), "filters.pinned"),
+    (("search", "tea", "-f", "updated_after=yesterday"), "filters.updated_after"),
+    (("search", "tea", "-f", "colour=red"), "filters.colour"),
+    (("search", "tea", "--after", "nonsense"), "after"),
     (("add", "bell \x07"), "text"),
     (("create", "x", "--category", "nonsense"), "category"),
     (("create", "x", "--importance", "7"), "importance"),
@@ -188,7 +188,10 @@ async def forge_version(engine: Engine, stream: StreamId, version: int) -> None:
 async def test_errors_say_what_to_do_in_words(engine: Engine, user: str) -> None:
     ran = await mnemolog(engine.settings.directory, "history", A_MEMORY, "-u", user)
     assert ran.code == 1
-    what, fix = f"has no memory, entity or fact {A_MEMORY}", "look it up with `mnemolog query`, `entities` or `facts`"
+    what, fix = (
+        f"has no memory, entity or fact {A_MEMORY}",
+        "look it up with `mnemolog search`, `entity list` or `fact list`",
+    )
     assert ran.err == f"✗ id user '{user}' {what}\n  → {fix}\n"
 
 
