@@ -22,7 +22,8 @@ def test_an_undo_with_a_key_goes_one_change_back_however_often_it_is_sent(memory
         memory.update(added.memory_id, user_id=user, text=text)
     first = memory.undo(added.memory_id, user_id=user, idempotency_key="once")
     again = memory.undo(added.memory_id, user_id=user, idempotency_key="once")
-    assert again.receipt and first.receipt
+    assert again.receipt
+    assert first.receipt
     assert (again.receipt.event_ids, again.receipt.already) == (first.receipt.event_ids, True)
     assert memory.get(added.memory_id, user_id=user).text == "two"
 
