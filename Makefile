@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 ARGS   ?=
 
-.PHONY: demo test test-faults test-long up lint types contract bench coverage-map docs fuzz lock clean
+.PHONY: demo test test-faults test-long up lint types contract bench coverage-map docs reference fuzz lock clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.runtime            ## Tell the story: turns in, question, merge, undo, as-of, rebuild.
@@ -45,6 +45,9 @@ coverage-map: $(VENV)/.dev        ## Show which requirements have tests.
 
 docs: $(VENV)/.dev                ## Run every code block of the documentation.
 	$(BIN)/python -m pytest tests/docs $(ARGS)
+
+reference: $(VENV)/.dev           ## Write the reference of all operations from their registry.
+	$(BIN)/python -m mnemolog.adapters.operations.reference > docs/reference/operations.md
 
 fuzz: $(VENV)/.dev                ## Ask the HTTP API at length: make fuzz ARGS="--examples 500 --seed 7".
 	$(BIN)/python -m tests.fuzz.run $(ARGS)
