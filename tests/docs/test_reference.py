@@ -1,6 +1,5 @@
 """The reference names everything that there is: event types, settings, commands, errors, routes, methods, fields."""
 
-import inspect
 import json
 import re
 from collections.abc import Iterator
@@ -8,15 +7,14 @@ from pathlib import Path
 
 import pytest
 import typer
-from fastapi.routing import APIRoute
 
-from mnemolog import AsyncMemory
 from mnemolog.adapters.cli import app as cli
 from mnemolog.adapters.config import CONFIG_FILE, Settings
 from mnemolog.adapters.http import errors as http_errors
-from mnemolog.adapters.http.app import ROUTERS
 from mnemolog.adapters.nats import subjects
 from mnemolog.adapters.nats.turn_message import REASON, REPLY_TO, TurnMessage, read_turn
+from mnemolog.adapters.operations import OPERATIONS
+from mnemolog.adapters.operations.reference import page
 from mnemolog.domain.errors import MnemologError
 from mnemolog.events.event import Event
 from mnemolog.events.registry import REGISTRY
@@ -71,26 +69,26 @@ def test_the_settings_page_names_the_settings_file_and_nothing_that_does_not_exi
     assert named == {name.upper() for name in Settings.model_fields}
 
 
-def command_parameters() -> Iterator[tuple[str, list[str]]]:
-    for name, command in typer.main.get_command(cli.app).commands.items():  # type: ignore[attr-defined]
-        yield name, [option for one in command.params for option in one.opts if option.startswith("--")]
+OF_OPERATIONS = {operation.command.split()[0] for operation in OPERATIONS if operation.command}
+OPERATING = {
+    name: [option for one in command.params for option in one.opts if option.startswith("--")]
+    for name, command in typer.main.get_command(cli.app).commands.items()  # type: ignore[attr-defined]
+    if name not in OF_OPERATIONS
+}
 
 
-COMMANDS = [name for name, _ in command_parameters()]
-
-
-@pytest.mark.parametrize(("name", "options"), list(command_parameters()), ids=COMMANDS)
-def test_every_command_stands_with_its_options(name: str, options: list[str]) -> None:
+@pytest.mark.parametrize("name", OPERATING)
+def test_every_other_command_stands_with_its_options(name: str) -> None:
     body = section(REFERENCE / "cli.md", f"mnemolog {name}")
     assert body, f"docs/reference/cli.md has no section for {name}"
-    common = section(REFERENCE / "cli.md", "Options that many commands share")
-    for option in options:
+    common = section(REFERENCE / "cli.md", "Commands that read and write memory")
+    for option in OPERATING[name]:
         assert f"`{option}" in body + common, option
 
 
 def test_no_command_is_described_that_does_not_exist() -> None:
     described = {heading for heading in headings("cli.md") if heading.startswith("mnemolog ")}
-    assert described == {f"mnemolog {name}" for name in COMMANDS}
+    assert described == {f"mnemolog {name}" for name in OPERATING}
 
 
 def every_error(error: type[MnemologError] = MnemologError) -> Iterator[type[MnemologError]]:
@@ -106,19 +104,8 @@ def test_every_error_stands_with_its_code_http_status_and_exit_code(error: type[
     assert f"| `{error.code}` | {http_errors.status_of(raised)} | {cli._exit_code(raised)} |" in row
 
 
-@pytest.mark.parametrize(
-    "route", [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
-)
-def test_every_route_stands_with_its_method(route: APIRoute) -> None:
-    assert f"`{min(route.methods or ())} {route.path}`" in read("http.md")
-
-
-@pytest.mark.parametrize("name", [name for name in dir(AsyncMemory) if not name.startswith("_")])
-def test_every_method_of_the_python_face_stands_with_its_parameters(name: str) -> None:
-    body = section(REFERENCE / "python.md", name)
-    assert body, f"docs/reference/python.md has no section for {name}"
-    for parameter in list(inspect.signature(getattr(AsyncMemory, name)).parameters)[1:]:
-        assert f"`{parameter}`" in body or f"{parameter}" in body.split("```")[0], parameter
+def test_the_page_of_operations_is_that_of_their_registry() -> None:
+    assert read("operations.md") == page(), "run `make reference`"
 
 
 @pytest.mark.parametrize("field", list(TurnMessage.model_fields))
