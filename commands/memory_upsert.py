@@ -167,8 +167,8 @@ def _created(command: CreateMemory, state: Memories, match: Match | None) -> eve
 
 
 def _content(command: CreateMemory) -> Content:
-    category = command.kept_as[1]
-    return Content(command.text, category, command.weight, command.confidence, command.pinned).weighed()
+    asked = {name: getattr(command, name) for name in Content.__slots__}
+    return Content(**{**asked, "category": command.kept_as[1], "importance": command.weight}).weighed()
 
 
 def _begun(command: CreateMemory) -> Memory:
@@ -218,13 +218,14 @@ def _observed(command: CreateMemory, state: Memories, known: Memory, match: Matc
 
 def _newer(command: CreateMemory, old: Content) -> Content:
     """The new words with the confidence that they come with; a memory never gets less important by being renewed."""
-    return Content(
-        command.text,
-        command.kept_as[1] if "category" in command.model_fields_set else old.category,
-        max(old.importance, command.weight) if command.importance is not None else old.importance,
-        command.confidence,
-        old.pinned or command.pinned,
-    ).weighed()
+    asked = {name: getattr(command, name) for name in Content.__slots__ if name in command.model_fields_set}
+    told = {
+        "category": command.kept_as[1] if "category" in asked else old.category,
+        "importance": max(old.importance, command.weight) if command.importance is not None else old.importance,
+        "confidence": command.confidence,
+        "pinned": old.pinned or command.pinned,
+    }
+    return replace(old, **{**asked, **told}).weighed()
 
 
 def _same_text(command: CreateMemory, state: Memories) -> Match | None:

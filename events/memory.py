@@ -59,8 +59,8 @@ class MemoryEvent(Event):
         return memory_tag(self.memory_id)
 
 
-class ContentEvent(MemoryEvent):
-    """Carries the whole content that the memory has afterwards, so that no earlier event is needed to read it."""
+class ContentFields(BaseModel):
+    """The content of a memory, as events keep it and readers show it."""
 
     category: str
     importance: float
@@ -68,26 +68,21 @@ class ContentEvent(MemoryEvent):
     pinned: bool
     text: PersonalText = ""
 
+
+class ContentEvent(ContentFields, MemoryEvent):
+    """Carries the whole content that the memory has afterwards, so that no earlier event is needed to read it."""
+
     def tags(self) -> frozenset[str]:
         return super().tags() | ({text_tag(self.text)} if self.text else set())
 
     @property
     def content(self) -> Content:
-        return Content(self.text, self.category, self.importance, self.confidence, self.pinned)
+        return Content(**{name: getattr(self, name) for name in Content.__slots__})
 
     @classmethod
     def of(cls, memory_id: UUID, content: Content, **fields: object) -> Self:
-        return cls.model_validate(
-            {
-                "memory_id": memory_id,
-                "category": content.category,
-                "importance": content.importance,
-                "confidence": content.confidence,
-                "pinned": content.pinned,
-                "text": content.text,
-                **fields,
-            }
-        )
+        given = {name: getattr(content, name) for name in Content.__slots__}
+        return cls.model_validate({"memory_id": memory_id, **given, **fields})
 
 
 class MemoryCreated(ContentEvent):

@@ -108,24 +108,21 @@ REGISTRY = Registry(
         erasure.UserErased,
     ),
     upcasters={
+        # Content only ever gains fields, with defaults, and tags.
+        **{
+            (event_type.type_name(), version): dict
+            for event_type in memory.ContentEvent.__subclasses__()
+            for version in range(1, event_type.version)
+        },
         ("EntityObserved", 1): dict,  # Other tags, the same fields.
         ("EntityObserved", 2): dict,  # Another key, and fields that have defaults.
         # Fields were added, with defaults.
         ("EntityUpdated", 1): dict,
         ("RelationReverted", 1): dict,
         ("RelationObserved", 1): dict,
-        ("MemoryCreated", 1): dict,
-        ("MemoryUpdated", 1): dict,
-        ("MemoriesMerged", 1): dict,
         ("MemorySoftDeleted", 1): dict,
-        ("MemoryReverted", 1): dict,
         ("MemoryErased", 1): dict,
         ("MemoryObserved", 1): dict,
-        # Other tags, and fields with defaults.
-        ("MemoryCreated", 2): dict,
-        ("MemoryUpdated", 2): dict,
-        ("MemoriesMerged", 2): dict,
-        ("MemoryReverted", 2): dict,
     },
 )
 

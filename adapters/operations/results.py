@@ -18,6 +18,7 @@ from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import Instant
+from mnemolog.events.memory import ContentFields
 from mnemolog.projections.context import AgentContext, Section
 from mnemolog.projections.memories.cards import Card
 from mnemolog.projections.paging import Slice
@@ -101,7 +102,7 @@ class Bullet(Result):
     text: str = Field(examples=["[tasks] Ship v1 by September"])
 
 
-class MemoryView(Result):
+class MemoryView(ContentFields, Result):
     """One memory, whole. `importance` and `confidence` lie in [0, 1]."""
 
     def __str__(self) -> str:
@@ -112,13 +113,8 @@ class MemoryView(Result):
     kind: Kind
     scope: Scope
     agent_id: str | None = Field(description="The owner of an agent-scoped memory.")
-    text: str
-    category: str
-    importance: float
     importance_level3: int = Field(description="The nearest of D's levels, 0 to 3.")
     importance_level5: int = Field(description="The nearest of B's, 1 to 5.")
-    confidence: float
-    pinned: bool
     status: Status
     merged_into: UUID | None
     purge_at: Instant | None
