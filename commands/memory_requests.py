@@ -4,13 +4,14 @@ from datetime import datetime
 from typing import Annotated, ClassVar, Literal, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, WithJsonSchema, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, Strict, WithJsonSchema, model_validator
 
 from mnemolog.commands.decider import Command
 from mnemolog.commands.scoped import Scoped
 from mnemolog.domain import importance
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.importance import Scale
+from mnemolog.domain.json_value import checked_json
 from mnemolog.domain.memory import MAX_MERGE, SEMANTIC, Cause, Content, Kind, Status, default_importance
 from mnemolog.domain.memory_key import (
     MAX_KEY_BYTES,
@@ -41,6 +42,13 @@ WrittenType = Literal[MemoryType.PROFILE, MemoryType.PEOPLE, MemoryType.PROJECT]
 """An open loop is read where an older system wrote it: todos took its place (D §OPEN_LOOP)."""
 Weight = Annotated[float, Strict()]
 """An importance on the scale that `importance_scale` names."""
+
+
+Metadata = Annotated[
+    dict[str, JsonValue],
+    checked_by(checked_json),
+    Field(description="A JSON object of your own; searches can filter by it."),
+]
 
 
 class Near(BaseModel):
@@ -123,6 +131,7 @@ class CreateMemory(Writing, Scoped):
     entity_label: Annotated[Label, Field(description="The display name of who or what it is about.")] = ""
     topics: Annotated[Topics, Field(description="Its topics.")] = ()
     source_turn_ids: Annotated[TurnIds, Field(description="The turns that it was extracted from.")] = ()
+    metadata: Metadata = {}  # noqa: RUF012
     merge_similar: Annotated[
         Flag, Field(description="Update or observe a memory that says the same, instead of adding one.")
     ] = False
@@ -186,6 +195,7 @@ class UpdateMemory(Writing):
     ] = None
     confidence: Annotated[Unit | None, Field(description="Its new confidence, 0 to 1.")] = None
     pinned: Annotated[Flag | None, Field(description="Whether it is pinned: never fades, highest importance.")] = None
+    metadata: Metadata | None = None
 
     @model_validator(mode="after")
     def _weighed(self) -> Self:

@@ -1,8 +1,10 @@
 """A memory: one remembered unit, its lifecycle and the changes that its status allows (design §2)."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 from uuid import UUID
 
 from mnemolog.domain import importance
@@ -61,13 +63,17 @@ def default_importance(kind: Kind) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What an update may change. `importance` and `confidence` lie in [0, 1]; what is pinned is of importance 1."""
+    """What an update may change. `importance` and `confidence` lie in [0, 1]; what is pinned is of importance 1.
+
+    `metadata` is the caller's own JSON object.
+    """
 
     text: str
     category: str
     importance: float
     confidence: float
     pinned: bool
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def weighed(self) -> "Content":
         """With the importance that a pin gives (D §pinned)."""
@@ -114,7 +120,7 @@ class Memory:
 
     def erased(self, cause: Cause | None = None) -> "Memory":
         """Without its text, for good. Its shape stays, so that a merge stays a merge (X07)."""
-        content = replace(self.content, text="")
+        content = replace(self.content, text="", metadata={})
         gone = replace(self, content=content, identity=self.identity.erased(), cause=cause or self.cause)
         return replace(gone, status=Status.PURGED, purge_at=None)
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Annotated, ClassVar, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from mnemolog.domain.bands import Band
 from mnemolog.domain.memory import EPISODIC, Cause, Content, Kind, Status
@@ -67,6 +67,7 @@ class ContentFields(BaseModel):
     confidence: float
     pinned: bool
     text: PersonalText = ""
+    metadata: Annotated[dict[str, JsonValue], Personal()] = {}
 
 
 class ContentEvent(ContentFields, MemoryEvent):
@@ -92,7 +93,7 @@ class MemoryCreated(ContentEvent):
     what is known is found by its text.
     """
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     kind: Kind
     scope: Scope
@@ -136,7 +137,7 @@ class MemoryUpdated(ContentEvent):
     `entity_ids` are those that what was said is about: here, and wherever a memory is met again.
     """
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     changed: tuple[str, ...]
     match: Match | None = None
@@ -150,7 +151,7 @@ class MemoryUpdated(ContentEvent):
 class MemoriesMerged(ContentEvent):
     """`memory_id` survives with this content; the absorbed are hidden and point to it."""
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     absorbed_ids: tuple[UUID, ...]
     match: Match | None = None
@@ -227,7 +228,7 @@ class MemoryReverted(ContentEvent):
     An undone merge leaves one of these for each of its memories.
     """
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     undoes: UUID
     was: Status

@@ -5,12 +5,14 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, WithJsonSchema
-from sqlalchemy import ARRAY, ColumnElement, FromClause, Uuid, and_, func, literal, true
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, Strict, WithJsonSchema
+from sqlalchemy import ARRAY, ColumnElement, FromClause, Uuid, and_, cast, func, literal, true
+from sqlalchemy.dialects.postgresql import JSONB
 
 from mnemolog.domain import identity
 from mnemolog.domain.category import PROCEDURAL
 from mnemolog.domain.importance import from_five
+from mnemolog.domain.json_value import checked_json
 from mnemolog.domain.memory import VISIBLE, Kind
 from mnemolog.domain.memory_key import MAX_REFS, MemoryType
 from mnemolog.domain.turn import Role
@@ -42,6 +44,9 @@ class Filters(BaseModel):
     importance_max: Annotated[Level | None, Field(description="At most this importance, on B's scale of 1 to 5.")] = (
         None
     )
+    metadata: Annotated[
+        dict[str, JsonValue] | None, checked_by(checked_json), Field(description="With these values in its metadata.")
+    ] = None
     updated_after: Annotated[Moment | None, Field(description="Updated after this time or day.")] = None
     updated_before: Annotated[Moment | None, Field(description="Updated before this time or day.")] = None
     entity_ids: Annotated[
@@ -60,6 +65,8 @@ class Filters(BaseModel):
             found.append(column.importance >= from_five(self.importance_min, "filters.importance_min"))
         if self.importance_max is not None:
             found.append(column.importance <= from_five(self.importance_max, "filters.importance_max"))
+        if self.metadata is not None:
+            found.append(cast(column["metadata"], JSONB).contains(self.metadata))
         if self.updated_after is not None:
             found.append(column.updated_at > self.updated_after)
         if self.updated_before is not None:

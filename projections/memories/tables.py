@@ -21,10 +21,10 @@ from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
 from mnemolog.domain.contradiction import CONTRADICTS
 from mnemolog.projections.former import added
 from mnemolog.projections.owner import OWNER, indexed, owner_columns
-from mnemolog.projections.seal import mac_column
+from mnemolog.projections.seal import JsonText, mac_column
 
 NAME = "memories"
-VERSION = 4
+VERSION = 5
 READABLE_FROM = 3
 # Stems without stop words, made by the migrations: the domain drops its own.
 CONFIGURATION: ColumnElement[str] = literal_column("'mnemolog.words'::regconfig")
@@ -43,6 +43,7 @@ memories = Table(
     Column("importance", Double, nullable=False),
     Column("confidence", Double, nullable=False),
     Column("pinned", Boolean, nullable=False),
+    Column("metadata", JsonText, nullable=False, info=added(5, reads="{}")),
     Column("status", Text, nullable=False),
     Column("merged_into", Uuid),
     Column("purge_at", DateTime(timezone=True)),

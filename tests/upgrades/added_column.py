@@ -38,7 +38,9 @@ type.__setattr__(projector.HistoryProjector, "version", NEXT)
 
 
 async def letters(memory: AsyncMemory, id_: UUID) -> list[int]:
-    return [one["letters"] for one in await memory.history(id_, user_id="ana")]
+    engine = await memory._engine()
+    await memory.history(id_, user_id="ana")  # It waits for what this object wrote.
+    return [row["letters"] for row in await engine.reads.history(memory._viewer("ana"), id_)]
 
 
 async def upgraded(engine: Engine) -> None:

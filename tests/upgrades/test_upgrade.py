@@ -150,7 +150,7 @@ async def test_what_the_present_version_cannot_apply_leaves_the_former_one_and_i
                 await asyncio.sleep(0.05)
         assert "stopped in default/user:ana at seq 1: ValueError" in str(left["history"])
         added = await memory.create("ana drinks coffee", user_id="ana")
-        assert [row["event"] for row in await memory.history(added.memory_id, user_id="ana")][-1] == "ADD"
+        assert [entry.event for entry in await memory.history(added.memory_id, user_id="ana")][-1] == "ADD"
 
 
 @pytest.mark.spec("X05", "X08")

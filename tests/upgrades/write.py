@@ -54,7 +54,7 @@ async def tell(memory: AsyncMemory, user: str) -> None:
     await memory.link(tea.memory_id, milk.memory_id, strength=0.5, **me)
     await memory.merge(lactose.memory_id, [milk.memory_id], **me)
     await memory.undo(lactose.memory_id, **me)
-    await memory.forget(gone.memory_id, reason="asked", **me)
+    await memory.delete(gone.memory_id, reason="asked", **me)
     await memory.erase(erased.memory_id, **me)
     await memory.add("I moved to Lisbon", **me)
     await memory.remember(user, "lives_in", "Porto", **me)
@@ -77,7 +77,7 @@ async def read(memory: AsyncMemory, user: str) -> dict[str, Any]:
         "profile": dict(await memory.profile(**me)),
         "consent": [patch["value"] for patch in await memory.consent(**me)],
         "todos": [todo["text"] for todo in await memory.todos(**me)],
-        "changes": len((await memory.changes(since=0, **me)).entries),
+        "changes": len((await memory.changes(since=0, **me)).changes),
     }
 
 

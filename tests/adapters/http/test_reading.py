@@ -191,3 +191,19 @@ async def test_entities_as_of_before_the_turn_are_none(api: Api) -> None:
 async def test_a_session_that_never_began_is_not_found(api: Api) -> None:
     error = (await api.get("/v1/session", 404, chat_id=str(uuid4())))["error"]
     assert (error["code"], error["field"]) == ("not_found", "chat_id")
+
+
+async def test_metadata_of_the_caller_is_kept_and_filtered_by_in_the_store(api: Api) -> None:
+    made = await api.remember("Wants a demo", metadata={"source": "crm", "score": 6.02214076e23, "tags": ["vip"]})
+    last = await api.remember("Wants a discount", metadata={"source": "mail"})
+    kept = await api.get(f"/v1/memories/{made['memory_id']}", **after(last))
+    assert kept["metadata"] == {"source": "crm", "score": 6.02214076e23, "tags": ["vip"]}
+    for wanted, found in (({"source": "crm"}, 1), ({"tags": ["vip"]}, 1), ({"source": "web"}, 0)):
+        answer = await api.query("Wants", filters={"metadata": wanted})
+        assert len(answer["bullets"]) == found, wanted
+    changed = await api.patch(f"/v1/memories/{made['memory_id']}", metadata={"source": "mail"})
+    assert (
+        len((await api.query("Wants", params=after(changed), filters={"metadata": {"source": "mail"}}))["bullets"]) == 2
+    )
+    undone = (await api.post("/v1/undo", memory_id=made["memory_id"]))["receipt"]
+    assert (await api.get(f"/v1/memories/{made['memory_id']}", **after(undone)))["metadata"]["source"] == "crm"
