@@ -1,7 +1,7 @@
 """A turn with what its producer drew from it: memories and facts, decided with the turn and written in one append."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import uuid5
 
 from pydantic import BaseModel, ConfigDict
@@ -13,6 +13,7 @@ from mnemolog.commands.memories import MEMORIES, CreateMemory, Memories
 from mnemolog.commands.memory_requests import EntityIds, EntityRefs, Key, Topics, Weight, WrittenType
 from mnemolog.commands.naming import Name
 from mnemolog.commands.turns import TURNS, Conversation, RecordTurn
+from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.importance import Scale
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.memory_key import EntityType, FactType
@@ -78,6 +79,14 @@ class HearTurn(RecordTurn):
 
     memories: tuple[CreateMemory, ...] = ()
     facts: tuple[Remember, ...] = ()
+
+
+class TurnRefused(Exception):
+    """Of several turns that are recorded together one is refused, so that none is recorded."""
+
+    def __init__(self, place: int, error: MnemologError) -> None:
+        super().__init__(place, error)
+        self.place, self.error = place, error
 
 
 def evolve(state: Heard, event: Happened) -> Heard:
@@ -151,3 +160,16 @@ HEARD: Decider[HearTurn, Heard] = Decider(
     decide=decide,
     written=_written,
 )
+
+
+def together(turns: Sequence[HearTurn]) -> Decider[HearTurn, Heard]:
+    """Decides on these turns, all or none: TurnRefused names the first that is refused."""
+    places = {turn.memory_id: place for place, turn in enumerate(turns)}
+
+    def decide_or_stop(state: Heard, turn: HearTurn) -> Sequence[Event]:
+        try:
+            return decide(state, turn)
+        except MnemologError as error:
+            raise TurnRefused(places[turn.memory_id], error) from error
+
+    return replace(HEARD, decide=decide_or_stop)

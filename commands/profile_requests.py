@@ -2,7 +2,7 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
 from mnemolog.commands.decider import Command
 from mnemolog.domain import text
@@ -30,20 +30,22 @@ class ProfileCommand(Command):
 
 
 class ProposeProfile(ProfileCommand):
-    """`sensitive` is what the policy says of the field, `confidence` lies in [0, 1].
-
-    `turn_id` is the turn that the value was drawn from; without one, a second signal cannot be told from the first.
-    """
+    """A change of a field of the profile. `sensitive` is what the policy says of the field."""
 
     drawn: ClassVar[frozenset[str]] = frozenset({"patch_id", "sensitive", "at"})
 
     patch_id: Uuid
-    field: Id
-    value: Value
+    field: Annotated[Id, Field(description="The field, such as city, tone or goals_add, which adds a goal.")]
+    value: Annotated[Value, Field(description="Its new value; at most 2,000 bytes of UTF-8.")]
     sensitive: Flag
-    confidence: Unit = SIGNAL
-    turn_id: Id | None = None
-    source: Id = "api"
+    confidence: Annotated[
+        Unit, Field(description="How certain it is, 0 to 1; from 0.8 on, a field that needs no consent is set at once.")
+    ] = SIGNAL
+    turn_id: Annotated[
+        Id | None,
+        Field(description="The recorded turn that says so; two turns that say the same corroborate each other."),
+    ] = None
+    source: Annotated[Id, Field(description="Where it comes from.")] = "api"
     at: Instant
 
     def subject(self) -> str:
@@ -61,7 +63,7 @@ class PatchCommand(ProfileCommand):
 
     drawn: ClassVar[frozenset[str]] = frozenset({"at"})
 
-    patch_id: Uuid
+    patch_id: Annotated[Uuid, Field(description="The proposal's id.")]
     at: Instant
 
     def subject(self) -> str:

@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import to_json
 
 from mnemolog.commands.decider import Command, Decider
@@ -23,18 +23,21 @@ Held = Annotated[tuple[Value, ...], BeforeValidator(lambda value: (value,) if is
 
 
 class Seed(BaseModel):
-    """A seed as it comes. `consent`: the person agreed to the sensitive fields; without it they are queued.
-
-    A memory takes the fields of `create`, a fact those of `remember`; a field of the profile one value or several.
-    """
+    """An initial profile: fields, memories and facts."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    seed_id: Id | None = None
-    consent: Flag = False
-    profile: dict[str, Held] = {}
-    memories: tuple[dict[str, Any], ...] = ()
-    facts: tuple[dict[str, Any], ...] = ()
+    seed_id: Annotated[Id | None, Field(description="A name of your own; by default, a digest of the content.")] = None
+    consent: Annotated[
+        Flag, Field(description="The user consented to the sensitive fields; without it, they wait for consent.")
+    ] = False
+    profile: Annotated[
+        dict[str, Held], Field(description="Values by field: a text, or a list of texts where values are added.")
+    ] = {}
+    memories: Annotated[
+        tuple[dict[str, Any], ...], Field(description="Memories, each with the fields of `create`.")
+    ] = ()
+    facts: Annotated[tuple[dict[str, Any], ...], Field(description="Facts, each with the fields of `add_fact`.")] = ()
 
     @property
     def values(self) -> Sequence[tuple[str, str]]:
@@ -59,12 +62,12 @@ def _ordered(value: Any) -> Any:
 
 
 class SeedUser(Command):
-    """That a seed is given. `seed` is drawn, and names all that comes of it."""
+    """An initial profile to give to a user. `seed` is the correlation id of all that comes of it."""
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"seed"})
+    drawn: ClassVar[frozenset[str]] = frozenset({"seed", "correlation_id"})
 
     seed: Uuid
-    content: Seed
+    content: Annotated[Seed, Field(description="What the user starts with.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,9 @@ def decide(state: Seeds, command: SeedUser) -> Sequence[Event]:
         ]
     if earlier.digest != content.digest:
         raise IdempotencyConflict(
-            "a seed of this name was given before with other content", field="seed_id", fix="give this one another name"
+            "a seed of this name was given before with other content",
+            field="content.seed_id",
+            fix="give this one another name",
         )
     return []
 

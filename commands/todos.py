@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import singledispatch
-from typing import ClassVar
+from typing import Annotated, ClassVar
 from uuid import UUID
+
+from pydantic import Field
 
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.commands.steps import Steps
@@ -20,25 +22,27 @@ from mnemolog.events.profile import TodoChanged, TodoErased, TodoOpened, todo_ta
 class TodoCommand(Command):
     """A request about one todo of the asking agent."""
 
-    todo_id: Uuid
+    todo_id: Annotated[Uuid, Field(description="The todo's id.")]
 
 
 class OpenTodo(TodoCommand):
+    """A todo to open. Only its agent sees it."""
+
     drawn: ClassVar[frozenset[str]] = frozenset({"todo_id"})
 
-    kind: Kind
-    text: Text
-    due: Instant | None = None
-    source_turn_ids: tuple[Id, ...] = ()
+    text: Annotated[Text, Field(description="What is to be done.")]
+    kind: Annotated[Kind, Field(description="What kind of todo it is.")] = Kind.COMMITMENT
+    due: Annotated[Instant | None, Field(description="When it is due: a time with its offset.")] = None
+    source_turn_ids: Annotated[tuple[Id, ...], Field(description="The turns that it was extracted from.")] = ()
 
 
 class ChangeTodo(TodoCommand):
-    """Fields that are None stay as they are."""
+    """What to change. Fields that are left out stay as they are."""
 
-    status: Status | None = None
-    kind: Kind | None = None
-    text: Text | None = None
-    due: Instant | None = None
+    status: Annotated[Status | None, Field(description="Its new status: `done` and `dropped` close it.")] = None
+    kind: Annotated[Kind | None, Field(description="Its new kind.")] = None
+    text: Annotated[Text | None, Field(description="Its new text.")] = None
+    due: Annotated[Instant | None, Field(description="When it is due from now on: a time with its offset.")] = None
 
 
 class UndoTodo(TodoCommand):

@@ -40,7 +40,7 @@ def due(expires_at: datetime, now: datetime) -> bool:
     return now >= expires_at
 
 
-def require_word_of(actor: str, field: str = "consented") -> None:
+def require_word_of(actor: str, field: str = "consent") -> None:
     """Refuse consent in one breath with the proposal by an agent; a principal has the role for it, or not."""
     if actor.startswith(AGENT):
         raise ConsentRequired(

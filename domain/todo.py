@@ -37,7 +37,7 @@ class Todo:
 def no_such_todo(user_id: str, todo_id: UUID) -> NotFound:
     """The one answer for a todo that is not there and for one of another agent."""
     return NotFound(
-        f"user {user_id!r} has no todo {todo_id}", field="todo_id", fix="look it up with `mnemolog todos list`"
+        f"user {user_id!r} has no todo {todo_id}", field="todo_id", fix="look it up with `mnemolog todo list`"
     )
 
 

@@ -1,7 +1,8 @@
 """Field types for what comes from outside, checked by the domain's rules, and the one way to check a whole request."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
@@ -72,6 +73,16 @@ def validated(model: type[Model], fields: Mapping[str, Any]) -> Model:
         return model.model_validate(fields)
     except ValidationError as error:
         raise invalid_input(error) from error
+
+
+@contextmanager
+def within(path: str) -> Iterator[None]:
+    """Faults of a part as faults of the whole."""
+    try:
+        yield
+    except InvalidInput as error:
+        field = path if error.field == "field" else f"{path}.{error.field}"
+        raise type(error)(error.message, field=field, fix=error.fix) from error
 
 
 def invalid_input(error: ValidationError) -> InvalidInput:

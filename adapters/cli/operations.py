@@ -2,6 +2,8 @@
 
 import inspect
 import json
+import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from types import NoneType, UnionType
@@ -37,6 +39,9 @@ SHORT = {
     "topics": ("--topic",),
     "aliases": ("--alias",),
 }
+# A lone argument that stands for what standard input holds.
+STDIN = "-"
+_OBJECTS = re.compile(r"\s*(\[\s*)?\{")
 FROM_ENVIRONMENT = {"user_id": "MNEMOLOG_USER"}
 
 
@@ -137,6 +142,9 @@ def _help(field: FieldInfo) -> str:
         parts.append(f"One of {', '.join(choices)}.")
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         parts.append(f"As NAME=VALUE, where NAME is one of {', '.join(annotation.model_fields)}; may be repeated.")
+        parts.append("Or as one JSON object; `-` reads it from standard input.")
+    if _is_json_list(field):
+        parts.append("`-` reads it from standard input.")
     if field.default and isinstance(field.default, str | int | float):
         parts.append(f"Default: {field.default}.")
     return " ".join(parts)
@@ -165,19 +173,29 @@ def _type(field: FieldInfo) -> tuple[type, bool]:
 
 
 def _value(name: str, field: FieldInfo, value: Any) -> Any:
-    """A JSON object is given as JSON, or, where its names are known, as `name=value` that may be repeated."""
-    if not _is_json(field):
+    """An object is given as JSON, or, where its names are known, as `name=value` that may be repeated; an object of a
+    list as JSON or as text. Of these, a lone `-` stands for standard input.
+    """
+    if not _is_json(field) and not _is_json_list(field):
         return tuple(value) if isinstance(value, list) else value
-    if isinstance(value, list):
-        return dict(_pair(name, _without_none(field.annotation), one) for one in value)
-    return _parsed(name, value)
+    if value == [STDIN]:
+        value = [sys.stdin.read()]
+    if _is_json_list(field):
+        given = [_parsed(name, one) if _OBJECTS.match(one) else one for one in value]
+        return given[0] if len(given) == 1 else given
+    if not isinstance(value, list):
+        return _parsed(name, value)
+    if len(value) == 1 and _OBJECTS.match(value[0]):
+        return _parsed(name, value[0])
+    return dict(_pair(name, _without_none(field.annotation), one) for one in value)
 
 
 def _pair(name: str, model: type[BaseModel], text: str) -> tuple[str, Any]:
     key, found, value = text.partition("=")
     if not found:
         raise InvalidInput(f"{text!r:.60} has no value", field=f"{name}.{key}", fix=f"write {key}=VALUE")
-    if key in model.model_fields and _type(model.model_fields[key])[1]:
+    many = key in model.model_fields and _type(model.model_fields[key])[1]
+    if many and not value.startswith("["):
         return key, tuple(value.split(","))
     try:
         return key, json.loads(value)
@@ -197,6 +215,12 @@ def _parsed(name: str, text: str) -> Any:
 def _is_json(field: FieldInfo) -> bool:
     annotation = _without_none(field.annotation)
     return get_origin(annotation) is dict or (isinstance(annotation, type) and issubclass(annotation, BaseModel))
+
+
+def _is_json_list(field: FieldInfo) -> bool:
+    annotation = _without_none(field.annotation)
+    kind = get_args(annotation)[0] if get_origin(annotation) is tuple else None
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def _without_none(annotation: Any) -> Any:

@@ -7,7 +7,9 @@ from uuid import UUID
 from rich.text import Text
 
 from mnemolog.adapters.cli import output
+from mnemolog.adapters.operations.conversation import Added, Session
 from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.profile import Profile, Proposal, Proposed, SeededView
 from mnemolog.adapters.operations.requests import Request
 from mnemolog.adapters.operations.results import (
     Bullets,
@@ -24,15 +26,18 @@ from mnemolog.adapters.operations.results import (
     WhyView,
     Written,
 )
+from mnemolog.adapters.operations.todos import Todo
+from mnemolog.domain.consent import APPLIED
+from mnemolog.domain.consent import Status as Consent
 
 
 def show(operation: Operation[Any, Any], request: Request, result: Any) -> None:
     """A table, a sentence or a few lines. Every type of result that an operation has is known here."""
-    if isinstance(result, Written):
-        _written(operation, request, result)
-        return
     kind = type(result)
-    SHOWN[kind](result)
+    if kind in SHOWN:
+        SHOWN[kind](result)
+    else:
+        _written(operation, request, result)
 
 
 def _written(operation: Operation[Any, Any], request: Request, result: Written) -> None:
@@ -140,6 +145,70 @@ def _one_memory(found: MemoryView) -> None:
             output.line(name, str(value))
 
 
+def _added(found: Added) -> None:
+    ids = ", ".join(f"[cyan]{one}[/]" for one in found.memory_ids)
+    output.receipt(f"Added {output.count(len(found.memory_ids), 'memory', 'memories')}: {ids}", found)
+
+
+def _session(found: Session) -> None:
+    for turn in found.turns:
+        output.line(f"{turn.role}:", turn.text)
+
+
+def _profile(found: Profile) -> None:
+    for one in found.fields:
+        output.line(one.field, one.value if isinstance(one.value, str) else ", ".join(one.value))
+
+
+def _proposed(found: Proposed) -> None:
+    applied = found.status in APPLIED
+    output.receipt(f"Set {found.field}" if applied else f"Proposed {found.field}: [cyan]{found.patch_id}[/]", found)
+
+
+def _proposals(page: Page[Proposal]) -> None:
+    rows = [
+        (
+            Text.assemble((one.field, "cyan"), " ", one.value),
+            f"{one.signals} by {', '.join(one.proposed_by)}",
+            _status(one),
+            one.patch_id,
+        )
+        for one in page
+    ]
+    output.show(("change", "signals", "status", "id"), rows, nothing="nothing waits for consent")
+    _more(page)
+
+
+def _status(one: Proposal) -> str:
+    until = f", until {one.expires_at:%Y-%m-%d}" if one.status is Consent.PROPOSED else ""
+    return f"{one.status}{until}"
+
+
+def _seeded(found: SeededView) -> None:
+    memories = output.count(len(found.memory_ids), "memory", "memories")
+    facts = output.count(found.facts, "fact")
+    output.receipt(f"Seeded {output.count(len(found.applied), 'field')}, {memories}, {facts}", found)
+    for field in found.queued:
+        output.line("waits for consent", field)
+
+
+def _todos(page: Page[Todo]) -> None:
+    """With their status only where it is not the same for all."""
+    mixed = len({one.status for one in page}) > 1
+    rows = [
+        (
+            one.kind,
+            one.text,
+            *([one.status] if mixed else []),
+            f"{one.due:%Y-%m-%d %H:%M}" if one.due else "–",
+            one.todo_id,
+        )
+        for one in page
+    ]
+    output.show(("kind", "text", *(["status"] if mixed else []), "due", "id"), rows, nothing="nothing to do")
+    _more(page)
+
+
 def _more(page: Page[Any]) -> None:
     if page.next_cursor:
         output.console.print(f"[dim]more: --cursor {page.next_cursor}[/]")
@@ -157,4 +226,11 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     Changes: _changes,
     WhyView: _why,
     Undone: _undone,
+    Added: _added,
+    Session: _session,
+    Profile: _profile,
+    Proposed: _proposed,
+    Page[Proposal]: _proposals,
+    SeededView: _seeded,
+    Page[Todo]: _todos,
 }

@@ -92,9 +92,9 @@ class ProfileWrites:
         command = validated(ChangeTodo, fields)
         return await self._handler.handle(TODOS, command, idempotency_key=idempotency_key)
 
-    async def begin_seed(self, command: SeedUser) -> tuple[UUID, Receipt]:
+    async def begin_seed(self, command: SeedUser, idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
         """Note that a seed is given; what names all that comes of it, the same each time it is given."""
-        receipt = await self._handler.handle(SEED, command)
+        receipt = await self._handler.handle(SEED, command, idempotency_key=idempotency_key)
         return seed_of(await self._handler.read(SEED, command), command), receipt
 
     async def _opened(self, receipt: Receipt) -> UUID:

@@ -45,7 +45,7 @@ from mnemolog.projections.history import reader as history
 from mnemolog.projections.memories import neighbours
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
-from mnemolog.projections.paging import Slice
+from mnemolog.projections.paging import Slice, slice_of
 from mnemolog.projections.profile import reader as profile
 from mnemolog.projections.projector import Store
 from mnemolog.projections.runtime import Projection
@@ -204,20 +204,20 @@ class Reads(GraphReads, PatrolReads):
         return await self._read(viewer, moment, (MEMORIES, GRAPH, HISTORY), ask)
 
     async def field_history(
-        self, viewer: Viewer, field: str, limit: int = 100, moment: Moment = NOW
-    ) -> Sequence[Mapping[str, Any]]:
+        self, viewer: Viewer, field: str, limit: int = 100, moment: Moment = NOW, cursor: str | None = None
+    ) -> Slice:
         """What was proposed for a field of the profile, decided and set, newest first."""
         self._admitted(viewer)  # Before anything else is looked at.
         field = identifier(field, "field")
         found = await self._from_log(viewer, moment, field_tag(field), partial(from_log.of_field, field=field))
-        return found[:limit]
+        return slice_of(found, "id", limit, cursor)
 
     async def todo_history(
-        self, viewer: Viewer, todo_id: UUID, limit: int = 100, moment: Moment = NOW
-    ) -> Sequence[Mapping[str, Any]]:
+        self, viewer: Viewer, todo_id: UUID, limit: int = 100, moment: Moment = NOW, cursor: str | None = None
+    ) -> Slice:
         """How one of the agent's own todos was opened and changed, newest first."""
         read = partial(from_log.of_todo, todo_id=todo_id)
-        return (await self._from_log(viewer, moment, todo_tag(todo_id), read))[:limit]
+        return slice_of(await self._from_log(viewer, moment, todo_tag(todo_id), read), "id", limit, cursor)
 
     async def extent(self, viewer: Viewer, scope: Scope, moment: Moment = NOW, *, hard: bool = False) -> extent.Extent:
         """What a scope holds; of the scope `agent` the viewing agent's own."""
@@ -257,16 +257,29 @@ class Reads(GraphReads, PatrolReads):
         return await self._read(viewer, moment, (PROFILE,), profile.fields)
 
     async def consent(
-        self, viewer: Viewer, status: consent.Status | None = None, limit: int = 100, moment: Moment = NOW
-    ) -> Sequence[Mapping[str, Any]]:
+        self,
+        viewer: Viewer,
+        status: consent.Status | None = None,
+        limit: int = 100,
+        moment: Moment = NOW,
+        cursor: str | None = None,
+    ) -> Slice:
         """What was proposed for the profile, and what became of it, newest first (B §10)."""
-        return await self._read(viewer, moment, (PROFILE,), partial(profile.patches, status=status, limit=limit))
+        ask = partial(profile.patches, status=status, limit=limit, cursor=cursor)
+        return await self._read(viewer, moment, (PROFILE,), ask)
 
     async def todos(
-        self, viewer: Viewer, status: todo.Status | None = None, kind: todo.Kind | None = None, moment: Moment = NOW
-    ) -> Sequence[Mapping[str, Any]]:
+        self,
+        viewer: Viewer,
+        status: todo.Status | None = None,
+        kind: todo.Kind | None = None,
+        moment: Moment = NOW,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Slice:
         """The agent's own todos of a user: what is due first, then the oldest (D11)."""
-        return await self._read(viewer, moment, (PROFILE,), partial(profile.own_todos, status=status, kind=kind))
+        ask = partial(profile.own_todos, status=status, kind=kind, limit=limit, cursor=cursor)
+        return await self._read(viewer, moment, (PROFILE,), ask)
 
     async def session(self, viewer: Viewer, chat_id: str, moment: Moment = NOW) -> Session:
         """The agent's own working memory of a chat (A §3.1); NotFound when nothing was said lately."""
@@ -284,7 +297,7 @@ class Reads(GraphReads, PatrolReads):
         if found is None:
             raise NotFound(
                 f"no session of {place.user_id!r} with {place.agent_id!r} in {place.chat_id!r}",
-                field="chat_id",
+                field="thread_id",
                 fix="record a turn; a session ends after a day of silence",
             )
         return found

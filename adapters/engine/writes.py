@@ -1,7 +1,7 @@
 """The writes of an engine: every command goes through here, whoever asks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -15,13 +15,14 @@ from mnemolog.commands.decider import Command
 from mnemolog.commands.erasure import ERASURE, USER_ERASURE, Erase, EraseUser
 from mnemolog.commands.erasure_state import Written
 from mnemolog.commands.handler import C, Handler
-from mnemolog.commands.heard import HEARD, HearTurn
+from mnemolog.commands.heard import HEARD, HearTurn, TurnRefused, together
 from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, UndoChange, UpdateMemory
 from mnemolog.commands.patrol import PATROL, CloseCycle
 from mnemolog.commands.recalls import RECALLING, RecordRecalls
 from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.category import CategoryPolicy
-from mnemolog.domain.errors import AmbiguousEntity, MnemologError, NotFound
+from mnemolog.domain.errors import AmbiguousEntity, IdempotencyConflict, MnemologError, NotFound
+from mnemolog.domain.memory import Kind
 from mnemolog.domain.predicates import DEFAULT_PREDICATES, PredicatePolicy
 from mnemolog.domain.principal import Principal, Role
 from mnemolog.domain.profile import DEFAULT_PROFILE, ProfilePolicy
@@ -32,6 +33,15 @@ from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog, Outcome
 from mnemolog.events.memory import MemoryCreated
 from mnemolog.events.memory_fold import touched
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """Turns that are recorded, and the memory that each left."""
+
+    turn_ids: tuple[str, ...]
+    memory_ids: tuple[UUID, ...]
+    receipt: Receipt
 
 
 class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
@@ -76,17 +86,63 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
 
     async def record_turn(self, fields: Mapping[str, Any]) -> tuple[UUID, Receipt]:
         """One turn of a conversation, and the memory that it left; the same turn_id again changes nothing."""
-        command = self.turn({"occurred_at": self.now(), **fields})
-        [outcome] = await self.record_turns(command.stream(), [(command, command.occurred_at)])
-        if isinstance(outcome, MnemologError):
-            raise outcome
-        receipt = await self._marked(outcome)
-        if not receipt.already:
-            return command.memory_id, receipt
-        events = await self._log.read(receipt.stream, tags=[turn_tag(command.turn_id)])
-        # The first: later memories may be drawn from the same turn.
-        created = next(event.payload for event in events if isinstance(event.payload, MemoryCreated))
-        return created.memory_id, receipt
+        try:
+            added = await self.add([fields])
+        except TurnRefused as refused:
+            raise refused.error from refused
+        return added.memory_ids[0], added.receipt
+
+    async def add(self, turns: Sequence[Mapping[str, Any]], *, keyed: bool = False) -> Added:
+        """Turns of one user in one append, all or none; TurnRefused names the first that is refused.
+
+        A turn whose id is recorded changes nothing. `keyed`: one idempotency key gave all the ids, so that either all
+        of them are recorded, or none.
+        """
+        commands, now = list[HearTurn](), self.now()
+        for place, fields in enumerate(turns):
+            try:
+                commands.append(self.turn({"occurred_at": now, **fields}))
+            except MnemologError as error:
+                raise TurnRefused(place, error) from error
+        if keyed and 0 < len(await self._memories_of(commands)) < len(commands):
+            raise IdempotencyConflict(field="idempotency_key", fix="use a new key for other messages")
+        receipts = await self._together(commands)
+        whole = await self._marked(_combined(receipts))
+        known = await self._memories_of(commands) if any(one.already for one in receipts) else {}
+        memory_ids = tuple(known.get(turn.turn_id, turn.memory_id) for turn in commands)
+        return Added(tuple(turn.turn_id for turn in commands), memory_ids, whole)
+
+    async def _together(self, turns: Sequence[HearTurn]) -> Sequence[Receipt]:
+        """All in one append, or none. A turn with a name that several bear is tried once more, as `_seeing` has it."""
+        stream = turns[0].stream()
+        if len(turns) == 1:
+            [outcome] = await self.record_turns(stream, [(turns[0], turns[0].occurred_at)])
+            if isinstance(outcome, MnemologError):
+                raise TurnRefused(0, outcome)
+            return [outcome]
+        beside = [await self._beside(turn) for turn in turns]
+        seen = set[int]()
+        while True:
+            try:
+                orders = [(turn, turn.occurred_at) for turn in beside]
+                outcomes = await self._handler.handle_all(together(beside), stream, orders)
+            except TurnRefused as refused:
+                place, error = refused.place, refused.error
+                if not isinstance(error, AmbiguousEntity) or place in seen:
+                    raise
+                beside[place] = await self._seeing(beside[place], error)
+                seen.add(place)
+            else:
+                return [outcome for outcome in outcomes if isinstance(outcome, Receipt)]
+
+    async def _memories_of(self, turns: Sequence[HearTurn]) -> Mapping[str, UUID]:
+        """The memory that each turn left when it was recorded; of those that are."""
+        found: dict[str, UUID] = {}
+        for event in await self._log.read(turns[0].stream(), tags=[turn_tag(turn.turn_id) for turn in turns]):
+            if isinstance(event.payload, MemoryCreated) and event.payload.kind is Kind.EPISODE:
+                for turn_id in event.payload.source_turn_ids:
+                    found.setdefault(turn_id, event.payload.memory_id)  # Later ones may be drawn from the same turn.
+        return found
 
     def turn(self, fields: Mapping[str, Any]) -> HearTurn:
         """The command of a turn in its principal's name, with what was drawn from it: `memories` and `facts`."""
@@ -124,11 +180,17 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
         """With who of several that bear a name is spoken of; the error where that does not tell either."""
         if self._sightings is None:
             return error
-        seen = tuple(await self._sightings.of(self._handler.admitted(turn), error))
-        told = tuple(fact.model_copy(update={"seen": (*fact.seen, *seen)}) for fact in turn.facts)
-        again = turn.model_copy(update={"facts": told})
+        again = await self._seeing(turn, error)
         [outcome] = await self._handler.handle_all(HEARD, turn.stream(), [(again, turn.occurred_at)])
         return outcome
+
+    async def _seeing(self, turn: HearTurn, error: AmbiguousEntity) -> HearTurn:
+        """With what was seen lately of those that bear the name."""
+        if self._sightings is None:
+            return turn
+        seen = tuple(await self._sightings.of(self._handler.admitted(turn), error))
+        told = tuple(fact.model_copy(update={"seen": (*fact.seen, *seen)}) for fact in turn.facts)
+        return turn.model_copy(update={"facts": told})
 
     async def create(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
         """A memory; its id is drawn unless it is given. A retry with the same idempotency key gives the first id.
@@ -212,3 +274,12 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
     async def record_recalls(self, command: RecordRecalls) -> Receipt:
         """That memories were found."""
         return await self._handler.handle(RECALLING, command)
+
+
+def _combined(receipts: Sequence[Receipt]) -> Receipt:
+    """One receipt for what was recorded together, and for what was recorded before."""
+    if len(receipts) == 1:
+        return receipts[0]
+    event_ids = tuple(dict.fromkeys(id_ for one in receipts for id_ in one.event_ids))
+    first, last = min(one.first_seq for one in receipts), max(one.last_seq for one in receipts)
+    return Receipt(receipts[0].stream, event_ids, first, last, already=all(one.already for one in receipts))

@@ -11,6 +11,7 @@ from mnemolog.adapters.operations.requests import (
     Read,
     Write,
     command_of,
+    fields_of,
     request_of,
     stream_of,
     viewer_of,
@@ -128,8 +129,7 @@ async def _create(engine: Engine, asked: Write) -> Created:
     With a `memory_key`, or with `type`, `fact_type` and `entity_refs`, which make one, the memory with that key is
     updated or observed instead; with `merge_similar`, one that says the same. The id is that one's then.
     """
-    fields = {**asked.model_dump(exclude_unset=True, exclude={"idempotency_key"}), "tenant": engine.settings.tenant}
-    memory_id, receipt = await engine.writes.create(fields, asked.idempotency_key)
+    memory_id, receipt = await engine.writes.create(fields_of(engine, asked), asked.idempotency_key)
     return Created.of(receipt, memory_id=memory_id)
 
 

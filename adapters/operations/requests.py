@@ -125,6 +125,11 @@ def command_of(kind: type[C], engine: Engine, asked: Request, **more: Any) -> C:
     return validated(kind, {**given, **now, **more, "tenant": engine.settings.tenant})
 
 
+def fields_of(engine: Engine, asked: Request) -> dict[str, Any]:
+    """What the caller gave for a command, in the engine's tenant."""
+    return {**asked.model_dump(exclude_unset=True, exclude={"idempotency_key"}), "tenant": engine.settings.tenant}
+
+
 def viewer_of(engine: Engine, asked: Request) -> Viewer:
     return Viewer(engine.settings.tenant, asked.user_id, asked.agent_id)
 

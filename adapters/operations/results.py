@@ -243,21 +243,6 @@ class Changes(Result):
         return cls(header=found.header, rev=found.rev, changes=[ChangeView.of(entry) for entry in found.entries])
 
 
-class SessionView(Result):
-    """The session object of A §3.1."""
-
-    slot_contract_version: str
-    user_id: str
-    agent_id: str
-    chat_id: str
-    msg_count: int
-    summary: str
-    turns: list[dict[str, str]]
-    scratch: dict[str, Any]
-    active_entity_ids: list[str]
-    updated_at: str
-
-
 class HealthView(Result):
     """`degraded`: all that is sound is served, but streams stand still in some projection, or damage was found."""
 

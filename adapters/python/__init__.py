@@ -14,15 +14,12 @@ if TYPE_CHECKING:
     from mnemolog.domain.errors import MnemologError
     from mnemolog.memory import AsyncMemory
     from mnemolog.producer import AsyncTurnProducer, TurnProducer
-    from mnemolog.results import Added, Found
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Added",
     "AsyncMemory",
     "AsyncTurnProducer",
-    "Found",
     "Memory",
     "MnemologError",
     "TurnProducer",
@@ -31,10 +28,8 @@ __all__ = [
 
 
 _WHERE = {
-    "Added": "results",
     "AsyncMemory": "memory",
     "AsyncTurnProducer": "producer",
-    "Found": "results",
     "Memory": "blocking",
     "MnemologError": "domain.errors",
     "TurnProducer": "producer",

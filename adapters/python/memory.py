@@ -19,6 +19,7 @@ from mnemolog.adapters.operations.results import (
     Written,
 )
 from mnemolog.asking import After, Asking, Id, Moment
+from mnemolog.conversation import ConversationVerbs
 from mnemolog.erasing import ErasureVerbs
 from mnemolog.graph import GraphVerbs
 from mnemolog.graph_changes import GraphChangeVerbs
@@ -27,7 +28,16 @@ from mnemolog.transfer import TransferVerbs
 from mnemolog.undertakings import UndertakingVerbs
 
 
-class AsyncMemory(GraphVerbs, GraphChangeVerbs, ProfileVerbs, UndertakingVerbs, ErasureVerbs, TransferVerbs, Asking):
+class AsyncMemory(
+    ConversationVerbs,
+    GraphVerbs,
+    GraphChangeVerbs,
+    ProfileVerbs,
+    UndertakingVerbs,
+    ErasureVerbs,
+    TransferVerbs,
+    Asking,
+):
     """Memory for agents, on servers that start at the first use.
 
     `data_dir` defaults to ~/.mnemolog; `user_id`, `agent_id` and `thread_id` are the defaults of every verb; other

@@ -1,180 +1,227 @@
-"""The verbs of the Python face for what a user said of himself: profile, consent, todos, seed."""
+"""The verbs of the Python face for the profile, consent, seeds and todos."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from enum import StrEnum
-from typing import Any, Literal, TypeVar
-from uuid import UUID
+from typing import Any, Literal
 
-from mnemolog.adapters.engine.profile_writes import Proposed
-from mnemolog.adapters.engine.seeding import Seeded, seed
-from mnemolog.commands.profile import SIGNAL
-from mnemolog.domain.consent import Status
-from mnemolog.domain.errors import InvalidInput
-from mnemolog.domain.identity import parse_uuid
-from mnemolog.domain.todo import Kind
-from mnemolog.domain.todo import Status as TodoStatus
-from mnemolog.events.envelope import Receipt
-from mnemolog.opening import Opening
-
-Named = TypeVar("Named", bound=StrEnum)
+from mnemolog.adapters.operations import profile, todos
+from mnemolog.adapters.operations.profile import Profile, Proposal, Proposed, SeededView
+from mnemolog.adapters.operations.results import HistoryEntry, Page, Written
+from mnemolog.adapters.operations.todos import Todo, TodoAdded
+from mnemolog.asking import After, Asking, Id, Moment
 
 
-def named(kind: type[Named], value: str, field: str) -> Named:
-    """The one of these values; InvalidInput when it is none of them."""
-    if value not in set(kind):
-        raise InvalidInput(f"{value!r:.80} is none of them", field=field, fix=f"use one of {', '.join(kind)}")
-    return kind(value)
+class ProfileVerbs(Asking):
+    """A part of `AsyncMemory`."""
 
-
-class ProfileVerbs(Opening):
-    """A part of `AsyncMemory`. Todos are those of its `agent_id`."""
-
-    async def profile(self, *, user_id: str, as_of: datetime | str | int | None = None) -> Mapping[str, Any]:
-        """What is set, by field: a text, or a list of texts where values are added.
+    async def get_profile(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+    ) -> Profile:
+        """Read what is known of a user, field by field.
 
         Example:
-            memory.profile(user_id="ana").get("tone")
+            memory.get_profile(user_id="ana").get("tone")
         """
-        engine, stream = await self._engine(), self._stream(user_id)
-        rows = await engine.reads.profile(self._viewer(user_id), await self._moment(stream, as_of))
-        return {row["field"]: row["value"] for row in rows}
+        return await self._ask(profile.GET_PROFILE, locals())
 
-    async def propose(
+    async def propose_profile(
         self,
         field: str,
         value: str,
         *,
-        user_id: str,
-        confidence: float = SIGNAL,
+        confidence: float | None = None,
         turn_id: str | None = None,
-        consented: bool = False,
+        source: str | None = None,
+        consent: bool | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
     ) -> Proposed:
-        """Propose a change of the profile: a sensitive one waits for consent, a benign one for a second signal.
+        """Propose a change of the profile: a sensitive one waits for consent, any other for a second signal.
 
-        `confidence` lies in [0, 1]; from 0.8 on a benign change applies at once. `turn_id` is the recorded turn that it
-        was drawn from. `consented`: the user himself says so, here and now.
-
-        Example:
-            memory.propose("tone", "brief", user_id="ana", confidence=0.9).status
-        """
-        fields = {"field": field, "value": value, "confidence": confidence, "turn_id": turn_id}
-        engine = await self._engine()
-        found = await engine.writes.propose({**self._who(user_id), **fields}, consented=consented)
-        self._noted(found.receipt)
-        return found
-
-    async def consent(self, *, user_id: str, status: str | None = "proposed") -> Sequence[Mapping[str, Any]]:
-        """What waits for consent, newest first; `status` None for whatever became of it.
+        `confidence` is in [0, 1]; from 0.8 on, a field that needs no consent is set at once. `turn_id` is the recorded
+        turn that it was extracted from. `consent`: the user says so themselves, here and now.
 
         Example:
-            [row["field"] for row in memory.consent(user_id="ana")]
+            memory.propose_profile("tone", "brief", user_id="ana", confidence=0.9).status
         """
-        engine, stream = await self._engine(), self._stream(user_id)
-        wanted = None if status is None else named(Status, status, "status")
-        return await engine.reads.consent(self._viewer(user_id), wanted, moment=await self._moment(stream, None))
-
-    async def grant(self, patch_id: UUID | str, *, user_id: str) -> Receipt:
-        """Let a proposal apply, in the user's name. An agent cannot grant what it proposed itself.
-
-        Example:
-            [memory.grant(row["patch_id"], user_id="ana") for row in memory.consent(user_id="ana")]
-        """
-        return await self._decide(patch_id, user_id, Status.GRANTED)
-
-    async def refuse(self, patch_id: UUID | str, *, user_id: str) -> Receipt:
-        """Leave the profile as it is.
-
-        Example:
-            [memory.refuse(row["patch_id"], user_id="ana") for row in memory.consent(user_id="ana")]
-        """
-        return await self._decide(patch_id, user_id, Status.REFUSED)
-
-    async def todos(
-        self, *, user_id: str, status: str | None = "open", kind: str | None = None
-    ) -> Sequence[Mapping[str, Any]]:
-        """This agent's todos: what is due first, then the oldest; `status` None for all.
-
-        Example:
-            [row["text"] for row in memory.todos(user_id="ana")]
-        """
-        engine, stream = await self._engine(), self._stream(user_id)
-        state = None if status is None else named(TodoStatus, status, "status")
-        wanted = None if kind is None else named(Kind, kind, "kind")
-        return await engine.reads.todos(self._viewer(user_id), state, wanted, await self._moment(stream, None))
+        return await self._ask(profile.PROPOSE_PROFILE, locals())
 
     async def profile_history(
-        self, field: str, *, user_id: str, limit: int = 100, as_of: datetime | str | int | None = None
-    ) -> Sequence[Mapping[str, Any]]:
-        """What was proposed for a field of the profile, decided and set, newest first.
+        self,
+        field: str,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+    ) -> Page[HistoryEntry]:
+        """Read the history of a field of the profile, newest first: what was proposed, decided and set.
 
         Example:
-            [row["meta"] for row in memory.profile_history("tone", user_id="ana")]
+            [entry.meta for entry in memory.profile_history("tone", user_id="ana")]
         """
-        engine, stream = await self._engine(), self._stream(user_id)
-        moment = await self._moment(stream, as_of)
-        return await engine.reads.field_history(self._viewer(user_id), field, limit, moment)
+        return await self._ask(profile.PROFILE_HISTORY, locals())
 
-    async def todo_history(
-        self, todo_id: UUID | str, *, user_id: str, limit: int = 100, as_of: datetime | str | int | None = None
-    ) -> Sequence[Mapping[str, Any]]:
-        """How one of this agent's todos was opened and changed, newest first.
+    async def list_consent(
+        self,
+        *,
+        status: Literal["proposed", "granted", "refused", "expired", "corroborated", "all"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+    ) -> Page[Proposal]:
+        """List proposed changes of the profile that wait for consent, newest first; or those of another status.
 
         Example:
-            memory.todo_history(memory.add_todo("walk", user_id="ana"), user_id="ana")
+            [proposal.field for proposal in memory.list_consent(user_id="ana")]
         """
-        engine, stream = await self._engine(), self._stream(user_id)
-        moment, wanted = await self._moment(stream, as_of), parse_uuid(todo_id, "todo_id")
-        return await engine.reads.todo_history(self._viewer(user_id), wanted, limit, moment)
+        return await self._ask(profile.LIST_CONSENT, locals())
+
+    async def grant_consent(
+        self,
+        patch_id: Id,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Grant a proposed change, in the user's name. An agent cannot grant what it proposed itself.
+
+        Example:
+            [memory.grant_consent(one.patch_id, user_id="ana") for one in memory.list_consent(user_id="ana")]
+        """
+        return await self._ask(profile.GRANT_CONSENT, locals())
+
+    async def refuse_consent(
+        self,
+        patch_id: Id,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Refuse a proposed change, in the user's name; the profile stays as it is.
+
+        Example:
+            [memory.refuse_consent(one.patch_id, user_id="ana") for one in memory.list_consent(user_id="ana")]
+        """
+        return await self._ask(profile.REFUSE_CONSENT, locals())
+
+    async def seed(
+        self,
+        content: Mapping[str, Any],
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> SeededView:
+        """Give a user an initial profile: `profile`, `memories`, `facts`, `consent`, `seed_id`.
+
+        Seeding the same content again writes only what is still missing.
+
+        Example:
+            memory.seed({"profile": {"tone": "brief"}, "memories": [{"text": "Ana drinks tea"}]}, user_id="ana")
+        """
+        return await self._ask(profile.SEED, locals())
 
     async def add_todo(
         self,
         text: str,
         *,
-        user_id: str,
-        kind: Literal["commitment", "habit", "thread", "friction"] = "commitment",
+        kind: Literal["commitment", "habit", "thread", "friction"] | None = None,
         due: datetime | str | None = None,
-        source_turn_ids: Sequence[str] = (),
-    ) -> UUID:
-        """Note a todo for this agent; its id.
+        source_turn_ids: Sequence[str] | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> TodoAdded:
+        """Add a todo for this agent; other agents do not see it.
 
         Example:
-            memory.add_todo("walk tomorrow", user_id="ana")
+            memory.add_todo("walk tomorrow", user_id="ana", due="2026-01-04T00:00:00Z").todo_id
         """
-        fields = {"text": text, "kind": kind, "due": due, "source_turn_ids": tuple(source_turn_ids)}
-        todo_id, receipt = await (await self._engine()).writes.open_todo({**self._who(user_id), **fields})
-        self._noted(receipt)
-        return todo_id
+        return await self._ask(todos.ADD_TODO, locals())
 
-    async def change_todo(
+    async def list_todos(
         self,
-        todo_id: UUID | str,
         *,
-        user_id: str,
+        status: Literal["open", "done", "dropped", "all"] | None = None,
+        kind: Literal["commitment", "habit", "thread", "friction"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+    ) -> Page[Todo]:
+        """List this agent's open todos, or those of another status: what is due first, then the oldest.
+
+        Example:
+            [todo.text for todo in memory.list_todos(user_id="ana")]
+        """
+        return await self._ask(todos.LIST_TODOS, locals())
+
+    async def update_todo(
+        self,
+        todo_id: Id,
+        *,
         status: Literal["open", "done", "dropped"] | None = None,
+        kind: Literal["commitment", "habit", "thread", "friction"] | None = None,
         text: str | None = None,
         due: datetime | str | None = None,
-    ) -> Receipt:
-        """Change what is given and leave the rest.
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Update a todo; what is left out stays as it is.
 
         Example:
-            memory.change_todo(memory.add_todo("walk", user_id="ana"), user_id="ana", status="done")
+            memory.update_todo(memory.add_todo("walk", user_id="ana").todo_id, user_id="ana", status="done")
         """
-        fields = {"todo_id": todo_id, "status": status, "text": text, "due": due}
-        return self._noted(await (await self._engine()).writes.change_todo({**self._who(user_id), **fields}))
+        return await self._ask(todos.UPDATE_TODO, locals())
 
-    async def seed(self, content: Mapping[str, Any], *, user_id: str) -> Seeded:
-        """Give a user an initial profile: `profile`, `memories`, `facts`, `consent`, `seed_id`. Once for each content.
+    async def todo_history(
+        self,
+        todo_id: Id,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+    ) -> Page[HistoryEntry]:
+        """Read the history of a todo, newest first.
 
         Example:
-            memory.seed({"profile": {"tone": "brief"}, "memories": [{"text": "Ana drinks tea"}]}, user_id="ana")
+            memory.todo_history(memory.add_todo("walk", user_id="ana").todo_id, user_id="ana")
         """
-        found = await seed((await self._engine()).writes, self._who(user_id), content)
-        self._noted(found.receipt)
-        return found
-
-    async def _decide(
-        self, patch_id: UUID | str, user_id: str, decision: Literal[Status.GRANTED, Status.REFUSED]
-    ) -> Receipt:
-        fields = {"patch_id": parse_uuid(patch_id, "patch_id"), "decision": decision}
-        return self._noted(await (await self._engine()).writes.decide_patch({**self._who(user_id), **fields}))
+        return await self._ask(todos.TODO_HISTORY, locals())

@@ -2,15 +2,25 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal
+from enum import StrEnum
+from typing import Literal, TypeVar
 from uuid import UUID
 
 from mnemolog.adapters.engine.forgetting import Forgetting, Forgotten, Reach, forget
 from mnemolog.commands.rollback import Plan, Rollback
+from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import validated
 from mnemolog.opening import Opening
-from mnemolog.profile import named
+
+Named = TypeVar("Named", bound=StrEnum)
+
+
+def named(kind: type[Named], value: str, field: str) -> Named:
+    """The one of these values; InvalidInput when it is none of them."""
+    if value not in set(kind):
+        raise InvalidInput(f"{value!r:.80} is none of them", field=field, fix=f"use one of {', '.join(kind)}")
+    return kind(value)
 
 
 class UndertakingVerbs(Opening):

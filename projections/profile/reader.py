@@ -16,6 +16,7 @@ from mnemolog.domain.todo import Status as TodoStatus
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import USER, StreamId
 from mnemolog.projections.owner import OWNER, stream_of
+from mnemolog.projections.paging import Slice, page_of, slice_of, sliced
 from mnemolog.projections.profile.tables import consent, profile_fields, todos
 from mnemolog.projections.rows import Row, fetch, stored
 from mnemolog.projections.visibility import owned
@@ -23,6 +24,7 @@ from mnemolog.projections.visibility import owned
 PAGE = 500
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 _INTERNAL = frozenset(OWNER)
+NEWEST = ("-seq", "patch_id")
 
 
 async def fields(connection: AsyncConnection, viewer: Viewer) -> Sequence[dict[str, Any]]:
@@ -33,19 +35,29 @@ async def fields(connection: AsyncConnection, viewer: Viewer) -> Sequence[dict[s
 
 
 async def patches(
-    connection: AsyncConnection, viewer: Viewer, status: Status | None = None, limit: int = 100
-) -> Sequence[dict[str, Any]]:
+    connection: AsyncConnection,
+    viewer: Viewer,
+    status: Status | None = None,
+    limit: int = 100,
+    cursor: str | None = None,
+) -> Slice:
     """What was proposed, newest first; what was erased since shows no value."""
     require_profile(viewer)
-    statement = select(*stored(consent)).where(owned(consent, viewer)).order_by(consent.c.seq.desc()).limit(limit)
+    statement = select(*stored(consent)).where(owned(consent, viewer))
     if status is not None:
         statement = statement.where(consent.c.status == status)
-    return [_shown(row) for row in await fetch(connection, consent, statement)]
+    rows = await fetch(connection, consent, page_of(statement, consent, NEWEST, limit, cursor))
+    return sliced([_shown(row) for row in rows], NEWEST, limit)
 
 
 async def own_todos(
-    connection: AsyncConnection, viewer: Viewer, status: TodoStatus | None = None, kind: Kind | None = None
-) -> Sequence[dict[str, Any]]:
+    connection: AsyncConnection,
+    viewer: Viewer,
+    status: TodoStatus | None = None,
+    kind: Kind | None = None,
+    limit: int = 100,
+    cursor: str | None = None,
+) -> Slice:
     """The viewing agent's todos: what is due first, then the oldest."""
     column = todos.c
     statement = select(*stored(todos)).where(owned(todos, viewer), column.agent_id == viewer.agent_id)
@@ -54,7 +66,8 @@ async def own_todos(
     )
     for one, wanted in ((column.status, status), (column.kind, kind)):
         statement = statement if wanted is None else statement.where(one == wanted)
-    return [_shown(row) for row in await fetch(connection, todos, statement)]
+    rows = [_shown(row) for row in await fetch(connection, todos, statement)]
+    return slice_of(rows, "todo_id", limit, cursor)
 
 
 async def overdue(connection: AsyncConnection, now: datetime) -> AsyncIterator[Sequence[tuple[StreamId, UUID]]]:

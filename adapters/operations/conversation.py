@@ -1,0 +1,202 @@
+"""Operations on a conversation: add what was said; read the session of a chat."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+from uuid import UUID, uuid5
+
+from pydantic import AliasGenerator, BaseModel, BeforeValidator, ConfigDict, Field, create_model
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.nats.turn_message import TurnMessage
+from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.requests import Read, Write, fields_of, viewer_of
+from mnemolog.adapters.operations.results import Result, Written
+from mnemolog.commands.heard import TurnRefused
+from mnemolog.domain.errors import AmbiguousEntity, IdempotencyConflict, InvalidInput, MnemologError, NotFound
+from mnemolog.domain.principal import Role
+from mnemolog.events.envelope import DEFAULT_THREAD
+from mnemolog.events.fields import Id, Text, Uuid
+
+MAX_MESSAGES = 100
+# What the chat APIs of models call fields of a turn.
+CHAT_NAMES = {"text": "content", "speaker": "name"}
+MESSAGE_NAMES = {**CHAT_NAMES, "turn_id": "message_id"}
+OPTIONAL = ("message_id", "occurred_at")
+_OF_A_MESSAGE = (InvalidInput, IdempotencyConflict, AmbiguousEntity, NotFound)
+# Names the turns of a request by its idempotency key.
+KEYED = UUID("5d1a5ad1-9a5c-5a60-8f0c-3a1b2c7d9e42")
+
+
+def _message_fields() -> dict[str, Any]:
+    """The fields of a turn as producers publish it, but for those that a request has once for all of its messages."""
+    once = {*Write.model_fields, "correlation_id"}
+    fields: dict[str, Any] = {}
+    for name, field in TurnMessage.model_fields.items():
+        if name in OPTIONAL:
+            fields[name] = (field.rebuild_annotation() | None, Field(None, description=field.description))
+        elif name not in once:
+            fields[name] = (field.rebuild_annotation(), field)
+    return fields
+
+
+class _Named(BaseModel):
+    """Fields by the names of the chat APIs, or by those that producers use."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        validate_by_name=True,
+        validate_by_alias=True,
+        alias_generator=AliasGenerator(alias=lambda name: CHAT_NAMES.get(name, name)),
+    )
+
+
+Message: Any = create_model(
+    "Message", __base__=_Named, __doc__="One message, and what was extracted from it.", **_message_fields()
+)
+
+
+def _listed(value: object) -> object:
+    """A message may also stand alone, and be a mere text."""
+    many = value if isinstance(value, list | tuple) else [value]
+    return [{"content": one} if isinstance(one, str) else one for one in many]
+
+
+LENGTH = Field(min_length=1, max_length=MAX_MESSAGES)
+SHAPE: Any = Text | Message | Annotated[list[Text | Message], LENGTH]
+Messages = Annotated[tuple[Message, ...], LENGTH, BeforeValidator(_listed, json_schema_input_type=SHAPE)]
+
+
+class Add(Write):
+    """What was said: one message or several of one thread."""
+
+    messages: Annotated[
+        Messages,
+        Field(
+            description='A text, a message such as {"role": "user", "content": "Hi"}, or a list of them.',
+            examples=[[{"role": "user", "name": "Ana", "content": "I moved to Lisbon"}]],
+        ),
+    ]
+    correlation_id: Annotated[
+        Uuid | None, Field(description=TurnMessage.model_fields["correlation_id"].description)
+    ] = None
+
+
+class Added(Written):
+    """The receipt, and what each message left, in their order."""
+
+    turn_ids: list[str] = Field(description="The ids of the turns, as `source_turn_ids` of memories names them.")
+    memory_ids: list[UUID] = Field(description="The ids of the episodic memories.")
+
+    @property
+    def memory_id(self) -> UUID:
+        """That of the first message."""
+        return self.memory_ids[0]
+
+
+class SessionRead(Read):
+    """The working memory of a thread."""
+
+    thread_id: Annotated[Id, Field(description="The thread.")] = DEFAULT_THREAD
+
+
+class SessionTurn(Result):
+    """What was said."""
+
+    role: str
+    text: str
+
+
+class Session(Result):
+    """The session object of A §3.1."""
+
+    slot_contract_version: str
+    user_id: str
+    agent_id: str
+    chat_id: str = Field(description="The thread.")
+    msg_count: int
+    summary: str
+    turns: list[SessionTurn] = Field(description="The last twenty, the oldest first.")
+    scratch: dict[str, Any]
+    active_entity_ids: list[str] = Field(description="Who spoke, the last one first.")
+    updated_at: str
+
+
+async def _add(engine: Engine, asked: Add) -> Added:
+    """Add what was said: record each message as a turn, and remember it.
+
+    All messages are recorded in one append, or none. Each leaves an episodic memory; `memories` and `facts` that you
+    extracted from it are kept with it. A `message_id` of your own makes a retry harmless, as an idempotency key does.
+    """
+    who = {name: value for name, value in fields_of(engine, asked).items() if name != "messages"}
+    turns = [{**who, **_turn(engine, asked, place, message)} for place, message in enumerate(asked.messages)]
+    keyed = asked.idempotency_key is not None and all(one.message_id is None for one in asked.messages)
+    try:
+        added = await engine.writes.add(turns, keyed=keyed)
+    except TurnRefused as refused:
+        raise _within_message(refused, keyed=keyed) from refused
+    return Added.of(added.receipt, turn_ids=added.turn_ids, memory_ids=added.memory_ids)
+
+
+def _turn(engine: Engine, asked: Add, place: int, message: Any) -> Mapping[str, Any]:
+    said = message.model_dump(exclude={"message_id"}, exclude_unset=True, exclude_none=True)
+    return {**said, "turn_id": message.message_id or _turn_id(engine, asked, place), "actor": message.role}
+
+
+def _turn_id(engine: Engine, asked: Add, place: int) -> str:
+    if asked.idempotency_key is None:
+        return engine.writes.new_turn_id()
+    return str(uuid5(KEYED, f"{asked.agent_id}\n{asked.idempotency_key}\n{place}"))
+
+
+def _within_message(refused: TurnRefused, *, keyed: bool) -> MnemologError:
+    """The error of a turn as that of its message, by the names that messages have."""
+    error = refused.error
+    name, dot, rest = error.field.partition(".")
+    if keyed and isinstance(error, IdempotencyConflict):
+        return IdempotencyConflict(field="idempotency_key", fix="use a new key for other messages")
+    if isinstance(error, _OF_A_MESSAGE) and name not in Write.model_fields:
+        error.field = f"messages[{refused.place}].{MESSAGE_NAMES.get(name, name)}{dot}{rest}"
+    return error
+
+
+async def _session(engine: Engine, asked: SessionRead) -> Session:
+    """Read the session of a thread: what was just said, and by whom.
+
+    It ends after a day of silence.
+    """
+    found = await engine.reads.session(viewer_of(engine, asked), asked.thread_id, asked.moment())
+    return Session.model_validate(found.as_dict())
+
+
+ADD = Operation(
+    name="add",
+    command="add",
+    route="POST /turns",
+    request=Add,
+    result=Added,
+    run=_add,
+    role=Role.PUBLISH,
+    tag="conversation",
+    arguments=("messages",),
+    done="Added",
+    status=201,
+    example={
+        "user_id": "ana",
+        "messages": [
+            {"role": "user", "name": "Ana", "content": "I moved to Lisbon"},
+            {"role": "assistant", "content": "How do you like it?"},
+        ],
+    },
+)
+SESSION = Operation(
+    name="session",
+    command="session",
+    route="GET /session",
+    request=SessionRead,
+    result=Session,
+    run=_session,
+    role=Role.READ,
+    tag="conversation",
+)
+CONVERSATION = (ADD, SESSION)

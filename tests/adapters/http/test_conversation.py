@@ -1,0 +1,116 @@
+"""What was said, and the session, over HTTP."""
+
+from uuid import uuid4
+
+import pytest
+
+from tests.adapters.http.conftest import Api, Json
+
+pytestmark = pytest.mark.spec("X12")
+AT = "2026-01-03T01:02:10Z"
+TURN: Json = {"message_id": "m1", "content": "Hello", "occurred_at": AT}
+
+
+async def said(api: Api, messages: object, code: int = 201, key: str | None = None, **fields: object) -> Json:
+    return await api.post("/v1/turns", code, key, messages=messages, **fields)
+
+
+async def texts(api: Api, ids: list[str], after: Json) -> list[str]:
+    return [(await api.get(f"/v1/memories/{one}", after=after["token"]))["text"] for one in ids]
+
+
+async def test_a_text_a_message_or_several_are_recorded_in_one_append(api: Api) -> None:
+    one = await said(api, "I moved to Lisbon")
+    two = await said(api, {"role": "assistant", "content": "How do you like it?"})
+    many = await said(api, ["A lot", {"role": "user", "name": "Ana", "content": "I live in Alfama"}])
+    assert [len(made["memory_ids"]) for made in (one, two, many)] == [1, 1, 2]
+    assert many["last_seq"] - many["first_seq"] + 1 == len(many["event_ids"]) == 5  # And who Ana is.
+    assert await texts(api, [*one["memory_ids"], *many["memory_ids"]], many) == [
+        "I moved to Lisbon",
+        "A lot",
+        "Ana: I live in Alfama",
+    ]
+    turns = (await api.get("/v1/session", after=many["token"]))["turns"]
+    assert turns == [
+        {"role": "user", "text": "I moved to Lisbon"},
+        {"role": "assistant", "text": "How do you like it?"},
+        {"role": "user", "text": "A lot"},
+        {"role": "user", "text": "I live in Alfama"},
+    ]
+
+
+async def test_what_producers_publish_is_kept_with_its_message(api: Api) -> None:
+    made = await said(
+        api,
+        {
+            **TURN,
+            "attachments": [{"type": "image", "caption": "the bridge"}],
+            "memories": [{"text": "Ana greets", "category": "note"}],
+            "facts": [{"subject": "Ana", "predicate": "lives_in", "object": "Lisbon", "literal": True}],
+        },
+        run_id="r1",
+    )
+    assert made["turn_ids"] == ["m1"]
+    rows = (await api.get("/v1/memories", after=made["token"]))["items"]
+    assert {row["text"] for row in rows} == {"Ana greets", "Hello [image: the bridge]"}
+    assert {(row["run_id"], *row["source_turn_ids"]) for row in rows} == {("r1", "m1")}
+
+
+@pytest.mark.spec("X14")
+async def test_a_message_id_makes_a_retry_harmless(api: Api) -> None:
+    first = await said(api, TURN, thread_id="chat-1")
+    again = await said(api, [TURN, {"content": "And more"}], thread_id="chat-1")
+    assert again["memory_ids"][0] == first["memory_ids"][0] != again["memory_ids"][1]
+    whole = await said(api, [TURN], thread_id="chat-1")
+    assert (whole["already"], again["already"], whole["event_ids"]) == (True, False, first["event_ids"])
+    error = (await said(api, [{"content": "x"}, {**TURN, "content": "Other words"}], 409, thread_id="chat-1"))["error"]
+    assert (error["code"], error["field"]) == ("idempotency_conflict", "messages[1].message_id")
+    assert (await api.get("/v1/session", thread_id="chat-1", after=again["token"]))["msg_count"] == 2
+
+
+@pytest.mark.spec("X14")
+async def test_the_same_idempotency_key_records_once(api: Api) -> None:
+    first, again = [await said(api, ["Hello", "Is it raining?"], key="k") for _ in range(2)]
+    for name, expected in {**first, "already": True}.items():
+        assert again[name] == expected, name
+    for other in (["Hello", "Is it snowing?"], ["Hello", "Is it raining?", "Now?"]):
+        error = (await said(api, other, 409, key="k"))["error"]
+        assert (error["code"], error["field"]) == ("idempotency_conflict", "idempotency_key")
+    assert (await api.get("/v1/session", after=first["token"]))["msg_count"] == 2
+
+
+async def test_where_one_message_is_refused_none_is_recorded(api: Api) -> None:
+    fact = {"subject": "Ana", "predicate": "knows", "object": "Bo"}
+    for wrong, field in (
+        ({"content": ""}, "messages[1].content"),
+        ({"role": "king", "content": "x"}, "messages[1].role"),
+        ({"content": "x", "tool_calls": []}, "messages[1].tool_calls"),
+        ({"content": "x", "memories": [{"text": "x", "category": "none"}]}, "messages[1].category"),
+        ({"content": "x", "facts": [{**fact, "since": "2026-02-02", "until": "2026-01-01"}]}, None),
+    ):
+        error = (await said(api, ["Hello", wrong], 422))["error"]
+        assert field is None or error["field"] == field
+    assert (await said(api, [], 422))["error"]["field"] == "messages"
+    assert (await said(api, ["a"] * 101, 422))["error"]["field"] == "messages"
+    assert (await api.get("/v1/memories"))["items"] == []
+
+
+async def test_several_who_bear_a_name_refuse_all_of_a_request(api: Api) -> None:
+    for name in ("Marta Silva", "Marta Costa"):
+        await api.post("/v1/entities", 201, name=name, category="person", aliases=["Marta"])
+    told = {"content": "x", "facts": [{"subject": "Marta", "predicate": "likes", "object": "tea", "literal": True}]}
+    error = (await said(api, ["Hello", told], 409))["error"]
+    assert error["code"] == "ambiguous_entity"
+    assert error["field"].startswith("messages[1].")
+    assert (await api.get("/v1/memories"))["items"] == []
+
+
+@pytest.mark.spec("A04")
+async def test_the_session_of_a_thread_now_and_as_it_was(api: Api) -> None:
+    first = await said(api, {**TURN, "name": "Ana"}, thread_id="chat-1")
+    await said(api, "Bye", thread_id="chat-1")
+    then = await api.get("/v1/session", thread_id="chat-1", as_of=first["last_seq"])
+    assert [turn["text"] for turn in then["turns"]] == ["Hello"]
+    assert (then["chat_id"], then["msg_count"], len(then["active_entity_ids"])) == ("chat-1", 1, 1)
+    error = (await api.get("/v1/session", 404, thread_id=str(uuid4())))["error"]
+    assert (error["code"], error["field"]) == ("not_found", "thread_id")
