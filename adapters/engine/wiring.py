@@ -44,7 +44,7 @@ from mnemolog.commands.handler import Handler
 from mnemolog.domain.errors import ServerFailed, TamperedEvent
 from mnemolog.domain.policy import Policy
 from mnemolog.events.codec import Codec
-from mnemolog.events.envelope import NewEvent
+from mnemolog.events.envelope import NewEvent, StreamId
 from mnemolog.events.memory import ContentEvent
 from mnemolog.projections.vectors.embedder import Embedder
 
@@ -145,9 +145,10 @@ async def _parts(
     stack.push_async_callback(replays.aclose)
     reads = _reads(settings, policy, to, log, projections, replays, embedder, delivery.incidents)
     projections.require_whole_log = partial(_require_whole_log, delivery)
+    projections.require_keys = partial(_require_keys, to, delivery)
     for projection in projections.running.values():
         projection.healed = delivery.incidents.healed
-        projection.readable = partial(require_keys, to.pool, to.roots)
+        projection.readable = partial(_require_keys, to, delivery)
     policies = Policies(to.pool)
     await policies.keep(policy.text, now())
     writes = _writes(policy, log, reads, embedder)
@@ -174,6 +175,14 @@ async def _parts(
 async def _require_whole_log(delivery: Delivery) -> None:
     try:
         await delivery.anchoring.require_whole()
+    except TamperedEvent as damage:
+        await delivery.incidents.refused(damage)
+        raise
+
+
+async def _require_keys(to: Connections, delivery: Delivery, streams: Sequence[StreamId]) -> None:
+    try:
+        await require_keys(to.pool, to.roots, streams)
     except TamperedEvent as damage:
         await delivery.incidents.refused(damage)
         raise

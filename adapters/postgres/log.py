@@ -1,5 +1,6 @@
 """The event log in Postgres: the EventLog protocol over queries.sql."""
 
+import copy
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -27,6 +28,10 @@ BATCH = 1000
 _Find = Callable[[Collection[tuple[StreamId, str]]], Awaitable[Mapping[StreamId, StreamKeys]]]
 
 
+async def _unasked(streams: Collection[StreamId]) -> None:
+    """What reads as erased is taken to be erased."""
+
+
 class PostgresLog:
     """Implements `mnemolog.events.log.EventLog`. `appended` is given what each commit added, stream by stream.
 
@@ -50,6 +55,13 @@ class PostgresLog:
         self._chained = ChainedRows(pool, self._secrets.chain, known, refused)
         self._writer = GroupWriter(pool, codec, self._secrets, now, appended, known)
         self._appender = Appender(self._writer.write)
+        self._erased: Callable[[Collection[StreamId]], Awaitable[None]] = _unasked
+
+    def asking(self, erased: Callable[[Collection[StreamId]], Awaitable[None]]) -> "PostgresLog":
+        """The same log, of which `decode` calls `erased` with the streams of events whose text has no key any more."""
+        asking = copy.copy(self)
+        asking._erased = erased
+        return asking
 
     async def append(self, appends: Sequence[Append], deadline: float | None = None) -> Sequence[Outcome]:
         """Durable when it returns (synchronous_commit is on). Appends that arrive together share a transaction.
@@ -122,7 +134,10 @@ class PostgresLog:
             yield events
 
     async def decode(self, stored: Sequence[StoredEvent], shapes: Collection[str] = ()) -> Sequence[Recorded]:
-        return await repeated(self._pool, lambda connection: self._decoded(connection, stored, shapes))
+        decoded = await repeated(self._pool, lambda connection: self._decoded(connection, stored, shapes))
+        if erased := {one.stream for one in decoded if one.erased}:
+            await self._erased(erased)
+        return decoded
 
     async def decode_beside(
         self, ask: Ask, stored: Sequence[StoredEvent], shapes: Collection[str] = ()

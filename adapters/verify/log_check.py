@@ -13,7 +13,7 @@ from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
 from mnemolog.adapters.verify.key_check import KeyCheck
 from mnemolog.adapters.verify.stream_walk import StreamWalk, Unfit
-from mnemolog.domain.errors import TamperedEvent
+from mnemolog.domain.errors import KeyMissing
 from mnemolog.events.chain import START
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import StreamId
@@ -124,13 +124,13 @@ class LogCheck:
                 self._report.add(Damage(Part.TAG, kind, stream, detail, row["seq"]))
 
 
-async def require_keys(pool: Pool, roots: Roots, stream: StreamId) -> None:
-    """TamperedEvent when a text of the stream cannot be read and no event says that it was erased."""
+async def require_keys(pool: Pool, roots: Roots, streams: Sequence[StreamId]) -> None:
+    """KeyMissing when a text of these streams cannot be read and no event says that it was erased."""
     report = Report()
-    await LogCheck(pool, roots, Codec(), report, lambda count: None).streams([stream])
+    await LogCheck(pool, roots, Codec(), report, lambda count: None).streams(streams)
     for one in report.damages:
         if one.part is Part.KEY:
-            raise TamperedEvent(str(stream), one.seq, one.detail, one.event_id)
+            raise KeyMissing(str(one.stream), one.seq, one.detail, one.event_id)
 
 
 def named(only: StreamId | None) -> dict[str, str | None]:
