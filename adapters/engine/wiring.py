@@ -29,6 +29,7 @@ from mnemolog.adapters.engine.sightings import Sightings
 from mnemolog.adapters.engine.starting import require_kept
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.engine.writes import Writes
+from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.minilm import EMBEDDERS, embedder_named
 from mnemolog.adapters.minilm.ahead import Ahead
 from mnemolog.adapters.postgres.api_keys import KeyTable
@@ -67,6 +68,7 @@ class Parts:
     policies: Policies
     api_keys: ApiKeys
     recalls: Recalls
+    jobs: JobQueue
 
 
 async def wire(
@@ -155,6 +157,7 @@ async def _parts(
     recalls = Recalls(writes.record_recalls, settings.recall_seconds)
     reads.recalled = recalls.note
     api_keys = ApiKeys(log, to.roots.derived("api keys"), to.roots.derived("chain"), now, os.urandom, new_id)
+    jobs = JobQueue(to.pool, to.roots.derived("jobs"), now, new_id)
     jetstream = to.nats.jetstream()
     verifier = Verifier(to.pool, to.roots, to.rows, log, projections.running, jetstream, delivery.anchors)
     audit = Audit(
@@ -168,7 +171,7 @@ async def _parts(
         delivery.anchors.path.with_suffix(".audit.json"),
         settings.audit_share,
     )
-    beside = to.nats, verifier, delivery.anchoring, delivery.incidents, audit, policy, policies, api_keys, recalls
+    beside = to.nats, verifier, delivery.anchoring, delivery.incidents, audit, policy, policies, api_keys, recalls, jobs
     return Parts(log, delivery.outbox, projections, reads, writes, *beside)
 
 
