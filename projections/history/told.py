@@ -9,7 +9,7 @@ from mnemolog.events import graph
 from mnemolog.events import memory as events
 from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event
-from mnemolog.events.memory_fold import touched
+from mnemolog.events.memory_fold import MEMORY as MEMORIES
 from mnemolog.events.profile import FieldEvent, TodoEvent
 from mnemolog.projections.history import of_graph, of_profile
 from mnemolog.projections.history.subject import ENTITY, MEMORY, Subject
@@ -31,7 +31,7 @@ def subjects(payload: Event) -> Sequence[Subject]:
         case FieldEvent() | TodoEvent():
             return of_profile.subjects(payload)
         case _:
-            return [memory(memory_id) for memory_id in touched(payload)]
+            return [memory(memory_id) for memory_id in MEMORIES.touched(payload)]
 
 
 def erased(payload: Event) -> Subject | None:
