@@ -202,6 +202,7 @@ ERASURE: Decider[Erase, Written] = Decider(
     tags=_tags,
     evolve=evolve,
     decide=decide,
+    unread=True,
 )
 USER_ERASURE: Decider[EraseUser, None] = Decider(
     initial=None,

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mnemolog.commands.words import Words, after
 from mnemolog.domain.entity import Entity
-from mnemolog.domain.memory import Memory
+from mnemolog.domain.memory import Content, Kind, Memory
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.todo import Todo
@@ -20,7 +20,9 @@ from mnemolog.events.graph import SAID, EntityEvent, RelationEvent
 from mnemolog.events.graph_tags import entity_tag
 from mnemolog.events.memory_fold import LINK, MEMORY
 from mnemolog.events.profile_fold import ProfileField
+from mnemolog.events.registry import REGISTRY
 from mnemolog.events.subjects import SUBJECTS, subject_of
+from mnemolog.events.unread import Unread
 
 NO_WORDS = Words()
 # What is known beside memories, and has words of its own.
@@ -45,20 +47,24 @@ class Merge:
 class Known:
     """A subject other than a memory: the tags of what it was drawn from, and what its events left of it.
 
-    `thing` is None while only a part of its events was read. `words`: those of an entity.
+    `thing` is None while only a part of its events was read, or could be: `writer` is then the agent that wrote it.
+    `words`: those of an entity.
     """
 
     sources: frozenset[str] = frozenset()
     thing: Entity | Relation | ProfileField | Todo | None = None
     words: Words = NO_WORDS
+    writer: str | None = None
 
     @property
     def scope(self) -> Scope:
+        if self.thing is None and self.writer:
+            return Scope.AGENT
         return self.thing.scope if self.thing else Scope.GLOBAL
 
     @property
     def agent_id(self) -> str | None:
-        return self.thing.agent_id if self.thing else None
+        return self.thing.agent_id if self.thing else self.writer
 
     @property
     def purge_at(self) -> datetime | None:
@@ -104,7 +110,12 @@ class Written:
 
 
 def evolve(state: Written, event: Happened) -> Written:
-    payload = event.payload
+    if isinstance(event.payload, Unread):
+        return _unread(state, event.payload, event.meta.agent_id)
+    return _told(state, event.payload)
+
+
+def _told(state: Written, payload: Event) -> Written:
     match payload:
         case TurnRecorded():
             return _heard(state, payload)
@@ -124,6 +135,35 @@ def evolve(state: Written, event: Happened) -> Written:
             state = replace(state, turns={}, known=known)
     memories = {**state.memories, **MEMORY.evolve(state.memories, payload)}
     return replace(state, memories=memories, known={**state.known, **_known(state, payload)})
+
+
+def _unread(state: Written, event: Unread, agent_id: str) -> Written:
+    """Something is there, by its tags: what its words may be drawn from, and where they may have gone.
+
+    Whose it is cannot be told: it is taken to be private to the agent that wrote it.
+    """
+    kind, turns = REGISTRY.types.get(event.type, Event), tuple(event.names("turn"))
+    if event.shape is not None and not issubclass(kind, KNOWING):
+        state = _told(state, event.shape)
+    if issubclass(kind, TurnRecorded):
+        [thread_id] = event.names("thread")
+        return replace(
+            state, turns={**state.turns, **dict.fromkeys(turns, thread_id)}, threads=state.threads | {thread_id}
+        )
+    for subject in KNOWN if issubclass(kind, KNOWING) else ():
+        for tag in (f"{subject.name}:{name}" for name in event.names(subject.name)):
+            before = state.known.get(tag, Known(writer=agent_id))
+            state = replace(state, known={**state.known, tag: _spoken_of(before, set(map(turn_tag, turns)))})
+    memories = tuple(map(UUID, event.names("memory"))) if issubclass(kind, events.MemoryEvent) else ()
+    if issubclass(kind, events.MemoriesMerged) and event.shape is None:
+        each = (Merge(one, tuple(id_ for id_ in memories if id_ != one), rewritten=True) for one in memories)
+        state = replace(state, merges=(*state.merges, *each))
+    hidden = Content("", "", 0.0, 0.0, pinned=False)
+    for id_ in memories:
+        memory = Memory(id_, Kind.FACT, Scope.AGENT, agent_id, hidden)
+        sources = tuple(dict.fromkeys((*state.sources.get(id_, ()), *turns)))
+        state = replace(state, memories={id_: memory, **state.memories}, sources={**state.sources, id_: sources})
+    return state
 
 
 def _heard(state: Written, turn: TurnRecorded) -> Written:
