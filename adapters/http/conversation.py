@@ -32,6 +32,6 @@ async def get_changes(asked: Annotated[ChangesRead, Query()], engine: TheEngine)
 @router.get("/session", summary="Read the working memory of a chat")
 async def get_session(asked: Annotated[SessionRead, Query()], engine: TheEngine) -> SessionView:
     """It ends after a day of silence."""
-    moment = When(after=asked.after, deadline=asked.deadline).moment()
+    moment = When(after=asked.after, deadline=asked.deadline, consistency=asked.consistency).moment()
     session = await engine.reads.session(viewer_of(engine, asked), asked.chat_id, moment)
     return SessionView.model_validate(session.as_dict())
