@@ -3,7 +3,7 @@
 A type of event that no kind folds, or a kind that lacks an entry somewhere, fails at import, and the error names it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
 from mnemolog.events import access, conversation, erasure, patrol, profile
@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 SUBJECTS: Mapping[str, Subject[Any, Any]] = {one.name: one for one in (MEMORY, LINK, ENTITY, RELATION, FIELD, TODO)}
 
+# The types of events that change a subject of any kind.
+CHANGING = tuple(dict.fromkeys(event_type for one in SUBJECTS.values() for event_type in one.folds))
 # Events that change no subject of any kind: what was said, what was found, who may call.
 OF_NO_SUBJECT: frozenset[type[Event]] = frozenset(
     {
@@ -47,24 +49,26 @@ def folding(event_type: type[Event]) -> Sequence[Subject[Any, Any]]:
     return [one for one in SUBJECTS.values() if event_type in one.folds]
 
 
-def of_each(what: str, entries: Mapping[str, T], names: Collection[str] = SUBJECTS) -> Mapping[str, T]:
-    """The entries, one for each kind; ValueError that says what is missing, or is for no kind."""
-    return _complete(what, entries, names, "kind of subject")
-
-
-def of_each_event(what: str, entries: Mapping[type[Event], T]) -> Mapping[type[Event], T]:
-    """The entries, one for each type of event that changes a subject."""
-    by_name = {event_type.type_name(): one for event_type, one in entries.items()}
-    _complete(what, by_name, {one.type_name() for one in _FOLDED}, "type of event")
+def of_each(what: str, entries: Mapping[str, T]) -> Mapping[str, T]:
+    """The entries, one for each kind by its name; ValueError that says what is missing, or is for no kind."""
+    _require_complete(what, entries.keys(), SUBJECTS.keys(), "kind of subject")
     return entries
 
 
-def _complete(what: str, entries: Mapping[str, T], names: Collection[str], of: str) -> Mapping[str, T]:
-    if missing := sorted(set(names) - entries.keys()):
+def of_each_event(
+    what: str, entries: Mapping[type[Event], T], kinds: Collection[Subject[Any, Any]] = SUBJECTS.values()
+) -> Mapping[type[Event], T]:
+    """The entries, one for each type of event that changes a subject of these kinds."""
+    names = {event_type.type_name() for one in kinds for event_type in one.folds}
+    _require_complete(what, {event_type.type_name() for event_type in entries}, names, "type of event")
+    return entries
+
+
+def _require_complete(what: str, entries: Set[str], names: Set[str], of: str) -> None:
+    if missing := sorted(names - entries):
         raise ValueError(f"{what} has no entry for the {of} {', '.join(missing)}")
-    if unknown := sorted(entries.keys() - set(names)):
+    if unknown := sorted(entries - names):
         raise ValueError(f"{what} has an entry for the {of} {', '.join(unknown)}, which is not registered")
-    return entries
 
 
 def _require_folded(registered: Collection[type[Event]]) -> None:
@@ -76,5 +80,4 @@ def _require_folded(registered: Collection[type[Event]]) -> None:
             )
 
 
-_FOLDED = frozenset(event_type for one in SUBJECTS.values() for event_type in one.folds)
 _require_folded(REGISTRY.types.values())

@@ -25,7 +25,7 @@ from mnemolog.adapters.http.responses import (
     MemoryList,
     MemoryView,
 )
-from mnemolog.projections.history.subject import MEMORY
+from mnemolog.events.memory_fold import MEMORY
 
 router = APIRouter(tags=["reading"])
 
@@ -65,5 +65,5 @@ async def get_links(memory_id: MemoryId, asked: Annotated[LinksRead, Query()], e
 async def get_history(memory_id: MemoryId, asked: Annotated[HistoryRead, Query()], engine: TheEngine) -> HistoryView:
     """Every write that touched it, newest first (B §8)."""
     viewer = viewer_of(engine, asked)
-    rows = await engine.reads.history(viewer, memory_id, asked.limit, asked.moment(), kinds=(MEMORY,))
+    rows = await engine.reads.history(viewer, memory_id, asked.limit, asked.moment(), kinds=(MEMORY.name,))
     return HistoryView(history=[HistoryEntry.model_validate(row) for row in rows])
