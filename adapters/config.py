@@ -97,6 +97,9 @@ class Settings(BaseSettings):
     recall_seconds: Annotated[
         float, Field(ge=0, description="How often it is written which memories were found; 0 is never.")
     ] = 60.0
+    jobs_at_once: Annotated[
+        int, Field(ge=1, le=64, description="Jobs of one kind that a worker runs side by side.")
+    ] = 4
     append_deadline: Annotated[
         float, Field(gt=0, description="Seconds that a write waits for the log before it is refused.")
     ] = 30.0

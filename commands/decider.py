@@ -79,6 +79,8 @@ class Decider(Generic[C, S]):
     `written` picks, from events and their places, those that a command appended when it came first; without it, what
     a repeated command is answered with is the last event of its subject.
 
+    `unread`: it is decided by headers where events cannot be read, which come as `Unread`.
+
     `anew` tells a command that is most likely decided on nothing that was written: it is first tried without reading.
     What it decides on no state at all must then hold on every state that its guard lets pass: on none of its tags.
     """
@@ -90,3 +92,4 @@ class Decider(Generic[C, S]):
     decide: Callable[[S, C], Sequence[Event]]
     written: Callable[[C, Sequence[Placed]], Sequence[Placed]] | None = None
     anew: Callable[[C], bool] = lambda command: False
+    unread: bool = False

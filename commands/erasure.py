@@ -8,8 +8,10 @@ from mnemolog.commands.decider import Decider
 from mnemolog.commands.entities import content
 from mnemolog.commands.erasure_requests import Erase, EraseKnown, EraseMemory, EraseThread, EraseUser
 from mnemolog.commands.erasure_state import Known, Written, evolve
-from mnemolog.commands.erasure_taken import ENTITY, Taken, gone_with, ground_of, purged, taken
+from mnemolog.commands.erasure_taken import Taken, gone_with, ground_of, purged, taken
+from mnemolog.commands.profile import holding
 from mnemolog.commands.words import UNTOLD
+from mnemolog.domain.consent import Status as Decision
 from mnemolog.domain.errors import NotFound, TransitionRefused
 from mnemolog.domain.memory import Cause, Status, no_such_memory
 from mnemolog.domain.principal import beyond_agents
@@ -17,9 +19,11 @@ from mnemolog.domain.scope import private_to_others, readable
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.erasure import USER, MemoryErased, SourceTurn, ThreadErased, UserErased
 from mnemolog.events.event import Event, memory_tag
-from mnemolog.events.graph import SAID, EntityCleared, EntityErased, EntityKept, RelationErased
+from mnemolog.events.graph import SAID, EntityCleared, EntityKept
+from mnemolog.events.graph_fold import ENTITY
 from mnemolog.events.graph_tags import about_tag
-from mnemolog.events.profile import ProfileErased, TodoErased
+from mnemolog.events.profile_fold import ProfileField
+from mnemolog.events.subjects import subject_of
 
 __all__ = [
     "ERASURE",
@@ -70,7 +74,7 @@ def _unnamed(state: Written, found: Taken, concerned: Iterable[str]) -> Sequence
     else, is in what is told of them."""
     ground = ground_of(state, found, found.known)
     entities = [tag for tag in concerned if tag in ground.entities]
-    return [UUID(tag.removeprefix(ENTITY)) for tag in entities if tag in found.known or not ground.named(tag)]
+    return [ENTITY.id_of(tag) for tag in entities if tag in found.known or not ground.named(tag)]
 
 
 def decide(state: Written, command: Erase) -> Sequence[Event]:
@@ -129,38 +133,31 @@ def _due(state: Written, command: Erase, at: datetime) -> bool:
     return purge_at is not None and purge_at <= at
 
 
-def _known_erased(known: Known, tag: str, found: Taken) -> Sequence[Event]:
-    kind, _, name = tag.partition(":")
-    match kind:
-        case "entity":
-            return [EntityErased(entity_id=UUID(name))]
-        case "relation":
-            return [RelationErased(relation_id=UUID(name))]
-        case "profile":
-            return [ProfileErased(field=name), *_waiting_still(known, found), *_held_still(known, found)]
-        case _:
-            return [TodoErased(todo_id=UUID(name))]
+def _known_erased(known: Known, tag: str, found: Taken) -> Iterable[Event]:
+    kind = subject_of(tag)
+    assert kind.erase, "what has no words is not taken by itself"
+    yield kind.erase(kind.id_of(tag))
+    if isinstance(known.thing, ProfileField) and found.turns:
+        yield from _kept_of(known.thing, kind.id_of(tag), found)
 
 
-def _held_still(known: Known, found: Taken) -> Sequence[Event]:
-    """What a place holds, written again, unless it is what was named or was drawn from what goes."""
-    held = known.holds
-    if held is None or not held.values or not found.turns or not set(held.source_turn_ids).isdisjoint(found.turns):
-        return []
-    return [held.model_copy(update={"undoes": None})]
+def _kept_of(field: ProfileField, name: str, found: Taken) -> Iterable[Event]:
+    """What a field holds, and what is proposed for it, written again without the turns that go, where others told it.
 
-
-def _waiting_still(known: Known, found: Taken) -> Iterable[Event]:
-    """What others proposed for a place, too, proposed again without the turns that go; none of what was named."""
-    for proposed in known.waiting.values() if found.turns else ():
+    Nothing of a field that was named itself.
+    """
+    for proposed in (one.proposed for one in field.patches.values() if one.status is Decision.PROPOSED):
         turns = tuple(one for one in proposed.source_turn_ids if one not in found.turns)
         if turns or not proposed.source_turn_ids:
             yield proposed.model_copy(update={"source_turn_ids": turns, "signals": max(1, len(turns))})
+    held = field.setting
+    if held and held.values and set(held.source_turn_ids).isdisjoint(found.turns):
+        yield holding(name, held)
 
 
 def _cleared(state: Written, tag: str, found: Taken) -> Sequence[Event]:
     """An entity with what others told of it."""
-    ground, entity_id = ground_of(state, found, found.known), UUID(tag.removeprefix(ENTITY))
+    ground, entity_id = ground_of(state, found, found.known), ENTITY.id_of(tag)
     traits = ground.kept(tag)
     if traits is None:
         return []
@@ -205,6 +202,7 @@ ERASURE: Decider[Erase, Written] = Decider(
     tags=_tags,
     evolve=evolve,
     decide=decide,
+    unread=True,
 )
 USER_ERASURE: Decider[EraseUser, None] = Decider(
     initial=None,

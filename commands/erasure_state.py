@@ -6,33 +6,28 @@ from datetime import datetime
 from uuid import UUID
 
 from mnemolog.commands.words import Words, after
-from mnemolog.domain.memory import Memory
+from mnemolog.domain.entity import Entity
+from mnemolog.domain.memory import Content, Kind, Memory
+from mnemolog.domain.relation import Relation
 from mnemolog.domain.scope import Scope
+from mnemolog.domain.todo import Todo
 from mnemolog.events import memory as events
-from mnemolog.events import memory_fold
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 from mnemolog.events.event import Event, memory_tag, sources_of
-from mnemolog.events.graph import (
-    SAID,
-    EntitiesMerged,
-    EntityErased,
-    EntityEvent,
-    EntityForgotten,
-    EntityObserved,
-    EntityRestored,
-    EntityReverted,
-    RelationAsserted,
-    RelationEvent,
-    RelationForgotten,
-    RelationRestored,
-    RelationReverted,
-)
+from mnemolog.events.graph import SAID, EntityEvent, RelationEvent
 from mnemolog.events.graph_tags import entity_tag
-from mnemolog.events.profile import FieldEvent, ProfileDecided, ProfileProposed, ProfileSet, TodoEvent, TodoOpened
+from mnemolog.events.memory_fold import LINK, MEMORY
+from mnemolog.events.profile_fold import ProfileField
+from mnemolog.events.registry import REGISTRY
+from mnemolog.events.subjects import SUBJECTS, subject_of
+from mnemolog.events.unread import Unread
 
 NO_WORDS = Words()
+# What is known beside memories, and has words of its own.
+KNOWN = tuple(one for one in SUBJECTS.values() if one not in (MEMORY, LINK))
+KNOWING = tuple(event_type for one in KNOWN for event_type in one.folds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +45,52 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """An entity, a relation, a place of the profile or a todo: the tags of what it was drawn from, and whose it is.
+    """A subject other than a memory: the tags of what it was drawn from, and what its events left of it.
 
-    `about`: the entities that a relation tells of. `words`: those of an entity, and `merged_into` whom it stands for.
-    `holds`: what it holds, if it is a `place` of the profile, and `waiting`: what is proposed for it. `erased`: nothing
-    of it stands.
+    `thing` is None while only a part of its events was read, or could be: `writer` is then the agent that wrote it.
+    `words`: those of an entity.
     """
 
     sources: frozenset[str] = frozenset()
-    scope: Scope = Scope.GLOBAL
-    agent_id: str | None = None
-    about: frozenset[str] = frozenset()
+    thing: Entity | Relation | ProfileField | Todo | None = None
     words: Words = NO_WORDS
-    merged_into: str | None = None
-    holds: ProfileSet | None = None
-    waiting: Mapping[UUID, ProfileProposed] = field(default_factory=dict)
-    place: bool = False
-    purge_at: datetime | None = None
-    erased: bool = False
+    writer: str | None = None
+
+    @property
+    def scope(self) -> Scope:
+        if self.thing is None and self.writer:
+            return Scope.AGENT
+        return self.thing.scope if self.thing else Scope.GLOBAL
+
+    @property
+    def agent_id(self) -> str | None:
+        return self.thing.agent_id if self.thing else self.writer
+
+    @property
+    def purge_at(self) -> datetime | None:
+        return getattr(self.thing, "purge_at", None)
+
+    @property
+    def erased(self) -> bool:
+        """Whether nothing of it stands."""
+        return self.thing is not None and self.thing.is_erased
+
+    @property
+    def about(self) -> frozenset[str]:
+        """The entities that a relation tells of."""
+        ends = (self.thing.subject_id, self.thing.object_id) if isinstance(self.thing, Relation) else ()
+        return frozenset(map(entity_tag, filter(None, ends)))
+
+    @property
+    def merged_into(self) -> str | None:
+        """The entity that it stands for."""
+        into = self.thing.merged_into if isinstance(self.thing, Entity) else None
+        return entity_tag(into) if into else None
+
+    @property
+    def place(self) -> bool:
+        """Whether it is a field of the profile, which may hold words of many sources."""
+        return isinstance(self.thing, ProfileField)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +110,13 @@ class Written:
 
 
 def evolve(state: Written, event: Happened) -> Written:
-    payload = event.payload
+    if isinstance(event.payload, Unread):
+        return _unread(state, event.payload, event.meta.agent_id)
+    return _told(state, event.payload)
+
+
+def _told(state: Written, payload: Event) -> Written:
     match payload:
-        case EntityEvent():
-            return replace(state, known={**state.known, **_entities(state, payload)})
-        case RelationEvent() | FieldEvent() | TodoEvent():
-            own = _known(state, payload)
-            return replace(state, known={**state.known, payload.key_scope(): own, **_told_of(state, payload, own)})
         case TurnRecorded():
             return _heard(state, payload)
         case ThreadErased():
@@ -107,9 +130,40 @@ def evolve(state: Written, event: Happened) -> Written:
             gone = {turn.turn_id for turn in payload.turns}
             state = replace(state, turns={id_: one for id_, one in state.turns.items() if id_ not in gone})
         case UserErased():
-            known = {tag: replace(one, words=NO_WORDS, waiting={}, erased=True) for tag, one in state.known.items()}
+            found = ((tag, one, subject_of(tag)) for tag, one in state.known.items() if one.thing)
+            known = {tag: replace(one, thing=kind.erased(one.thing), words=NO_WORDS) for tag, one, kind in found}
             state = replace(state, turns={}, known=known)
-    return replace(state, memories={**state.memories, **memory_fold.evolve(state.memories, payload)})
+    memories = {**state.memories, **MEMORY.evolve(state.memories, payload)}
+    return replace(state, memories=memories, known={**state.known, **_known(state, payload)})
+
+
+def _unread(state: Written, event: Unread, agent_id: str) -> Written:
+    """Something is there, by its tags: what its words may be drawn from, and where they may have gone.
+
+    Whose it is cannot be told: it is taken to be private to the agent that wrote it.
+    """
+    kind, turns = REGISTRY.types.get(event.type, Event), tuple(event.names("turn"))
+    if event.shape is not None and not issubclass(kind, KNOWING):
+        state = _told(state, event.shape)
+    if issubclass(kind, TurnRecorded):
+        [thread_id] = event.names("thread")
+        return replace(
+            state, turns={**state.turns, **dict.fromkeys(turns, thread_id)}, threads=state.threads | {thread_id}
+        )
+    for subject in KNOWN if issubclass(kind, KNOWING) else ():
+        for tag in (f"{subject.name}:{name}" for name in event.names(subject.name)):
+            before = state.known.get(tag, Known(writer=agent_id))
+            state = replace(state, known={**state.known, tag: _spoken_of(before, set(map(turn_tag, turns)))})
+    memories = tuple(map(UUID, event.names("memory"))) if issubclass(kind, events.MemoryEvent) else ()
+    if issubclass(kind, events.MemoriesMerged) and event.shape is None:
+        each = (Merge(one, tuple(id_ for id_ in memories if id_ != one), rewritten=True) for one in memories)
+        state = replace(state, merges=(*state.merges, *each))
+    hidden = Content("", "", 0.0, 0.0, pinned=False)
+    for id_ in memories:
+        memory = Memory(id_, Kind.FACT, Scope.AGENT, agent_id, hidden)
+        sources = tuple(dict.fromkeys((*state.sources.get(id_, ()), *turns)))
+        state = replace(state, memories={id_: memory, **state.memories}, sources={**state.sources, id_: sources})
+    return state
 
 
 def _heard(state: Written, turn: TurnRecorded) -> Written:
@@ -136,68 +190,30 @@ def _merge(state: Written, merged: events.MemoriesMerged) -> Merge:
     return Merge(merged.memory_id, merged.absorbed_ids, before is None or before.content.text != merged.text)
 
 
-def _entities(state: Written, event: EntityEvent) -> Mapping[str, Known]:
-    """What an event leaves of its entity, and of those that it merges."""
-    tag = event.key_scope()
-    merged = map(entity_tag, event.absorbed_ids) if isinstance(event, EntitiesMerged) else ()
-    absorbed = {one: replace(state.known[one], merged_into=tag) for one in merged if one in state.known}
-    words = after({one: known.words for one, known in state.known.items()}, event).get(tag, NO_WORDS)
-    own = _entity(state.known.get(tag, Known()), event)
-    return {tag: replace(own, words=words, sources=own.sources | words.sources), **absorbed}
-
-
-def _entity(before: Known, event: EntityEvent) -> Known:
-    match event:
-        case EntityErased():
-            return replace(before, purge_at=None, erased=True)
-        case EntityForgotten(purge_at=purge_at):
-            return replace(before, purge_at=purge_at)
-        case EntityRestored():
-            return replace(before, purge_at=None)
-        case EntityObserved(scope=scope, agent_id=agent_id):
-            return replace(before, scope=scope, agent_id=agent_id, purge_at=None, erased=False)
-        case EntityReverted(purge_at=purge_at, merged_into=merged_into):
-            into = entity_tag(merged_into) if merged_into else None
-            return replace(before, purge_at=purge_at, merged_into=into)
-        case _:
-            return before
-
-
 def _spoken_of(entity: Known, told: frozenset[str] | set[str]) -> Known:
     return replace(entity, words=entity.words.spoken_of(told), sources=entity.sources | told)
 
 
-def _known(state: Written, event: RelationEvent | FieldEvent | TodoEvent) -> Known:
-    """A subject is named by the tag that its key goes by."""
-    before = state.known.get(event.key_scope(), Known(place=isinstance(event, FieldEvent)))
+def _known(state: Written, event: Event) -> Mapping[str, Known]:
+    """What an event leaves of each subject that it names, and of whom a fact tells."""
+    found: dict[str, Known] = {}
+    for kind in KNOWN:
+        before = {id_: state.known.get(kind.tag(id_), Known()) for id_ in kind.touched(event)}
+        things = {id_: one.thing for id_, one in before.items() if one.thing}
+        found |= {kind.tag(id_): replace(before[id_], thing=one) for id_, one in kind.evolve(things, event).items()}
+    if not isinstance(event, KNOWING):
+        return found
+    tag = event.key_scope()
+    own = found.get(tag) or state.known.get(tag, Known())
+    if isinstance(event, EntityEvent):
+        words = after({one: known.words for one, known in state.known.items()}, event).get(tag, NO_WORDS)
+        return {**found, tag: replace(own, words=words, sources=own.sources | words.sources)}
     if event.shreds():
-        return replace(before, holds=None, waiting={}, purge_at=None, erased=True)
-    match event:
-        case RelationForgotten() | RelationReverted():
-            before = replace(before, purge_at=event.purge_at)
-        case RelationRestored():
-            before = replace(before, purge_at=None)
-        case RelationAsserted(scope=scope, agent_id=agent_id, subject_id=subject_id, object_id=object_id):
-            ends = frozenset(map(entity_tag, filter(None, (subject_id, object_id))))
-            before = replace(before, scope=scope, agent_id=agent_id, about=ends)
-        case ProfileProposed(patch_id=patch_id):
-            before = replace(before, waiting={**before.waiting, patch_id: event})
-        case ProfileDecided(patch_id=patch_id):
-            waiting = {id_: one for id_, one in before.waiting.items() if id_ != patch_id}
-            before = replace(before, waiting=waiting)
-        case ProfileSet():
-            before = replace(before, holds=event)
-        case TodoOpened(agent_id=agent_id):
-            before = replace(before, scope=Scope.AGENT, agent_id=agent_id)
-    return replace(before, sources=before.sources | _sources(event), erased=False)
-
-
-def _told_of(state: Written, event: Event, relation: Known) -> Mapping[str, Known]:
-    """Who a fact tells of was spoken of where the fact was told."""
-    if not isinstance(event, RelationEvent) or event.shreds():
-        return {}
+        return {**found, tag: own}
     told = _sources(event)
-    return {tag: _spoken_of(state.known[tag], told) for tag in relation.about & state.known.keys()}
+    ends = own.about & state.known.keys() if isinstance(event, RelationEvent) else ()
+    spoken = {one: _spoken_of(state.known[one], told) for one in ends}
+    return {**found, **spoken, tag: replace(own, sources=own.sources | told)}
 
 
 def _sources(event: Event) -> frozenset[str]:

@@ -19,8 +19,7 @@ from mnemolog.domain.memory import Status
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.event import memory_tag
 from mnemolog.events.graph import SAID
-
-ENTITY = "entity:"
+from mnemolog.events.graph_fold import ENTITY
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +81,13 @@ def drawn_along(state: Written, found: Taken, named: Iterable[str] = ()) -> Sequ
     named = with_told(state, named)
     ground = ground_of(state, found, named)
     entities = [tag for tag in _entities(state) if ground.touched(tag) and ground.kept(tag) is None]
-    others = [tag for tag, one in state.known.items() if not _is_entity(tag) and _drawn_from(one, ground)]
+    others = [tag for tag, one in state.known.items() if not ENTITY.has(tag) and _drawn_from(one, ground)]
     return with_told(state, [*named, *entities, *others])
 
 
 def ground_of(state: Written, found: Taken, known: Iterable[str]) -> Ground:
     """On what words stand while these go."""
-    gone = {*gone_with(found.turns, found.memories), *filter(_is_entity, known)}
+    gone = {*gone_with(found.turns, found.memories), *filter(ENTITY.has, known)}
     memories = (memory_tag(id_) for id_ in state.memories if not purged(state, id_))
     staying = {SAID, *map(turn_tag, state.turns), *memories} - gone
     return Ground({tag: state.known[tag].words for tag in _entities(state)}, staying, gone)
@@ -97,7 +96,7 @@ def ground_of(state: Written, found: Taken, known: Iterable[str]) -> Ground:
 def with_told(state: Written, tags: Iterable[str]) -> Sequence[str]:
     """These, and with each entity what stands for it and what is told of it."""
     gone = dict.fromkeys(tag for tag in tags if tag in state.known)
-    queue = list(filter(_is_entity, gone))
+    queue = list(filter(ENTITY.has, gone))
     for entity in queue:  # It grows on the way.
         told = [tag for tag, one in state.known.items() if entity in one.about]
         absorbed = [tag for tag, one in state.known.items() if one.merged_into == entity and tag not in gone]
@@ -112,11 +111,7 @@ def _drawn_from(known: Known, ground: Ground) -> bool:
 
 
 def _entities(state: Written) -> Sequence[str]:
-    return list(filter(_is_entity, state.known))
-
-
-def _is_entity(tag: str) -> bool:
-    return tag.startswith(ENTITY)
+    return list(filter(ENTITY.has, state.known))
 
 
 def _found(state: Written, command: Erase, more: tuple[UUID, ...]) -> Taken:

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from mnemolog.commands import words
 from mnemolog.commands.decider import Command
-from mnemolog.commands.graph_fold import absorbed_by, entities_after, relation_after
 from mnemolog.commands.steps import Steps
 from mnemolog.commands.words import Words
 from mnemolog.domain import facts
@@ -18,10 +17,12 @@ from mnemolog.domain.relation import Relation, erased_fact, no_such_fact
 from mnemolog.domain.scope import Scope, readable
 from mnemolog.events import graph as events
 from mnemolog.events.envelope import Happened
-from mnemolog.events.erasure import USER, UserErased
+from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event
 from mnemolog.events.graph import validity_of
+from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.graph_tags import about_tag, entity_tag, relation_tag, slot_tag
+from mnemolog.events.subjects import subject_of
 
 
 class GraphCommand(Command):
@@ -80,24 +81,12 @@ def evolve(state: Graph, event: Happened) -> Graph:
 
 def applied(state: Graph, payload: Event) -> Graph:
     """The graph after an event, but for the record of its changes. What was not read before is not changed."""
-    match payload:
-        case events.EntityEvent():
-            named = state.named | {payload.entity_id, *absorbed_by(payload)}
-            entities = {**state.entities, **entities_after(state.entities, payload)}
-            state = replace(state, named=named, entities=entities, words=words.after(state.words, payload))
-        case events.RelationEvent():
-            own = relation_after(state.relations.get(payload.relation_id), payload)
-            state = replace(state, relations={**state.relations, **({payload.relation_id: own} if own else {})})
-        case UserErased():
-            gone = {id_: one.erased() for id_, one in state.entities.items()}
-            return replace(state, entities=gone, relations={id_: one.erased() for id_, one in state.relations.items()})
-    return _with_validity(state, validity_of(payload))
-
-
-def _with_validity(state: Graph, changed: Iterable[Validity]) -> Graph:
-    known = state.relations
-    told = {one.relation_id: one for one in changed if one.relation_id in known}
-    return replace(state, relations={**known, **{id_: replace(known[id_], validity=one) for id_, one in told.items()}})
+    if isinstance(payload, events.EntityEvent):
+        named = state.named.union(ENTITY.touched(payload))
+        state = replace(state, named=named, words=words.after(state.words, payload))
+    entities, relations = ENTITY.evolve(state.entities, payload), RELATION.evolve(state.relations, payload)
+    state = replace(state, entities={**state.entities, **entities}) if entities else state
+    return replace(state, relations={**state.relations, **relations}) if relations else state
 
 
 def resettled(state: Graph, entity_ids: Iterable[UUID]) -> tuple[Validity, ...]:
@@ -164,8 +153,8 @@ def _merged_into(state: Graph) -> set[UUID]:
 
 
 def _node(state: Graph, tag: str) -> Node | None:
-    kind, _, id_ = tag.partition(":")
-    return state.entities.get(UUID(id_)) if kind == "entity" else state.relations.get(UUID(id_))
+    known: Mapping[UUID, Node] = state.entities if ENTITY.has(tag) else state.relations
+    return known.get(subject_of(tag).id_of(tag))
 
 
 def _subjects(state: Graph, payload: Event) -> tuple[str, ...]:
@@ -173,11 +162,8 @@ def _subjects(state: Graph, payload: Event) -> tuple[str, ...]:
     match payload:
         case events.EntityUpdated(changed=()) | events.EntityKept():
             return ()
-        case events.EntityEvent():
-            return tuple(map(entity_tag, (payload.entity_id, *absorbed_by(payload))))
         case events.RelationEvent():
             said = {id_: one.validity.said for id_, one in state.relations.items()}
             told = [one.relation_id for one in validity_of(payload) if said.get(one.relation_id, one.said) != one.said]
             return tuple(map(relation_tag, dict.fromkeys((payload.relation_id, *told))))
-        case _:
-            return ()
+    return tuple(map(entity_tag, ENTITY.touched(payload)))

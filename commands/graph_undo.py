@@ -27,6 +27,7 @@ from mnemolog.domain.relation import Relation
 from mnemolog.events import graph as events
 from mnemolog.events.event import Event
 from mnemolog.events.fields import Id, Instant, Uuid
+from mnemolog.events.graph_fold import ENTITY, RELATION
 
 
 class UndoGraph(GraphCommand):
@@ -57,11 +58,11 @@ def reverted_all(state: Graph, event_id: UUID, befores: Mapping[str, Node | None
 
 def reverted(state: Graph, event_id: UUID, subject: str, before: Node | None, at: datetime) -> Event:
     """One subject as it was before the event; what began with it goes: an entity softly, a relation without periods."""
-    kind, _, id_ = subject.partition(":")
-    if kind == "entity":
-        now = state.entities[UUID(id_)]
+    if ENTITY.has(subject):
+        now = state.entities[ENTITY.id_of(subject)]
         return _entity(state, event_id, now, before if isinstance(before, Entity) else None, at)
-    return _relation(state, event_id, state.relations[UUID(id_)], before if isinstance(before, Relation) else None)
+    relation = state.relations[RELATION.id_of(subject)]
+    return _relation(state, event_id, relation, before if isinstance(before, Relation) else None)
 
 
 def _entity(state: Graph, event_id: UUID, now: Entity, before: Entity | None, at: datetime) -> Event:
@@ -99,18 +100,17 @@ def _relation(state: Graph, event_id: UUID, now: Relation, before: Relation | No
 
 
 def _require_there(state: Graph, command: UndoGraph, subject: str) -> None:
-    kind, _, id_ = subject.partition(":")
-    if kind == "entity":
-        entity_of(state, UUID(id_), command, "event_id")
+    if ENTITY.has(subject):
+        entity_of(state, ENTITY.id_of(subject), command, "event_id")
     else:
-        relation_of(state, UUID(id_), command, "event_id")
+        relation_of(state, RELATION.id_of(subject), command, "event_id")
 
 
 def _tags(state: Graph, command: UndoGraph) -> frozenset[str]:
     """All that the change touched: of entities what is said of them too, since a merge changes that."""
     found = {command.about, *state.changes.subjects(command.event_id)}
-    entities = [UUID(tag.partition(":")[2]) for tag in found if tag.startswith("entity:")]
-    relations = [UUID(tag.partition(":")[2]) for tag in found if tag.startswith("relation:")]
+    entities = [ENTITY.id_of(tag) for tag in found if ENTITY.has(tag)]
+    relations = [RELATION.id_of(tag) for tag in found if RELATION.has(tag)]
     said = frozenset[str]().union(*(relation_reads(state, id_) for id_ in relations))
     return said | (cluster_reads(state, entities) if entities else frozenset()) | found
 

@@ -103,7 +103,7 @@ class Handler:
         state = decider.initial
         while lacking := decider.tags(state, command) - tags:
             tags |= lacking
-            history = await self._log.read(command.stream(), tags=tags)
+            history = await self._log.read(command.stream(), tags=tags, unread=decider.unread)
             state = reduce(decider.evolve, history, decider.initial)
         return state
 
@@ -173,6 +173,6 @@ class Handler:
         draft = Draft(decider, stream, [], tags, self.new_id, self._policy_version)
         while lacking := draft.take(orders):
             tags |= lacking
-            history = [] if unread else await self._log.read(stream, tags=tags)
+            history = [] if unread else await self._log.read(stream, tags=tags, unread=decider.unread)
             draft = Draft(decider, stream, history, tags, self.new_id, self._policy_version)
         return draft

@@ -22,7 +22,7 @@ from mnemolog.commands.memory_requests import (
     UpdateMemory,
     Writing,
 )
-from mnemolog.commands.memory_state import Edge, Memories, ends, evolve, is_link, link_tag
+from mnemolog.commands.memory_state import Memories, ends, evolve
 from mnemolog.commands.memory_undo import meant, require_free, reverted, undo
 from mnemolog.commands.memory_upsert import create
 from mnemolog.domain.memory import Memory
@@ -35,7 +35,6 @@ __all__ = [
     "MEMORIES",
     "ChangeStatus",
     "CreateMemory",
-    "Edge",
     "ExpireMemory",
     "LinkMemories",
     "Memories",
@@ -52,8 +51,6 @@ __all__ = [
     "decide",
     "ends",
     "evolve",
-    "is_link",
-    "link_tag",
     "require_free",
     "reverted",
 ]

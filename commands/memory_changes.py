@@ -17,6 +17,7 @@ from mnemolog.commands.memory_state import Memories
 from mnemolog.commands.memory_upsert import links
 from mnemolog.domain import corroboration, importance, memory, procedure
 from mnemolog.domain.errors import InvalidInput, TransitionRefused
+from mnemolog.domain.link import Ends
 from mnemolog.domain.memory import Cause, Content, Kind, Memory, Status
 from mnemolog.events import memory as events
 from mnemolog.events.event import Event
@@ -142,7 +143,7 @@ def link(command: LinkMemories, state: Memories) -> Sequence[Event]:
         raise InvalidInput("a memory cannot be linked to itself", field="to_id", fix="name another memory")
     for id_, path in ((command.memory_id, "memory_id"), (command.to_id, "to_id")):
         memory.require_visible(state.get(id_, command, path), "linked", path)
-    if state.links.get((command.memory_id, command.to_id)) == (command.relation_type, command.strength):
+    if state.links.get(Ends(command.memory_id, command.to_id)) == (command.relation_type, command.strength):
         return []
     return [
         events.MemoriesLinked(

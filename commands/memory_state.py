@@ -8,18 +8,16 @@ from mnemolog.commands.graph import Graph, applied
 from mnemolog.commands.memory_requests import MemoryCommand
 from mnemolog.commands.steps import Steps
 from mnemolog.domain import memory
+from mnemolog.domain.link import Ends, Link
 from mnemolog.domain.memory import Memory, Status
 from mnemolog.domain.scope import Scope, readable
 from mnemolog.domain.text import same_text
 from mnemolog.events import memory as events
-from mnemolog.events import memory_fold
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import UserErased
-from mnemolog.events.event import Event, memory_tag, sources_of
+from mnemolog.events.event import Event, sources_of
 from mnemolog.events.graph import EntityEvent
-
-Edge = tuple[str, float]
-"""The type of a link and its strength."""
+from mnemolog.events.memory_fold import LINK, MEMORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +30,9 @@ class Memories:
 
     known: Mapping[UUID, Memory] = field(default_factory=dict)
     created: Mapping[UUID, events.MemoryCreated] = field(default_factory=dict)
-    links: Mapping[tuple[UUID, UUID], Edge] = field(default_factory=dict)
+    links: Mapping[Ends, Link | None] = field(default_factory=dict)
     sources: Mapping[UUID, frozenset[str]] = field(default_factory=dict)
-    changes: Steps[Memory | Edge] = field(default_factory=Steps)
+    changes: Steps[Memory | Link] = field(default_factory=Steps)
     people: Graph = field(default_factory=Graph)
     said: Mapping[str, frozenset[UUID]] = field(default_factory=dict)
 
@@ -62,20 +60,21 @@ class Memories:
 def evolve(state: Memories, event: Happened) -> Memories:
     payload = event.payload
     match payload:
-        case events.MemoriesLinked() | events.LinkReverted():
-            return _linked(state, event, payload)
         case EntityEvent():
             return replace(state, people=applied(state.people, payload))
         case UserErased():
             state = replace(state, people=Graph())
         case events.MemoryCreated():
             state = replace(state, created={**state.created, payload.memory_id: payload})
-    changed = memory_fold.evolve(state.known, payload)
-    befores = {memory_tag(id_): state.known.get(id_) for id_ in memory_fold.touched(payload)}
-    undoes = payload.undoes if isinstance(payload, events.MemoryReverted) else None
+    befores: dict[str, Memory | Link | None] = {**MEMORY.befores(state.known, payload)}
+    befores |= LINK.befores(state.links, payload)
     used = isinstance(payload, events.MemoryObserved) and payload.cause is events.Observation.USE
-    changes = state.changes.and_then(event, befores, undoes, mere=used)
-    return replace(_drawn(_said(state, payload), payload), known={**state.known, **changed}, changes=changes)
+    undoes = getattr(payload, "undoes", None)
+    changes = state.changes.and_then(event, befores, undoes, mere=used) if befores else state.changes
+    known, links = {**state.known, **MEMORY.evolve(state.known, payload)}, state.links
+    if changed := LINK.evolve(links, payload):
+        links = {ends: link for ends, link in {**links, **changed}.items() if link}
+    return replace(_drawn(_said(state, payload), payload), known=known, links=links, changes=changes)
 
 
 def _said(state: Memories, payload: Event) -> Memories:
@@ -93,24 +92,6 @@ def _drawn(state: Memories, payload: Event) -> Memories:
     return replace(state, sources={**state.sources, payload.memory_id: before.union(turns)})
 
 
-def _linked(state: Memories, event: Happened, link: events.MemoriesLinked | events.LinkReverted) -> Memories:
-    ends = (link.memory_id, link.to_id)
-    links = {place: edge for place, edge in state.links.items() if place != ends}
-    if link.relation_type is not None and link.strength is not None:
-        links[ends] = (link.relation_type, link.strength)
-    undoes = link.undoes if isinstance(link, events.LinkReverted) else None
-    changes = state.changes.and_then(event, {link_tag(*ends): state.links.get(ends)}, undoes)
-    return replace(state, links=links, changes=changes)
-
-
 def ends(subjects: Iterable[str]) -> list[UUID]:
     """The memories that some subjects are of: the memory itself, or both ends of a link."""
-    return [UUID(part) for subject in subjects for part in subject.split(":")[1:]]
-
-
-def link_tag(from_id: UUID, to_id: UUID) -> str:
-    return f"link:{from_id}:{to_id}"
-
-
-def is_link(subject: str) -> bool:
-    return subject.startswith("link:")
+    return [id_ for tag in subjects for id_ in (LINK.id_of(tag) if LINK.has(tag) else [MEMORY.id_of(tag)])]

@@ -6,13 +6,14 @@ from datetime import datetime
 from uuid import UUID
 
 from mnemolog.commands.memory_requests import UndoChange
-from mnemolog.commands.memory_state import Edge, Memories, ends, is_link
+from mnemolog.commands.memory_state import Memories, ends
 from mnemolog.domain import corroboration, memory
 from mnemolog.domain.errors import Conflict, UndoConflict
+from mnemolog.domain.link import Link
 from mnemolog.domain.memory import Cause, Memory
 from mnemolog.events import memory as events
 from mnemolog.events.event import Event, memory_tag
-from mnemolog.events.memory_fold import evolve, touched
+from mnemolog.events.memory_fold import LINK, MEMORY
 
 
 def undo(command: UndoChange, state: Memories) -> Sequence[Event]:
@@ -53,15 +54,15 @@ def meant(command: UndoChange, state: Memories) -> UUID | None:
     return command.event_id or state.changes.last(memory_tag(command.memory_id))
 
 
-def reverted(state: Memories, event_id: UUID, subject: str, before: Memory | Edge | None, at: datetime) -> Event:
+def reverted(state: Memories, event_id: UUID, subject: str, before: Memory | Link | None, at: datetime) -> Event:
     """What takes one subject of a change back to what it was before."""
-    if is_link(subject):
-        from_id, to_id = ends([subject])
-        relation_type, strength = before if isinstance(before, tuple) else (None, None)
+    if LINK.has(subject):
+        from_id, to_id = LINK.id_of(subject)
+        relation_type, strength = before if isinstance(before, Link) else (None, None)
         return events.LinkReverted(
             memory_id=from_id, to_id=to_id, undoes=event_id, relation_type=relation_type, strength=strength
         )
-    [memory_id] = ends([subject])
+    memory_id = MEMORY.id_of(subject)
     now = state.known[memory_id]
     if isinstance(before, Memory):
         then = _as_used_since(state, event_id, before)
@@ -83,8 +84,8 @@ def require_free(state: Memories, reverts: Sequence[Event]) -> None:
     """UndoConflict when a memory would come back while another one has its key (D04)."""
     after: Mapping[UUID, Memory] = state.known
     for revert in reverts:
-        after = {**after, **evolve(after, revert)}
-    for back in (after[id_] for revert in reverts for id_ in touched(revert)):
+        after = {**after, **MEMORY.evolve(after, revert)}
+    for back in (after[id_] for revert in reverts for id_ in MEMORY.touched(revert)):
         holder = next((one for one in after.values() if back.visible and one.holds(back)), None)
         if holder:
             raise UndoConflict(

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from uuid import UUID
 
 from mnemolog.commands import mentions, same_subject
 from mnemolog.commands.memory_requests import CreateMemory, Near, Writing
@@ -11,6 +10,7 @@ from mnemolog.domain import bands, corroboration, procedure
 from mnemolog.domain.bands import Band, conflicting, same_words
 from mnemolog.domain.contradiction import CONTRADICTS, RELATED
 from mnemolog.domain.errors import IdempotencyConflict, TransitionRefused
+from mnemolog.domain.link import Ends
 from mnemolog.domain.memory import SEMANTIC, Content, Kind, Memory, Status
 from mnemolog.domain.text import same_text
 from mnemolog.events import memory as events
@@ -110,12 +110,10 @@ def links(command: Writing, state: Memories, memory: Memory) -> Iterable[events.
                 yield events.MemoriesLinked(memory_id=from_id, to_id=to_id, relation_type=kind, strength=strength)
 
 
-def _unlinked(
-    state: Memories, memory: Memory, other: Memory, against: bool, related: bool
-) -> Iterable[tuple[UUID, UUID]]:
+def _unlinked(state: Memories, memory: Memory, other: Memory, against: bool, related: bool) -> Iterable[Ends]:
     """The edges between two memories that do not say yet how they stand to each other. What somebody linked stays."""
-    out, into = (memory.memory_id, other.memory_id), (other.memory_id, memory.memory_id)
-    there, back = (state.links.get(edge, ("", 0.0))[0] for edge in (out, into))
+    out, into = Ends(memory.memory_id, other.memory_id), Ends(other.memory_id, memory.memory_id)
+    there, back = (link.relation_type if (link := state.links.get(edge)) else "" for edge in (out, into))
     if back == CONTRADICTS:
         if not against:
             yield into

@@ -10,12 +10,12 @@ from mnemolog.commands.decider import Command, Decider
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import VISIBLE, Memory
 from mnemolog.domain.patrol import Node, is_node
-from mnemolog.events import memory_fold
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event, memory_tag
 from mnemolog.events.fields import Uuid
 from mnemolog.events.memory import MemoryStatusChanged
+from mnemolog.events.memory_fold import MEMORY
 from mnemolog.events.patrol import CycleClosed, cycle_tag
 
 Memories = Mapping[UUID, Memory]
@@ -50,7 +50,7 @@ def decide(state: Memories, command: CloseCycle) -> Sequence[Event]:
 
 
 def _evolve(state: Memories, event: Happened) -> Memories:
-    return {**state, **memory_fold.evolve(state, event.payload)}
+    return {**state, **MEMORY.evolve(state, event.payload)}
 
 
 PATROL: Decider[CloseCycle, Memories] = Decider(

@@ -20,7 +20,7 @@ from mnemolog.commands.profile_requests import (
     UndoProfile,
     Value,
 )
-from mnemolog.commands.profile_state import Patch, Profile, Setting, evolve
+from mnemolog.commands.profile_state import Profile, evolve
 from mnemolog.domain import consent, profile
 from mnemolog.domain.consent import Status
 from mnemolog.domain.errors import NotFound
@@ -29,6 +29,7 @@ from mnemolog.events.conversation import turn_tag
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event
 from mnemolog.events.profile import ProfileDecided, ProfileProposed, ProfileSet, field_tag
+from mnemolog.events.profile_fold import FIELD, Patch, Setting
 
 __all__ = [
     "PROFILE",
@@ -40,6 +41,7 @@ __all__ = [
     "StateProfile",
     "UndoProfile",
     "Value",
+    "holding",
     "patch_of",
     "reverted",
 ]
@@ -145,7 +147,7 @@ def _undo(command: UndoProfile, state: Profile) -> Sequence[Event]:
     if state.changes.undone(command.event_id):
         return []
     [(subject, before)] = state.changes.befores(command.event_id).items()
-    if state.sensitive(subject.partition(":")[2]):
+    if state.sensitive(FIELD.id_of(subject)):
         consent.require_person(command.actor, consenting=command.consenting)
     patch = state.patches.get(before.patch_id) if before and before.patch_id else None
     if patch and patch.proposed.sensitive:
@@ -155,7 +157,7 @@ def _undo(command: UndoProfile, state: Profile) -> Sequence[Event]:
 
 def reverted(state: Profile, event_id: UUID, subject: str, before: Setting | None) -> ProfileSet:
     """What makes a place of the profile hold again what it held before the event."""
-    return _holding(subject.partition(":")[2], before or Setting(), undoes=event_id)
+    return holding(FIELD.id_of(subject), before or Setting(), undoes=event_id)
 
 
 def patch_of(state: Profile, command: ProposeProfile) -> Patch | None:
@@ -174,14 +176,15 @@ def _applied(state: Profile, patch: ProfileProposed, decision: Status | None, by
         return [decided]
     turns = (*(held.source_turn_ids if profile.adds(patch.field) else ()), *patch.source_turn_ids)
     setting = Setting(values, patch.patch_id, patch.source, tuple(dict.fromkeys(turns)))
-    return [decided, _holding(place_of(patch.field), setting)]
+    return [decided, holding(place_of(patch.field), setting)]
 
 
 def _decided(patch: ProfileProposed, decision: Status, by: str) -> ProfileDecided:
     return ProfileDecided(field=patch.field, patch_id=patch.patch_id, decision=decision, by=by)
 
 
-def _holding(place: str, setting: Setting, undoes: UUID | None = None) -> ProfileSet:
+def holding(place: str, setting: Setting, undoes: UUID | None = None) -> ProfileSet:
+    """The event that sets a field so."""
     return ProfileSet(
         field=place,
         patch_id=setting.patch_id,

@@ -16,6 +16,7 @@ from mnemolog.events.envelope import Happened, NewEvent
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event
 from mnemolog.events.fields import Flag, Id, Instant, Uuid
+from mnemolog.events.subject import Subject
 
 WHO = ("tenant", "user_id", "agent_id", "thread_id", "actor", "consenting", "at")
 # What may be rolled back, by the name of its field, and how a refusal calls it.
@@ -38,14 +39,16 @@ S = TypeVar("S", bound=Changing)
 
 
 @dataclass(frozen=True, slots=True)
-class World(Generic[S]):
-    """Some kinds of subjects that can be undone. `undo(who, event_id, subjects)` is the command that undoes one event.
+class Undoable(Generic[S]):
+    """What can be undone by one decider: subjects of these `kinds`, which change together.
 
-    `who` holds whose it is, who asks and when (`at`), by the names of the fields of a command.
+    `undo(who, event_id, subjects)` is the command that undoes one event. `who` holds whose it is, who asks and when
+    (`at`), by the names of the fields of a command.
     """
 
     decider: Decider[Any, S]
     undo: Callable[[Mapping[str, Any], UUID, Sequence[str]], Command]
+    kinds: tuple[Subject[Any, Any], ...] = ()
 
 
 class Rollback(Command):
@@ -98,19 +101,19 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Everything:
-    """The state of each world."""
+class UndoState:
+    """All that can be undone, by the names of the deciders."""
 
-    worlds: Mapping[str, Changing] = field(default_factory=dict)
+    of: Mapping[str, Changing] = field(default_factory=dict)
 
 
 class Rollbacks:
     """Decides rollbacks; `plan` shows what would be done."""
 
-    def __init__(self, worlds: Mapping[str, World[Any]]) -> None:
-        self._worlds = worlds
-        self.decider: Decider[Rollback, Everything] = Decider(
-            initial=Everything({name: world.decider.initial for name, world in worlds.items()}),
+    def __init__(self, undoable: Mapping[str, Undoable[Any]]) -> None:
+        self._undoable = undoable
+        self.decider: Decider[Rollback, UndoState] = Decider(
+            initial=UndoState({name: one.decider.initial for name, one in undoable.items()}),
             subject=lambda command: USER,
             tags=self._tags,
             evolve=self._evolve,
@@ -118,7 +121,7 @@ class Rollbacks:
             written=_written,
         )
 
-    def plan(self, state: Everything, command: Rollback) -> Plan:
+    def plan(self, state: UndoState, command: Rollback) -> Plan:
         """Undo the newest first; each undo is seen by the next."""
         plan = Plan()
         for event_id in reversed(command.event_ids):
@@ -126,8 +129,8 @@ class Rollbacks:
             if name is None or self._undone(state, event_id):
                 continue
             try:
-                held, world = state.worlds[name], self._worlds[name]
-                reverts = world.decider.decide(held, _undo(held, world, command, event_id))
+                held, undoable = state.of[name], self._undoable[name]
+                reverts = undoable.decider.decide(held, _undo(held, undoable, command, event_id))
             except MnemologError as error:
                 plan = replace(plan, conflicts=(*plan.conflicts, Conflict(event_id, error)))
                 continue
@@ -137,7 +140,7 @@ class Rollbacks:
                 state = self._evolve(state, happened)
         return plan
 
-    def require_change(self, state: Everything, command: Rollback) -> None:
+    def require_change(self, state: UndoState, command: Rollback) -> None:
         """NotFound where nothing was ever changed that could be undone."""
         if not any(self._of(state, event_id) for event_id in command.event_ids):
             raise NotFound(
@@ -146,23 +149,23 @@ class Rollbacks:
                 fix="name a change, a run, an import or a thread with changes, as history shows them",
             )
 
-    def _tags(self, state: Everything, command: Rollback) -> frozenset[str]:
+    def _tags(self, state: UndoState, command: Rollback) -> frozenset[str]:
         """What the changes touched, and all that undoing each of them depends on."""
         tags = {USER, *command.touched}
         for event_id in command.event_ids:
             if name := self._of(state, event_id):
-                world, held = self._worlds[name], state.worlds[name]
-                tags |= world.decider.tags(held, _undo(held, world, command, event_id))
+                undoable, held = self._undoable[name], state.of[name]
+                tags |= undoable.decider.tags(held, _undo(held, undoable, command, event_id))
         return frozenset(tags)
 
-    def _undone(self, state: Everything, event_id: UUID) -> bool:
+    def _undone(self, state: UndoState, event_id: UUID) -> bool:
         name = self._of(state, event_id)
-        return name is not None and state.worlds[name].changes.undone(event_id)
+        return name is not None and state.of[name].changes.undone(event_id)
 
-    def _evolve(self, state: Everything, event: Happened) -> Everything:
-        return Everything({name: self._worlds[name].decider.evolve(one, event) for name, one in state.worlds.items()})
+    def _evolve(self, state: UndoState, event: Happened) -> UndoState:
+        return UndoState({name: self._undoable[name].decider.evolve(one, event) for name, one in state.of.items()})
 
-    def _decide(self, state: Everything, command: Rollback) -> Sequence[Event]:
+    def _decide(self, state: UndoState, command: Rollback) -> Sequence[Event]:
         plan = self.plan(state, command)
         if plan.conflicts and command.of_event:
             raise plan.conflicts[0].error
@@ -174,14 +177,14 @@ class Rollbacks:
             raise _conflict(plan.conflicts)  # There is nothing that could be left out.
         return plan.events
 
-    def _of(self, state: Everything, event_id: UUID) -> str | None:
-        """The world that an event changed; None when it changed nothing that can be undone, such as a turn."""
-        return next((name for name, one in state.worlds.items() if one.changes.subjects(event_id)), None)
+    def _of(self, state: UndoState, event_id: UUID) -> str | None:
+        """Where an event changed something; None when it changed nothing that can be undone, such as a turn."""
+        return next((name for name, one in state.of.items() if one.changes.subjects(event_id)), None)
 
 
-def _undo(state: S, world: World[S], command: Rollback, event_id: UUID) -> Command:
+def _undo(state: S, undoable: Undoable[S], command: Rollback, event_id: UUID) -> Command:
     who = {name: getattr(command, name) for name in WHO}
-    return world.undo(who, event_id, state.changes.subjects(event_id))
+    return undoable.undo(who, event_id, state.changes.subjects(event_id))
 
 
 def _conflict(conflicts: Sequence[Conflict]) -> UndoConflict:

@@ -51,6 +51,12 @@ class Steps(Generic[T]):
         """With a change that cannot be undone, and so stands in the way of undoing what came before it."""
         return replace(self, changed={id_: subjects for id_, subjects in self.changed.items() if id_ != event_id})
 
+    def without(self, subject: str) -> "Steps[T]":
+        """As if this subject had never been changed."""
+        of = {one: steps for one, steps in self.of.items() if one != subject}
+        changed = {id_: subjects for id_, subjects in self.changed.items() if subject not in subjects}
+        return replace(self, of=of, changed=changed)
+
     def subjects(self, event_id: UUID) -> tuple[str, ...]:
         """What an event changed."""
         return self.changed.get(event_id, ())

@@ -13,10 +13,11 @@ from mnemolog.commands.steps import Steps
 from mnemolog.domain.errors import IdempotencyConflict, InvalidInput
 from mnemolog.domain.todo import Kind, Status, Todo, erased_todo, no_such_todo
 from mnemolog.events.envelope import Happened
-from mnemolog.events.erasure import USER, UserErased
+from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event
 from mnemolog.events.fields import Id, Instant, Text, Uuid
-from mnemolog.events.profile import TodoChanged, TodoErased, TodoOpened, todo_tag
+from mnemolog.events.profile import TodoChanged, TodoOpened, todo_tag
+from mnemolog.events.profile_fold import TODO
 
 
 class TodoCommand(Command):
@@ -62,27 +63,13 @@ class Todos:
 
 def evolve(state: Todos, event: Happened) -> Todos:
     payload = event.payload
-    match payload:
-        case TodoOpened():
-            state = replace(state, opened={**state.opened, payload.todo_id: payload.todo})
-            return _now(state, event, payload.todo)
-        case TodoChanged(todo_id=todo_id) if todo_id in state.known:
-            return _now(state, event, changed(state.known[todo_id], payload), payload.undoes)
-        case TodoErased(todo_id=todo_id) if todo_id in state.known:
-            return replace(state, known={**state.known, todo_id: replace(state.known[todo_id], text="")})
-        case UserErased():
-            return replace(state, known={id_: replace(todo, text="") for id_, todo in state.known.items()})
-        case _:
-            return state
-
-
-def changed(todo: Todo, change: TodoChanged) -> Todo:
-    return replace(todo, kind=change.kind, text=change.text, status=change.status, due=change.due)
-
-
-def _now(state: Todos, event: Happened, todo: Todo, undoes: UUID | None = None) -> Todos:
-    changes = state.changes.and_then(event, {todo_tag(todo.todo_id): state.known.get(todo.todo_id)}, undoes)
-    return replace(state, known={**state.known, todo.todo_id: todo}, changes=changes)
+    changed = TODO.evolve(state.known, payload)
+    if isinstance(payload, TodoOpened):
+        state = replace(state, opened={**state.opened, **changed})
+    if changed and isinstance(payload, TodoOpened | TodoChanged):
+        befores, undoes = TODO.befores(state.known, payload), getattr(payload, "undoes", None)
+        state = replace(state, changes=state.changes.and_then(event, befores, undoes))
+    return replace(state, known={**state.known, **changed})
 
 
 @singledispatch
@@ -136,7 +123,7 @@ def _undo(command: UndoTodo, state: Todos) -> Sequence[Event]:
 
 def reverted(state: Todos, event_id: UUID, subject: str, before: Todo | None) -> TodoChanged:
     """What makes a todo read again as before the event; one that began with it is dropped."""
-    now = state.known[UUID(subject.partition(":")[2])]
+    now = state.known[TODO.id_of(subject)]
     return _changing(before or replace(now, status=Status.DROPPED), undoes=event_id)
 
 

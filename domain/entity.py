@@ -51,6 +51,10 @@ class Entity:
     def active(self) -> bool:
         return self.status is Status.ACTIVE
 
+    @property
+    def is_erased(self) -> bool:
+        return self.status is Status.PURGED
+
     def called(self, name: str) -> bool:
         """Whether it bears the name, in whatever spelling `normalize_name` takes for one."""
         wanted = normalize_name(name)

@@ -24,6 +24,7 @@
      │   └─ ProjectionPoisoned
      ├─ Tampered                something was changed behind the engine's back
      │   ├─ TamperedEvent        in the log itself: nothing is shown or rebuilt from it
+     │   │   └─ KeyMissing       a text has lost its key, and no event erased it
      │   └─ TamperedRow          in a projection: it is rebuilt from the log
      ├─ ReadTimeout
      │   └─ ProjectionPaused
@@ -217,6 +218,14 @@ class TamperedEvent(Tampered):
             fix="run `mnemolog verify`; restore the log from a copy from before",
         )
         self.stream, self.seq, self.detail, self.event_id = stream, seq, detail, event_id
+
+
+class KeyMissing(TamperedEvent):
+    """The key of a text is gone or does not open, and no event says that it was erased."""
+
+    def __init__(self, stream: str, seq: int, detail: str, event_id: str = "") -> None:
+        super().__init__(stream, seq, detail, event_id)
+        self.fix = "restore the schema mnemolog_keys from a backup"
 
 
 class TamperedRow(Tampered):

@@ -36,6 +36,10 @@ class Relation:
     def fact(self) -> Fact:
         return Fact(self.relation_id, self.single, self.validity)
 
+    @property
+    def is_erased(self) -> bool:
+        return self.status is Status.PURGED
+
     def forgotten(self, purge_at: datetime) -> "Relation":
         return replace(self, status=Status.SOFT_DELETED, purge_at=purge_at)
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from mnemolog.domain.errors import Erased, NotFound
+from mnemolog.domain.scope import Scope
 
 
 class Kind(StrEnum):
@@ -32,6 +33,14 @@ class Todo:
     status: Status = Status.OPEN
     due: datetime | None = None
     source_turn_ids: tuple[str, ...] = ()
+
+    @property
+    def scope(self) -> Scope:
+        return Scope.AGENT
+
+    @property
+    def is_erased(self) -> bool:
+        return not self.text
 
 
 def no_such_todo(user_id: str, todo_id: UUID) -> NotFound:

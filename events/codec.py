@@ -19,6 +19,7 @@ from mnemolog.events.event import Event
 from mnemolog.events.fields import clause
 from mnemolog.events.registry import REGISTRY, Registry
 from mnemolog.events.stored_json import read_json
+from mnemolog.events.unread import Unread
 
 Sealed = dict[str, Any]
 PLAINER = "send plain JSON values: text in well-formed Unicode, finite numbers, lists and objects"
@@ -117,6 +118,19 @@ class Codec:
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise _malformed(header, "data", repr(error)) from error
         return Recorded(header, payload, _meta(header), erased=personal is None)
+
+    def unread(self, stored: StoredEvent) -> Recorded:
+        """What stands for an event that cannot be decoded: its open fields where these can, and its header."""
+        header = stored.header
+        try:
+            shape = self.decode(stored, PLAIN, Body(self.body(stored).open)).payload
+        except LogError:
+            shape = None
+        try:
+            meta = _meta(header)
+        except LogError:
+            meta = Meta(actor="")
+        return Recorded(header, Unread(type=header.type, header_tags=frozenset(header.tags), shape=shape), meta)
 
 
 def schema(event_type: type[Event]) -> dict[str, Any]:

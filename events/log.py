@@ -61,9 +61,18 @@ class EventLog(Protocol):
         ...
 
     async def read(
-        self, stream: StreamId, *, after: int = 0, until: int | None = None, tags: Collection[str] = ()
+        self,
+        stream: StreamId,
+        *,
+        after: int = 0,
+        until: int | None = None,
+        tags: Collection[str] = (),
+        unread: bool = False,
     ) -> Sequence[Recorded]:
-        """The events of a stream with after < seq <= until, and of these only such as carry one of `tags`, if given."""
+        """The events of a stream with after < seq <= until, and of these only such as carry one of `tags`, if given.
+
+        With `unread` an event that cannot be decoded comes as `Unread`; else LogError.
+        """
         ...
 
     async def head(self, stream: StreamId) -> int:
@@ -87,8 +96,10 @@ class EventLog(Protocol):
         """
         ...
 
-    async def decode(self, stored: Sequence[StoredEvent], shapes: Collection[str] = ()) -> Sequence[Recorded]:
-        """Stored rows as their types read today, with the keys that exist now.
+    async def decode(
+        self, stored: Sequence[StoredEvent], shapes: Collection[str] = (), *, unread: bool = False
+    ) -> Sequence[Recorded]:
+        """Stored rows as their types read today, with the keys that exist now; `unread` as for `read`.
 
         Of the types in `shapes` the open fields alone: what is sealed stays so and reads as its default, whether its
         key still exists or not (`erased` tells of none).

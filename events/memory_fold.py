@@ -1,75 +1,38 @@
-"""What each event leaves of a memory: `evolve` is the one fold of write and read side."""
+"""What each event leaves of a memory and of a link between two."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
+from mnemolog.domain.link import Ends, Link
 from mnemolog.domain.memory import Memory
-from mnemolog.events.erasure import MemoryErased, UserErased
-from mnemolog.events.event import Event
-from mnemolog.events.memory import (
-    LinkReverted,
-    MemoriesLinked,
-    MemoriesMerged,
-    MemoryCreated,
-    MemoryEvent,
-    MemoryObserved,
-    MemoryRestored,
-    MemoryReverted,
-    MemorySoftDeleted,
-    MemoryStatusChanged,
-    MemoryUpdated,
-)
+from mnemolog.events import memory as events
+from mnemolog.events.erasure import MemoryErased
+from mnemolog.events.subject import Subject
 
 
-def touched(event: Event) -> tuple[UUID, ...]:
-    """The memories whose state the event changes, its subject first."""
-    match event:
-        case MemoriesMerged():
-            return (event.memory_id, *event.absorbed_ids)
-        case MemoriesLinked() | LinkReverted():
-            return ()
-        case MemoryEvent() | MemoryErased():
-            return (event.memory_id,)
-        case _:
-            return ()
+def _ids(event: events.MemoryEvent | MemoryErased) -> Sequence[UUID]:
+    return (event.memory_id, *getattr(event, "absorbed_ids", ()))
 
 
-def evolve(memories: Mapping[UUID, Memory], event: Event) -> dict[UUID, Memory]:
-    """The memories that the event changes, as it leaves them; of those that are not in `memories` nothing is said."""
-    if isinstance(event, UserErased):
-        return {id_: memory.erased() for id_, memory in memories.items()}
-    if isinstance(event, MemoryCreated):
-        id_, identity = event.memory_id, event.identity
-        return {id_: Memory(id_, event.kind, event.scope, event.agent_id, event.content, identity=identity)}
-    return {id_: _changed(memories[id_], event) for id_ in touched(event) if id_ in memories}
+def _created(_: Memory | None, event: events.MemoryCreated) -> Memory:
+    return Memory(event.memory_id, event.kind, event.scope, event.agent_id, event.content, identity=event.identity)
 
 
-def _changed(memory: Memory, event: Event) -> Memory:
-    match event:
-        case MemoryUpdated():
-            return memory.rewritten(event.content)
-        case MemoriesMerged() if event.memory_id == memory.memory_id:
-            return memory.rewritten(event.content)
-        case MemoriesMerged():
-            return memory.absorbed(event.memory_id)
-        case MemorySoftDeleted():
-            return memory.soft_deleted(event.purge_at, event.cause)
-        case MemoryStatusChanged():
-            return memory.turned(event.status, event.cause)
-        case MemoryObserved():
-            return memory.rewritten(replace(memory.content, confidence=event.confidence, importance=event.importance))
-        case MemoryRestored():
-            return memory.restored()
-        case MemoryReverted():
-            return _reverted(memory, event)
-        case MemoryErased():
-            return memory.erased(event.cause)
-        case _:
-            return memory
+def _rewritten(memory: Memory, event: events.ContentEvent) -> Memory:
+    return memory.rewritten(event.content)
 
 
-def _reverted(memory: Memory, event: MemoryReverted) -> Memory:
+def _merged(memory: Memory, event: events.MemoriesMerged) -> Memory:
+    own = memory.memory_id == event.memory_id
+    return memory.rewritten(event.content) if own else memory.absorbed(event.memory_id)
+
+
+def _observed(memory: Memory, event: events.MemoryObserved) -> Memory:
+    return memory.rewritten(replace(memory.content, confidence=event.confidence, importance=event.importance))
+
+
+def _reverted(memory: Memory, event: events.MemoryReverted) -> Memory:
     return replace(
         memory,
         content=event.content,
@@ -78,3 +41,42 @@ def _reverted(memory: Memory, event: MemoryReverted) -> Memory:
         purge_at=event.purge_at,
         cause=event.cause,
     )
+
+
+MEMORY: Subject[UUID, Memory] = Subject(
+    name="memory",
+    read_id=UUID,
+    ids=_ids,
+    begins=frozenset({events.MemoryCreated}),
+    folds={
+        events.MemoryCreated: _created,
+        events.MemoryUpdated: _rewritten,
+        events.MemoriesMerged: _merged,
+        events.MemoryObserved: _observed,
+        events.MemorySoftDeleted: lambda memory, event: memory.soft_deleted(event.purge_at, event.cause),
+        events.MemoryStatusChanged: lambda memory, event: memory.turned(event.status, event.cause),
+        events.MemoryRestored: lambda memory, event: memory.restored(),
+        events.MemoryReverted: _reverted,
+        MemoryErased: lambda memory, event: memory.erased(event.cause),
+    },
+    erased=Memory.erased,
+    erase=lambda memory_id: MemoryErased(memory_id=memory_id),
+)
+
+
+def _linked(_: Link | None, event: events.MemoriesLinked | events.LinkReverted) -> Link | None:
+    if event.relation_type is None or event.strength is None:
+        return None
+    return Link(event.relation_type, event.strength)
+
+
+# None: there is no link any more.
+LINK: Subject[Ends, Link | None] = Subject(
+    name="link",
+    read_id=Ends.read,
+    ids=lambda event: (Ends(event.memory_id, event.to_id),),
+    begins=frozenset({events.MemoriesLinked, events.LinkReverted}),
+    folds={events.MemoriesLinked: _linked, events.LinkReverted: _linked},
+    erased=lambda link: link,  # It has no words, and goes with its memories.
+    erase=None,
+)

@@ -10,6 +10,8 @@ from mnemolog.events.event import Event
 
 Fields = dict[str, Any]
 Upcaster = Callable[[Fields], Fields]
+# Types of events by their classes, as `issubclass` takes them.
+Types = type[Event] | UnionType | tuple["Types", ...]
 
 
 class Registry:
@@ -39,7 +41,7 @@ class Registry:
             )
         return event_type
 
-    def is_one_of(self, type_name: str, kinds: type[Event] | UnionType) -> bool:
+    def is_one_of(self, type_name: str, kinds: Types) -> bool:
         """Whether a type is one of these kinds, by its class; True where it is not known here, and nobody can tell."""
         event_type = self.types.get(type_name)
         return event_type is None or issubclass(event_type, kinds)

@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
-from types import UnionType
 
 from mnemolog.events.erasure import UserErased
-from mnemolog.events.event import Event
-from mnemolog.events.registry import REGISTRY
+from mnemolog.events.registry import REGISTRY, Types
 
 
 class Need(IntEnum):
@@ -21,12 +19,11 @@ class Need(IntEnum):
 class Kinds:
     """The events that leave anything in a projection: those that it reads whole, and those whose shape is enough."""
 
-    whole: type[Event] | UnionType
-    shapes: type[Event] | UnionType | None = None
+    whole: Types
+    shapes: Types = ()
 
     def need(self, event_type: str) -> Need:
         """How much is read of events of this type; WHOLE where it is not known here, and nobody can tell."""
-        if REGISTRY.is_one_of(event_type, self.whole | UserErased):  # Of an erased user everything goes, everywhere.
+        if REGISTRY.is_one_of(event_type, (self.whole, UserErased)):  # Of an erased user everything goes, everywhere.
             return Need.WHOLE
-        shaped = self.shapes is not None and REGISTRY.is_one_of(event_type, self.shapes)
-        return Need.SHAPE if shaped else Need.NOTHING
+        return Need.SHAPE if REGISTRY.is_one_of(event_type, self.shapes) else Need.NOTHING

@@ -22,11 +22,11 @@ BATCH = 500
 Healed = Callable[[str, StreamId, Tampered | None], Awaitable[None]]
 
 
-# Raises TamperedEvent where the log of a stream reads otherwise than it was written, though its chain fits.
-Readable = Callable[[StreamId], Awaitable[None]]
+# Raises TamperedEvent where the log of some streams reads otherwise than it was written, though its chain fits.
+Readable = Callable[[Sequence[StreamId]], Awaitable[None]]
 
 
-async def unasked(stream: StreamId) -> None:
+async def unasked(streams: Sequence[StreamId]) -> None:
     """Nobody looks after the keys."""
 
 
@@ -173,7 +173,7 @@ class Projection:
         All events, or those up to seq `until`. Readers see the old rows until the new ones are whole. What an operator
         skipped stays skipped. TamperedEvent, and nothing forgotten, where the log is damaged or lacks its keys.
         """
-        await self.readable(stream)
+        await self.readable([stream])
         async with self.store.session([stream]) as session:
             return await self._anew(session, stream, until)
 

@@ -16,6 +16,7 @@ from mnemolog.adapters.embedded import versions
 from mnemolog.adapters.embedded.servers import without_secrets
 from mnemolog.adapters.engine import clock
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.jobs.job import Status
 from mnemolog.adapters.minilm import MiniLM
 from mnemolog.adapters.unreachable import UNREACHABLE, own_words
 from mnemolog.domain.errors import MnemologError
@@ -107,6 +108,14 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
         not incidents,
         f"{output.count(incidents, 'incident')} not acknowledged" if incidents else "none",
         "see `mnemolog incidents list`, then `mnemolog incidents acknowledge`" if incidents else "",
+    )
+    counts_of_jobs = await engine.jobs.counts()
+    failed = counts_of_jobs[Status.FAILED]
+    yield Finding(
+        "jobs",
+        not failed,
+        ", ".join(f"{counts_of_jobs[one]:,} {one}" for one in (Status.RUNNING, Status.QUEUED, Status.FAILED)),
+        "see `mnemolog jobs list --status failed`, then `mnemolog jobs retry`" if failed else "",
     )
     paused, stopped = await engine.projections.paused(), await engine.projections.stopped()
     running = [name for name in engine.projections.running if name not in paused and name not in stopped]

@@ -16,9 +16,7 @@ from pydantic.fields import FieldInfo
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.cli.show import show
-from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.operation import Operation, description_of
-from mnemolog.adapters.operations.requests import Read, stream_of
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.fields import validated
 
@@ -91,19 +89,11 @@ def _command(operation: Operation[Any, Any]) -> Callable[..., None]:
 def ask(context: typer.Context, operation: Operation[Any, Any], fields: Mapping[str, Any], *, as_json: bool) -> None:
     """Run an operation and show what it answers."""
     request = validated(operation.request, fields)
-    result = with_engine(settings_of(context.obj), lambda engine: _run(engine, operation, request))
+    result = with_engine(settings_of(context.obj), lambda engine: operation.run(engine, request))
     if as_json:
         output.as_json(result.model_dump(mode="json", by_alias=True))
     else:
         show(operation, request, result)
-
-
-async def _run(engine: Engine, operation: Operation[Any, Any], request: Any) -> Any:
-    """A command sees what the commands before it wrote, also when its engine has only just started."""
-    if isinstance(request, Read) and request.as_of is None and request.after is None:
-        stream = stream_of(engine, request)
-        request = request.model_copy(update={"after": f"{stream}@{await engine.log.head(stream)}"})
-    return await operation.run(engine, request)
 
 
 def _ordered(operation: Operation[Any, Any]) -> list[str]:

@@ -1,22 +1,22 @@
 """The engine: what runs in one process, and how it is opened."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import os
+import random
+import socket
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from copy import copy
-from functools import partial
 from typing import Self
 
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import EmbeddedServers, Endpoints
 from mnemolog.adapters.engine.clock import new_id, now
-from mnemolog.adapters.engine.expiring import expire
-from mnemolog.adapters.engine.patrol import Patrol
-from mnemolog.adapters.engine.retention import retain
-from mnemolog.adapters.engine.schedules import FIVE_MINUTES, HOUR, Job, Schedules
+from mnemolog.adapters.engine.recurring import recurring
 from mnemolog.adapters.engine.starting import started_or_running
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.engine.wiring import Parts, wire
+from mnemolog.adapters.jobs.worker import Worker
 from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain.principal import OPERATOR, Principal, Role
 
@@ -38,7 +38,7 @@ class Engine:
         self.verifier, self.anchoring = parts.verifier, parts.anchoring
         self.incidents, self.audit = parts.incidents, parts.audit
         self.policy, self.policies = parts.policy, parts.policies
-        self.api_keys, self.recalls = parts.api_keys, parts.recalls
+        self.api_keys, self.recalls, self.jobs = parts.api_keys, parts.recalls, parts.jobs
         self.principal: Principal | None = None
 
     def by(self, principal: Principal | None) -> Self:
@@ -98,11 +98,20 @@ async def open_engine(settings: Settings, *, attach: bool = False, passive: bool
         parts = await wire(stack, settings, policy, endpoints, servers, passive=passive)
         engine = Engine(settings, endpoints, servers, parts)
         if servers and not passive:
-            await run(stack, [Schedules(endpoints.postgres_dsn, _jobs(engine)).run])
+            await run(stack, [worker_of(engine).run])
         yield engine
 
 
-def _jobs(engine: Engine) -> Sequence[Job]:
-    retention = Job("retention", HOUR, lambda: retain(engine, engine.writes.now()))
-    patrol = Job("patrol", FIVE_MINUTES, Patrol(engine).run)
-    return [retention, Job("consent", HOUR, partial(expire, engine)), patrol]
+def worker_of(engine: Engine) -> Worker:
+    """What does the engine's jobs in this process."""
+    worker = Worker(
+        engine.endpoints.postgres_dsn,
+        engine.jobs,
+        recurring(engine),
+        at_once=engine.settings.jobs_at_once,
+        name=f"{socket.gethostname()} {os.getpid()}",
+        now=now,
+        random=random.random,
+    )
+    engine.jobs.enqueued = worker.wake
+    return worker

@@ -85,6 +85,8 @@ async def erase(engine: "Engine", command: Erase | EraseUser, idempotency_key: s
         held_up = await _forgotten(engine, Position(stream, receipt.last_seq))
     finally:
         await _sweep(engine, stream, before.memories)
+        if isinstance(command, EraseUser):
+            await engine.jobs.forget(stream)
     return Erasure(receipt, before, messages, held_up)
 
 

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
+from functools import partial
 from typing import IO
 
 from redis.asyncio import Redis
@@ -25,6 +26,7 @@ from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.pool import open_pool
 from mnemolog.adapters.postgres.roots import open_roots
 from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, create_engine
+from mnemolog.adapters.verify.log_check import require_keys
 from mnemolog.events.codec import Codec
 from mnemolog.projections.filling import Share
 from mnemolog.projections.seal import RowSeal
@@ -93,7 +95,9 @@ async def _wire(stack: AsyncExitStack, place: Place) -> Projections:
     stack.push_async_callback(engine.dispose)
     redis = Redis.from_url(place.redis_url)
     stack.push_async_callback(redis.aclose)
-    return Projections(engine, redis, log, embedder_named(place.embedder))
+    projections = Projections(engine, redis, log, embedder_named(place.embedder))
+    projections.require_keys = partial(require_keys, pool, roots)
+    return projections
 
 
 def _tell(**told: object) -> None:

@@ -2,24 +2,29 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import Position
 
 LONGEST_DEADLINE = 600.0
 
+Consistency = Literal["strong", "eventual"]
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
     """When to read: live; or as of a time or a seq of the stream.
 
-    `after` is a write that a live read must see; it waits for that at most `deadline` seconds, else `read_deadline`.
-    A read as of a moment waits for its turn as long, else `replay_deadline`.
+    A live read sees every write that was acknowledged before it began, by whichever process. With `after` it sees that
+    write, and with `eventual` consistency whatever the projections show now. It waits at most `deadline` seconds, else
+    `read_deadline`. A read as of a moment waits for its turn as long, else `replay_deadline`.
     """
 
     as_of: datetime | int | None = None
     after: Position | None = None
     deadline: float | None = None
+    consistency: Consistency = "strong"
 
     def __post_init__(self) -> None:
         if self.deadline is not None and not 0 < self.deadline <= LONGEST_DEADLINE:
@@ -30,4 +35,4 @@ class Moment:
             )
 
 
-NOW = Moment()
+NOW = Moment(consistency="eventual")

@@ -23,7 +23,8 @@ from mnemolog.adapters.postgres.store import PostgresStore, sessions
 from mnemolog.adapters.postgres.upgrades import Upgrade
 from mnemolog.adapters.redis.rebuildable import RebuildableWorking
 from mnemolog.adapters.redis.working import WorkingStore
-from mnemolog.domain.errors import Conflict, InvalidInput, MnemologError
+from mnemolog.adapters.verify.kept_keys import KeptKeys, RequireKeys
+from mnemolog.domain.errors import Conflict, InvalidInput, MnemologError, ProjectionPoisoned
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.projections.changes.projector import ChangesProjector
 from mnemolog.projections.filling import EVERYTHING, Share, fill, one_by_one
@@ -46,6 +47,10 @@ _logger = logging.getLogger("mnemolog.projections")
 
 async def unknown() -> None:
     """Nobody knows of heads but the log."""
+
+
+async def all_there(streams: Sequence[StreamId]) -> None:
+    """Nobody looks whether keys are missing."""
 
 
 class Projections:
@@ -91,6 +96,8 @@ class Projections:
         self._together = Together(self._opened)
         # TamperedEvent when the log lacks an end that it was known to have: nothing is built from what is left.
         self.require_whole_log: Callable[[], Awaitable[None]] = unknown
+        # KeyMissing when a text of these streams lost its key though nothing erased it: it is not rebuilt without it.
+        self.require_keys: RequireKeys = all_there
         self.live = self.seen_on(engine)
 
     @property
@@ -160,7 +167,7 @@ class Projections:
         await self.require_whole_log()
         async with self._alone(wanted):
             targets = [await self._target(name) for name in wanted]
-            return await rebuild_all(targets, self._projection, self._fill, progressed)
+            return await self._built(targets, progressed)
 
     async def upgrade(self, now: Callable[[], datetime]) -> list[Rebuilt]:
         """Build the present version of each projection that shows a former one, beside it, and swap; what was built."""
@@ -175,12 +182,23 @@ class Projections:
                 await self._rebuildable[name].shadow()
                 await upgrades.begin(self._shadows[name], now())
             try:
-                return await rebuild_all(targets, self._projection, self._fill)
+                return await self._built(targets)
             except MnemologError as error:
                 for name in names:
                     if await self._postgres[name].look():
                         await upgrades.fail(self._shadows[name], error.message)
                 raise
+
+    async def _built(
+        self, targets: Sequence[Target], progressed: Callable[[int], None] = lambda count: None
+    ) -> list[Rebuilt]:
+        """A rebuild fails at an event that it cannot apply, whatever the live projection does then."""
+        keys = KeptKeys(self.require_keys)
+        log = self._log.asking(keys)
+        try:
+            return await rebuild_all(targets, lambda store: Projection(store, log, UNREACHABLE), self._fill, progressed)
+        except ProjectionPoisoned as stopped:
+            raise keys.missing or stopped from None
 
     async def upgrading(self, now: datetime) -> Mapping[str, Upgrade]:
         """The projections whose readers see a former version, and how far the present one is."""
@@ -220,7 +238,9 @@ class Projections:
         progressed: Callable[[int], None] = lambda count: None,
     ) -> Mapping[str, int]:
         """Apply to some stores what they lack of a share of the log, in this process; how many events each took."""
-        return await fill(self._log, stores, share, progressed, UNREACHABLE, _sessions)
+        return await fill(
+            self._log.asking(KeptKeys(self.require_keys)), stores, share, progressed, UNREACHABLE, _sessions
+        )
 
     def require(self, name: str) -> None:
         """Refuse a name that no projection has."""
@@ -228,10 +248,6 @@ class Projections:
             raise InvalidInput(
                 f"there is no projection {name!r}", field="projection", fix=f"use one of {', '.join(self.running)}"
             )
-
-    def _projection(self, store: Store) -> Projection:
-        """For a rebuild: it fails at an event that it cannot apply, whatever the live projection does then."""
-        return Projection(store, self._log, UNREACHABLE)
 
     @asynccontextmanager
     async def _alone(self, names: Sequence[str]) -> AsyncIterator[None]:

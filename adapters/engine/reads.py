@@ -290,9 +290,8 @@ class Reads(GraphReads, PatrolReads):
 
     async def _session_of(self, viewer: Viewer, chat_id: str, moment: Moment) -> Session:
         place = Place(viewer.tenant, viewer.user_id, viewer.agent_id, chat_id)
-        if moment.after:
-            _require_own(moment.after, place.stream)
-            await self._waits.until(moment.after, [self._working.name], moment.deadline)
+        if moment.as_of is None:
+            await self._wait(place.stream, moment, [self._working.name])
         found = await self._session(place, moment)
         if found is None:
             raise NotFound(
@@ -406,12 +405,18 @@ class Reads(GraphReads, PatrolReads):
             async with self.replays.at(stream, moment.as_of, names, moment.deadline) as connection:
                 yield connection
             return
-        if moment.after:
-            _require_own(moment.after, stream)
-            await self._waits.until(moment.after, names, moment.deadline)
+        await self._wait(stream, moment, names)
         async with self._caller.turn(), connected(self._each_statement_alone) as connection:
             await confine_to(connection, stream.tenant)
             yield connection
+
+    async def _wait(self, stream: StreamId, moment: Moment, names: Sequence[str]) -> None:
+        """Return once these projections show what a live read must see."""
+        if moment.after:
+            _require_own(moment.after, stream)
+            await self._waits.until(moment.after, names, moment.deadline)
+        elif moment.consistency == "strong":
+            await self._waits.until_current(stream, names, moment.deadline)
 
 
 def _require_own(after: Position, stream: StreamId) -> None:

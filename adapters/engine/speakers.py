@@ -6,6 +6,7 @@ from uuid import UUID
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.log import EventLog
+from mnemolog.events.unread import Unread
 
 
 async def spoken_in(
@@ -30,8 +31,9 @@ async def _turns(log: EventLog, batch: Sequence[StoredEvent], speakers: Iterable
     """Of a batch the turns that may be theirs: who speaks stands in the open, so that no other is decrypted."""
     names = [str(one).encode() for one in speakers]
     said = [one for one in batch if one.header.type == _TURN and any(name in one.data for name in names)]
-    payloads = (event.payload for event in await log.decode(said))
-    return [payload for payload in payloads if isinstance(payload, TurnRecorded)]
+    payloads = (event.payload for event in await log.decode(said, unread=True))
+    heard = (payload.shape if isinstance(payload, Unread) else payload for payload in payloads)
+    return [payload for payload in heard if isinstance(payload, TurnRecorded)]
 
 
 _TURN = TurnRecorded.type_name()

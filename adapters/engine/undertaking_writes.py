@@ -14,7 +14,7 @@ from mnemolog.commands.memory_undo import last_change
 from mnemolog.commands.rollback import Plan, Rollback
 from mnemolog.commands.rollback import touched as touched_by
 from mnemolog.commands.sessions import SESSIONS, ForgetSession
-from mnemolog.commands.worlds import ROLLBACKS
+from mnemolog.commands.undo import ROLLBACKS
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog, Outcome

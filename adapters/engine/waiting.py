@@ -1,19 +1,20 @@
 """Waits of reads: until projections show a write, or for an error that says why they do not (X10).
 
-Who waits holds no connection. For each projection one loop asks for the progress of all streams that are waited for,
-in one query at a time, however many wait.
+Who waits holds no connection. One loop asks for the progress of all projections in Postgres and all streams that are
+waited for, in one query at a time, however many wait; each other store has a loop of its own.
 """
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.postgres.pauses import paused
+from mnemolog.adapters.postgres.store import PostgresStore, progress_in
 from mnemolog.domain.errors import MnemologError, ProjectionPaused, ProjectionPoisoned, ReadTimeout
 from mnemolog.events.chain import gone
 from mnemolog.events.envelope import Position, StreamId
@@ -28,19 +29,28 @@ class Waits:
     """`deadline` in seconds holds for waits that name none."""
 
     def __init__(self, stores: Mapping[str, Store], log: EventLog, engine: AsyncEngine, deadline: float) -> None:
-        self._watches = {name: Watch(name, store, engine) for name, store in stores.items()}
+        postgres: Mapping[str, Store] = {
+            name: store for name, store in stores.items() if isinstance(store, PostgresStore)
+        }
+        groups = [postgres, *({name: store} for name, store in stores.items() if name not in postgres)]
+        self._watches = [Watch(group, engine) for group in groups if group]
+        self._names = list(stores)
         self._log, self._deadline = log, deadline
 
     async def aclose(self) -> None:
         """Ask nothing more: a question under way holds a connection, which would be lost with its pool."""
-        for watch in self._watches.values():
+        for watch in self._watches:
             await watch.aclose()
+
+    @property
+    def open(self) -> int:
+        """How many reads wait now."""
+        return sum(watch.waiting for watch in self._watches)
 
     async def held_up(self, position: Position) -> Mapping[str, MnemologError]:
         """Wait until all projections show the write; why not, for those that do not within the deadline."""
-        names = list(self._watches)
-        waits = [self._why_not(position, name) for name in names]
-        found = zip(names, await asyncio.gather(*waits), strict=True)
+        waits = [self._why_not(position, name) for name in self._names]
+        found = zip(self._names, await asyncio.gather(*waits), strict=True)
         return {name: error for name, error in found if error}
 
     async def _why_not(self, position: Position, name: str) -> MnemologError | None:
@@ -50,17 +60,27 @@ class Waits:
             return error
         return None
 
-    async def until(self, position: Position, names: Sequence[str], deadline: float | None = None) -> None:
+    async def until(self, position: Position, names: Collection[str], deadline: float | None = None) -> None:
         """Return once all of these projections show the write; ReadTimeout when `deadline` seconds are over.
 
         ProjectionPaused and ProjectionPoisoned, both at once, when one of them does not move at all.
         """
-        until = time.monotonic() + (deadline or self._deadline)
-        for name in names:
-            progress = await self._watches[name].reached(position, until - time.monotonic())
-            if progress < position.seq:
-                raise await self._late(name, progress, position)
+        await self._until(position, names, deadline)
         await self._require_held(position)
+
+    async def until_current(self, stream: StreamId, names: Collection[str], deadline: float | None = None) -> None:
+        """The same for all that the stream holds now: every write to it that was acknowledged, by any process."""
+        if head := await self._log.head(stream):
+            await self._until(Position(stream, head), names, deadline)
+
+    async def _until(self, position: Position, names: Collection[str], deadline: float | None) -> None:
+        until = time.monotonic() + (deadline or self._deadline)
+        for watch in self._watches:
+            if wanted := [name for name in names if name in watch.names]:
+                reached = await watch.reached(position, wanted, until - time.monotonic())
+                for name in wanted:
+                    if reached[name] < position.seq:
+                        raise await self._late(name, reached[name], position)
 
     async def _require_held(self, position: Position) -> None:
         """TamperedEvent when the log lost the write, which a projection may have applied before."""
@@ -77,19 +97,24 @@ class Waits:
         return ReadTimeout(
             f"{name} is at seq {progress} of {position.stream}, not yet at {position.seq}",
             field="projection",
-            fix="read again later, or with a longer deadline",
+            fix="read again later, with a longer deadline, or with `eventual` consistency",
         )
 
 
 @dataclass(eq=False, slots=True)
 class Wait:
-    """Who waits, when it is asked for next, how long after that again, and how far the stream is; -1: not known."""
+    """Who waits for which projections, how far these are, when they are asked for next, and how long after that."""
 
     position: Position
+    names: Collection[str]
     future: asyncio.Future[None]
     due: float
-    progress: int = -1
+    reached: Mapping[str, int] = field(default_factory=dict)
     pause: float = POLL_SECONDS
+
+    @property
+    def behind(self) -> list[str]:
+        return [name for name in self.names if self.reached.get(name, -1) < self.position.seq]
 
     def put_off(self, now: float) -> None:
         """Long waits come due together, so that one query serves them all."""
@@ -104,32 +129,40 @@ class Wait:
 
 
 class Watch:
-    """The waits for one projection. Its loop runs while anybody waits."""
+    """The waits for some projections: those in Postgres, or one elsewhere. Its loop runs while anybody waits."""
 
-    def __init__(self, name: str, store: Store, engine: AsyncEngine) -> None:
-        self._name, self._store, self._engine = name, store, engine
+    def __init__(self, stores: Mapping[str, Store], engine: AsyncEngine) -> None:
+        self._stores, self._engine = stores, engine
         self._waits: set[Wait] = set()
         self._changed = asyncio.Event()
         self._loop: asyncio.Task[None] | None = None
         self._asked_why = float("-inf")
 
-    async def reached(self, position: Position, seconds: float) -> int:
-        """How far the projection came within so many seconds, at once when it is there; or what keeps it from coming.
+    @property
+    def names(self) -> Collection[str]:
+        return self._stores.keys()
 
-        It is asked at least once, however short the time.
+    @property
+    def waiting(self) -> int:
+        return len(self._waits)
+
+    async def reached(self, position: Position, names: Collection[str], seconds: float) -> Mapping[str, int]:
+        """How far these came within so many seconds, at once when all are there; or what keeps one from coming.
+
+        They are asked at least once, however short the time.
         """
-        wait = Wait(position, asyncio.get_running_loop().create_future(), time.monotonic())
+        wait = Wait(position, names, asyncio.get_running_loop().create_future(), time.monotonic())
         self._waits.add(wait)
         self._changed.set()
         if self._loop is None or self._loop.done():
             self._loop = asyncio.create_task(self._run())
         try:
             done, _ = await asyncio.wait([wait.future], timeout=max(seconds, 0))
-            if not done and wait.progress < 0:
+            if not done and not wait.reached:
                 await self._ask([wait])
             if wait.future.done():
                 wait.future.result()
-            return wait.progress
+            return wait.reached
         finally:
             self._waits.discard(wait)
             if not wait.future.cancel() and not wait.future.cancelled():
@@ -164,46 +197,56 @@ class Watch:
         """One query for all that are due, and now and then one for what could keep them waiting."""
         if not due:
             return
-        progress = await self._store.progress_of(list({wait.position.stream for wait in due}))
+        progress = await self._progress(due)
         now = time.monotonic()
         for wait in due:
             if wait.future.done():
                 continue
-            wait.progress = progress[wait.position.stream]
-            if wait.progress >= wait.position.seq:
-                wait.future.set_result(None)
-            else:
+            wait.reached = {name: progress[name][wait.position.stream] for name in wait.names}
+            if wait.behind:
                 wait.put_off(now)
+            else:
+                wait.future.set_result(None)
         # Nearly every wait is over before; only a long one asks why.
         long = [wait for wait in due if wait.long and not wait.future.done()]
         if long and now >= self._asked_why + SLOWEST_POLL_SECONDS:
             self._asked_why = now
             await self._tell_why(long)
 
+    async def _progress(self, due: Sequence[Wait]) -> Mapping[str, Mapping[StreamId, int]]:
+        asked = {name for wait in due for name in wait.names}
+        streams = list({wait.position.stream for wait in due})
+        stores = {name: store for name, store in self._stores.items() if name in asked}
+        if postgres := [store for store in stores.values() if isinstance(store, PostgresStore)]:
+            return await progress_in(postgres, streams)
+        return {name: await store.progress_of(streams) for name, store in stores.items()}
+
     async def _tell_why(self, waits: Sequence[Wait]) -> None:
-        name = self._name
-        pause = (await paused(self._engine)).get(name)
-        stopped = {} if pause else await self._store.stopped()
-        for wait in waits:
-            stop, stream = stopped.get(wait.position.stream), wait.position.stream
-            if wait.future.done() or not (pause or stop):
-                continue
-            if pause:
-                wait.future.set_exception(
-                    ProjectionPaused(
-                        f"{name} was paused by {pause.by} at {pause.at:%Y-%m-%d %H:%M:%SZ}",
-                        field="projection",
-                        fix=f"run `mnemolog projections resume {name}`",
+        pauses = await paused(self._engine)
+        for name in dict.fromkeys(name for wait in waits for name in wait.behind):
+            pause = pauses.get(name)
+            stopped = {} if pause else await self._stores[name].stopped()
+            for wait in waits:
+                stop, stream = stopped.get(wait.position.stream), wait.position.stream
+                if wait.future.done() or name not in wait.behind or not (pause or stop):
+                    continue
+                if pause:
+                    wait.future.set_exception(
+                        ProjectionPaused(
+                            f"{name} was paused by {pause.by} at {pause.at:%Y-%m-%d %H:%M:%SZ}",
+                            field="projection",
+                            fix=f"run `mnemolog projections resume {name}`, or read with `eventual` consistency",
+                        )
                     )
-                )
-            elif stop:
-                reason = f" ({stop.reason})" if stop.reason else ""
-                wait.future.set_exception(_stopped(name, stream, stop.seq, reason))
+                elif stop:
+                    reason = f" ({stop.reason})" if stop.reason else ""
+                    wait.future.set_exception(_stopped(name, stream, stop.seq, reason))
 
 
 def _stopped(name: str, stream: StreamId, seq: int, reason: str) -> ProjectionPoisoned:
     return ProjectionPoisoned(
         f"{name} stopped in {stream}: it cannot apply the event at seq {seq}{reason}",
         field="projection",
-        fix=f"see `mnemolog projections status`, then run `mnemolog projections retry {name}`",
+        fix=f"see `mnemolog projections status`, then run `mnemolog projections retry {name}`; a read with `eventual` "
+        "consistency tells what was applied before",
     )

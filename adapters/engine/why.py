@@ -8,7 +8,6 @@ from uuid import UUID
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.adapters.engine.seeing import MEMORY, PROFILE, READERS
 from mnemolog.domain import profile
 from mnemolog.domain.errors import NotFound, Tampered
 from mnemolog.domain.viewer import Viewer
@@ -17,8 +16,9 @@ from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.event import sources_of
 from mnemolog.events.log import EventLog
 from mnemolog.events.memory import MemoryCreated
-from mnemolog.projections.graph.tables import entities
-from mnemolog.projections.memories.tables import memories
+from mnemolog.events.memory_fold import MEMORY
+from mnemolog.events.profile_fold import FIELD
+from mnemolog.projections.shown import SHOWN, kind_of, visible
 from mnemolog.projections.visibility import owned
 
 Fields = Mapping[str, Any]
@@ -87,9 +87,11 @@ class Inquiry:
         """
         async for _ in self._log.scan(self._stream, until=self._until):
             pass
-        kind = await self._kind(id_)
+        kind = await kind_of(self._connection, self._viewer, id_)
+        if kind is None:
+            raise self._unknown(id_)
         events = await self._events([f"{kind}:{_place(kind, id_)}"])
-        if not events and kind == PROFILE:
+        if not events and kind == FIELD.name:
             raise self._unknown(id_)
         if not events:
             raise Tampered(f"the index of the log lacks {kind} {id_}", field="id", fix="run `mnemolog verify --heal`")
@@ -111,12 +113,6 @@ class Inquiry:
         wanted = list(tags)
         return await self._log.read(self._stream, tags=wanted, until=self._until) if wanted else []
 
-    async def _kind(self, id_: str) -> str:
-        for kind in READERS:
-            if await self._visible(kind, {id_}):
-                return kind
-        raise self._unknown(id_)
-
     def _unknown(self, id_: str) -> NotFound:
         return NotFound(
             f"user {self._viewer.user_id!r} has nothing of the id {id_!r:.80}",
@@ -125,7 +121,7 @@ class Inquiry:
         )
 
     async def _visible(self, kind: str, ids: Collection[str]) -> frozenset[str]:
-        return await READERS[kind](self._connection, self._viewer, ids) if ids else frozenset()
+        return await visible(self._connection, self._viewer, kind, ids) if ids else frozenset()
 
     async def _absorbed(self, kind: str, id_: str, events: Sequence[Recorded]) -> frozenset[str]:
         """What was merged into it, as far as that stands and may be seen."""
@@ -139,10 +135,11 @@ class Inquiry:
         return await self._visible(kind, ids)
 
     async def _into(self, kind: str, id_: str) -> str | None:
-        table = {MEMORY: memories, "entity": entities}.get(kind)
-        if table is None:
+        shown = SHOWN[kind]
+        if shown is None or shown.merged_into is None:
             return None
-        wanted = select(table.c.merged_into).where(owned(table, self._viewer), table.c[f"{kind}_id"] == UUID(id_))
+        table = shown.id.table
+        wanted = select(shown.merged_into).where(owned(table, self._viewer), shown.id == UUID(id_))
         into = (await self._connection.execute(wanted)).scalar_one_or_none()
         return str(into) if into and await self._visible(kind, {str(into)}) else None
 
@@ -173,7 +170,7 @@ class Inquiry:
             if isinstance(event.payload, MemoryCreated):
                 for turn_id in event.payload.source_turn_ids:
                     own.setdefault(turn_id, str(event.payload.memory_id))
-        seen = await self._visible(MEMORY, set(own.values()))
+        seen = await self._visible(MEMORY.name, set(own.values()))
         said = [(event, event.payload) for event in events if isinstance(event.payload, TurnRecorded)]
         return [_turn(event, turn) for event, turn in said if own.get(turn.turn_id) in seen]
 
@@ -202,4 +199,4 @@ def _undone(events: Sequence[Recorded]) -> frozenset[UUID]:
 
 
 def _place(kind: str, id_: str) -> str:
-    return profile.place_of(id_) if kind == PROFILE else id_
+    return profile.place_of(id_) if kind == FIELD.name else id_

@@ -29,6 +29,7 @@ from mnemolog.adapters.engine.sightings import Sightings
 from mnemolog.adapters.engine.starting import require_kept
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.engine.writes import Writes
+from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.minilm import EMBEDDERS, embedder_named
 from mnemolog.adapters.minilm.ahead import Ahead
 from mnemolog.adapters.postgres.api_keys import KeyTable
@@ -44,7 +45,7 @@ from mnemolog.commands.handler import Handler
 from mnemolog.domain.errors import ServerFailed, TamperedEvent
 from mnemolog.domain.policy import Policy
 from mnemolog.events.codec import Codec
-from mnemolog.events.envelope import NewEvent
+from mnemolog.events.envelope import NewEvent, StreamId
 from mnemolog.events.memory import ContentEvent
 from mnemolog.projections.vectors.embedder import Embedder
 
@@ -67,6 +68,7 @@ class Parts:
     policies: Policies
     api_keys: ApiKeys
     recalls: Recalls
+    jobs: JobQueue
 
 
 async def wire(
@@ -145,15 +147,17 @@ async def _parts(
     stack.push_async_callback(replays.aclose)
     reads = _reads(settings, policy, to, log, projections, replays, embedder, delivery.incidents)
     projections.require_whole_log = partial(_require_whole_log, delivery)
+    projections.require_keys = partial(_require_keys, to, delivery)
     for projection in projections.running.values():
         projection.healed = delivery.incidents.healed
-        projection.readable = partial(require_keys, to.pool, to.roots)
+        projection.readable = partial(_require_keys, to, delivery)
     policies = Policies(to.pool)
     await policies.keep(policy.text, now())
     writes = _writes(policy, log, reads, embedder)
     recalls = Recalls(writes.record_recalls, settings.recall_seconds)
     reads.recalled = recalls.note
     api_keys = ApiKeys(log, to.roots.derived("api keys"), to.roots.derived("chain"), now, os.urandom, new_id)
+    jobs = JobQueue(to.pool, to.roots.derived("jobs"), now, new_id)
     jetstream = to.nats.jetstream()
     verifier = Verifier(to.pool, to.roots, to.rows, log, projections.running, jetstream, delivery.anchors)
     audit = Audit(
@@ -167,13 +171,21 @@ async def _parts(
         delivery.anchors.path.with_suffix(".audit.json"),
         settings.audit_share,
     )
-    beside = to.nats, verifier, delivery.anchoring, delivery.incidents, audit, policy, policies, api_keys, recalls
+    beside = to.nats, verifier, delivery.anchoring, delivery.incidents, audit, policy, policies, api_keys, recalls, jobs
     return Parts(log, delivery.outbox, projections, reads, writes, *beside)
 
 
 async def _require_whole_log(delivery: Delivery) -> None:
     try:
         await delivery.anchoring.require_whole()
+    except TamperedEvent as damage:
+        await delivery.incidents.refused(damage)
+        raise
+
+
+async def _require_keys(to: Connections, delivery: Delivery, streams: Sequence[StreamId]) -> None:
+    try:
+        await require_keys(to.pool, to.roots, streams)
     except TamperedEvent as damage:
         await delivery.incidents.refused(damage)
         raise

@@ -32,7 +32,7 @@ from mnemolog.events.erasure import MemoryErased, UserErased
 from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog, Outcome
 from mnemolog.events.memory import MemoryCreated
-from mnemolog.events.memory_fold import touched
+from mnemolog.events.memory_fold import MEMORY
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +264,7 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
         """The memory that a creation was written to: a new one, the one that it met, or a retry's first."""
         first = await self._log.find(receipt.stream, receipt.event_ids[0])
         assert first
-        ids = touched(first.payload)
+        ids = MEMORY.touched(first.payload)
         return command.memory_id if not ids or command.memory_id in ids else ids[0]
 
     async def close_cycle(self, command: CloseCycle, idempotency_key: str | None = None) -> Receipt:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from mnemolog.commands.erasure import ERASURE, EraseMemory
-from mnemolog.commands.erasure_state import Written
+from mnemolog.commands.erasure_state import KNOWING, Written
 from mnemolog.commands.erasure_taken import Taken, drawn_along, ground_of, taken, with_absorbed, with_told
 from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.memory import no_such_memory
@@ -16,10 +16,9 @@ from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 from mnemolog.events.event import sources_of
-from mnemolog.events.graph import EntityEvent, RelationEvent
 from mnemolog.events.log import EventLog
 from mnemolog.events.memory import MemoryCreated, MemoryEvent
-from mnemolog.events.profile import FieldEvent, TodoEvent
+from mnemolog.events.subjects import subject_of
 
 # The seq that no event has: what is to be cleared and is not.
 NEVER = 2**63
@@ -63,8 +62,8 @@ class Target:
     @property
     def ids(self) -> frozenset[UUID]:
         """Of everything that has a UUID."""
-        named = (tag.split(":", 1) for tag in self.known)
-        return self.memory_ids | {UUID(name) for kind, name in named if kind != "profile"}
+        named = (subject_of(tag).id_of(tag) for tag in self.known)
+        return self.memory_ids | {id_ for id_ in named if isinstance(id_, UUID)}
 
 
 async def target_of(log: EventLog, subject: Subject, agents: frozenset[str] | None = None) -> Target:
@@ -106,7 +105,7 @@ class _Read:
         match event.payload:
             case TurnRecorded(turn_id=turn_id, thread_id=thread_id):
                 self.turns[turn_id] = (thread_id, event.seq)
-            case EntityEvent() | RelationEvent() | FieldEvent() | TodoEvent():
+            case payload if isinstance(payload, KNOWING):
                 self._meet(event, event.payload.key_scope())
             case MemoryCreated(memory_id=memory_id):
                 self.born[memory_id] = event.seq
@@ -209,7 +208,7 @@ def _concerned(target: Target, event: Recorded) -> bool:
             return turn_id in target.turn_ids
         case MemoryEvent(memory_id=memory_id):
             return memory_id in target.memory_ids
-        case EntityEvent() | RelationEvent() | FieldEvent() | TodoEvent():
+        case payload if isinstance(payload, KNOWING):
             scope = event.payload.key_scope()
             return scope in target.known or event.seq < target.rewritten.get(scope, 0)
         case _:

@@ -29,6 +29,7 @@ STATUS: tuple[tuple[type[MnemologError], int], ...] = (
     (errors.Conflict, 409),
     (errors.TooManyRequests, 429),
     (errors.ReadTimeout, 504),
+    (errors.ProjectionPoisoned, 503),
     (errors.AppendTimeout, 503),
     (errors.Overloaded, 503),
     (errors.EngineError, 503),
@@ -75,7 +76,7 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
     422: {"model": ErrorAnswer, "description": "A field is wrong; `field` names it."},
     429: {"model": ErrorAnswer, "description": "This caller has too many reads open; `Retry-After` says when to try."},
     503: {"model": ErrorAnswer, "description": "A server that the engine needs does not answer."},
-    504: {"model": ErrorAnswer, "description": "The write of `after` did not become visible in time."},
+    504: {"model": ErrorAnswer, "description": "What the read must see did not become visible in time."},
 }
 
 

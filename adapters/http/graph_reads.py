@@ -20,7 +20,7 @@ from mnemolog.adapters.http.graph_requests import (
 )
 from mnemolog.adapters.http.requests import HistoryRead, TheEngine, viewer_of
 from mnemolog.adapters.http.responses import HistoryEntry, HistoryView
-from mnemolog.projections.history.subject import ENTITY, RELATION
+from mnemolog.events.graph_fold import ENTITY, RELATION
 
 router = APIRouter(tags=["graph"])
 
@@ -58,7 +58,7 @@ async def get_entity_history(
 ) -> HistoryView:
     """Every write that touched it, newest first."""
     viewer = viewer_of(engine, asked)
-    rows = await engine.reads.history(viewer, entity_id, asked.limit, asked.moment(), kinds=(ENTITY,))
+    rows = await engine.reads.history(viewer, entity_id, asked.limit, asked.moment(), kinds=(ENTITY.name,))
     return HistoryView(history=[HistoryEntry.model_validate(row) for row in rows])
 
 
@@ -75,5 +75,5 @@ async def get_fact_history(
 ) -> HistoryView:
     """Every write that touched it, or changed when it held, newest first."""
     viewer = viewer_of(engine, asked)
-    rows = await engine.reads.history(viewer, relation_id, asked.limit, asked.moment(), kinds=(RELATION,))
+    rows = await engine.reads.history(viewer, relation_id, asked.limit, asked.moment(), kinds=(RELATION.name,))
     return HistoryView(history=[HistoryEntry.model_validate(row) for row in rows])

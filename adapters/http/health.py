@@ -7,6 +7,7 @@ from typing import Literal
 from fastapi import APIRouter
 
 from mnemolog.adapters.http.routes import TheEngine
+from mnemolog.adapters.jobs.job import Status
 from mnemolog.adapters.operations.results import HealthView
 from mnemolog.domain.principal import Role
 
@@ -19,7 +20,8 @@ router = APIRouter(tags=["maintenance"])
 async def get_health(engine: TheEngine) -> HealthView:
     """200 while reads and writes are served, also when a poisoned event stopped one stream: that is `degraded`.
 
-    So it is with incidents that nobody acknowledged yet. 503 when a store does not answer within five seconds.
+    So it is with incidents that nobody acknowledged yet, and with jobs that failed for good. 503 when a store does not
+    answer within five seconds.
     """
     async with asyncio.timeout(DEADLINE_SECONDS):
         stopped = _places(await engine.projections.stopped())
@@ -27,9 +29,12 @@ async def get_health(engine: TheEngine) -> HealthView:
         lag = await engine.projections.lag()
         outbox = await engine.outbox.size()
         await engine.incidents.refresh()
+        failed = (await engine.jobs.counts())[Status.FAILED]
     incidents = len(engine.incidents.open())
-    status: Literal["ok", "degraded"] = "degraded" if stopped or incidents else "ok"
-    return HealthView(status=status, lag=dict(lag), outbox=outbox, stopped=shown, incidents=incidents)
+    status: Literal["ok", "degraded"] = "degraded" if stopped or incidents or failed else "ok"
+    return HealthView(
+        status=status, lag=dict(lag), outbox=outbox, stopped=shown, incidents=incidents, failed_jobs=failed
+    )
 
 
 def _places(stopped: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:

@@ -9,7 +9,7 @@ from fastapi import Depends, Header, Path, Request
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.engine.moment import Consistency, Moment
 from mnemolog.commands.memory_requests import EntityRef
 from mnemolog.domain import identity
 from mnemolog.domain.memory_key import MAX_REFS
@@ -52,8 +52,16 @@ Deadline = Annotated[
     Field(
         gt=0,
         allow_inf_nan=False,
-        description="With `after`: wait at most so many seconds, then 504. The server's `read_deadline` unless said.",
+        description="Wait at most so many seconds for what must be seen, then 504. The server's `read_deadline` unless "
+        "said.",
         examples=[2.5],
+    ),
+]
+ReadConsistency = Annotated[
+    Consistency,
+    Field(
+        description="`strong`: see every write that was acknowledged before this request. `eventual`: do not wait for "
+        "the read models, which follow some milliseconds later. Ignored with `after` and with `as_of`.",
     ),
 ]
 Limit = Annotated[int, Field(ge=1, le=1000)]
@@ -71,10 +79,11 @@ class When(Asked):
     as_of: AsOf | None = None
     after: After | None = None
     deadline: Deadline | None = None
+    consistency: ReadConsistency = "strong"
 
     def moment(self) -> Moment:
         after = Position.of_token(self.after) if self.after is not None else None
-        return Moment(self.as_of, after, self.deadline)
+        return Moment(self.as_of, after, self.deadline, self.consistency)
 
 
 class Asker(Asked):
@@ -123,6 +132,7 @@ class SessionRead(Asker):
     chat_id: Id = DEFAULT_THREAD
     after: After | None = None
     deadline: Deadline | None = None
+    consistency: ReadConsistency = "strong"
 
 
 class Writer(Asker):

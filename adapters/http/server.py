@@ -59,7 +59,11 @@ def _listen(host: str, port: int) -> socket.socket:
     # uvicorn would end the process when a port is taken, so it is given a socket that listens already.
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        listening = socket.create_server((host, port), family=family)
+        # Each accepted connection inherits it. asyncio sets it only where a socket's protocol is given, and without it
+        # a response, which is sent as headers and body, waits 40 ms for the client's delayed acknowledgement.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listening
     except (OSError, OverflowError) as error:
         raise EngineError(
             f"cannot listen on {host}:{port}: {error}",

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, create_model
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.engine.moment import Consistency, Moment
 from mnemolog.commands.decider import Command
 from mnemolog.domain import identity
 from mnemolog.domain.viewer import Viewer
@@ -56,8 +56,15 @@ Deadline = Annotated[
     Field(
         gt=0,
         allow_inf_nan=False,
-        description="How many seconds to wait for the write of `after`; the setting `read_deadline` by default.",
+        description="How many seconds to wait for what the answer must include; the setting `read_deadline` by default.",
         examples=[2.5],
+    ),
+]
+ReadConsistency = Annotated[
+    Consistency,
+    Field(
+        description="`strong` includes every write that was acknowledged before; `eventual` does not wait for the read "
+        "models, which follow some milliseconds later. Ignored with `after` and `as_of`."
     ),
 ]
 Limit = Annotated[int, Field(ge=1, le=1000, description="The maximum number of items on a page.")]
@@ -81,10 +88,11 @@ class Read(Request):
     as_of: AsOf | None = None
     after: After | None = None
     deadline: Deadline | None = None
+    consistency: ReadConsistency = "strong"
 
     def moment(self) -> Moment:
         after = Position.of_token(self.after) if self.after is not None else None
-        return Moment(self.as_of, after, self.deadline)
+        return Moment(self.as_of, after, self.deadline, self.consistency)
 
 
 class PagedRead(Read):

@@ -253,6 +253,7 @@ class HealthView(Result):
         description="By projection, the streams set aside and where they stopped."
     )
     incidents: int = Field(description="How many were found and not acknowledged: `mnemolog incidents list`.")
+    failed_jobs: int = Field(description="Jobs with no attempt left: `mnemolog jobs list --status failed`.")
 
 
 class SectionView(Result):

@@ -7,11 +7,11 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from mnemolog.adapters.postgres.chained import KnownHeads, NothingKnown
+from mnemolog.adapters.postgres.chained import KnownHeads, NothingKnown, single_damage, stored
 from mnemolog.adapters.postgres.keys import StreamKeys, loaded, wanted_keys
 from mnemolog.adapters.postgres.receipts import key_used, receipt_of, receipt_row
 from mnemolog.adapters.postgres.tail import LogSecrets, Tail
-from mnemolog.domain.errors import ConcurrencyConflict, IdempotencyConflict, TamperedEvent
+from mnemolog.domain.errors import ConcurrencyConflict, IdempotencyConflict, KeyMissing, TamperedEvent
 from mnemolog.events.chain import gone
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Receipt, StreamId
@@ -21,6 +21,7 @@ from mnemolog.events.log import Append, Outcome
 Row = Mapping[str, Any]
 Columns = dict[str, list[Any]]
 NONE = "[]"
+KEY = "the key of the stream is gone, and no event says that it was destroyed"
 HEAD = "the head of the stream is not what its last event says"
 
 
@@ -49,6 +50,7 @@ class Group:
         self._asked, self._doubtful, self._heads = known is None, doubtful, heads or NothingKnown()
         self.streams = sorted({append.stream for append in appends})
         self._unfit: frozenset[StreamId] = frozenset()
+        self._keyless: Sequence[StreamId] = ()
         self.blind = any(tag.startswith(BLIND) for append in appends for tag in _guarded(append))
 
     # Questions
@@ -76,7 +78,7 @@ class Group:
         guards = [
             (position, append.stream.tenant, append.stream.name, self._keyed(append.stream, tag), append.guard.after)
             for position, append in enumerate(self._appends)
-            if append.guard
+            if append.guard and position not in self._outcomes
             for tag in append.guard.tags
         ]
         names = ("positions", "tenants", "streams", "tags", "afters")
@@ -90,6 +92,26 @@ class Group:
             "tenants": [append.stream.tenant for append in doubtful],
             "streams": [append.stream.name for append in doubtful],
             "event_ids": [append.events[0].event_id for append in doubtful],
+        }
+
+    def keyless_columns(self) -> Columns | None:
+        """Streams that have events and no key, and are to be given one: only an erasure accounts for that."""
+        needing = {one.stream for one in self._appends if _needs_key(one)}
+        self._keyless = [one for one in sorted(needing) if self.tails[one].seq and not self.tails[one].keys.stream_key]
+        if not self._keyless:
+            return None
+        return {"tenants": [one.tenant for one in self._keyless], "streams": [one.name for one in self._keyless]}
+
+    def erased_columns(self, erasures: Iterable[Row]) -> Columns:
+        """Where each was erased last: what was sealed before that needs no key. A forgery does not count."""
+        after = dict.fromkeys(self._keyless, 0)
+        for row in erasures:
+            if not single_damage(self._secrets.chain, event := stored(row), row["previous"]):
+                after[event.header.stream] = event.header.seq
+        return {
+            "tenants": [one.tenant for one in after],
+            "streams": [one.name for one in after],
+            "afters": list(after.values()),
         }
 
     # Answers
@@ -130,6 +152,15 @@ class Group:
                 first_seq = found[append.events[0].event_id]
                 ids = tuple(event.event_id for event in append.events)
                 self._outcomes[position] = Receipt(append.stream, ids, first_seq, first_seq + len(ids) - 1)
+
+    def take_keyless(self, rows: Iterable[Row]) -> None:
+        """Streams that have a text, which nothing erased, and no key: a new one would hide that theirs is gone."""
+        lost = {StreamId(row["tenant"], row["stream"]): row for row in rows}
+        for position, append in enumerate(self._appends):
+            if append.stream in lost and _needs_key(append):
+                row = lost[append.stream]
+                missing = KeyMissing(str(append.stream), row["seq"], KEY, str(row["event_id"]))
+                self._outcomes.setdefault(position, missing)
 
     def decide(self, conflicts: Mapping[int, int], clock: Callable[[], datetime]) -> None:
         """Chain what may be written. `conflicts`: by position, the seq that stands in the way of a guard."""
@@ -224,6 +255,11 @@ class Group:
 
 def _guarded(append: Append) -> frozenset[str]:
     return append.guard.tags if append.guard else frozenset()
+
+
+def _needs_key(append: Append) -> bool:
+    tags = _guarded(append).union(*(event.tags for event in append.events))
+    return any(tag.startswith(BLIND) for tag in tags) or any(one.payload.personal_fields() for one in append.events)
 
 
 def _scopes(append: Append) -> Iterable[str]:

@@ -21,12 +21,12 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow, dict_row
 
 from mnemolog.adapters.postgres.pool import NOTICE_SILENCE, Connection
-from mnemolog.adapters.postgres.queries import query
+from mnemolog.adapters.postgres.queries import HERE, query
 from mnemolog.domain.errors import LeaseLost
 
 _logger = logging.getLogger("mnemolog.leases")
 
-RELAY, SCHEDULES = "relay 0", "schedules"
+RELAY = "relay 0"
 
 HEARTBEAT_SECONDS = 2.0
 SILENCE_SECONDS = 10
@@ -52,10 +52,12 @@ class Lease:
         row = await (await self.execute("lead", {"name": name})).fetchone()
         return bool(row and row["leads"])
 
-    async def execute(self, name: str, values: Mapping[str, Any] | None = None) -> AsyncCursor[DictRow]:
+    async def execute(
+        self, name: str, values: Mapping[str, Any] | None = None, package: str = HERE
+    ) -> AsyncCursor[DictRow]:
         """A query by its name, in the session itself: an error once it has ended."""
         sent = time.monotonic()
-        cursor = await self._connection.execute(query(name), values)
+        cursor = await self._connection.execute(query(name, package), values)
         self._heard = max(self._heard, sent)
         return cursor
 

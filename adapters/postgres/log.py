@@ -1,5 +1,6 @@
 """The event log in Postgres: the EventLog protocol over queries.sql."""
 
+import copy
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -15,8 +16,8 @@ from mnemolog.adapters.postgres.receipts import receipt_of
 from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.adapters.postgres.tail import LogSecrets
 from mnemolog.adapters.postgres.writing import GroupWriter
-from mnemolog.domain.errors import TamperedEvent, Unstorable
-from mnemolog.events.codec import Codec, PlainCipher
+from mnemolog.domain.errors import LogError, TamperedEvent, Unstorable
+from mnemolog.events.codec import Body, Codec, PlainCipher
 from mnemolog.events.envelope import NewEvent, Receipt, Recorded, StoredEvent, StreamId
 from mnemolog.events.event import BLIND
 from mnemolog.events.log import Append, Head, Outcome
@@ -25,6 +26,10 @@ from mnemolog.projections.deferring import Ask
 BATCH = 1000
 
 _Find = Callable[[Collection[tuple[StreamId, str]]], Awaitable[Mapping[StreamId, StreamKeys]]]
+
+
+async def _unasked(streams: Collection[StreamId]) -> None:
+    """What reads as erased is taken to be erased."""
 
 
 class PostgresLog:
@@ -50,6 +55,13 @@ class PostgresLog:
         self._chained = ChainedRows(pool, self._secrets.chain, known, refused)
         self._writer = GroupWriter(pool, codec, self._secrets, now, appended, known)
         self._appender = Appender(self._writer.write)
+        self._erased: Callable[[Collection[StreamId]], Awaitable[None]] = _unasked
+
+    def asking(self, erased: Callable[[Collection[StreamId]], Awaitable[None]]) -> "PostgresLog":
+        """The same log, of which `decode` calls `erased` with the streams of events whose text has no key any more."""
+        asking = copy.copy(self)
+        asking._erased = erased
+        return asking
 
     async def append(self, appends: Sequence[Append], deadline: float | None = None) -> Sequence[Outcome]:
         """Durable when it returns (synchronous_commit is on). Appends that arrive together share a transaction.
@@ -78,18 +90,23 @@ class PostgresLog:
         return receipt_of(rows[0], fingerprint, self._secrets.fingerprint) if rows else None
 
     async def read(
-        self, stream: StreamId, *, after: int = 0, until: int | None = None, tags: Collection[str] = ()
+        self,
+        stream: StreamId,
+        *,
+        after: int = 0,
+        until: int | None = None,
+        tags: Collection[str] = (),
+        unread: bool = False,
     ) -> Sequence[Recorded]:
         if not tags:
             found = [event async for batch in self.scan(stream, after=after, until=until) for event in batch]
-            return await self.decode(found)
+            return await self.decode(found, unread=unread)
         place = {**_place(stream), "after": after, "until": END if until is None else until}
 
         async def read(connection: Connection) -> Sequence[Recorded]:
             keyed = await self._keyed(connection, stream, tags)
-            return await self._decoded(
-                connection, await self._chained.some(connection, "read_tagged", **place, tags=keyed)
-            )
+            found = await self._chained.some(connection, "read_tagged", **place, tags=keyed)
+            return await self._decoded(connection, found, unread=unread)
 
         return await repeated(self._pool, read)
 
@@ -121,8 +138,15 @@ class PostgresLog:
         async for events in self._chained.scan(stream, after, until, batch):
             yield events
 
-    async def decode(self, stored: Sequence[StoredEvent], shapes: Collection[str] = ()) -> Sequence[Recorded]:
-        return await repeated(self._pool, lambda connection: self._decoded(connection, stored, shapes))
+    async def decode(
+        self, stored: Sequence[StoredEvent], shapes: Collection[str] = (), *, unread: bool = False
+    ) -> Sequence[Recorded]:
+        decoded = await repeated(
+            self._pool, lambda connection: self._decoded(connection, stored, shapes, unread=unread)
+        )
+        if erased := {one.stream for one in decoded if one.erased}:
+            await self._erased(erased)
+        return decoded
 
     async def decode_beside(
         self, ask: Ask, stored: Sequence[StoredEvent], shapes: Collection[str] = ()
@@ -154,13 +178,20 @@ class PostgresLog:
         return events
 
     async def _decoded(
-        self, connection: Connection, events: Sequence[StoredEvent], shapes: Collection[str] = ()
+        self,
+        connection: Connection,
+        events: Sequence[StoredEvent],
+        shapes: Collection[str] = (),
+        *,
+        unread: bool = False,
     ) -> Sequence[Recorded]:
-        return await self._opened(events, shapes, partial(find_keys, connection, self._secrets.roots))
+        return await self._opened(events, shapes, partial(find_keys, connection, self._secrets.roots), unread=unread)
 
-    async def _opened(self, events: Sequence[StoredEvent], shapes: Collection[str], find: _Find) -> Sequence[Recorded]:
+    async def _opened(
+        self, events: Sequence[StoredEvent], shapes: Collection[str], find: _Find, *, unread: bool = False
+    ) -> Sequence[Recorded]:
         """With the keys that exist now: what was destroyed meanwhile opens no more, wherever the bytes come from."""
-        bodies = [self._codec.body(event, shapes) for event in events]
+        bodies = [self._body(event, shapes, unread=unread) for event in events]
         for event, body in zip(events, bodies, strict=True):
             if body.sealed and body.sealed.get("alg") == PlainCipher.ALGORITHM and not self._secrets.roots.readable:
                 damage = TamperedEvent(str(event.header.stream), event.header.seq, "its text is not sealed")
@@ -174,7 +205,24 @@ class PostgresLog:
         found = await find(sealed) if sealed else {}
         keys = {(stream, scope): key for stream, own in found.items() for scope, key in own.data_keys.items()}
         keyring = Keyring(keys, self._secrets.roots.random_bytes)
-        return [self._codec.decode(event, keyring, body) for event, body in zip(events, bodies, strict=True)]
+        pairs = zip(events, bodies, strict=True)
+        return [self._recorded(event, keyring, body, unread=unread) for event, body in pairs]
+
+    def _body(self, event: StoredEvent, shapes: Collection[str], *, unread: bool) -> Body:
+        try:
+            return self._codec.body(event, shapes)
+        except LogError:
+            if unread:
+                return Body({})
+            raise
+
+    def _recorded(self, event: StoredEvent, keyring: Keyring, body: Body, *, unread: bool) -> Recorded:
+        try:
+            return self._codec.decode(event, keyring, body)
+        except LogError:
+            if unread:
+                return self._codec.unread(event)
+            raise
 
     async def _keyed(self, connection: Connection, stream: StreamId, tags: Collection[str]) -> list[str]:
         """Tags as the log keeps them. A stream without a key has no blind tags."""

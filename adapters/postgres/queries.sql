@@ -49,17 +49,43 @@ SELECT event_id, seq FROM mnemolog.events
 WHERE (tenant, stream, event_id) IN
       (SELECT * FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(event_ids)s::uuid[]));
 
+-- last_erasures --
+-- Of each stream the last event of a type, with the link of the one before it.
+SELECT event.tenant, event.stream, event.seq, event.event_id, event.type, event.version, event.tags, event.meta,
+       event.occurred_at, event.recorded_at, event.data, event.link,
+       (SELECT link FROM mnemolog.events AS before
+        WHERE (before.tenant, before.stream, before.seq) = (event.tenant, event.stream, event.seq - 1)) AS previous
+FROM unnest(%(tenants)s::text[], %(streams)s::text[]) AS wanted (tenant, stream)
+CROSS JOIN LATERAL (
+    SELECT * FROM mnemolog.events AS erasure
+    WHERE (erasure.tenant, erasure.stream) = (wanted.tenant, wanted.stream) AND erasure.type = %(type)s
+    ORDER BY erasure.seq DESC
+    LIMIT 1) AS event;
+
+-- first_sealed --
+-- Of each stream the first event after a place whose data holds `sealed`.
+SELECT wanted.tenant, wanted.stream, first.seq, first.event_id
+FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(afters)s::bigint[]) AS wanted (tenant, stream, after)
+CROSS JOIN LATERAL (
+    SELECT event.seq, event.event_id FROM mnemolog.events AS event
+    WHERE (event.tenant, event.stream) = (wanted.tenant, wanted.stream) AND event.seq > wanted.after
+      AND position(%(sealed)s::bytea IN event.data) > 0
+    ORDER BY event.seq
+    LIMIT 1) AS first;
+
 -- write --
 -- A whole group at once: events, their tags, the outbox, the heads, new keys and receipts. A stream is written only if
--- its head stands where the group was chained to, and nobody else holds it; nothing at all if a guard, a key or a receipt is in the way. What
--- the statement sees of such a stream is then whole: whoever adds to it moves its head. Returns what was written.
+-- its head stands where the group was chained to, its key is still there, and nobody else holds it; nothing at all if a
+-- guard, a key or a receipt is in the way. What the statement sees of such a stream is then whole: whoever adds to it
+-- moves its head. Returns what was written.
 WITH event AS (
     SELECT * FROM json_to_recordset(%(events)s::json) AS event (
         tenant text, stream text, seq bigint, event_id uuid, type text, version integer, tags text[], meta jsonb,
         occurred_at timestamptz, recorded_at timestamptz, data text, link text)
 ), wanted AS (
     SELECT * FROM json_to_recordset(%(heads)s::json) AS head (
-        tenant text, stream text, seq bigint, link text, new_seq bigint, new_link text, recorded_at timestamptz)
+        tenant text, stream text, seq bigint, link text, new_seq bigint, new_link text, recorded_at timestamptz,
+        keyed boolean)
 ), data_key AS (
     SELECT * FROM json_to_recordset(%(data_keys)s::json)
                       AS key (tenant text, stream text, scope text, key_id text, wrapped text)
@@ -83,6 +109,8 @@ WITH event AS (
     FROM wanted JOIN locked USING (tenant, stream)
     WHERE (head.tenant, head.stream, head.seq) = (wanted.tenant, wanted.stream, wanted.seq)
       AND head.link = decode(wanted.link, 'hex') AND NOT EXISTS (SELECT FROM in_the_way)
+      AND (NOT wanted.keyed OR EXISTS (SELECT FROM mnemolog_keys.stream_keys AS key
+                                       WHERE (key.tenant, key.stream) = (wanted.tenant, wanted.stream)))
     RETURNING head.tenant, head.stream
 ), events AS (
     INSERT INTO mnemolog.events

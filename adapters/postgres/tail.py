@@ -61,6 +61,7 @@ class Tail:
             "new_seq": self.seq,
             "new_link": self.link.hex(),
             "recorded_at": (self.recorded_at or EPOCH).isoformat(),
+            "keyed": self.keys.stream_key is not None and self.keys.new_stream_key is None,
         }
 
     def add(self, event: NewEvent, codec: Codec, secrets: LogSecrets, now: datetime) -> None:

@@ -10,6 +10,7 @@ from psycopg import AsyncCursor
 from psycopg.errors import LockNotAvailable, UniqueViolation
 from psycopg.rows import DictRow
 
+from mnemolog.adapters.encryption import ALGORITHM
 from mnemolog.adapters.postgres.append import Fault, Held, Settled
 from mnemolog.adapters.postgres.chained import KnownHeads, NothingKnown
 from mnemolog.adapters.postgres.group import Columns, Group
@@ -19,6 +20,7 @@ from mnemolog.adapters.postgres.tail import LogSecrets, Tail
 from mnemolog.domain.errors import Conflict, IdempotencyConflict, TamperedEvent
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import NewEvent, Receipt, StoredEvent, StreamId
+from mnemolog.events.erasure import UserErased
 from mnemolog.events.log import Append, Outcome
 
 REMEMBERED = 4096
@@ -26,6 +28,8 @@ REMEMBERED = 4096
 # stream that is held then waits by itself, as long as it takes.
 IMPATIENCE, PATIENCE = "50ms", "0"
 SCOPES = 512
+# As the codec writes it; within a string its quotes would be escaped.
+SEALED = f'"sealed":{{"alg":"{ALGORITHM}"'.encode()
 
 
 @dataclass(slots=True)
@@ -219,6 +223,11 @@ async def _ask(connection: Connection, group: Group) -> Mapping[int, int]:
     group.take_keys(await keys.fetchall())
     group.take_receipts(await receipts.fetchall() if receipts else [])
     group.take_written(await written.fetchall() if written else [])
+    if keyless := group.keyless_columns():
+        erasures = await connection.execute(query("last_erasures"), {**keyless, "type": UserErased.type_name()})
+        after = group.erased_columns(await erasures.fetchall())
+        sealed = await connection.execute(query("first_sealed"), {**after, "sealed": SEALED})
+        group.take_keyless(await sealed.fetchall())
     if group.blind:  # The keys had to come first.
         conflicts = await _if_asked(connection, "find_conflicts", group.guard_columns())
     return {row["position"]: row["seq"] for row in await conflicts.fetchall()} if conflicts else {}

@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from mnemolog.adapters.operations.operation import Operation
-from mnemolog.adapters.operations.requests import Read, Request, stream_of
-from mnemolog.adapters.operations.results import Created, Undone, Written
+from mnemolog.adapters.operations.requests import Request
+from mnemolog.adapters.operations.results import Written
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.events.envelope import Position, Receipt
+from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import validated
 from mnemolog.opening import Opening
 
@@ -28,11 +28,7 @@ class Asking(Opening):
         """`arguments` are the verb's own, by name; None is what was left out."""
         engine = await self._engine()
         request = validated(operation.request, self._fields(operation, arguments))
-        result = await operation.run(engine, await self._seen(request))
-        written = result.receipt if isinstance(result, Undone) else result
-        if isinstance(written, Written):
-            self._note(written)
-        return result
+        return await operation.run(engine, request)
 
     def _fields(self, operation: Operation[Any, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
         given = {name: value for name, value in arguments.items() if name != "self" and value is not None}
@@ -44,20 +40,3 @@ class Asking(Opening):
         if "user_id" in known and "user_id" not in fields:
             raise InvalidInput("is missing", field="user_id", fix="give it here, or once as Memory(user_id=...)")
         return fields
-
-    async def _seen(self, request: Q) -> Q:
-        """A live read sees what this object wrote before, and what earlier processes wrote."""
-        if not isinstance(request, Read) or request.as_of is not None:
-            return request
-        stream = stream_of(await self._engine(), request)
-        if stream not in self._written:
-            self._written[stream] = await (await self._engine()).log.head(stream)
-        if request.after is not None:
-            after = Position.of_token(request.after)
-            if after.stream != stream or after.seq >= self._written[stream]:
-                return request
-        return request.model_copy(update={"after": f"{stream}@{self._written[stream]}"})
-
-    def _note(self, written: Written | Created) -> None:
-        position = Position.of_token(written.token)
-        self._written[position.stream] = max(position.seq, self._written.get(position.stream, 0))

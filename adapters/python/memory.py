@@ -102,6 +102,7 @@ class AsyncMemory(
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> MemoryView:
         """Read one memory, hidden or not.
 
@@ -120,6 +121,7 @@ class AsyncMemory(
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[MemoryView]:
         """List a user's memories, the most recently changed first.
 
@@ -144,6 +146,7 @@ class AsyncMemory(
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> SearchResult:
         """Search a user's memories, the best first; with `as_of`, as it would have been answered then.
 
@@ -169,6 +172,7 @@ class AsyncMemory(
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> Context:
         """Read what an agent should know before it answers: pinned memories, and each category in its mode (B §5).
 
@@ -186,6 +190,7 @@ class AsyncMemory(
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[CardView]:
         """Read what matters most about people, places and things, by references such as `person:ana_silva` (D06).
 
@@ -203,6 +208,7 @@ class AsyncMemory(
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[LinkView]:
         """List what a memory is linked to, the strongest link first.
 
@@ -222,6 +228,7 @@ class AsyncMemory(
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[HistoryEntry]:
         """Read the history of a memory, an entity or a fact, newest first (B §8).
 
@@ -239,6 +246,7 @@ class AsyncMemory(
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> WhyView:
         """Explain why a memory, an entity, a fact, a todo or a profile field is known: its events and turns (X04).
 
@@ -257,6 +265,7 @@ class AsyncMemory(
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> Changes:
         """Read what changed in a thread since a revision: the delta header (B §1), and the next revision.
 

@@ -21,7 +21,7 @@ from nats.errors import Error as NatsError
 
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
 from mnemolog.adapters.verify.damage import Damage, Kind, Part
-from mnemolog.domain.errors import NotFound, Tampered, TamperedEvent, TamperedRow
+from mnemolog.domain.errors import KeyMissing, NotFound, Tampered, TamperedEvent, TamperedRow
 from mnemolog.events.envelope import StreamId
 
 _logger = logging.getLogger("mnemolog.incidents")
@@ -134,10 +134,12 @@ class Incidents:
                 await self._write({"incident": incident.as_dict()})
 
     async def refused(self, damage: TamperedEvent, found_by: By = By.LOG) -> None:
-        """An event that was held against the chain."""
-        kind = Kind.CHANGED if damage.event_id else Kind.REMOVED
+        """An event that was held against the chain, or lost its key."""
+        part, kind = Part.EVENT, Kind.CHANGED if damage.event_id else Kind.REMOVED
+        if isinstance(damage, KeyMissing):
+            part, kind = Part.KEY, Kind.KEY_MISSING
         tenant, _, name = damage.stream.partition("/")
-        place = Damage(Part.EVENT, kind, StreamId(tenant, name), damage.detail, damage.seq, damage.event_id)
+        place = Damage(part, kind, StreamId(tenant, name), damage.detail, damage.seq, damage.event_id)
         await self.record(place, found_by, Done.REFUSED)
 
     async def row(self, damage: TamperedRow, stream: StreamId, found_by: By, done: Done) -> None:

@@ -1,7 +1,7 @@
 """The log against its own chain: events, heads, the index of tags, the keys; in bounded memory, page by page."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 from psycopg import IsolationLevel
@@ -13,7 +13,7 @@ from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
 from mnemolog.adapters.verify.key_check import KeyCheck
 from mnemolog.adapters.verify.stream_walk import StreamWalk, Unfit
-from mnemolog.domain.errors import TamperedEvent
+from mnemolog.domain.errors import KeyMissing
 from mnemolog.events.chain import START
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import StreamId
@@ -83,14 +83,18 @@ class LogCheck:
         columns = {"tenants": [one.tenant for one in heads], "streams": [one.name for one in heads]}
         walks: dict[StreamId, StreamWalk] = {}
         walk: StreamWalk | None = None
-        async for rows in _batches(connection, columns):
-            for event in map(stored, rows):
-                if walk is None or walk.stream != event.header.stream:
-                    walk = walks[event.header.stream] = StreamWalk(event.header.stream, self._chain_key, self._report)
-                walk.take(event)
-            await self._keys.take(connection, [stored(row) for row in rows])
-            self._report.events += len(rows)
-            self._progressed(len(rows))
+        # Closed also when the walk is cancelled: the connection goes back to its pool.
+        async with aclosing(_batches(connection, columns)) as batches:
+            async for rows in batches:
+                for event in map(stored, rows):
+                    if walk is None or walk.stream != event.header.stream:
+                        walk = walks[event.header.stream] = StreamWalk(
+                            event.header.stream, self._chain_key, self._report
+                        )
+                    walk.take(event)
+                await self._keys.take(connection, [stored(row) for row in rows])
+                self._report.events += len(rows)
+                self._progressed(len(rows))
         await self._keys.finish(connection)
         for stream, head in heads.items():
             self._end(stream, head, walks.get(stream))
@@ -120,13 +124,13 @@ class LogCheck:
                 self._report.add(Damage(Part.TAG, kind, stream, detail, row["seq"]))
 
 
-async def require_keys(pool: Pool, roots: Roots, stream: StreamId) -> None:
-    """TamperedEvent when a text of the stream cannot be read and no event says that it was erased."""
+async def require_keys(pool: Pool, roots: Roots, streams: Sequence[StreamId]) -> None:
+    """KeyMissing when a text of these streams cannot be read and no event says that it was erased."""
     report = Report()
-    await LogCheck(pool, roots, Codec(), report, lambda count: None).streams([stream])
+    await LogCheck(pool, roots, Codec(), report, lambda count: None).streams(streams)
     for one in report.damages:
         if one.part is Part.KEY:
-            raise TamperedEvent(str(stream), one.seq, one.detail, one.event_id)
+            raise KeyMissing(str(one.stream), one.seq, one.detail, one.event_id)
 
 
 def named(only: StreamId | None) -> dict[str, str | None]:
@@ -150,7 +154,7 @@ async def fetch(connection: Connection, name: str, **values: Any) -> list[dict[s
     return await (await connection.execute(query(name, HERE), values)).fetchall()
 
 
-async def _batches(connection: Connection, columns: dict[str, list[str]]) -> AsyncIterator[Sequence[Row]]:
+async def _batches(connection: Connection, columns: dict[str, list[str]]) -> AsyncGenerator[Sequence[Row]]:
     async with connection.cursor(name="mnemolog_verify") as cursor:
         await cursor.execute(query("page_of_events", HERE), columns)
         while rows := await cursor.fetchmany(EVENTS):

@@ -1,15 +1,17 @@
 """What events do to the rows of entities. Pure: the projector reads the rows before and writes them after."""
 
 from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
+from mnemolog.domain.entity import Entity, Traits
 from mnemolog.domain.memory import Status
+from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import normalize_name
 from mnemolog.events import graph, memory
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.event import Event, sources_of
+from mnemolog.events.graph_fold import ENTITY
 from mnemolog.projections.graph import hiding
 from mnemolog.projections.owner import owner_row
 from mnemolog.projections.rows import Row
@@ -19,13 +21,7 @@ Rows = Mapping[UUID, Row]
 
 def touched(event: Recorded) -> frozenset[UUID]:
     """The entities whose rows an event may change."""
-    match event.payload:
-        case graph.EntitiesMerged(entity_id=entity_id, absorbed_ids=absorbed_ids):
-            return frozenset({entity_id, *absorbed_ids})
-        case graph.EntityEvent(entity_id=entity_id):
-            return frozenset({entity_id})
-        case _:
-            return mentioned(event.payload)
+    return frozenset(ENTITY.touched(event.payload)) or mentioned(event.payload)
 
 
 def mentioned(payload: Event) -> frozenset[UUID]:
@@ -50,12 +46,14 @@ def mentioned(payload: Event) -> frozenset[UUID]:
 
 def after(rows: Rows, event: Recorded) -> dict[UUID, Row]:
     """The rows that an event changes. An entity that is not there, as an event was skipped, is not changed."""
-    if isinstance(event.payload, graph.EntityObserved):
-        return {event.payload.entity_id: _observed(event, event.payload)}
-    seen = max((row["last_seen"] for row in rows.values()), default=event.occurred_at)
-    changed = {entity_id: _changed(rows[entity_id], event) for entity_id in sorted(touched(event) & rows.keys())}
-    if isinstance(event.payload, graph.EntitiesMerged) and (survivor := changed.get(event.payload.entity_id)):
-        survivor["last_seen"] = max(survivor["last_seen"], seen)
+    payload = event.payload
+    if not ENTITY.touched(payload):  # They are spoken of, and read as before.
+        return {id_: {**row, "last_seen": max(row["last_seen"], event.occurred_at)} for id_, row in rows.items()}
+    known = ENTITY.evolve({id_: as_entity(row) for id_, row in rows.items()}, payload)
+    begins = isinstance(payload, graph.EntityObserved)
+    changed = {id_: _row(one, event, _birth(event) if begins else rows[id_]) for id_, one in known.items()}
+    if isinstance(payload, graph.EntitiesMerged) and (survivor := changed.get(payload.entity_id)):
+        survivor["last_seen"] = max(survivor["last_seen"], *(row["last_seen"] for row in rows.values()))
     return changed
 
 
@@ -64,65 +62,67 @@ def names(row: Row) -> dict[str, str]:
     return {normal: name for name in (*row["aliases"], row["name"]) if (normal := normalize_name(name))}
 
 
-def _changed(row: Row, event: Recorded) -> Row:
-    if not isinstance(event.payload, graph.EntityEvent):  # It is spoken of, and reads as before.
-        return {**row, "last_seen": max(row["last_seen"], event.occurred_at)}
-    changed = {**row, "updated_at": event.recorded_at, "seq": event.seq, **_changes(row, event)}
-    return {**changed, "hidden": hiding.after(row["hidden"], changed["status"] == Status.SOFT_DELETED, event)}
+def _row(entity: Entity, event: Recorded, before: Row) -> Row:
+    hidden = hiding.after(before["hidden"], entity.status is Status.SOFT_DELETED, event)
+    row = {**before, **of_entity(entity), **_life(entity, event, before), "hidden": hidden}
+    return {**row, "updated_at": event.recorded_at, "seq": event.seq}
 
 
-def _changes(row: Row, event: Recorded) -> dict[str, Any]:
+def _life(entity: Entity, event: Recorded, before: Row) -> Row:
+    """When it was last seen, by which turns, since when it is hidden, and why."""
     match event.payload:
-        case graph.EntitiesMerged(entity_id=survivor) if row["entity_id"] != survivor:
-            return {"status": Status.DORMANT, "merged_into": survivor}
-        case graph.EntityReverted() as reverted:
-            state = {"status": reverted.status, "merged_into": reverted.merged_into, "purge_at": reverted.purge_at}
-            return {**_content(reverted), **state, **_FORGOTTEN_NO_MORE}
-        case graph.EntityContent() as content:
-            new = [turn_id for turn_id in sources_of(content) or () if turn_id not in row["source_turn_ids"]]
-            told = {**_content(content), "source_turn_ids": [*row["source_turn_ids"], *new]}
-            return {**told, "last_seen": max(row["last_seen"], event.occurred_at)}
-        case graph.EntityCleared():
-            return _ERASED
-        case graph.EntityForgotten(purge_at=purge_at, reason=reason):
-            hidden = {"status": Status.SOFT_DELETED, "purge_at": purge_at}
-            return {**hidden, "forgotten_at": event.recorded_at, "forget_reason": reason}
-        case graph.EntityRestored():
-            return {"status": Status.ACTIVE, "purge_at": None, **_FORGOTTEN_NO_MORE}
-        case _:
-            return {**_ERASED, "status": Status.PURGED, "purge_at": None}
+        case graph.EntityForgotten(reason=reason):
+            return {"forgotten_at": event.recorded_at, "forget_reason": reason}
+        case graph.EntityReverted() | graph.EntityRestored():
+            return {"forgotten_at": None, "forget_reason": ""}
+        case graph.EntityCleared() | graph.EntityErased():
+            return {"forget_reason": ""}
+        case graph.EntityContent(entity_id=entity_id) as content if entity_id == entity.entity_id:
+            new = [turn_id for turn_id in sources_of(content) or () if turn_id not in before["source_turn_ids"]]
+            last_seen = max(before["last_seen"], event.occurred_at)
+            return {"source_turn_ids": [*before["source_turn_ids"], *new], "last_seen": last_seen}
+    return {}
 
 
-_FORGOTTEN_NO_MORE = {"forgotten_at": None, "forget_reason": ""}
-_ERASED = {"name": "", "name_normalized": "", "aliases": [], "attributes": {}, "forget_reason": ""}
-
-
-def _content(content: graph.EntityContent) -> dict[str, Any]:
+def _birth(event: Recorded) -> Row:
     return {
-        "name": content.name,
-        "name_normalized": normalize_name(content.name),
-        "aliases": list(content.aliases),
-        "category": content.category,
-        "attributes": content.attributes,
-        "confidence": content.confidence,
+        **owner_row(event),
+        "forgotten_at": None,
+        "forget_reason": "",
+        "hidden": [],
+        "source_turn_ids": list(sources_of(event.payload) or ()),
+        "last_seen": event.occurred_at,
+        "created_at": event.recorded_at,
     }
 
 
-def _observed(event: Recorded, entity: graph.EntityObserved) -> Row:
+def of_entity(entity: Entity) -> Row:
+    """The columns that follow from the entity as the domain sees it."""
+    traits = entity.traits
     return {
-        **owner_row(event),
         "entity_id": entity.entity_id,
         "scope": entity.scope,
         "agent_id": entity.agent_id,
-        **_content(entity),
-        "status": Status.ACTIVE,
-        "merged_into": None,
-        "purge_at": None,
-        **_FORGOTTEN_NO_MORE,
-        "hidden": [],
-        "source_turn_ids": list(entity.source_turn_ids),
-        "last_seen": event.occurred_at,
-        "created_at": event.recorded_at,
-        "updated_at": event.recorded_at,
-        "seq": event.seq,
+        "name": traits.name,
+        "name_normalized": normalize_name(traits.name),
+        "aliases": list(traits.aliases),
+        "category": traits.category,
+        "attributes": dict(traits.attributes),
+        "confidence": traits.confidence,
+        "status": entity.status,
+        "merged_into": entity.merged_into,
+        "purge_at": entity.purge_at,
     }
+
+
+def as_entity(row: Row) -> Entity:
+    """A row as the domain sees it."""
+    return Entity(
+        row["entity_id"],
+        Scope(row["scope"]),
+        row["agent_id"],
+        Traits(row["name"], row["category"], row["confidence"], tuple(row["aliases"]), row["attributes"]),
+        Status(row["status"]),
+        row["merged_into"],
+        row["purge_at"],
+    )

@@ -12,8 +12,11 @@ from uuid import UUID
 from mnemolog.domain.facts import Validity
 from mnemolog.domain.identity import utc_text
 from mnemolog.domain.memory import VISIBLE, Status
+from mnemolog.domain.relation import Relation
+from mnemolog.domain.scope import Scope
 from mnemolog.events import graph
 from mnemolog.events.envelope import Recorded
+from mnemolog.events.graph_fold import RELATION
 from mnemolog.projections.owner import OWNER, owner_row
 from mnemolog.projections.rows import Row
 
@@ -23,16 +26,14 @@ Span = Mapping[str, str | None]
 
 def touched(event: Recorded) -> frozenset[UUID]:
     """The relations whose rows an event may change."""
-    own = {event.payload.relation_id} if isinstance(event.payload, graph.RelationEvent) else set()
-    return frozenset(own | {one.relation_id for one in graph.validity_of(event.payload)})
+    return frozenset(RELATION.touched(event.payload))
 
 
 def after(rows: Rows, event: Recorded) -> dict[UUID, Row]:
     """The rows that an event changes. A relation that is not there, as an event was skipped, is not changed."""
-    found = dict(rows)
-    if isinstance(event.payload, graph.RelationEvent):
-        found |= _own(rows.get(event.payload.relation_id), event, event.payload)
+    known = RELATION.evolve({id_: _as_relation(row) for id_, row in rows.items()}, event.payload)
     told = {one.relation_id: _spans(one) for one in graph.validity_of(event.payload)}
+    found = {id_: {**(rows.get(id_) or _birth(one, event)), **_of_relation(one)} for id_, one in known.items()}
     return {id_: _believed(row, told[id_] if id_ in told else row["periods"], event) for id_, row in found.items()}
 
 
@@ -44,48 +45,52 @@ def beliefs(before: Row | None, after: Row, event: Recorded) -> Sequence[Row]:
     return [*ended, *(_belief(after, span) for span in has if span not in had)]
 
 
-def _own(row: Row | None, event: Recorded, payload: graph.RelationEvent) -> dict[UUID, Row]:
-    if isinstance(payload, graph.RelationAsserted):
-        return {payload.relation_id: {**(row or _birth(event, payload)), **_content(payload)}}
-    return {payload.relation_id: {**row, **_changes(payload)}} if row else {}
-
-
-def _changes(payload: graph.RelationEvent) -> dict[str, Any]:
-    match payload:
-        case graph.RelationObserved(confidence=confidence):
-            return {"confidence": confidence}
-        case graph.RelationForgotten(purge_at=purge_at):
-            return {"status": Status.SOFT_DELETED, "purge_at": purge_at}
-        case graph.RelationRestored():
-            return {"status": Status.ACTIVE, "purge_at": None}
-        case graph.RelationReverted(status=status, purge_at=purge_at):
-            told = {"confidence": payload.confidence, "metadata": payload.metadata}
-            return {**told, "status": status, "purge_at": purge_at}
-        case graph.RelationErased():
-            return {"status": Status.PURGED, "purge_at": None, "value": None, "metadata": {}}
-        case _:
-            return {}
-
-
-def _content(payload: graph.RelationAsserted) -> dict[str, Any]:
-    told = {"predicate": payload.predicate, "value": payload.value, "metadata": payload.metadata}
-    return {**told, "confidence": payload.confidence, "status": Status.ACTIVE, "purge_at": None}
-
-
-def _birth(event: Recorded, payload: graph.RelationAsserted) -> Row:
+def _birth(relation: Relation, event: Recorded) -> Row:
     """What a relation keeps for life, and no periods."""
+    assert isinstance(event.payload, graph.RelationAsserted)
     return {
         **owner_row(event),
-        "relation_id": payload.relation_id,
-        "scope": payload.scope,
-        "agent_id": payload.agent_id,
-        "subject_id": payload.subject_id,
-        "object_id": payload.object_id,
-        "memory_id": payload.memory_id,
-        "source_turn_ids": list(payload.source_turn_ids),
+        "relation_id": relation.relation_id,
+        "scope": relation.scope,
+        "agent_id": relation.agent_id,
+        "subject_id": relation.subject_id,
+        "object_id": relation.object_id,
+        "memory_id": event.payload.memory_id,
+        "source_turn_ids": list(event.payload.source_turn_ids),
         "periods": [],
         "created_at": event.recorded_at,
     }
+
+
+def _of_relation(relation: Relation) -> Row:
+    """The columns that change with the relation as the domain sees it."""
+    return {
+        "predicate": relation.predicate,
+        "value": relation.value,
+        "metadata": dict(relation.metadata),
+        "confidence": relation.confidence,
+        "status": relation.status,
+        "purge_at": relation.purge_at,
+    }
+
+
+def _as_relation(row: Row) -> Relation:
+    """A row as the domain sees it, but for when it holds, which stands in `periods`."""
+    return Relation(
+        row["relation_id"],
+        Scope(row["scope"]),
+        row["agent_id"],
+        row["subject_id"],
+        row["predicate"],
+        row["object_id"],
+        row["value"],
+        single=False,  # Deciders need it, and no row keeps it.
+        confidence=row["confidence"],
+        validity=Validity(row["relation_id"]),
+        metadata=row["metadata"],
+        status=Status(row["status"]),
+        purge_at=row["purge_at"],
+    )
 
 
 def _believed(row: Row, spans: Iterable[Span], event: Recorded) -> Row:

@@ -1,11 +1,11 @@
 """The history of a place of the profile, or of a todo: read from the log, where all of it stands, newest first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid5
 
 from mnemolog.domain.profile import place_of
-from mnemolog.domain.todo import no_such_todo
+from mnemolog.domain.todo import Status, no_such_todo
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import USER, UserErased
@@ -19,9 +19,9 @@ from mnemolog.events.profile import (
     TodoErased,
     TodoOpened,
 )
+from mnemolog.events.profile_fold import FIELD, TODO
+from mnemolog.events.subjects import of_each_event
 from mnemolog.projections.profile.reader import require_profile
-
-PROFILE, TODO = "profile", "todo"
 
 
 def read_by(tag: str) -> frozenset[str]:
@@ -32,12 +32,12 @@ def read_by(tag: str) -> frozenset[str]:
 def of_field(viewer: Viewer, field: str, events: Sequence[Recorded]) -> Sequence[dict[str, Any]]:
     """What was proposed, decided and set; none where nothing ever was."""
     require_profile(viewer)
-    return _rows(PROFILE, place_of(field), events)
+    return _rows(FIELD.name, place_of(field), events)
 
 
 def of_todo(viewer: Viewer, todo_id: UUID, events: Sequence[Recorded]) -> Sequence[dict[str, Any]]:
     """How it was opened and changed; NotFound where it is not the viewing agent's."""
-    rows = _rows(TODO, str(todo_id), events)
+    rows = _rows(TODO.name, str(todo_id), events)
     opened = (event.payload for event in events if isinstance(event.payload, TodoOpened))
     if not rows or any(one.agent_id != viewer.agent_id for one in opened):
         raise no_such_todo(viewer.user_id, todo_id)
@@ -50,7 +50,7 @@ def _rows(subject: str, id_: str, events: Sequence[Recorded]) -> Sequence[dict[s
         if isinstance(event.payload, UserErased):
             rows.clear()
             continue
-        name, told = _told(event.payload)
+        name, told = VALUES[type(event.payload)](event.payload)
         before = rows[-1]["seq"] if rows else None
         rows.append(
             {
@@ -70,22 +70,25 @@ def _rows(subject: str, id_: str, events: Sequence[Recorded]) -> Sequence[dict[s
     return rows[::-1]
 
 
-def _told(event: Event) -> tuple[str, Mapping[str, Any]]:
-    """What it did, and with what. What was erased reads as nothing."""
-    undoes = getattr(event, "undoes", None)
-    undone = {"undoes": str(undoes)} if undoes else {}
-    match event:
-        case ProfileProposed(patch_id=patch_id, value=value):
-            return "ADD", {"patch_id": str(patch_id), "proposed": value}
-        case ProfileDecided(patch_id=patch_id, decision=decision, by=by):
-            return "UPDATE", {"patch_id": str(patch_id), "decision": str(decision), "by": by}
-        case ProfileSet(values=values):
-            return "ADD" if values else "DELETE", {"values": list(values), **undone}
-        case TodoOpened(text=text, kind=kind):
-            return "ADD", {"text": text, "kind": str(kind), "status": "open"}
-        case TodoChanged(text=text, kind=kind, status=status):
-            return "UPDATE", {"text": text, "kind": str(kind), "status": str(status), **undone}
-        case ProfileErased() | TodoErased():
-            return "DELETE", {}
-        case _:
-            return "UPDATE", {}
+def _undoes(payload: ProfileSet | TodoChanged) -> Mapping[str, str]:
+    return {"undoes": str(payload.undoes)} if payload.undoes else {}
+
+
+def _todo(payload: TodoOpened | TodoChanged, status: Status) -> Mapping[str, str]:
+    return {"text": payload.text, "kind": str(payload.kind), "status": str(status)}
+
+
+# What each event did, and with what. What was erased reads as nothing.
+VALUES: Mapping[type[Event], Callable[[Any], tuple[str, Mapping[str, Any]]]] = {
+    ProfileProposed: lambda it: ("ADD", {"patch_id": str(it.patch_id), "proposed": it.value}),
+    ProfileDecided: lambda it: (
+        "UPDATE",
+        {"patch_id": str(it.patch_id), "decision": str(it.decision), "by": it.by},
+    ),
+    ProfileSet: lambda it: ("ADD" if it.values else "DELETE", {"values": list(it.values), **_undoes(it)}),
+    ProfileErased: lambda it: ("DELETE", {}),
+    TodoOpened: lambda it: ("ADD", _todo(it, Status.OPEN)),
+    TodoChanged: lambda it: ("UPDATE", {**_todo(it, it.status), **_undoes(it)}),
+    TodoErased: lambda it: ("DELETE", {}),
+}
+of_each_event("VALUES in projections/history/from_log.py", VALUES, (FIELD, TODO))

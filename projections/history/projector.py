@@ -12,9 +12,10 @@ from sqlalchemy import MetaData, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.events.envelope import Recorded
-from mnemolog.projections.history.subject import MEMORY, Subject
+from mnemolog.events.memory_fold import MEMORY
+from mnemolog.events.subjects import CHANGING
+from mnemolog.projections.history.entries import Ref, entry, erased, left, subjects
 from mnemolog.projections.history.tables import NAME, READABLE_FROM, VERSION, history, metadata
-from mnemolog.projections.history.told import SUBJECTED, erased, left, subjects, told
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.owner import indexed, owner, owner_row
 from mnemolog.projections.rows import Key, Row, fetch, stored, upsert
@@ -27,7 +28,7 @@ class HistoryProjector:
     readable_from = READABLE_FROM
     variant = ""
     tables: MetaData = metadata
-    kinds = Kinds(SUBJECTED)
+    kinds = Kinds(CHANGING)
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         touched = [(_key(event, one), event, one) for event in batch for one in subjects(event.payload)]
@@ -40,7 +41,7 @@ class HistoryProjector:
         await _forget_reasons(connection, batch)
 
 
-def _key(event: Recorded, subject: Subject) -> Key:
+def _key(event: Recorded, subject: Ref) -> Key:
     return (*owner(event), *subject)
 
 
@@ -75,15 +76,15 @@ async def _forget_reasons(connection: AsyncConnection, batch: Sequence[Recorded]
     await upsert(connection, history, [{**row, "meta": {**row["meta"], "reason": ""}} for row in before])
 
 
-def _row(event: Recorded, subject: Subject, last_seq: int | None) -> Row:
-    name, meta = told(event.payload, subject)
+def _row(event: Recorded, subject: Ref, last_seq: int | None) -> Row:
+    word, meta = entry(event.payload, subject)
     return {
         **owner_row(event),
         "id": uuid5(event.event_id, subject.id),
         "subject": subject.kind,
         "subject_id": subject.id,
-        "memory_id": UUID(subject.id) if subject.kind == MEMORY else None,
-        "event": "UPDATE" if name == "ADD" and last_seq else name,  # A fact that is said again, of another time.
+        "memory_id": UUID(subject.id) if subject.kind == MEMORY.name else None,
+        "event": "UPDATE" if word == "ADD" and last_seq else word,  # A fact that is said again, of another time.
         "old_ref": f"{subject.id}@{last_seq}" if last_seq else None,
         "new_ref": f"{left(event.payload, subject)}@{event.seq}",
         "actor": event.meta.actor,

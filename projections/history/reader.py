@@ -1,28 +1,26 @@
 """Reads the history of a memory, an entity or a fact."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Uuid, and_, cast, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain.entity import no_such_entity
 from mnemolog.domain.errors import NotFound
-from mnemolog.domain.memory import no_such_memory
-from mnemolog.domain.relation import no_such_fact
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.graph.tables import entities, relations
-from mnemolog.projections.history.subject import ENTITY, MEMORY, RELATION
+from mnemolog.events.graph_fold import ENTITY, RELATION
+from mnemolog.events.memory_fold import MEMORY
 from mnemolog.projections.history.tables import history
 from mnemolog.projections.memories.filters import visible_to
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.owner import OWNER
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import fetch, stored
-from mnemolog.projections.visibility import owned, shared
+from mnemolog.projections.shown import SHOWN, Shown
+from mnemolog.projections.visibility import owned
 
 _INTERNAL = frozenset(OWNER)
-KINDS = (MEMORY, ENTITY, RELATION)
+KINDS = (MEMORY.name, ENTITY.name, RELATION.name)
 NEWEST = ("-seq", "id")
 
 
@@ -38,7 +36,7 @@ async def of(
 
     A link to a memory that the agent may not see is not told of.
     """
-    seen = or_(*(and_(history.c.subject == kind, _SEEN[kind](viewer, id_)) for kind in kinds))
+    seen = or_(*(and_(history.c.subject == kind, _seen(kind, viewer, id_)) for kind in kinds))
     touching = owned(history, viewer), history.c.subject_id == str(id_), seen, _far_end_visible(viewer)
     statement = page_of(select(*stored(history)).where(*touching), history, NEWEST, limit, cursor)
     rows = await fetch(connection, history, statement)
@@ -48,36 +46,21 @@ async def of(
     return sliced(shown, NEWEST, limit)
 
 
-def _memory_seen(viewer: Viewer, id_: UUID) -> ColumnElement[bool]:
-    return select(memories.c.memory_id).where(*visible_to(viewer), memories.c.memory_id == id_).exists()
+def _shown(kind: str) -> Shown:
+    shown = SHOWN[kind]
+    assert shown, "history is asked of what has an id"
+    return shown
 
 
-def _entity_seen(viewer: Viewer, id_: UUID) -> ColumnElement[bool]:
-    mine = and_(owned(entities, viewer), shared(entities, viewer))
-    return select(entities.c.entity_id).where(mine, entities.c.entity_id == id_).exists()
-
-
-def _fact_seen(viewer: Viewer, id_: UUID) -> ColumnElement[bool]:
-    mine = and_(owned(relations, viewer), shared(relations, viewer))
-    return select(relations.c.relation_id).where(mine, relations.c.relation_id == id_).exists()
-
-
-_SEEN: Mapping[str, Callable[[Viewer, UUID], ColumnElement[bool]]] = {
-    MEMORY: _memory_seen,
-    ENTITY: _entity_seen,
-    RELATION: _fact_seen,
-}
-_MISSING: Mapping[str, Callable[[str, UUID], NotFound]] = {
-    MEMORY: no_such_memory,
-    ENTITY: no_such_entity,
-    RELATION: no_such_fact,
-}
+def _seen(kind: str, viewer: Viewer, id_: UUID) -> ColumnElement[bool]:
+    shown = _shown(kind)
+    return shown.ids(viewer).where(shown.id == id_).exists()
 
 
 def _nothing(user_id: str, id_: UUID, kinds: Collection[str]) -> NotFound:
     if len(kinds) == 1:
         [kind] = kinds
-        return _MISSING[kind](user_id, id_)
+        return _shown(kind).missing(user_id, id_)
     message = f"user {user_id!r} has no memory, entity or fact {id_}"
     return NotFound(message, field="id", fix="look it up with `mnemolog search`, `entity list` or `fact list`")
 

@@ -15,7 +15,7 @@ from mnemolog.events import memory as events
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event, sources_of
-from mnemolog.events.memory_fold import evolve, touched
+from mnemolog.events.memory_fold import MEMORY
 from mnemolog.events.patrol import CycleClosed
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.memories.nodes import nodes_of
@@ -76,7 +76,7 @@ async def _unlink(connection: AsyncConnection, gone: Collection[Key]) -> None:
 
 def _concerned(event: Recorded) -> Sequence[UUID]:
     payload = event.payload
-    return payload.memory_ids if isinstance(payload, events.MemoriesRecalled) else touched(payload)
+    return payload.memory_ids if isinstance(payload, events.MemoriesRecalled) else MEMORY.touched(payload)
 
 
 def _changed(rows: dict[Key, Row], event: Recorded) -> dict[Key, Row]:
@@ -84,9 +84,9 @@ def _changed(rows: dict[Key, Row], event: Recorded) -> dict[Key, Row]:
         return _recalled(rows, event, event.payload)
     if isinstance(event.payload, CycleClosed):
         return _older(rows, event, event.payload)
-    keys = {memory_id: (*owner(event), memory_id) for memory_id in touched(event.payload)}
+    keys = {memory_id: (*owner(event), memory_id) for memory_id in MEMORY.touched(event.payload)}
     known = {memory_id: as_memory(rows[key]) for memory_id, key in keys.items() if key in rows}
-    changed = evolve(known, event.payload)
+    changed = MEMORY.evolve(known, event.payload)
     return {(key := keys[memory_id]): _row(memory, event, rows.get(key)) for memory_id, memory in changed.items()}
 
 

@@ -8,11 +8,12 @@ import httpx
 import pytest
 
 from mnemolog import AsyncMemory, MnemologError
-from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.http.app import create_app
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import Receipt
 from tests.adapters.cli.command import Ran, mnemolog
+from tests.engine.person import Person
 
 COMMANDS = ("query", "list", "changes", "history", "session", "entities")
 ROUTES = (
@@ -73,6 +74,52 @@ async def test_http_sees_the_write_of_the_token(engine: Engine, user: str, route
 
     assert answer.status_code == 200
     assert "Ana drinks tea" in answer.text or memory_id in answer.text
+
+
+@pytest.mark.spec("X10")
+@pytest.mark.parametrize("route", ["query", "/memory", "/memory/{id}", "/changes"])
+async def test_http_sees_what_any_process_wrote_before_without_a_token(engine: Engine, user: str, route: str) -> None:
+    """The writes are another engine's: the one that is asked has not seen their receipts."""
+    async with open_engine(engine.settings, attach=True) as other:
+        for number in range(5):
+            memory_id, _ = await other.writes.create({"user_id": user, "text": f"Ana drinks tea number {number}"})
+
+            answer = await over_http(engine, route, user, str(memory_id))
+
+            assert answer.status_code == 200
+            assert f"number {number}" in answer.text
+
+
+@pytest.mark.spec("X10")
+async def test_http_sees_the_turn_just_recorded_in_the_session(engine: Engine, user: str) -> None:
+    for number in range(1, 6):
+        await Person(engine, user).says(f"tea number {number}")
+
+        answer = await over_http(engine, "/session", user, "", chat_id="main")
+
+        assert answer.json()["msg_count"] == number
+
+
+@pytest.mark.spec("X10")
+@pytest.mark.parametrize(("route", "name"), [("/memory", "memories"), ("/session", "working")])
+async def test_http_refuses_what_it_cannot_show_and_shows_what_it_has_where_that_is_wanted(
+    engine: Engine, user: str, route: str, name: str
+) -> None:
+    ana, store = Person(engine, user), engine.projections.stores[name]
+    await ana.says("I drink tea")
+    before = await over_http(engine, route, user, "")
+    await store.stop(ana.stream, await engine.log.head(ana.stream) + 1, "ValueError: made up")
+    await ana.says("I drink coffee")
+
+    strong = await over_http(engine, route, user, "")
+    eventual = await over_http(engine, route, user, "", consistency="eventual")
+
+    assert (strong.status_code, strong.json()["error"]["code"]) == (503, "projection_poisoned")
+    assert "`eventual`" in strong.json()["error"]["fix"]
+    assert (eventual.status_code, eventual.text) == (200, before.text)
+    await store.resume()
+    await engine.projections.running[name].catch_up()
+    assert (await over_http(engine, route, user, "")).text != before.text
 
 
 @pytest.mark.parametrize("deadline", ["0", "-1", "601", "soon", "nan"])

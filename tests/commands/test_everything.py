@@ -31,7 +31,7 @@ from mnemolog.commands.profile import PROFILE, DecidePatch, ProposeProfile
 from mnemolog.commands.profile_state import Profile
 from mnemolog.commands.rollback import Rollback, touched
 from mnemolog.commands.todos import TODOS, ChangeTodo, OpenTodo, Todos
-from mnemolog.commands.worlds import ROLLBACKS
+from mnemolog.commands.undo import ROLLBACKS
 from mnemolog.domain.consent import Status as Consent
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.memory import Status
@@ -169,25 +169,25 @@ class Life:
 
     @property
     def memories(self) -> Memories:
-        found = self.state.worlds["memories"]
+        found = self.state.of["memories"]
         assert isinstance(found, Memories)
         return found
 
     @property
     def graph(self) -> Graph:
-        found = self.state.worlds["graph"]
+        found = self.state.of["graph"]
         assert isinstance(found, Graph)
         return found
 
     @property
     def profile(self) -> Profile:
-        found = self.state.worlds["profile"]
+        found = self.state.of["profile"]
         assert isinstance(found, Profile)
         return found
 
     @property
     def todos(self) -> Todos:
-        found = self.state.worlds["todos"]
+        found = self.state.of["todos"]
         assert isinstance(found, Todos)
         return found
 
@@ -204,7 +204,7 @@ class Life:
         }
 
     def _world(self, kind: type[Command]) -> Any:
-        return self.state.worlds[WORLD.get(kind, "memories")]
+        return self.state.of[WORLD.get(kind, "memories")]
 
     def _request(self, kind: type[Command], fields: dict[str, Any]) -> Command | None:
         fields = {**WHO, **fields}

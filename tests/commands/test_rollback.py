@@ -6,8 +6,8 @@ from uuid import UUID, uuid4
 import pytest
 
 from mnemolog.commands.memories import Memories
-from mnemolog.commands.rollback import Everything, Rollback, touched
-from mnemolog.commands.worlds import ROLLBACKS
+from mnemolog.commands.rollback import Rollback, UndoState, touched
+from mnemolog.commands.undo import ROLLBACKS
 from mnemolog.domain.errors import NotFound, UndoConflict
 from mnemolog.domain.memory import Memory, Status
 from mnemolog.domain.scope import Scope
@@ -35,8 +35,8 @@ def of(*named: NewEvent, **fields: Any) -> Rollback:
     return Rollback.model_validate({"user_id": "ana", "agent_id": "coach", "of_run": "r1", **drawn, **fields})
 
 
-def known(story: Story[Rollback, Everything]) -> dict[UUID, Memory]:
-    memories = story.state.worlds["memories"]
+def known(story: Story[Rollback, UndoState]) -> dict[UUID, Memory]:
+    memories = story.state.of["memories"]
     assert isinstance(memories, Memories)
     return dict(memories.known)
 

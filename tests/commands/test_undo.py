@@ -27,7 +27,6 @@ from mnemolog.commands.memories import (
     SoftDeleteMemory,
     UndoChange,
     UpdateMemory,
-    link_tag,
 )
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.corroboration import corroborated
@@ -38,6 +37,7 @@ from mnemolog.domain.scope import Scope
 from mnemolog.events.envelope import NewEvent
 from mnemolog.events.event import memory_tag
 from mnemolog.events.memory import MemoryEvent, MemoryObserved, MemoryReverted, Observation
+from mnemolog.events.memory_fold import LINK
 from tests.testkit.clock import START
 from tests.testkit.decider import Story, given
 from tests.testkit.events import created, new, updated
@@ -210,7 +210,7 @@ def subjects(story: Told, event: NewEvent) -> Sequence[str]:
 def seen(state: Memories, subjects: Iterable[str]) -> Mapping[str, object]:
     """What each subject is."""
     known = {memory_tag(id_): memory for id_, memory in state.known.items()}
-    links = {link_tag(*ends): edge for ends, edge in state.links.items()}
+    links = {LINK.tag(ends): edge for ends, edge in state.links.items()}
     return {subject: {**known, **links}.get(subject) for subject in subjects}
 
 

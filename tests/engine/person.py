@@ -19,7 +19,7 @@ from mnemolog.commands.memories import (
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, Position, Receipt, StreamId
-from mnemolog.events.memory_fold import touched
+from mnemolog.events.memory_fold import MEMORY
 from mnemolog.projections.query import Answer, MemoryQuery
 
 T = TypeVar("T")
@@ -108,7 +108,9 @@ class Person:
 
     async def memory_ids(self) -> list[UUID]:
         """Every memory that the log tells of, whenever."""
-        return sorted({id_ for event in await self.engine.log.read(self.stream) for id_ in touched(event.payload)})
+        return sorted(
+            {id_ for event in await self.engine.log.read(self.stream) for id_ in MEMORY.touched(event.payload)}
+        )
 
     async def _asks(self, command: MemoryCommand) -> Receipt:
         return await self.engine.writes.execute(command)

@@ -2,30 +2,34 @@
 erasure's or an export's way."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from itertools import count
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mnemolog.adapters.engine.engine import Engine, now
+from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.engine.erasing import erase
 from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.export.exporting import head_of, lines
 from mnemolog.adapters.postgres.log import PostgresLog
-from mnemolog.commands.erasure import EraseUser
-from mnemolog.domain.errors import InvalidInput, NestedTooDeep, Unstorable
+from mnemolog.commands.erasure import EraseMemory, EraseThread, EraseUser
+from mnemolog.domain.errors import InvalidInput, NestedTooDeep, NotFound, Unstorable
 from mnemolog.domain.json_value import MAX_DEPTH
+from mnemolog.domain.turn import Role
 from mnemolog.events.codec import PLAIN, Cipher, Codec, Sealed
-from mnemolog.events.envelope import NewEvent, StreamId
-from mnemolog.events.event import Event
+from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.envelope import NewEvent, Receipt, StreamId
+from mnemolog.events.event import Event, memory_tag
 from mnemolog.events.log import Append
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.teller import Teller
 from tests.testkit.events import created, new
 from tests.testkit.json_values import ODD_NUMBERS, json_objects, json_values, nested
+from tests.testkit.settings import settings_in
 
 _users = count(1)
 
@@ -135,6 +139,13 @@ class Unchecked(Spoilt):
         return None
 
 
+class Unreadable(Unchecked):
+    """And even its open fields are not there."""
+
+    def encode(self, stream: StreamId, event: NewEvent, cipher: Cipher = PLAIN) -> bytes:
+        return super().encode(stream, event, cipher).replace(b'{"open":', b'{"Open":', 1)
+
+
 def log_with(engine: Engine, codec: Codec) -> PostgresLog:
     return PostgresLog(engine.log._pool, codec, engine.log._secrets.roots, now)
 
@@ -178,6 +189,47 @@ async def test_a_user_with_an_event_that_cannot_be_read_is_exported_and_erased_b
     assert erasure.held_up == {}
     assert [event.erased for event in await engine.log.read(ana.stream)] == [True, True, False]
     assert (await erase(engine, EraseUser(user_id=user))).receipt.already
+
+
+@pytest.fixture(scope="module")
+async def apart(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
+    """An engine that no other test rebuilds: of some events here nothing can be read, even once they are erased."""
+    async with open_engine(settings_in(tmp_path_factory.mktemp("apart"))) as opened:
+        yield opened
+
+
+@pytest.mark.spec("X07")
+@pytest.mark.parametrize("whole", [False, True], ids=["its text fits no type", "nothing of it can be read"])
+async def test_a_memory_and_a_thread_with_events_that_cannot_be_read_are_erased_by_headers_and_keys(
+    apart: Engine, user: str, whole: bool
+) -> None:
+    engine, ana = apart, Teller(apart, user)
+    stays = await ana.creates("Ana lives in Lisbon")
+    await ana.says("This is heard", thread_id="kept")
+    log = log_with(engine, Unreadable() if whole else Unchecked())
+    spoilt = created(text="nobody reads this")
+    turns = [TurnRecorded(turn_id=f"turn-{number}", thread_id="gone", role=Role.USER, text="nor") for number in (1, 2)]
+    drawn = created(text="nor that", source_turn_ids=("turn-2",))
+    for payload in (spoilt, *turns, drawn):
+        [receipt] = await log.append([Append(ana.stream, (new(payload),))])
+        assert isinstance(receipt, Receipt)
+
+    of_memory = await erase(engine, EraseMemory(user_id=user, memory_id=spoilt.memory_id))
+    of_thread = await erase(engine, EraseThread(user_id=user, thread_id="gone"))
+
+    assert of_memory.extent.memories == (spoilt.memory_id,)
+    assert (of_thread.extent.turns, of_thread.extent.memories) == (("turn-1", "turn-2"), (drawn.memory_id,))
+    scopes = {memory_tag(spoilt.memory_id), memory_tag(drawn.memory_id), *(one.key_scope() for one in turns)}
+    async with engine.log._pool.connection() as connection:
+        kept = await connection.execute(
+            "SELECT scope FROM mnemolog_keys.data_keys WHERE stream = %s", [ana.stream.name]
+        )
+        left = {row["scope"] for row in await kept.fetchall()}
+    assert left.isdisjoint(scopes)
+    assert {memory_tag(stays)} <= left
+    assert any(scope.startswith("thread:kept/") for scope in left)
+    with pytest.raises(NotFound):
+        await erase(engine, EraseMemory(user_id=user, memory_id=uuid4()))
 
 
 async def exported(ana: Teller) -> list[dict[str, Any]]:

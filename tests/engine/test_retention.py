@@ -5,14 +5,11 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
 
-import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.engine.retention import retain
-from mnemolog.adapters.engine.schedules import Job, Schedules
 from mnemolog.domain.errors import Erased
 from mnemolog.domain.memory import Status
 from mnemolog.events.conversation import TurnRecorded
@@ -216,34 +213,3 @@ async def flushed(engine: Engine) -> None:
     """What the engine does every `recall_seconds`."""
     await engine.recalls.flush()
     await engine.settled(60)
-
-
-async def test_one_process_leads_the_jobs_and_another_takes_over(engine: Engine) -> None:
-    """The engine itself leads its jobs, so a second one waits until the first is gone."""
-    done: list[str] = []
-    worked = asyncio.Event()
-
-    async def fails() -> None:
-        done.append("failed")
-        raise ValueError("this keeps no other job from its time")
-
-    async def works() -> None:
-        done.append("worked")
-        worked.set()
-
-    async def run(dsn: str, seconds: float) -> None:
-        running = asyncio.create_task(Schedules(dsn, [Job("one", 3600, fails), Job("other", 3600, works)]).run())
-        try:
-            async with asyncio.timeout(seconds):
-                await worked.wait()
-        finally:
-            running.cancel()
-            await asyncio.wait([running])
-
-    async with await psycopg.AsyncConnection.connect(engine.endpoints.postgres_dsn, autocommit=True) as owner:
-        with pytest.raises(TimeoutError):
-            await run(engine.endpoints.postgres_dsn, 1)
-        assert done == []
-        await owner.execute("CREATE DATABASE without_a_leader")
-    await run(make_conninfo(engine.endpoints.postgres_dsn, dbname="without_a_leader"), 60)
-    assert done == ["failed", "worked"]

@@ -81,7 +81,7 @@ async def test_each_wait_ends_with_its_own_write(engine: Engine) -> None:
     await tasks[2]
     assert [task.cancelled() for task in pending if task.done()].count(True) == 1
     await asyncio.sleep(0.01)
-    assert not waits._watches["memories"]._waits
+    assert not waits.open
 
 
 async def test_a_store_that_fails_tells_all_who_wait_and_later_ones_ask_anew(engine: Engine) -> None:

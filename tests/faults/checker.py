@@ -9,7 +9,7 @@ from mnemolog.domain.memory import Memory
 from mnemolog.events import memory as events
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Receipt, Recorded, StreamId
-from mnemolog.events.memory_fold import evolve
+from mnemolog.events.memory_fold import MEMORY
 
 MARK = "#"
 
@@ -82,7 +82,7 @@ def _overwritten(recorded: Sequence[Recorded]) -> Iterator[str]:
                     yield f"{event.stream} @{event.seq}: {name} of an update that came before it is lost"
         if isinstance(payload, events.MemoriesMerged):
             yield from _merged_twice(event, payload, known)
-        known |= evolve(known, payload)
+        known |= MEMORY.evolve(known, payload)
 
 
 def _merged_twice(event: Recorded, merge: events.MemoriesMerged, known: Mapping[UUID, Memory]) -> Iterator[str]:

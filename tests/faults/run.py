@@ -25,7 +25,7 @@ from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain.memory import Memory
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, Recorded, StreamId
-from mnemolog.events.memory_fold import evolve
+from mnemolog.events.memory_fold import MEMORY
 from tests.faults.checker import judge
 from tests.faults.deployment import Deployment, deployed
 from tests.faults.load import Book, Load
@@ -136,7 +136,7 @@ class Run:
         """What a reader sees is the fold of the log: cheap enough for every round."""
         known: dict[Any, Memory] = {}
         for event in recorded:
-            known |= evolve(known, event.payload)
+            known |= MEMORY.evolve(known, event.payload)
         rows = await self._deployment.engine.reads.newest(Viewer(stream.tenant, stream.owner, DEFAULT_AGENT), ALL)
         shown = {row["memory_id"]: (row["text"], row["importance"]) for row in rows}
         folded = {id_: (one.content.text, one.content.importance) for id_, one in known.items() if one.visible}

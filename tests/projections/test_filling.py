@@ -29,9 +29,11 @@ class CountingLog(MemoryLog):
 
     decoded = 0
 
-    async def decode(self, stored: Sequence[StoredEvent], shapes: Collection[str] = ()) -> Sequence[Recorded]:
+    async def decode(
+        self, stored: Sequence[StoredEvent], shapes: Collection[str] = (), *, unread: bool = False
+    ) -> Sequence[Recorded]:
         self.decoded += len(stored)
-        return await super().decode(stored, shapes)
+        return await super().decode(stored, shapes, unread=unread)
 
 
 def a_log() -> CountingLog:

@@ -11,6 +11,7 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import Head
 from tests.engine.person import Person
 from tests.tamper.attacker import PLACE, Attacker, table
+from tests.tamper.test_missing_keys import gives_back
 
 pytestmark = pytest.mark.spec("X08")
 
@@ -109,9 +110,7 @@ async def test_what_can_still_be_read_is_not_healed_away_when_its_keys_are_gone(
 
     assert await ana.everything() == before
     assert {one.done for one in audit if one.part == Part.ROW} == {Done.REPORTED}
-    for row in keys:
-        names, places = ", ".join(row), ", ".join(f"%({name})s" for name in row)
-        await mallory.sql(f"INSERT INTO mnemolog_keys.data_keys ({names}) VALUES ({places})", **row)
+    await gives_back(mallory, "data_keys", keys)
     assert (await victim.verifier.verify(ana.stream)).clean
 
 

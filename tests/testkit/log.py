@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 from zlib import crc32
 
-from mnemolog.domain.errors import ConcurrencyConflict, IdempotencyConflict
+from mnemolog.domain.errors import ConcurrencyConflict, IdempotencyConflict, LogError
 from mnemolog.events.chain import START as CHAIN_START
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Receipt, Recorded, StoredEvent, StreamId
@@ -36,11 +36,17 @@ class MemoryLog:
         return Receipt(stream, receipt.event_ids, receipt.first_seq, receipt.last_seq, already=True)
 
     async def read(
-        self, stream: StreamId, *, after: int = 0, until: int | None = None, tags: Collection[str] = ()
+        self,
+        stream: StreamId,
+        *,
+        after: int = 0,
+        until: int | None = None,
+        tags: Collection[str] = (),
+        unread: bool = False,
     ) -> Sequence[Recorded]:
         found = self._between(stream, after, until)
         wanted = [event for event in found if not tags or not set(tags).isdisjoint(event.header.tags)]
-        return [self.codec.decode(event) for event in wanted]
+        return [self._decoded(event, (), unread=unread) for event in wanted]
 
     async def head(self, stream: StreamId) -> int:
         return len(self.streams.get(stream, ()))
@@ -60,8 +66,18 @@ class MemoryLog:
         for first in range(0, len(found), batch):
             yield found[first : first + batch]
 
-    async def decode(self, stored: Sequence[StoredEvent], shapes: Collection[str] = ()) -> Sequence[Recorded]:
-        return [self.codec.decode(event, body=self.codec.body(event, shapes)) for event in stored]
+    async def decode(
+        self, stored: Sequence[StoredEvent], shapes: Collection[str] = (), *, unread: bool = False
+    ) -> Sequence[Recorded]:
+        return [self._decoded(event, shapes, unread=unread) for event in stored]
+
+    def _decoded(self, event: StoredEvent, shapes: Collection[str], *, unread: bool) -> Recorded:
+        try:
+            return self.codec.decode(event, body=self.codec.body(event, shapes))
+        except LogError:
+            if unread:
+                return self.codec.unread(event)
+            raise
 
     async def heads(self, share: int = 0, of: int = 1) -> AsyncIterator[Sequence[Head]]:
         mine = [stream for stream in sorted(self.streams) if crc32(str(stream).encode()) % of == share]

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import socket
 
 import httpx
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from mnemolog.adapters.embedded import running_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http.app import ROUTERS
-from mnemolog.adapters.http.server import serve
+from mnemolog.adapters.http.server import _listen, serve
 from mnemolog.domain.errors import EngineError
 from tests.adapters.http.conftest import Api
 
@@ -31,6 +32,13 @@ async def test_the_server_takes_a_free_port_and_publishes_its_url(engine: Engine
     async with httpx.AsyncClient(base_url=url) as http:
         with pytest.raises(httpx.ConnectError):
             await http.get("/health")
+
+
+async def test_an_answer_is_not_held_back_for_an_acknowledgement() -> None:
+    with _listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 async def test_the_server_finishes_a_request_that_runs(engine: Engine, user: str) -> None:

@@ -1,4 +1,4 @@
-"""All that can be undone, in one place: which kinds of subjects there are, and how each undoes one of its changes."""
+"""How each kind of subject undoes one of its changes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,9 +7,13 @@ from uuid import UUID
 from mnemolog.commands.graph_undo import GRAPH_UNDO, UndoGraph
 from mnemolog.commands.memories import MEMORIES, UndoChange, ends
 from mnemolog.commands.profile import PROFILE, UndoProfile
-from mnemolog.commands.rollback import Rollbacks, World
+from mnemolog.commands.rollback import Rollbacks, Undoable
 from mnemolog.commands.sessions import SESSION_UNDO, UndoSession
 from mnemolog.commands.todos import TODOS, UndoTodo
+from mnemolog.events.graph_fold import ENTITY, RELATION
+from mnemolog.events.memory_fold import LINK, MEMORY
+from mnemolog.events.profile_fold import FIELD, TODO
+from mnemolog.events.subjects import of_each
 
 Who = Mapping[str, Any]
 
@@ -23,11 +27,11 @@ def _graph(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoGraph:
 
 
 def _profile(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoProfile:
-    return UndoProfile(**_without_time(who), event_id=event_id, field=subjects[0].partition(":")[2])
+    return UndoProfile(**_without_time(who), event_id=event_id, field=FIELD.id_of(subjects[0]))
 
 
 def _todo(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoTodo:
-    return UndoTodo(**_without_time(who), event_id=event_id, todo_id=UUID(subjects[0].partition(":")[2]))
+    return UndoTodo(**_without_time(who), event_id=event_id, todo_id=TODO.id_of(subjects[0]))
 
 
 def _session(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoSession:
@@ -38,12 +42,12 @@ def _without_time(who: Who) -> Who:
     return {name: value for name, value in who.items() if name != "at"}
 
 
-ROLLBACKS = Rollbacks(
-    {
-        "memories": World(MEMORIES, _memory),
-        "graph": World(GRAPH_UNDO, _graph),
-        "profile": World(PROFILE, _profile),
-        "todos": World(TODOS, _todo),
-        "sessions": World(SESSION_UNDO, _session),
-    }
-)
+UNDOABLE: Mapping[str, Undoable[Any]] = {
+    "memories": Undoable(MEMORIES, _memory, (MEMORY, LINK)),
+    "graph": Undoable(GRAPH_UNDO, _graph, (ENTITY, RELATION)),
+    "profile": Undoable(PROFILE, _profile, (FIELD,)),
+    "todos": Undoable(TODOS, _todo, (TODO,)),
+    "sessions": Undoable(SESSION_UNDO, _session),
+}
+of_each("UNDOABLE in commands/undo.py", {kind.name: one for one in UNDOABLE.values() for kind in one.kinds})
+ROLLBACKS = Rollbacks(UNDOABLE)

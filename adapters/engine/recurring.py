@@ -1,0 +1,37 @@
+"""The jobs that recur: what the engine does by the clock, over all users."""
+
+from typing import TYPE_CHECKING
+
+from mnemolog.adapters.engine.expiring import expire
+from mnemolog.adapters.engine.patrol import Patrol
+from mnemolog.adapters.engine.retention import retain
+from mnemolog.adapters.jobs.job import Attempt, Kind
+
+if TYPE_CHECKING:
+    from mnemolog.adapters.engine.engine import Engine
+
+FIVE_MINUTES, HOUR = 300.0, 3600.0
+
+
+def recurring(engine: "Engine") -> list[Kind]:
+    """Each decides again under the guard of the log, so a second run of a job changes nothing."""
+    patrol = Patrol(engine)
+
+    async def retention(attempt: Attempt) -> None:
+        """Fade what nobody uses, purge what was forgotten long ago."""
+        done = await retain(engine, engine.writes.now())
+        await attempt.save({name: len(ids) for name, ids in done.as_dict().items()})
+
+    async def proposals(attempt: Attempt) -> None:
+        """Expire proposals that nobody decided in time."""
+        await attempt.save({"expired": len(await expire(engine))})
+
+    async def cycles(attempt: Attempt) -> None:
+        """Close the cycle of each being whose session has ended."""
+        await attempt.save({"closed": len(await patrol.run())})
+
+    return [
+        Kind(name="retention", every=HOUR, run=retention),
+        Kind(name="expire-proposals", every=HOUR, run=proposals),
+        Kind(name="patrol", every=FIVE_MINUTES, run=cycles),
+    ]

@@ -1,0 +1,1 @@
+"""Durable jobs: enqueued in Postgres, fetched by workers, retried until they succeed or fail for good (ADR 47)."""

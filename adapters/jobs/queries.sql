@@ -1,0 +1,109 @@
+-- Every query of the jobs, called by name (adapters/postgres/queries.py).
+
+-- enqueue_job --
+-- Nothing when its unique key was used before, or when it is to be `alone` and another of its kind is unfinished.
+INSERT INTO mnemolog.jobs
+    (job_id, kind, tenant, stream, payload, unique_key, mac, enqueued_at, run_at, max_attempts)
+SELECT %(job_id)s, %(kind)s, %(tenant)s, %(stream)s, %(payload)s, %(unique_key)s, %(mac)s, %(enqueued_at)s, %(run_at)s,
+       %(max_attempts)s
+WHERE NOT (%(alone)s AND EXISTS (
+    SELECT FROM mnemolog.jobs
+    WHERE (kind, tenant, stream) = (%(kind)s, %(tenant)s, %(stream)s) AND status IN ('queued', 'running')))
+ON CONFLICT (kind, tenant, stream, unique_key) WHERE unique_key IS NOT NULL DO NOTHING
+RETURNING *;
+
+-- find_unique_job --
+SELECT * FROM mnemolog.jobs
+WHERE (kind, tenant, stream, unique_key) = (%(kind)s, %(tenant)s, %(stream)s, %(unique_key)s);
+
+-- find_job --
+SELECT * FROM mnemolog.jobs WHERE job_id = %(job_id)s;
+
+-- list_jobs --
+SELECT * FROM mnemolog.jobs
+WHERE (%(status)s::text IS NULL OR status = %(status)s) AND (%(kind)s::text IS NULL OR kind = %(kind)s)
+ORDER BY enqueued_at DESC, job_id DESC
+LIMIT %(limit)s;
+
+-- count_jobs --
+-- By status. A failure of what recurs counts no longer once a later one of its kind succeeded.
+SELECT status, count(*) AS count FROM mnemolog.jobs AS job
+WHERE NOT (status = 'failed' AND EXISTS (
+    SELECT FROM mnemolog.jobs AS later
+    WHERE (later.kind, later.tenant, later.stream) = (job.kind, job.tenant, job.stream)
+      AND job.stream = '' AND later.status = 'succeeded' AND later.finished_at > job.finished_at))
+GROUP BY status;
+
+-- fetch_jobs --
+-- Of each kind as many as there are places for, the longest due first. What another worker looks at is skipped.
+WITH due AS (
+    SELECT found.job_id
+    FROM unnest(%(kinds)s::text[], %(places)s::int[]) AS wanted (kind, places)
+    CROSS JOIN LATERAL (
+        SELECT job.job_id FROM mnemolog.jobs AS job
+        WHERE job.kind = wanted.kind AND job.status = 'queued' AND job.run_at <= %(now)s
+        ORDER BY job.run_at, job.job_id
+        LIMIT wanted.places
+        FOR UPDATE SKIP LOCKED) AS found
+)
+UPDATE mnemolog.jobs AS job
+SET status = 'running', worker = %(worker)s, worker_name = %(worker_name)s, started_at = %(now)s,
+    attempts = attempts + 1, fence = fence + 1
+FROM due WHERE job.job_id = due.job_id
+RETURNING job.*;
+
+-- held_jobs --
+-- What a worker holds, as the table has it: a job that is missing was taken from it, or erased.
+SELECT job_id, fence, cancel_requested FROM mnemolog.jobs WHERE status = 'running' AND worker = %(worker)s;
+
+-- stalled_jobs --
+-- Those whose worker's lease is gone: it was killed, or said nothing for too long.
+SELECT * FROM mnemolog.jobs AS job
+WHERE status = 'running' AND NOT EXISTS (
+    SELECT FROM pg_locks
+    WHERE locktype = 'advisory' AND granted AND objsubid = 2
+      AND classid = hashtext('mnemolog job workers')::bit(32)::bigint::oid
+      AND objid::bigint::bit(32)::int = job.worker
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database()));
+
+-- join_job_workers --
+SELECT pg_try_advisory_lock(hashtext('mnemolog job workers'), %(worker)s) AS joined;
+
+-- save_progress --
+UPDATE mnemolog.jobs SET progress = %(progress)s
+WHERE job_id = %(job_id)s AND fence = %(fence)s AND status = 'running'
+RETURNING job_id;
+
+-- finish_job --
+UPDATE mnemolog.jobs
+SET status = %(status)s, finished_at = %(now)s, error = %(error)s, worker = NULL, cancel_requested = false
+WHERE job_id = %(job_id)s AND fence = %(fence)s AND status = 'running'
+RETURNING job_id;
+
+-- requeue_job --
+UPDATE mnemolog.jobs
+SET status = 'queued', run_at = %(run_at)s, error = coalesce(%(error)s, error), attempts = attempts - %(uncounted)s,
+    worker = NULL
+WHERE job_id = %(job_id)s AND fence = %(fence)s AND status = 'running'
+RETURNING job_id;
+
+-- cancel_job --
+-- One that waits is cancelled at once; one that runs is told so by its worker.
+UPDATE mnemolog.jobs
+SET status = CASE status WHEN 'queued' THEN 'cancelled' ELSE status END,
+    finished_at = CASE status WHEN 'queued' THEN %(now)s::timestamptz END,
+    cancel_requested = status = 'running'
+WHERE job_id = %(job_id)s AND status IN ('queued', 'running')
+RETURNING *;
+
+-- retry_job --
+UPDATE mnemolog.jobs
+SET status = 'queued', run_at = %(now)s, attempts = 0, finished_at = NULL, cancel_requested = false
+WHERE job_id = %(job_id)s AND status IN ('failed', 'cancelled')
+RETURNING *;
+
+-- delete_finished_jobs --
+DELETE FROM mnemolog.jobs WHERE finished_at < %(before)s;
+
+-- delete_jobs_of_stream --
+DELETE FROM mnemolog.jobs WHERE (tenant, stream) = (%(tenant)s, %(stream)s);

@@ -1,0 +1,137 @@
+"""The queue: enqueue jobs, look at them, cancel and retry them. Any process on the database may."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from psycopg.types.json import Jsonb
+
+from mnemolog.adapters.jobs.job import MAX_ATTEMPTS, Job, Payload, Status, ids_only, job_of, mac_of
+from mnemolog.adapters.postgres.pool import Pool
+from mnemolog.adapters.postgres.queries import query
+from mnemolog.domain.errors import Conflict, NotFound
+from mnemolog.events.envelope import StreamId
+
+QUERIES = "mnemolog.adapters.jobs"
+# Of work over all users, which is nobody's in particular.
+NOBODY = StreamId("", "")
+
+
+class JobQueue:
+    """`key` seals what an engine enqueued: a job that somebody else put into the table is not run (X08).
+
+    `enqueued` is called after a job was enqueued here, to wake the worker of this process.
+    """
+
+    def __init__(self, pool: Pool, key: bytes, now: Callable[[], datetime], new_id: Callable[[], UUID]) -> None:
+        self._pool, self.key, self.now, self._new_id = pool, key, now, new_id
+        self.enqueued: Callable[[], None] = lambda: None
+
+    async def enqueue(
+        self,
+        kind: str,
+        payload: Payload,
+        *,
+        stream: StreamId = NOBODY,
+        unique_key: str | None = None,
+        run_at: datetime | None = None,
+        max_attempts: int = MAX_ATTEMPTS,
+    ) -> Job:
+        """A new job; or, when a job of this kind and stream was enqueued with this unique key before, that one.
+
+        A unique key is remembered for as long as its job is kept: a week after it finished.
+        """
+        while True:
+            if new := await self._insert(kind, payload, stream, unique_key, run_at, max_attempts, alone=False):
+                return new
+            values = {"kind": kind, "tenant": stream.tenant, "stream": stream.name, "unique_key": unique_key}
+            if known := await self._one("find_unique_job", values):
+                return known
+
+    async def enqueue_period(self, kind: str, period: int, max_attempts: int) -> Job | None:
+        """The job of a period, once, whoever asks; None also when an earlier one is unfinished: they never pile up."""
+        return await self._insert(kind, {}, NOBODY, f"period {period}", None, max_attempts, alone=True)
+
+    async def get(self, job_id: UUID) -> Job:
+        """NotFound when there is no such job, or no longer."""
+        found = await self._one("find_job", {"job_id": job_id})
+        if found is None:
+            raise NotFound(f"there is no job {job_id}", field="job_id", fix="run `mnemolog jobs list`")
+        return found
+
+    async def list(self, status: Status | None = None, kind: str | None = None, limit: int = 100) -> Sequence[Job]:
+        """The jobs that were enqueued last, newest first."""
+        return [job_of(row) for row in await self._rows("list_jobs", {"status": status, "kind": kind, "limit": limit})]
+
+    async def counts(self) -> Mapping[Status, int]:
+        """How many there are of each status; a failed one of what recurs, until a later one succeeds."""
+        found = {row["status"]: row["count"] for row in await self._rows("count_jobs", {})}
+        return {status: found.get(status, 0) for status in Status}
+
+    async def cancel(self, job_id: UUID) -> Job:
+        """Cancel a job: at once, or within seconds while a worker runs it. Conflict when it has finished."""
+        found = await self._one("cancel_job", {"job_id": job_id, "now": self.now()})
+        if found is None:
+            finished = await self.get(job_id)
+            raise Conflict(f"the job is {finished.status} already", field="job_id", fix="there is nothing to cancel")
+        return found
+
+    async def retry(self, job_id: UUID) -> Job:
+        """Queue a failed or cancelled job again, with all its attempts. Conflict when it is neither."""
+        found = await self._one("retry_job", {"job_id": job_id, "now": self.now()})
+        if found is None:
+            unfinished = await self.get(job_id)
+            raise Conflict(f"the job is {unfinished.status}", field="job_id", fix="retry what failed or was cancelled")
+        self.enqueued()
+        return found
+
+    async def forget(self, stream: StreamId) -> None:
+        """Delete the jobs of a user; a worker that runs one is told within seconds, and stops."""
+        await self._do("delete_jobs_of_stream", {"tenant": stream.tenant, "stream": stream.name})
+
+    async def delete_finished(self, before: datetime) -> None:
+        """Delete the jobs that finished before a time, and their unique keys with them."""
+        await self._do("delete_finished_jobs", {"before": before})
+
+    async def _insert(
+        self,
+        kind: str,
+        payload: Payload,
+        stream: StreamId,
+        unique_key: str | None,
+        run_at: datetime | None,
+        max_attempts: int,
+        *,
+        alone: bool,
+    ) -> Job | None:
+        now = self.now()
+        row = {
+            "job_id": self._new_id(),
+            "kind": kind,
+            "tenant": stream.tenant,
+            "stream": stream.name,
+            "payload": ids_only(payload),
+            "unique_key": unique_key,
+            "enqueued_at": now,
+            "run_at": run_at or now,
+            "max_attempts": max_attempts,
+            "alone": alone,
+        }
+        values = {**row, "payload": Jsonb(row["payload"]), "mac": mac_of(self.key, row)}
+        found = await self._one("enqueue_job", values)
+        if found:
+            self.enqueued()
+        return found
+
+    async def _one(self, name: str, values: Mapping[str, Any]) -> Job | None:
+        rows = await self._rows(name, values)
+        return job_of(rows[0]) if rows else None
+
+    async def _rows(self, name: str, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        async with self._pool.connection() as connection:
+            return await (await connection.execute(query(name, QUERIES), values)).fetchall()
+
+    async def _do(self, name: str, values: Mapping[str, Any]) -> None:
+        async with self._pool.connection() as connection:
+            await connection.execute(query(name, QUERIES), values)

@@ -1,0 +1,71 @@
+"""What a worker says to Postgres about its jobs, all of it in the session that holds its lease.
+
+A worker that was killed loses the session at once, one that hangs within ten seconds (docs/decisions/0035), and from
+then on changes nothing. The jobs that it held are stalled, and any other worker queues them again.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from psycopg.types.json import Jsonb
+
+from mnemolog.adapters.jobs.job import Job, Status, job_of, mac_of
+from mnemolog.adapters.jobs.queue import QUERIES
+from mnemolog.adapters.postgres.lease import Lease
+from mnemolog.domain.errors import LeaseLost
+
+FORGED = "no engine enqueued it: its MAC does not fit"
+
+
+class WorkerSession:
+    """`number` is the lease that jobs are held under; no two sessions have the same."""
+
+    def __init__(self, lease: Lease, number: int, name: str, key: bytes) -> None:
+        self._lease, self._number, self._name, self._key = lease, number, name, key
+
+    async def join(self) -> bool:
+        """Whether the number is this session's own from now on."""
+        [row] = await self._rows("join_job_workers", {"worker": self._number})
+        return bool(row["joined"])
+
+    async def fetch(self, places: Mapping[str, int], now: datetime) -> Sequence[Job]:
+        """Jobs that are due, by kind at most so many, which this worker holds from now on. A forged one fails."""
+        values = {"kinds": list(places), "places": list(places.values()), "now": now}
+        fetched = await self._rows("fetch_jobs", {**values, "worker": self._number, "worker_name": self._name})
+        jobs = []
+        for row in fetched:
+            if mac_of(self._key, row) == row["mac"]:
+                jobs.append(job_of(row))
+            else:
+                await self.finish(job_of(row), Status.FAILED, now, FORGED)
+        return jobs
+
+    async def held(self) -> Mapping[tuple[Any, int], bool]:
+        """The jobs that are still this worker's, by id and fence; whether each is to be cancelled."""
+        rows = await self._rows("held_jobs", {"worker": self._number})
+        return {(row["job_id"], row["fence"]): row["cancel_requested"] for row in rows}
+
+    async def stalled(self) -> Sequence[Job]:
+        """Jobs of workers that are gone."""
+        return [job_of(row) for row in await self._rows("stalled_jobs", {})]
+
+    async def save(self, job: Job, progress: Mapping[str, Any]) -> None:
+        """LeaseLost when the job is not this worker's any more."""
+        if not await self._changed("save_progress", job, {"progress": Jsonb(progress)}):
+            raise LeaseLost("another worker has the job by now, or it was erased")
+
+    async def finish(self, job: Job, status: Status, now: datetime, error: str | None = None) -> bool:
+        """Whether the job was still this worker's to finish."""
+        return await self._changed("finish_job", job, {"status": status, "now": now, "error": error})
+
+    async def requeue(self, job: Job, run_at: datetime, error: str | None = None, *, counted: bool = True) -> bool:
+        """Have it run again at a time, by whichever worker; not `counted`: as if this attempt had not been."""
+        values = {"run_at": run_at, "error": error, "uncounted": 0 if counted else 1}
+        return await self._changed("requeue_job", job, values)
+
+    async def _changed(self, name: str, job: Job, values: Mapping[str, Any]) -> bool:
+        return bool(await self._rows(name, {**values, "job_id": job.job_id, "fence": job.fence}))
+
+    async def _rows(self, name: str, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        return await (await self._lease.execute(name, values, QUERIES)).fetchall()

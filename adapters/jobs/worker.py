@@ -1,0 +1,209 @@
+"""A worker: fetches jobs that are due, runs several at once, and says what became of each."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from mnemolog.adapters.jobs.job import Job, Kind, Payload, Status, ids_only
+from mnemolog.adapters.jobs.queue import JobQueue
+from mnemolog.adapters.jobs.session import WorkerSession
+from mnemolog.adapters.postgres.lease import lease_session
+from mnemolog.adapters.unreachable import own_words
+from mnemolog.domain.errors import EngineError
+
+_logger = logging.getLogger("mnemolog.jobs")
+
+POLL_SECONDS = 1.0
+CANCEL_SECONDS = 0.2
+FIRST_DELAY_SECONDS = 1.0
+LONGEST_DELAY_SECONDS = 600.0
+KEPT = timedelta(days=7)
+STALLED = "its worker ended, or hung, in the middle"
+
+CLEANING = "clean-jobs"
+DAY = 86400.0
+
+
+def delay(attempts: int, random: float) -> float:
+    """Seconds until the next attempt: doubled with each, and of that a random half to all, so that they spread."""
+    longest: float = min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2 ** (attempts - 1))
+    return longest * (0.5 + random / 2)
+
+
+class Worker:
+    """Runs at most `at_once` jobs of each kind side by side, so that no kind waits for another.
+
+    `random` gives floats in [0, 1), and numbers for leases. Several workers may run anywhere on one database.
+    """
+
+    def __init__(
+        self,
+        postgres_dsn: str,
+        queue: JobQueue,
+        kinds: Sequence[Kind],
+        *,
+        at_once: int,
+        name: str,
+        now: Callable[[], datetime],
+        random: Callable[[], float],
+    ) -> None:
+        cleaning = Kind(name=CLEANING, every=DAY, run=lambda _: queue.delete_finished(now() - KEPT))
+        self._dsn, self._queue, self._at_once, self._name = postgres_dsn, queue, at_once, name
+        self._kinds: Mapping[str, Kind] = {kind.name: kind for kind in (*kinds, cleaning)}
+        self._now, self._random = now, random
+        self._running: dict[UUID, _Running] = {}
+        self._periods: dict[str, int] = {}
+        self._wake = asyncio.Event()
+
+    def wake(self) -> None:
+        """Look for jobs at once, and not with the next poll."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Work until cancelled. Then, and when the lease is lost, what is unfinished is given back."""
+        while True:
+            try:
+                async with lease_session(self._dsn) as lease:
+                    number = int(self._random() * 2**31)
+                    session = WorkerSession(lease, number, self._name, self._queue.key)
+                    if await session.join():
+                        try:
+                            await lease.hold(self._work(session))
+                        finally:
+                            await _to_the_end(self._give_back(session))
+            except Exception as error:  # noqa: BLE001  A database that is away comes back.
+                _logger.warning("jobs: %r, trying again", error)
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _work(self, session: WorkerSession) -> None:
+        loop = asyncio.get_running_loop()
+        look_at = loop.time()
+        while True:
+            self._wake.clear()
+            if loop.time() >= look_at:
+                await self._enqueue_periods()
+                await self._let_go(session)
+                await self._retry_stalled(session)
+                look_at = loop.time() + POLL_SECONDS
+            await self._fetch(session)
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(look_at):
+                    await self._wake.wait()
+
+    async def _enqueue_periods(self) -> None:
+        """What recurs: once a period, counted from the epoch, so that all workers mean the same one."""
+        for kind in self._kinds.values():
+            if kind.every is None:
+                continue
+            period = int(self._now().timestamp() // kind.every)
+            if self._periods.get(kind.name) != period:
+                await self._queue.enqueue_period(kind.name, period, kind.max_attempts)
+                self._periods[kind.name] = period
+
+    async def _let_go(self, session: WorkerSession) -> None:
+        """Stop what an operator cancelled, and what is not ours any more."""
+        held = await session.held()
+        for running in list(self._running.values()):
+            cancel_requested = held.get((running.job.job_id, running.job.fence), True)
+            if cancel_requested and not running.ending:
+                running.cancelled = True
+                running.task.cancel()
+
+    async def _retry_stalled(self, session: WorkerSession) -> None:
+        for job in await session.stalled():
+            _logger.warning("job %s (%s): %s", job.job_id, job.kind, STALLED)
+            await self._again(session, job, STALLED)
+
+    async def _again(self, session: WorkerSession, job: Job, error: str) -> None:
+        """After a failed attempt: later, or never more when it was the last."""
+        now = self._now()
+        if job.cancel_requested:
+            await session.finish(job, Status.CANCELLED, now, error)
+        elif job.attempts >= job.max_attempts:
+            await session.finish(job, Status.FAILED, now, error)
+        else:
+            later = timedelta(seconds=delay(job.attempts, self._random()))
+            await session.requeue(job, now + later, error)
+
+    async def _fetch(self, session: WorkerSession) -> None:
+        taken = Counter(running.job.kind for running in self._running.values())
+        places = {name: free for name in self._kinds if (free := self._at_once - taken[name]) > 0}
+        for job in await session.fetch(places, self._now()) if places else ():
+            running = self._running[job.job_id] = _Running(session, job)
+            running.task = asyncio.create_task(self._run(session, running))
+
+    async def _run(self, session: WorkerSession, running: "_Running") -> None:
+        """One attempt, and what became of it."""
+        job, kind, error, interrupted = running.job, self._kinds[running.job.kind], "", False
+        try:
+            async with asyncio.timeout(kind.timeout):
+                await kind.run(running)
+        except asyncio.CancelledError:
+            interrupted = True
+        except Exception as failure:  # noqa: BLE001  Whatever it was: it is tried again, and shown.
+            error, interrupted = reason(failure), running.cancelled or running.stopped
+        running.ending = True
+        try:
+            if not (error or interrupted):
+                await session.finish(job, Status.SUCCEEDED, self._now())
+            elif running.cancelled:
+                await session.finish(job, Status.CANCELLED, self._now())
+            elif not interrupted:
+                _logger.warning("job %s (%s) failed: %s", job.job_id, job.kind, error)
+                await self._again(session, job, error)
+        except Exception as lost:  # noqa: BLE001  The session is gone: the job is stalled, and done again.
+            _logger.warning("what became of job %s cannot be said: %r", job.job_id, lost)
+        finally:
+            self._running.pop(job.job_id, None)
+            self._wake.set()
+
+    async def _give_back(self, session: WorkerSession) -> None:
+        """Stop what runs, and queue it again without counting the attempt. Without a session it is stalled anyhow."""
+        left = list(self._running.values())
+        for running in left:
+            running.stopped = True
+            if not running.ending:
+                running.task.cancel()
+        pending = {running.task for running in left}
+        while pending:  # A driver in the middle of a query may turn a cancellation into an error.
+            _, pending = await asyncio.wait(pending, timeout=CANCEL_SECONDS)
+            for task in pending:
+                task.cancel()
+        with suppress(Exception):
+            for running in left:
+                await session.requeue(running.job, self._now(), counted=False)
+
+
+@dataclass(slots=True, eq=False)
+class _Running:
+    """A job that runs here; `cancelled` for good, or `stopped` and given back; `ending` once its work is over."""
+
+    session: WorkerSession
+    job: Job
+    task: "asyncio.Task[None]" = field(init=False)
+    cancelled: bool = False
+    ending: bool = False
+    stopped: bool = False
+
+    async def save(self, progress: Payload) -> None:
+        await self.session.save(self.job, ids_only(progress))
+
+
+def reason(error: BaseException) -> str:
+    """What is kept of an error: no word of it that may quote what somebody said."""
+    said = error.message if isinstance(error, EngineError) else own_words(error)
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Do it, however often the caller is cancelled meanwhile."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait([task])

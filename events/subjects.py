@@ -1,0 +1,83 @@
+"""All that can be known, kind by kind. Whatever treats kinds differently has an entry for each of these.
+
+A type of event that no kind folds, or a kind that lacks an entry somewhere, fails at import, and the error names it.
+"""
+
+from collections.abc import Collection, Mapping, Sequence, Set
+from typing import Any, TypeVar
+
+from mnemolog.events import access, conversation, erasure, patrol, profile
+from mnemolog.events.event import Event
+from mnemolog.events.graph_fold import ENTITY, RELATION
+from mnemolog.events.memory import MemoriesRecalled
+from mnemolog.events.memory_fold import LINK, MEMORY
+from mnemolog.events.profile_fold import FIELD, TODO
+from mnemolog.events.registry import REGISTRY
+from mnemolog.events.subject import Subject
+
+T = TypeVar("T")
+
+SUBJECTS: Mapping[str, Subject[Any, Any]] = {one.name: one for one in (MEMORY, LINK, ENTITY, RELATION, FIELD, TODO)}
+
+# The types of events that change a subject of any kind.
+CHANGING = tuple(dict.fromkeys(event_type for one in SUBJECTS.values() for event_type in one.folds))
+# Events that change no subject of any kind: what was said, what was found, who may call.
+OF_NO_SUBJECT: frozenset[type[Event]] = frozenset(
+    {
+        access.ApiKeyCreated,
+        access.ApiKeyImported,
+        access.ApiKeyRevoked,
+        conversation.TurnRecorded,
+        conversation.SessionForgotten,
+        conversation.SessionReverted,
+        MemoriesRecalled,
+        patrol.CycleClosed,
+        profile.UserSeeded,
+        erasure.ThreadErased,
+        erasure.UserErased,
+    }
+)
+
+
+def subject_of(tag: str) -> Subject[Any, Any]:
+    """The kind that a tag names."""
+    return SUBJECTS[tag.partition(":")[0]]
+
+
+def folding(event_type: type[Event]) -> Sequence[Subject[Any, Any]]:
+    """The kinds whose subjects events of this type may change."""
+    return [one for one in SUBJECTS.values() if event_type in one.folds]
+
+
+def of_each(what: str, entries: Mapping[str, T]) -> Mapping[str, T]:
+    """The entries, one for each kind by its name; ValueError that says what is missing, or is for no kind."""
+    _require_complete(what, entries.keys(), SUBJECTS.keys(), "kind of subject")
+    return entries
+
+
+def of_each_event(
+    what: str, entries: Mapping[type[Event], T], kinds: Collection[Subject[Any, Any]] = SUBJECTS.values()
+) -> Mapping[type[Event], T]:
+    """The entries, one for each type of event that changes a subject of these kinds."""
+    names = {event_type.type_name() for one in kinds for event_type in one.folds}
+    _require_complete(what, {event_type.type_name() for event_type in entries}, names, "type of event")
+    return entries
+
+
+def _require_complete(what: str, entries: Set[str], names: Set[str], of: str) -> None:
+    if missing := sorted(names - entries):
+        raise ValueError(f"{what} has no entry for the {of} {', '.join(missing)}")
+    if unknown := sorted(entries - names):
+        raise ValueError(f"{what} has an entry for the {of} {', '.join(unknown)}, which is not registered")
+
+
+def _require_folded(registered: Collection[type[Event]]) -> None:
+    for event_type in registered:
+        if event_type not in OF_NO_SUBJECT and not folding(event_type):
+            raise ValueError(
+                f"no kind of subject folds {event_type.type_name()}: add it to the folds of its kind, "
+                "or to OF_NO_SUBJECT in events/subjects.py"
+            )
+
+
+_require_folded(REGISTRY.types.values())

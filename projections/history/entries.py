@@ -1,0 +1,150 @@
+"""What the history says of each type of event, in the words of B §8: no name, alias or value, as these are personal."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mnemolog.domain.facts import Validity
+from mnemolog.domain.identity import utc_text
+from mnemolog.domain.memory import VISIBLE, Cause
+from mnemolog.events import graph, memory, profile
+from mnemolog.events.erasure import MemoryErased
+from mnemolog.events.event import Event
+from mnemolog.events.graph_fold import RELATION
+from mnemolog.events.memory_fold import LINK, MEMORY
+from mnemolog.events.subjects import folding, of_each_event
+
+# ADD, UPDATE, DELETE, MERGE, LINK, TTL or RESTORE, and what else a row says.
+Entry = tuple[str, dict[str, Any]]
+Undo = memory.MemoryReverted | graph.EntityReverted | graph.RelationReverted
+
+
+class Ref(NamedTuple):
+    """What a row is about: the kind of a subject, and its id as text."""
+
+    kind: str
+    id: str
+
+
+def subjects(payload: Event) -> Sequence[Ref]:
+    """Each gets a row. A link is told of the memory that it leads from."""
+    if LINK.touched(payload):
+        return [Ref(MEMORY.name, str(ends.from_id)) for ends in LINK.touched(payload)]
+    return [Ref(kind.name, str(id_)) for kind in folding(type(payload)) for id_ in kind.touched(payload)]
+
+
+def erased(payload: Event) -> Ref | None:
+    """Whose reasons go, as they are personal."""
+    return next(iter(subjects(payload)), None) if payload.shreds() else None
+
+
+def left(payload: Event, subject: Ref) -> str:
+    """What holds the subject's content after the event: for what was absorbed, the survivor."""
+    absorbed = map(str, getattr(payload, "absorbed_ids", ()))
+    return subjects(payload)[0].id if subject.id in absorbed else subject.id
+
+
+def entry(payload: Event, subject: Ref) -> Entry:
+    """What the row of one subject says of an event."""
+    if subject.kind != RELATION.name:
+        return ENTRIES[type(payload)](payload)
+    periods = {str(one.relation_id): _dates(one) for one in graph.validity_of(payload)}
+    held = {"periods": periods[subject.id]} if subject.id in periods else {}
+    own = subjects(payload)[0]
+    word, more = ENTRIES[type(payload)](payload) if own == subject else ("UPDATE", {"because_of": own.id})
+    return word, {**more, **held}
+
+
+def _sources(payload: Any) -> dict[str, Any]:
+    return {} if payload.source_turn_ids is None else {"source_turn_ids": list(payload.source_turn_ids)}
+
+
+def _undoes(payload: Any) -> dict[str, str]:
+    return {"undoes": str(payload.undoes)} if payload.undoes else {}
+
+
+def _patch(payload: profile.ProfileSet | profile.ProfileDecided) -> dict[str, str]:
+    return {"patch_id": str(payload.patch_id)} if payload.patch_id else {}
+
+
+def _matched(payload: Any) -> dict[str, Any]:
+    """How a statement met the memory, as it was decided (B §13, X04)."""
+    return {"match": payload.match.model_dump(mode="json", exclude_none=True)} if payload.match else {}
+
+
+def _merged(survivor: object, payload: Any) -> dict[str, Any]:
+    return {"survivor": str(survivor), "absorbed": [str(id_) for id_ in payload.absorbed_ids]}
+
+
+def _hidden(payload: Any) -> dict[str, str]:
+    return {"reason": payload.reason, "purge_at": payload.purge_at.isoformat()}
+
+
+def _edge(payload: memory.MemoriesLinked | memory.LinkReverted) -> dict[str, Any]:
+    return {"to": str(payload.to_id), "relation_type": payload.relation_type, "strength": payload.strength}
+
+
+def _turned(payload: memory.MemoryStatusChanged) -> Entry:
+    word = "UPDATE" if (payload.was in VISIBLE) == (payload.status in VISIBLE) else "RESTORE"
+    return word if payload.status in VISIBLE else "DELETE", {"status": payload.status}
+
+
+def _undone(payload: Undo) -> Entry:
+    """By what the undo did to its subject: a relation that holds at no time any more is gone."""
+    if payload.status not in VISIBLE or _never_holds(payload):
+        return "DELETE", _undoes(payload)
+    return "UPDATE" if payload.was in VISIBLE else "RESTORE", _undoes(payload)
+
+
+def _never_holds(payload: Undo) -> bool:
+    return isinstance(payload, graph.RelationReverted) and any(
+        one.relation_id == payload.relation_id and not one.periods for one in payload.validity
+    )
+
+
+def _dates(one: Validity) -> list[list[str | None]]:
+    return [[utc_text(held.valid_from), utc_text(held.valid_to) if held.valid_to else None] for held in one.periods]
+
+
+# A proposal and a decision are UPDATEs of the field that they are about; an erasure is a DELETE.
+ENTRIES: Mapping[type[Event], Callable[[Any], Entry]] = {
+    memory.MemoryCreated: lambda it: ("ADD", {**_sources(it), **_matched(it)}),
+    memory.MemoryUpdated: lambda it: ("UPDATE", {"changed": list(it.changed), **_matched(it)}),
+    memory.MemoriesMerged: lambda it: ("MERGE", {**_merged(it.memory_id, it), **_matched(it)}),
+    memory.MemoryObserved: lambda it: ("UPDATE", {"observed": it.cause, **_matched(it)}),
+    memory.MemorySoftDeleted: lambda it: ("TTL" if it.cause is Cause.TTL else "DELETE", _hidden(it)),
+    memory.MemoryStatusChanged: _turned,
+    memory.MemoryRestored: lambda it: ("RESTORE", {}),
+    memory.MemoryReverted: _undone,
+    MemoryErased: lambda it: ("DELETE", {"erased": True, "turns": [turn.turn_id for turn in it.turns]}),
+    memory.MemoriesLinked: lambda it: ("LINK", _edge(it)),
+    memory.LinkReverted: lambda it: ("LINK", {**_edge(it), **_undoes(it)}),
+    graph.EntityObserved: lambda it: ("ADD", _sources(it)),
+    graph.EntityUpdated: lambda it: ("UPDATE", {"changed": list(it.changed), **_sources(it)}),
+    graph.EntityAliased: lambda it: ("UPDATE", {"changed": ["aliases"]}),
+    graph.EntitiesMerged: lambda it: ("MERGE", _merged(it.entity_id, it)),
+    graph.EntityForgotten: lambda it: ("DELETE", _hidden(it)),
+    graph.EntityRestored: lambda it: ("RESTORE", {}),
+    graph.EntityReverted: _undone,
+    graph.EntityCleared: lambda it: ("UPDATE", {"cleared": True}),
+    graph.EntityKept: lambda it: ("UPDATE", {"kept": True, **_sources(it)}),
+    graph.EntityErased: lambda it: ("DELETE", {"erased": True}),
+    graph.RelationAsserted: lambda it: ("ADD", {**_sources(it), "confidence": it.confidence}),
+    graph.RelationObserved: lambda it: ("UPDATE", {"observed": True, "confidence": it.confidence, **_sources(it)}),
+    graph.RelationEnded: lambda it: ("UPDATE", {"valid_to": utc_text(it.valid_to)}),
+    graph.RelationRetired: lambda it: ("DELETE", {"retired": True}),
+    graph.RelationForgotten: lambda it: ("DELETE", _hidden(it)),
+    graph.RelationRestored: lambda it: ("RESTORE", {}),
+    graph.RelationReverted: _undone,
+    graph.RelationErased: lambda it: ("DELETE", {"erased": True}),
+    profile.ProfileProposed: lambda it: (
+        "UPDATE",
+        {"proposed": str(it.patch_id), "signals": it.signals, **_sources(it)},
+    ),
+    profile.ProfileDecided: lambda it: ("UPDATE", {**_patch(it), "decision": it.decision, "by": it.by}),
+    profile.ProfileSet: lambda it: ("UPDATE", {**_patch(it), **_undoes(it), **_sources(it)}),
+    profile.ProfileErased: lambda it: ("DELETE", {"erased": True}),
+    profile.TodoOpened: lambda it: ("ADD", _sources(it)),
+    profile.TodoChanged: lambda it: ("UPDATE", {"status": it.status, **_undoes(it)}),
+    profile.TodoErased: lambda it: ("DELETE", {"erased": True}),
+}
+of_each_event("ENTRIES in projections/history/entries.py", ENTRIES)

@@ -1,0 +1,95 @@
+"""Which of all that is known a viewer may see, kind by kind."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Column, ColumnElement, Select, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain import profile
+from mnemolog.domain.entity import no_such_entity
+from mnemolog.domain.errors import NotFound
+from mnemolog.domain.memory import no_such_memory
+from mnemolog.domain.relation import no_such_fact
+from mnemolog.domain.todo import no_such_todo
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.graph_fold import ENTITY, RELATION
+from mnemolog.events.memory_fold import LINK, MEMORY
+from mnemolog.events.profile_fold import FIELD, TODO
+from mnemolog.events.subjects import SUBJECTS, of_each
+from mnemolog.projections.graph.tables import entities, relations
+from mnemolog.projections.memories.filters import visible_to
+from mnemolog.projections.memories.tables import memories
+from mnemolog.projections.profile.tables import todos
+from mnemolog.projections.rows import fetch, stored
+from mnemolog.projections.visibility import owned, shared
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Where subjects of a kind stand, one row each: the column of their ids, and of whom they were merged into, if any.
+
+    `seen` confines a statement to what a viewer may see, and `missing` is the one answer where he sees nothing.
+    """
+
+    id: Column[UUID]
+    seen: Callable[[Viewer], Sequence[ColumnElement[bool]]]
+    missing: Callable[[str, UUID], NotFound]
+    merged_into: Column[UUID] | None = None
+
+    def ids(self, viewer: Viewer) -> Select[Any]:
+        """Those that the viewer may see."""
+        return select(self.id).where(*self.seen(viewer))
+
+
+def _in_graph(id_: Column[UUID], missing: Callable[[str, UUID], NotFound], *merged_into: Column[UUID]) -> Shown:
+    table = id_.table
+    return Shown(id_, lambda viewer: [owned(table, viewer), shared(table, viewer)], missing, *merged_into)
+
+
+SHOWN: Mapping[str, Shown | None] = of_each(
+    "SHOWN in projections/shown.py",
+    {
+        MEMORY.name: Shown(memories.c.memory_id, visible_to, no_such_memory, memories.c.merged_into),
+        LINK.name: None,  # Seen with the memories at its ends.
+        ENTITY.name: _in_graph(entities.c.entity_id, no_such_entity, entities.c.merged_into),
+        RELATION.name: _in_graph(relations.c.relation_id, no_such_fact),
+        FIELD.name: None,  # What its name says, for whoever may see the profile.
+        TODO.name: Shown(
+            todos.c.todo_id,
+            lambda viewer: [owned(todos, viewer), todos.c.agent_id == viewer.agent_id],
+            no_such_todo,
+        ),
+    },
+)
+
+
+async def visible(connection: AsyncConnection, viewer: Viewer, kind: str, ids: Collection[str]) -> frozenset[str]:
+    """Which of some ids, as text, name a subject of a kind that the viewer may see."""
+    uuids = {one: id_ for one in ids if (id_ := _uuid(one))}
+    if kind == FIELD.name:
+        readable = viewer.categories is None or profile.CATEGORY in viewer.categories
+        return frozenset(ids) - uuids.keys() if readable else frozenset()
+    shown = SHOWN[kind]
+    if shown is None or not uuids:
+        return frozenset()
+    table = shown.id.table
+    wanted = select(*stored(table)).where(*shown.seen(viewer), shown.id.in_(sorted(uuids.values())))
+    return frozenset(str(row[shown.id.name]) for row in await fetch(connection, table, wanted))
+
+
+async def kind_of(connection: AsyncConnection, viewer: Viewer, id_: str) -> str | None:
+    """What an id names, if the viewer may see it."""
+    for kind in SUBJECTS:
+        if await visible(connection, viewer, kind, {id_}):
+            return kind
+    return None
+
+
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

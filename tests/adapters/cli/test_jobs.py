@@ -1,0 +1,63 @@
+"""`mnemolog jobs`, each command in a process of its own."""
+
+from pathlib import Path
+from uuid import uuid4
+
+from mnemolog.adapters.cli import doctor
+from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.jobs.job import Kind, Status
+from mnemolog.events.envelope import StreamId
+from tests.adapters.cli.command import mnemolog
+from tests.adapters.jobs.test_worker import came_to, working
+from tests.testkit.eventually import eventually
+from tests.testkit.settings import settings_in
+
+
+async def test_jobs_are_listed_shown_cancelled_and_retried(engine: Engine, user: str) -> None:
+    directory, kind = engine.settings.directory, f"kind of {user}"
+    job = await engine.jobs.enqueue(kind, {"turn_id": "t-1"}, stream=StreamId.of_user(user))
+    id_ = str(job.job_id)
+
+    listed = await mnemolog(directory, "jobs", "list", "--kind", kind, "--json")
+    table = await mnemolog(directory, "jobs", "list", "--status", "queued", "--kind", kind)
+    shown = await mnemolog(directory, "jobs", "show", id_)
+    cancelled = await mnemolog(directory, "jobs", "cancel", id_, "--json")
+    again = await mnemolog(directory, "jobs", "cancel", id_, "--json")
+    retried = await mnemolog(directory, "jobs", "retry", id_)
+
+    assert listed.code == 0, listed.err
+    assert [(one["job_id"], one["payload"]) for one in listed.value] == [(id_, {"turn_id": "t-1"})]
+    assert id_ in table.out
+    assert f"user:{user}" in table.out
+    assert "t-1" in shown.out
+    assert cancelled.value["status"] == "cancelled"
+    assert (again.code, again.value["error"]["code"]) == (1, "conflict")
+    assert f"job {id_} is queued" in retried.out
+    assert (await engine.jobs.get(job.job_id)).status is Status.QUEUED
+    await engine.jobs.cancel(job.job_id)
+
+
+async def test_an_unknown_job_is_refused(engine: Engine) -> None:
+    unknown = await mnemolog(engine.settings.directory, "jobs", "show", str(uuid4()), "--json")
+    malformed = await mnemolog(engine.settings.directory, "jobs", "retry", "seven", "--json")
+    assert (unknown.code, unknown.value["error"]["code"]) == (1, "not_found")
+    assert (malformed.code, malformed.value["error"]["field"]) == (2, "job_id")
+
+
+async def _succeeded(engine: Engine, kinds: set[str]) -> bool:
+    return kinds <= {job.kind for job in await engine.jobs.list(Status.SUCCEEDED)}
+
+
+async def test_what_recurs_is_there_from_the_start_and_a_failure_shows_in_doctor(tmp_path: Path) -> None:
+    async def fails(_: object) -> None:
+        raise ValueError
+
+    async with open_engine(settings_in(tmp_path)) as engine:
+        await eventually(lambda: _succeeded(engine, {"retention", "expire-proposals", "patrol"}))
+        failing = await engine.jobs.enqueue("fails", {}, max_attempts=1)
+        async with working(engine, engine.jobs, Kind(name="fails", run=fails)):
+            await came_to(engine.jobs, failing, Status.FAILED)
+        found = {finding.part: finding async for finding in doctor._running(engine)}
+    assert not found["jobs"].good
+    assert "1 failed" in found["jobs"].found
+    assert "mnemolog jobs list --status failed" in found["jobs"].fix

@@ -1,0 +1,299 @@
+"""A worker: several jobs at once, retried with a delay, given back when it stops, done once more when it dies."""
+
+import asyncio
+import os
+import random
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine, now
+from mnemolog.adapters.jobs import worker as workers
+from mnemolog.adapters.jobs.job import Attempt, Job, Kind, Status
+from mnemolog.adapters.jobs.queue import JobQueue
+from mnemolog.adapters.jobs.worker import Worker, delay
+from mnemolog.domain.errors import LeaseLost, ServerFailed
+from mnemolog.events.envelope import StreamId
+from tests.engine.person import Person
+from tests.testkit.eventually import eventually
+
+STEPS = 12
+SILENCE_SECONDS = 2
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As workers are, and faster."""
+    monkeypatch.setattr(workers, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(workers, "FIRST_DELAY_SECONDS", 0.02)
+
+
+@asynccontextmanager
+async def working(engine: Engine, queue: JobQueue, *kinds: Kind, at_once: int = 2) -> AsyncIterator[Worker]:
+    """A worker that runs meanwhile, and has stopped afterwards."""
+    dsn = engine.endpoints.postgres_dsn
+    worker = Worker(dsn, queue, kinds, at_once=at_once, name="test", now=now, random=random.random)
+    running = asyncio.create_task(worker.run())
+    try:
+        yield worker
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
+
+
+async def came_to(queue: JobQueue, job: Job, status: Status) -> Job:
+    async def reached() -> bool:
+        return (await queue.get(job.job_id)).status is status
+
+    await eventually(reached)
+    return await queue.get(job.job_id)
+
+
+async def test_a_job_is_run_and_tells_what_it_saved(engine: Engine, queue: JobQueue, kind: str) -> None:
+    async def run(attempt: Attempt) -> None:
+        await attempt.save({"pages": attempt.job.payload["pages"]})
+
+    async with working(engine, queue, Kind(name=kind, run=run)):
+        done = await came_to(queue, await queue.enqueue(kind, {"pages": 3}), Status.SUCCEEDED)
+    assert (done.attempts, done.progress, done.error) == (1, {"pages": 3}, None)
+    assert done.started_at is not None
+    assert done.finished_at is not None
+
+
+async def test_a_slow_job_holds_no_quick_one_up(engine: Engine, queue: JobQueue, kind: str) -> None:
+    """Neither those of its own kind nor those of others, though these have no more than its places."""
+    released = asyncio.Event()
+
+    async def waits(attempt: Attempt) -> None:
+        if attempt.job.payload.get("slow"):
+            await released.wait()
+
+    other = f"other {kind}"
+    async with working(engine, queue, Kind(name=kind, run=waits), Kind(name=other, run=waits)):
+        slow = await queue.enqueue(kind, {"slow": True})
+        for quick_kind in (kind, other) * 5:
+            await came_to(queue, await queue.enqueue(quick_kind, {}), Status.SUCCEEDED)
+        also_slow = await queue.enqueue(kind, {"slow": True})
+        await came_to(queue, also_slow, Status.RUNNING)
+        await came_to(queue, await queue.enqueue(other, {}), Status.SUCCEEDED)
+        assert (await queue.get(slow.job_id)).status is Status.RUNNING
+        released.set()
+        for one in (slow, also_slow):
+            await came_to(queue, one, Status.SUCCEEDED)
+
+
+async def test_no_more_of_a_kind_run_at_once_than_there_are_places(engine: Engine, queue: JobQueue, kind: str) -> None:
+    running, most = 0, 0
+
+    async def run(_: Attempt) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.05)
+        running -= 1
+
+    jobs = [await queue.enqueue(kind, {}) for _ in range(10)]
+    async with working(engine, queue, Kind(name=kind, run=run), at_once=3):
+        for job in jobs:
+            await came_to(queue, job, Status.SUCCEEDED)
+    assert most == 3
+
+
+async def test_what_fails_is_tried_again_and_then_failed(engine: Engine, queue: JobQueue, kind: str) -> None:
+    async def run(attempt: Attempt) -> None:
+        if attempt.job.payload["heals"] and attempt.job.attempts == 3:
+            return
+        if attempt.job.payload["heals"]:
+            raise ServerFailed("the model does not answer")
+        raise ValueError("I moved to Lisbon")
+
+    async with working(engine, queue, Kind(name=kind, run=run)):
+        heals = await came_to(queue, await queue.enqueue(kind, {"heals": True}), Status.SUCCEEDED)
+        failed = await came_to(queue, await queue.enqueue(kind, {"heals": False}, max_attempts=2), Status.FAILED)
+        assert (heals.attempts, failed.attempts) == (3, 2)
+        assert failed.error == "ValueError"  # Never the text, which may be what somebody said.
+        assert (await queue.counts())[Status.FAILED] >= 1
+        again = await queue.retry(failed.job_id)
+        assert again.attempts == 0
+        await came_to(queue, again, Status.FAILED)
+
+
+async def test_an_attempt_that_takes_too_long_is_a_failed_one(engine: Engine, queue: JobQueue, kind: str) -> None:
+    async def run(_: Attempt) -> None:
+        await asyncio.Event().wait()
+
+    async with working(engine, queue, Kind(name=kind, run=run, timeout=0.05)):
+        failed = await came_to(queue, await queue.enqueue(kind, {}, max_attempts=2), Status.FAILED)
+    assert failed.error == "TimeoutError"
+
+
+async def test_a_job_that_runs_is_stopped_when_it_is_cancelled_or_erased(
+    engine: Engine, queue: JobQueue, kind: str, user: str
+) -> None:
+    stopped: list[str] = []
+
+    async def run(attempt: Attempt) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.append(attempt.job.stream)
+
+    stream = StreamId.of_user(user)
+    async with working(engine, queue, Kind(name=kind, run=run)):
+        job, erased = await queue.enqueue(kind, {}), await queue.enqueue(kind, {}, stream=stream)
+        for one in (job, erased):
+            await came_to(queue, one, Status.RUNNING)
+        assert (await queue.cancel(job.job_id)).cancel_requested
+        await came_to(queue, job, Status.CANCELLED)
+        await queue.forget(stream)
+        await eventually(lambda: _holds(stopped == ["", stream.name]))
+
+
+async def _holds(condition: bool) -> bool:
+    return condition
+
+
+async def test_a_worker_that_stops_gives_its_jobs_back(engine: Engine, queue: JobQueue, kind: str) -> None:
+    async def waits(attempt: Attempt) -> None:
+        await attempt.save({"next": 4})
+        await asyncio.Event().wait()
+
+    async def ends(_: Attempt) -> None:
+        pass
+
+    async with working(engine, queue, Kind(name=kind, run=waits)):
+        job = await came_to(queue, await queue.enqueue(kind, {}), Status.RUNNING)
+        await eventually(lambda: _saved(queue, job))
+    back = await queue.get(job.job_id)
+    assert (back.status, back.attempts, back.progress) == (Status.QUEUED, 0, {"next": 4})
+    async with working(engine, queue, Kind(name=kind, run=ends)):
+        assert (await came_to(queue, job, Status.SUCCEEDED)).attempts == 1
+
+
+async def _saved(queue: JobQueue, job: Job) -> bool:
+    return bool((await queue.get(job.job_id)).progress)
+
+
+@pytest.mark.spec_part("X08")
+async def test_a_job_that_no_engine_enqueued_is_not_run(engine: Engine, queue: JobQueue, kind: str) -> None:
+    ran: list[str] = []
+
+    async def run(attempt: Attempt) -> None:
+        ran.append(attempt.job.payload["user_id"])
+
+    genuine = await queue.enqueue(kind, {"user_id": "ana"})
+    async with await psycopg.AsyncConnection.connect(engine.endpoints.postgres_dsn, autocommit=True) as attacker:
+        await attacker.execute(
+            'UPDATE mnemolog.jobs SET payload = \'{"user_id": "bo"}\' WHERE job_id = %s', [genuine.job_id]
+        )
+    async with working(engine, queue, Kind(name=kind, run=run)):
+        failed = await came_to(queue, genuine, Status.FAILED)
+    assert ran == []
+    assert failed.error is not None
+    assert "MAC" in failed.error
+
+
+async def test_what_recurs_is_enqueued_by_the_worker_itself(engine: Engine, queue: JobQueue, kind: str) -> None:
+    ran: list[str | None] = []
+
+    async def run(attempt: Attempt) -> None:
+        ran.append(attempt.job.unique_key)
+
+    recurs = Kind(name=kind, run=run, every=0.2)
+    async with working(engine, queue, recurs), working(engine, queue, recurs):
+        await eventually(lambda: _holds(len(ran) >= 3))
+    assert len(set(ran)) == len(ran)
+
+
+@pytest.mark.parametrize(("attempts", "least", "most"), [(1, 0.5, 1), (2, 1, 2), (5, 8, 16), (40, 300, 600)])
+def test_each_failure_doubles_the_delay_up_to_ten_minutes(
+    attempts: int, least: float, most: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "FIRST_DELAY_SECONDS", 1.0)
+    assert delay(attempts, 0) == least
+    assert delay(attempts, 0.999999) == pytest.approx(most, rel=1e-3)
+
+
+async def test_what_another_worker_took_cannot_be_saved(engine: Engine, queue: JobQueue, kind: str) -> None:
+    outcome = asyncio.get_running_loop().create_future()
+
+    async def run(attempt: Attempt) -> None:
+        async with await psycopg.AsyncConnection.connect(engine.endpoints.postgres_dsn, autocommit=True) as other:
+            await other.execute("UPDATE mnemolog.jobs SET fence = fence + 1 WHERE job_id = %s", [attempt.job.job_id])
+        try:
+            await attempt.save({"next": 1})
+        except LeaseLost as error:
+            outcome.set_result(error)
+
+    async with working(engine, queue, Kind(name=kind, run=run)):
+        job = await queue.enqueue(kind, {})
+        async with asyncio.timeout(60):
+            assert isinstance(await outcome, LeaseLost)
+    await queue.cancel(job.job_id)
+
+
+# Faults
+
+
+@asynccontextmanager
+async def worker_process(engine: Engine, kind: str, output: int) -> AsyncIterator[asyncio.subprocess.Process]:
+    """A worker in a process of its own, which writes each step into the pipe."""
+    arguments = ["-m", "tests.adapters.jobs.worker_process", str(engine.settings.directory), kind, str(STEPS)]
+    process = await asyncio.create_subprocess_exec(sys.executable, *arguments, str(SILENCE_SECONDS), stdout=output)
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+@asynccontextmanager
+async def pipe() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
+    reading, writing = os.pipe()
+    reader = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(reading, "rb")
+    )
+    try:
+        yield reader, writing
+    finally:
+        transport.close()
+        os.close(writing)
+
+
+async def step_of(reader: asyncio.StreamReader) -> tuple[int, int, int]:
+    """The pid, the attempt and the number of the next step that a worker says."""
+    async with asyncio.timeout(120):
+        pid, attempt, step = map(int, (await reader.readline()).split())
+    return pid, attempt, step
+
+
+@pytest.mark.parametrize("fault", [signal.SIGKILL, signal.SIGSTOP])
+async def test_a_worker_that_dies_or_hangs_is_replaced_and_its_job_is_done_to_the_end_once(
+    engine: Engine, queue: JobQueue, kind: str, user: str, fault: signal.Signals, tmp_path: Path
+) -> None:
+    job = await queue.enqueue(kind, {"user_id": user}, stream=StreamId.of_user(user))
+    async with pipe() as (reader, writing), worker_process(engine, kind, writing) as first:
+        while (await step_of(reader))[2] < STEPS // 3:
+            pass
+        os.kill(first.pid, fault)
+        async with worker_process(engine, kind, writing) as second:
+            said = await step_of(reader)
+            while said[0] == first.pid:  # What it wrote before it was stopped.
+                said = await step_of(reader)
+            pid, attempt, begun_at = said
+            assert (pid, attempt) == (second.pid, 2)
+            assert begun_at >= STEPS // 3 - 1  # From what was saved, not from the beginning.
+            if fault is signal.SIGSTOP:
+                os.kill(first.pid, signal.SIGCONT)  # It wakes in the middle of its step, and has no lease.
+            done = await came_to(queue, job, Status.SUCCEEDED)
+    assert (done.attempts, done.fence, done.progress) == (2, 2, {"next": STEPS})
+    ana = Person(engine, user)
+    texts = sorted(row["text"] for row in await engine.reads.newest(ana.viewer, 100, await ana.caught_up()))
+    assert texts == sorted(f"I have {step} goats." for step in range(STEPS))

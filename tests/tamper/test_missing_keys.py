@@ -1,0 +1,100 @@
+"""A key that somebody took away is not an erasure: no text goes with it, and no new key hides it (X07)."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.verify.damage import Part
+from mnemolog.adapters.verify.incidents import Done
+from mnemolog.commands.erasure import EraseUser
+from mnemolog.domain.errors import KeyMissing
+from mnemolog.events.envelope import StreamId
+from tests.engine.person import Person
+from tests.tamper.attacker import PLACE, Attacker, attacking
+from tests.testkit.settings import settings_in
+
+pytestmark = pytest.mark.spec("X07")
+
+KEYS = ("stream_keys", "data_keys")
+
+
+@pytest.fixture(scope="module")
+async def victim(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
+    """An engine whose log is whole: else nothing would be rebuilt."""
+    async with open_engine(settings_in(tmp_path_factory.mktemp("keys"))) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def mallory(victim: Engine, user: str) -> AsyncIterator[Attacker]:
+    async with attacking(victim, StreamId.of_user(user)) as attacker:
+        yield attacker
+
+
+@pytest.mark.parametrize("scope", ["memory:%", "%"])
+async def test_nothing_is_rebuilt_without_texts_whose_keys_are_gone(
+    victim: Engine, ana: Person, mallory: Attacker, scope: str
+) -> None:
+    before = await ana.everything()
+    keys = await mallory.sql(f"SELECT * FROM mnemolog_keys.data_keys WHERE {PLACE}")
+    await mallory.sql(f"DELETE FROM mnemolog_keys.data_keys WHERE {PLACE} AND scope LIKE %(scope)s", scope=scope)
+
+    with pytest.raises(KeyMissing, match=f"{ana.stream}.*the key of") as missing:
+        await victim.projections.rebuild_all()
+
+    assert missing.value.stream == str(ana.stream)
+    assert "mnemolog_keys" in missing.value.fix
+    assert await ana.everything() == before
+    told = [(one.part, one.done) for one in victim.incidents.open() if one.stream == str(ana.stream)]
+    assert told == [(Part.KEY, Done.REFUSED)]
+    await mallory.sql(f"DELETE FROM mnemolog_keys.data_keys WHERE {PLACE}")
+    await gives_back(mallory, "data_keys", keys)
+    assert all(one.equal for one in await victim.projections.rebuild_all())
+
+
+async def test_what_an_erasure_destroyed_is_rebuilt_without_it(victim: Engine, ana: Person, mallory: Attacker) -> None:
+    await erase(victim, EraseUser(user_id=ana.user))
+    await ana.creates("Ana begins anew")
+    await victim.settled(60)
+
+    assert all(one.equal for one in await victim.projections.rebuild_all())
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_no_new_key_takes_the_place_of_one_that_nothing_erased(
+    victim: Engine, ana: Person, mallory: Attacker, known: bool
+) -> None:
+    kept = {name: await mallory.sql(f"SELECT * FROM mnemolog_keys.{name} WHERE {PLACE}") for name in KEYS}
+    for name in KEYS:
+        await mallory.sql(f"DELETE FROM mnemolog_keys.{name} WHERE {PLACE}")
+    if not known:
+        victim.log._writer._tails.clear()
+
+    with pytest.raises(KeyMissing, match=f"{ana.stream}.*key of the stream is gone"):
+        await ana.creates("Ana drinks tea")
+
+    assert await mallory.sql(f"SELECT * FROM mnemolog_keys.stream_keys WHERE {PLACE}") == []
+    for name, rows in kept.items():
+        await gives_back(mallory, name, rows)
+    memory_id = await ana.creates("Ana drinks tea")
+    await victim.settled(60)
+    assert (await victim.reads.memory(ana.viewer, memory_id))["text"] == "Ana drinks tea"
+    assert (await victim.verifier.verify(ana.stream)).clean
+
+
+async def test_a_forged_erasure_accounts_for_no_missing_key(victim: Engine, ana: Person, mallory: Attacker) -> None:
+    for name in KEYS:
+        await mallory.sql(f"DELETE FROM mnemolog_keys.{name} WHERE {PLACE}")
+    await mallory.changes(await mallory.head() - 1, "type", "UserErased")
+
+    with pytest.raises(KeyMissing):
+        await ana.creates("Ana drinks tea")
+
+
+async def gives_back(mallory: Attacker, table_: str, rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        names, places = ", ".join(row), ", ".join(f"%({name})s" for name in row)
+        await mallory.sql(f"INSERT INTO mnemolog_keys.{table_} ({names}) VALUES ({places})", **row)
