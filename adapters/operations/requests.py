@@ -56,7 +56,7 @@ Deadline = Annotated[
     Field(
         gt=0,
         allow_inf_nan=False,
-        description="How many seconds to wait for what the answer must include; the setting `read_deadline` by default.",
+        description="The maximum wait in seconds for what the answer must include; by default the setting `read_deadline`.",
         examples=[2.5],
     ),
 ]
