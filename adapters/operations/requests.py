@@ -56,7 +56,7 @@ Deadline = Annotated[
     Field(
         gt=0,
         allow_inf_nan=False,
-        description="The maximum wait in seconds for what the answer must include; by default the setting `read_deadline`.",
+        description="The maximum wait in seconds for what must be included; by default the setting `read_deadline`.",
         examples=[2.5],
     ),
 ]
