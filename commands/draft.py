@@ -89,9 +89,8 @@ class Draft(Generic[C, S]):
         return [one for one in placed if tag in one[1].payload.tags()][-1:]
 
     def standing(self) -> Receipt | None:
-        """The receipt of a lone command that changes nothing, to be kept under its idempotency key."""
-        [part] = self._parts
-        return part if isinstance(part, Receipt) else None
+        """The receipt of what changes nothing, to be kept under its idempotency key."""
+        return next((part for part in reversed(self._parts) if isinstance(part, Receipt)), None)
 
     def outcomes(self, first_seq: int) -> Sequence[Outcome]:
         return [self._outcome(part, first_seq) for part in self._parts]

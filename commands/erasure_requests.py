@@ -1,6 +1,8 @@
 """What may be asked to be erased: a memory, a thread, what else is known, or a user."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
 
 from mnemolog.commands.decider import Command
 from mnemolog.domain.memory import Cause
@@ -20,7 +22,9 @@ class Erase(Command):
     drawn: ClassVar[frozenset[str]] = frozenset({"spoken_in"})
     needs: ClassVar[Role] = Role.ERASE
 
-    with_survivors: Flag = False
+    with_survivors: Annotated[
+        Flag, Field(description="Also erase the memories that what is erased was merged into.")
+    ] = False
     due: Instant | None = None
     spoken_in: tuple[Id, ...] = ()
 
@@ -34,8 +38,8 @@ class EraseMemory(Erase):
     `cause`: why it was hidden before, when it is purged at its time.
     """
 
-    memory_id: Uuid
-    keep_turns: Flag = False
+    memory_id: Annotated[Uuid, Field(description="The memory's id.")]
+    keep_turns: Annotated[Flag, Field(description="Keep the turns that it was extracted from.")] = False
     cause: Cause | None = None
 
     def subject(self) -> str:

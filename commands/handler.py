@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
 from typing import Self, TypeVar
@@ -20,6 +21,14 @@ C = TypeVar("C", bound=Command)
 S = TypeVar("S")
 
 ATTEMPTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """An idempotency key as the log keeps it, and the fingerprint of the command that it stands for."""
+
+    key: str
+    fingerprint: bytes
 
 
 class Handler:
@@ -74,27 +83,41 @@ class Handler:
         command: C,
         *,
         occurred_at: datetime | None = None,
-        idempotency_key: str | None = None,
+        idempotency_key: str | Keyed | None = None,
     ) -> Receipt:
-        """One command, or its error. The same idempotency key again gives the first receipt."""
+        """One command, or its error. The same idempotency key again gives the first receipt.
+
+        A key that is `Keyed` already stands for more than this command, such as a batch that ends with it.
+        """
         command = self.admitted(command)
         stream = command.stream()
-        if idempotency_key is not None:
-            idempotency_key = self._own(identifier(idempotency_key, "idempotency_key"), command)
-            earlier = await self._log.receipt(stream, idempotency_key, command.fingerprint())
-            if earlier:
-                return earlier
+        keyed = self.keyed(command, idempotency_key) if isinstance(idempotency_key, str) else idempotency_key
+        if keyed and (earlier := await self.earlier(stream, keyed)):
+            return earlier
         order = Order(command, occurred_at or self.now())
-        [outcome] = await self._run(decider, stream, [order], idempotency_key)
+        [outcome] = await self._run(decider, stream, [order], keyed)
         if isinstance(outcome, MnemologError):
             raise outcome
         return outcome
 
     async def handle_all(
-        self, decider: Decider[C, S], stream: StreamId, commands: Sequence[tuple[C, datetime]]
+        self,
+        decider: Decider[C, S],
+        stream: StreamId,
+        commands: Sequence[tuple[C, datetime]],
+        keyed: Keyed | None = None,
     ) -> Sequence[Outcome]:
         """Commands to one stream, in order, in one append. Each has its own outcome; a refused one harms no other."""
-        return await self._run(decider, stream, [Order(self.admitted(command), at) for command, at in commands], None)
+        return await self._run(decider, stream, [Order(self.admitted(command), at) for command, at in commands], keyed)
+
+    def keyed(self, command: Command, idempotency_key: str) -> Keyed:
+        """Two principals, or two agents of one, may count their requests alike. No id holds a line break."""
+        command, key = self.admitted(command), identifier(idempotency_key, "idempotency_key")
+        return Keyed(f"{command.actor}\n{key}" if self._principal else key, command.fingerprint())
+
+    async def earlier(self, stream: StreamId, keyed: Keyed) -> Receipt | None:
+        """What was answered under this key before."""
+        return await self._log.receipt(stream, keyed.key, keyed.fingerprint)
 
     async def read(self, decider: Decider[C, S], command: C) -> S:
         """All that a command would be decided on now."""
@@ -107,18 +130,14 @@ class Handler:
             state = reduce(decider.evolve, history, decider.initial)
         return state
 
-    def _own(self, idempotency_key: str, command: Command) -> str:
-        """Two principals, or two agents of one, may count their requests alike. No id holds a line break."""
-        return f"{command.actor}\n{idempotency_key}" if self._principal else idempotency_key
-
     async def _run(
-        self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]], idempotency_key: str | None
+        self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]], keyed: Keyed | None
     ) -> Sequence[Outcome]:
         """Without waiting for anybody; who met another writer takes turns, else of many most would never win."""
-        alone = idempotency_key is None and len(orders) == 1
+        alone = keyed is None and len(orders) == 1
         if not self._turns.taken(stream):
             unread = all(decider.anew(order.command) for order in orders)
-            outcomes = await self._tried(decider, stream, orders, idempotency_key, unread=unread)
+            outcomes = await self._tried(decider, stream, orders, keyed, unread=unread)
             if not isinstance(outcomes, ConcurrencyConflict):
                 return outcomes
         if alone:
@@ -128,14 +147,14 @@ class Handler:
 
             return [await self._turns.together(stream, decider, orders[0], settle)]
         async with self._turns.of(stream):
-            return await self._persisted(decider, stream, orders, idempotency_key)
+            return await self._persisted(decider, stream, orders, keyed)
 
     async def _persisted(
-        self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]], idempotency_key: str | None
+        self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]], keyed: Keyed | None
     ) -> Sequence[Outcome]:
         """Tried again as often as writers of other processes come first, within reason."""
         for _ in range(ATTEMPTS - 1):
-            outcomes = await self._tried(decider, stream, orders, idempotency_key)
+            outcomes = await self._tried(decider, stream, orders, keyed)
             if not isinstance(outcomes, ConcurrencyConflict):
                 return outcomes
             conflict = outcomes
@@ -146,17 +165,17 @@ class Handler:
         decider: Decider[C, S],
         stream: StreamId,
         orders: Sequence[Order[C]],
-        idempotency_key: str | None,
+        keyed: Keyed | None,
         *,
         unread: bool = False,
     ) -> Sequence[Outcome] | ConcurrencyConflict:
         """`unread`: decided as if nothing they depend on were written; the guard says whether that is so."""
         draft = await self._drafted(decider, stream, orders, unread=unread)
-        standing = draft.standing() if idempotency_key else None
+        standing = draft.standing() if keyed else None
         if not draft.events and not standing:
             return draft.outcomes(first_seq=0)
-        fingerprint = orders[0].command.fingerprint() if idempotency_key else b""
-        append = Append(stream, tuple(draft.events), draft.guard, idempotency_key, fingerprint, standing)
+        key, fingerprint = (keyed.key, keyed.fingerprint) if keyed else (None, b"")
+        append = Append(stream, tuple(draft.events), draft.guard, key, fingerprint, standing)
         self._decided(draft.events)
         [outcome] = await self._log.append([append])
         if isinstance(outcome, Receipt):

@@ -6,8 +6,10 @@ somebody else is a conflict; it is named, and nothing is undone unless the calle
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Protocol, TypeVar
 from uuid import UUID, uuid5
+
+from pydantic import Field
 
 from mnemolog.commands.decider import Command, Decider, Placed
 from mnemolog.commands.steps import Steps
@@ -57,12 +59,12 @@ class Rollback(Command):
     drawn: ClassVar[frozenset[str]] = frozenset({"event_ids", "touched", "at", "correlation_id"})
 
     of_event: Uuid | None = None
-    of_run: Id | None = None
+    of_run: Annotated[Id | None, Field(description="Undo everything that this run changed.")] = None
     of_undertaking: Uuid | None = None
-    of_thread: Id | None = None
-    since: Instant | None = None
-    until: Instant | None = None
-    skip_conflicts: Flag = False
+    of_thread: Annotated[Id | None, Field(description="Undo everything that was changed in this thread.")] = None
+    since: Annotated[Instant | None, Field(description="With `of_thread`: only changes from this time on.")] = None
+    until: Annotated[Instant | None, Field(description="With `of_thread`: only changes before this time.")] = None
+    skip_conflicts: Annotated[Flag, Field(description="Leave alone what was changed again later.")] = False
     event_ids: tuple[Uuid, ...] = ()
     touched: tuple[str, ...] = ()
     at: Instant

@@ -18,7 +18,6 @@ from mnemolog.adapters.cli import (
     dead_letters,
     entity,
     entity_writing,
-    erasing,
     exporting,
     fact_writing,
     incidents,
@@ -33,7 +32,7 @@ from mnemolog.adapters.cli import (
     producing,
     projecting,
     retention,
-    undertakings,
+    scrubbing,
     verifying,
 )
 from mnemolog.adapters.operations import OPERATIONS
@@ -56,7 +55,7 @@ for module in (
     catalogue,
     dead_letters,
     entity,
-    erasing,
+    scrubbing,
     keys,
     operating,
     policy,
@@ -71,7 +70,6 @@ for module in (
     jobs,
     fact_writing,
     entity_writing,
-    undertakings,
 ):
     module.register(app)
 

@@ -1,4 +1,4 @@
-"""Commands that take a user out and in: export, import (X17)."""
+"""`mnemolog user export` and `mnemolog user import` (X17)."""
 
 import sys
 from contextlib import ExitStack
@@ -7,7 +7,8 @@ from typing import IO, Annotated, Literal
 
 import typer
 
-from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli.operations import group_of
 from mnemolog.adapters.cli.options import Json, User
 from mnemolog.adapters.cli.progress import bar
 from mnemolog.adapters.cli.session import settings_of, with_engine
@@ -25,17 +26,21 @@ Layout = Literal["auto", "mnemolog", "mem0"]
 
 
 def register(app: typer.Typer) -> None:
-    app.command("export", rich_help_panel=panels.RUN)(export_user)
-    app.command("import", rich_help_panel=panels.RUN)(import_file)
+    group = group_of(app, "user")
+    group.command("export")(export_user)
+    group.command("import")(import_file)
 
 
 def export_user(
     context: typer.Context,
     user: User,
-    to: Annotated[Path | None, typer.Option("--to", help="A new file; standard output unless said.")] = None,
+    to: Annotated[Path | None, typer.Option("--to", help="A new file; standard output by default.")] = None,
     json: Json = False,
 ) -> None:
-    """All that is known of a user and how it came about, as JSON Lines. What was erased leaves its shape only."""
+    """Export everything of a user as JSON Lines: events and all.
+
+    Of what was erased, only ids and counts are left.
+    """
     if to and to.exists():
         raise InvalidInput(f"{to} is there already", field="to", fix="name a new file")
 
@@ -60,12 +65,17 @@ def export_user(
 
 def import_file(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="What `mnemolog export` wrote, or a JSON export of mem0.")],
-    user: Annotated[str | None, typer.Option("--user", "-u", help="As whom; as the file says unless said.")] = None,
+    path: Annotated[Path, typer.Argument(help="What `mnemolog user export` wrote, or a JSON export of mem0.")],
+    user: Annotated[
+        str | None, typer.Option("--user", "-u", help="As this user; by default the one that the file names.")
+    ] = None,
     layout: Annotated[Layout, typer.Option("--format", help="auto, mnemolog or mem0.")] = "auto",
     json: Json = False,
 ) -> None:
-    """Take in a user of whom nothing is known yet, whole; or mem0's memories. The same file again changes nothing."""
+    """Import an exported user of whom nothing is known yet, or memories of mem0.
+
+    An exported user comes in whole or not at all. The same file again changes nothing.
+    """
     settings = settings_of(context.obj)
     name = None if user is None else identifier(user, "user_id")
     if layout == "mem0" or (layout == "auto" and mem0.is_export(path)):

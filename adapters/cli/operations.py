@@ -16,8 +16,10 @@ from pydantic.fields import FieldInfo
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.cli.show import show
+from mnemolog.adapters.operations.erasure import Proof
 from mnemolog.adapters.operations.operation import Operation, description_of
 from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.principal import Role
 from mnemolog.events.fields import validated
 
 # Shorter names of options, beside the field's own.
@@ -36,10 +38,12 @@ SHORT = {
     "entity_ids": ("--entity",),
     "topics": ("--topic",),
     "aliases": ("--alias",),
+    "chat_id": ("--chat",),
 }
 # A lone argument that stands for what standard input holds.
 STDIN = "-"
 _OBJECTS = re.compile(r"\s*(\[\s*)?\{")
+YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 FROM_ENVIRONMENT = {"user_id": "MNEMOLOG_USER"}
 
 
@@ -48,6 +52,8 @@ GROUPS = {
     "fact": "Facts: what holds of whom, and when.",
     "profile": "What a user says about themselves, field by field.",
     "consent": "Proposed profile changes that wait for the user's consent.",
+    "thread": "Conversations.",
+    "user": "Everything of a user: export, import or erase it.",
     "todo": "Commitments, habits, open threads and frictions, each kept by one agent.",
 }
 
@@ -56,13 +62,15 @@ def add_command(app: typer.Typer, operation: Operation[Any, Any]) -> None:
     """Under the words of `command`: `entity add` is `add` in the group `entity`."""
     *group, name = operation.command.split()
     panel = panels.CHANGE if operation.writes else panels.READ
+    panel = panels.ERASE if operation.role is Role.ERASE else panel
     words = f"{operation.summary}.\n\n{operation.description}".strip()
     for one in group:
-        app = _group(app, one)
+        app = group_of(app, one)
     app.command(name, help=words, rich_help_panel=None if group else panel)(_command(operation))
 
 
-def _group(app: typer.Typer, name: str) -> typer.Typer:
+def group_of(app: typer.Typer, name: str) -> typer.Typer:
+    """The group of this name, made at its first use."""
     found = next((one.typer_instance for one in app.registered_groups if one.name == name), None)
     if found is None:
         found = typer.Typer(help=GROUPS[name], no_args_is_help=True)
@@ -71,15 +79,20 @@ def _group(app: typer.Typer, name: str) -> typer.Typer:
 
 
 def _command(operation: Operation[Any, Any]) -> Callable[..., None]:
-    def command(context: typer.Context, as_json: bool, **values: Any) -> None:
+    def command(context: typer.Context, as_json: bool, yes: bool = False, **values: Any) -> None:
         given = {name: value for name, value in values.items() if value not in (None, [], ())}
         fields = {name: _value(name, operation.request.model_fields[name], value) for name, value in given.items()}
+        if operation.destroys and not yes and not values["dry_run"]:
+            if not as_json:
+                ask(context, operation, {**fields, "dry_run": True}, as_json=False)
+            typer.confirm("Erase this for good?", abort=True, err=True)
         ask(context, operation, fields, as_json=as_json)
 
     command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
             _parameter("context", typer.Context),
             *(_field(operation, name) for name in _ordered(operation)),
+            *([_parameter("yes", YES, False)] if operation.destroys else []),
             _parameter("as_json", Annotated[bool, typer.Option("--json", help="Print one JSON value.")], False),
         ]
     )
@@ -87,13 +100,16 @@ def _command(operation: Operation[Any, Any]) -> Callable[..., None]:
 
 
 def ask(context: typer.Context, operation: Operation[Any, Any], fields: Mapping[str, Any], *, as_json: bool) -> None:
-    """Run an operation and show what it answers."""
+    """Run an operation and show what it answers. A proof that does not hold is a failure."""
     request = validated(operation.request, fields)
-    result = with_engine(settings_of(context.obj), lambda engine: operation.run(engine, request))
+    with output.errors.status(operation.summary):
+        result = with_engine(settings_of(context.obj), lambda engine: operation.run(engine, request))
     if as_json:
         output.as_json(result.model_dump(mode="json", by_alias=True))
     else:
         show(operation, request, result)
+    if isinstance(result, Proof) and not result.erased:
+        raise typer.Exit(1)
 
 
 def _ordered(operation: Operation[Any, Any]) -> list[str]:

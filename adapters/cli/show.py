@@ -1,13 +1,16 @@
 """How the command line shows a result to people: one function for each type of result."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from rich.markup import escape
 from rich.text import Text
 
 from mnemolog.adapters.cli import output
+from mnemolog.adapters.operations.batches import Forgotten
 from mnemolog.adapters.operations.conversation import Added, Session
+from mnemolog.adapters.operations.erasure import Erased, PlaceView, Proof
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import Profile, Proposal, Proposed, SeededView
 from mnemolog.adapters.operations.requests import Request
@@ -29,6 +32,8 @@ from mnemolog.adapters.operations.results import (
 from mnemolog.adapters.operations.todos import Todo
 from mnemolog.domain.consent import APPLIED
 from mnemolog.domain.consent import Status as Consent
+
+LISTED = 10  # Of many ids or changes, how many are shown.
 
 
 def show(operation: Operation[Any, Any], request: Request, result: Any) -> None:
@@ -95,13 +100,78 @@ def _changes(found: Changes) -> None:
 def _undone(found: Undone) -> None:
     if found.receipt:
         output.receipt(f"Undone: {output.count(len(found.undone), 'event')}", found.receipt)
-    for change in found.changes:
+    for change in found.changes[:LISTED]:
         output.line("  would write", f"{change.type} on {change.subject}")
+    if len(found.changes) > LISTED:
+        output.console.print(f"  … and {len(found.changes) - LISTED:,} more")
     for conflict in found.conflicts:
         output.line("  ! conflict", f"{conflict.event_id}: {conflict.message}")
         output.line("    →", conflict.fix)
     if not found.receipt and not found.changes and not found.conflicts:
         output.console.print("No change: it is undone already")
+
+
+def _forgotten(found: Forgotten) -> None:
+    counts = [
+        output.count(len(found.memories), "memory", "memories"),
+        output.count(len(found.facts), "fact"),
+        output.count(len(found.entities), "entity", "entities"),
+        *([output.count(len(found.todos), "todo")] if found.todos else []),
+        *([output.count(len(found.profile), "profile field")] if found.profile else []),
+    ]
+    if found.receipt:
+        output.receipt(f"Done: {', '.join(counts)}", found.receipt)
+        output.console.print(f"  [dim]batch {found.batch}[/]")
+    else:
+        output.console.print(f"In this scope: {', '.join(counts)}")
+
+
+def _erased(found: Erased) -> None:
+    counts = [
+        output.count(len(found.memories), "memory", "memories"),
+        output.count(len(found.turns), "turn"),
+        *([f"{len(found.known):,} of entities, facts, profile and todos"] if found.known else []),
+    ]
+    if found.receipt:
+        output.receipt(f"Erased {', '.join(counts)}; their keys are destroyed", found.receipt)
+        for name, error in found.held_up.items():
+            output.line("  !", f"{error['message']}; the text was removed from {name} all the same")
+            output.line("    →", error["fix"])
+        output.console.print("  [dim]`mnemolog prove-erased` shows that it can be read nowhere[/]")
+        return
+    output.console.print(f"To be erased: {', '.join(counts)}")
+    _ids("memory", found.memories)
+    _ids("turn", found.turns)
+    _ids("known", found.known)
+    _ids("in part", found.cleared)
+    if found.survivors:
+        output.console.print("[yellow]The text may live on in what these were merged into:[/] --with-survivors")
+        _ids("memory", found.survivors)
+
+
+def _ids(what: str, ids: Sequence[object]) -> None:
+    for one in ids[:LISTED]:
+        output.line(f"  {what}", str(one))
+    if len(ids) > LISTED:
+        output.console.print(f"  … and {len(ids) - LISTED:,} more")
+
+
+def _proof(found: Proof) -> None:
+    table = output.table("place", "looked at", "readable")
+    for place in found.places:
+        table.add_row(place.name, f"{place.looked_at:,}", _readable(place))
+    output.console.print(table)
+    if found.erased:
+        output.done("Readable in none of these places")
+    else:
+        output.console.print("[red]✗[/] It can still be read")
+    output.console.print("[dim]What no query can see:[/]")
+    for line in found.unseen:
+        output.console.print(f"  [dim]•[/] {escape(line)}", highlight=False)
+
+
+def _readable(place: PlaceView) -> str:
+    return f"[red]{place.readable:,}[/]" if place.readable else "0"
 
 
 def _why(found: WhyView) -> None:
@@ -233,4 +303,7 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     Page[Proposal]: _proposals,
     SeededView: _seeded,
     Page[Todo]: _todos,
+    Forgotten: _forgotten,
+    Erased: _erased,
+    Proof: _proof,
 }

@@ -6,7 +6,7 @@ Each step can be repeated: whoever was interrupted erases again.
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from redis.asyncio import Redis
@@ -19,12 +19,13 @@ from mnemolog.adapters.erasure.messages import Named, purge_turns
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.redis.rebuildable import SHADOW
 from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
-from mnemolog.commands.erasure import Erase, EraseThread, EraseUser, at_stake, require_own
+from mnemolog.commands.erasure import ERASURE, USER_ERASURE, Erase, EraseThread, EraseUser, at_stake, require_own
 from mnemolog.commands.erasure_taken import Taken, taken
-from mnemolog.commands.handler import ATTEMPTS
-from mnemolog.domain.errors import MnemologError
+from mnemolog.commands.handler import ATTEMPTS, Keyed
+from mnemolog.domain.errors import MnemologError, NotFound
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Position, Receipt, StreamId
+from mnemolog.events.erasure import UserErased
 from mnemolog.events.memory import MemoryCreated
 from mnemolog.projections.owner import indexed, owner_of
 from mnemolog.projections.vectors.tables import embeddings
@@ -46,15 +47,6 @@ class Erasure:
     messages: int
     held_up: Mapping[str, MnemologError] = field(default_factory=dict)
 
-    def as_dict(self) -> dict[str, Any]:
-        held_up = {name: error.as_dict() for name, error in self.held_up.items()}
-        return {
-            **self.extent.as_dict(),
-            "messages": self.messages,
-            "held_up": held_up,
-            "receipt": self.receipt.as_dict(),
-        }
-
 
 async def extent(engine: "Engine", command: Erase | EraseUser) -> Taken:
     """What the command would take: nothing is changed."""
@@ -68,19 +60,23 @@ async def extent(engine: "Engine", command: Erase | EraseUser) -> Taken:
     return found
 
 
-async def erase(engine: "Engine", command: Erase | EraseUser, idempotency_key: str | None = None) -> Erasure:
+async def erase(engine: "Engine", command: Erase | EraseUser, idempotency_key: str | Keyed | None = None) -> Erasure:
     """Returns once no projection shows the text any more, a stopped or paused one neither.
 
     Erasing what is erased changes nothing.
     """
+    stream = command.stream()
     if isinstance(command, EraseUser):
-        before = await extent(engine, command)
-        receipt = await engine.writes.erase_user(command)
+        await extent(engine, command)
+        receipt = await _user_erased(engine, command, idempotency_key)
+        before = await _everything(engine, stream, receipt.last_seq)
     else:
         command, before = await _judged(engine, command)
-        receipt = await engine.writes.erase(command, idempotency_key)
-    stream = command.stream()
-    messages = await purge_turns(engine.nats.jetstream(), *_named(command, before, await engine.api_keys.producers()))
+        receipt = await engine.writes.handler.handle(ERASURE, command, idempotency_key=idempotency_key)
+    waiting, set_aside = _named(command, before, await engine.api_keys.producers())
+    if isinstance(command, EraseUser) and receipt.already and await engine.log.head(stream) > receipt.last_seq:
+        set_aside = waiting  # A retry by its key: the user came back since, and that is not meant.
+    messages = await purge_turns(engine.nats.jetstream(), waiting, set_aside)
     try:
         held_up = await _forgotten(engine, Position(stream, receipt.last_seq))
     finally:
@@ -90,14 +86,30 @@ async def erase(engine: "Engine", command: Erase | EraseUser, idempotency_key: s
     return Erasure(receipt, before, messages, held_up)
 
 
+async def _user_erased(engine: "Engine", command: EraseUser, idempotency_key: str | Keyed | None) -> Receipt:
+    """Nothing new is written where the last event is the erasure of the user."""
+    stream, handler = command.stream(), engine.writes.handler
+    if isinstance(idempotency_key, str):
+        idempotency_key = handler.keyed(command, idempotency_key)
+    if idempotency_key and (earlier := await handler.earlier(stream, idempotency_key)):
+        return earlier
+    head = await engine.log.head(stream)
+    if not head:
+        raise NotFound(f"there is no user {stream.owner!r}", field="user_id", fix="name a user with memories")
+    [[last]] = [batch async for batch in engine.log.scan(stream, after=head - 1, until=head)]
+    if last.header.type == UserErased.type_name():  # By its header: a user whose events nobody can read goes, too.
+        return Receipt(stream, (last.header.event_id,), head, head, already=True)
+    return await handler.handle(USER_ERASURE, command, idempotency_key=idempotency_key)
+
+
 async def _judged(engine: "Engine", command: Erase) -> tuple[Erase, Taken]:
     """The command with where else those speak who would go with it, and what it would take."""
-    state = await engine.writes.written(command)
+    state = await engine.writes.handler.read(ERASURE, command)
     found, speakers = taken(state, command), at_stake(state, command)
     elsewhere = await spoken_in(engine.log, command.stream(), speakers, found.turns)
     if elsewhere:
         command = command.model_copy(update={"spoken_in": elsewhere})
-        state = await engine.writes.written(command)
+        state = await engine.writes.handler.read(ERASURE, command)
         found = taken(state, command)
     require_own(state, engine.writes.admitted(command), found)
     return command, found
@@ -134,11 +146,11 @@ def _named(command: Erase | EraseUser, found: Taken, keyed: Collection[str]) -> 
             return waiting, waiting
 
 
-async def _everything(engine: "Engine", stream: StreamId) -> Taken:
+async def _everything(engine: "Engine", stream: StreamId, until: int | None = None) -> Taken:
     """By headers alone, so that nothing that cannot be read keeps a user from being erased."""
     found: dict[str, dict[str, None]] = {MemoryCreated.type_name(): {}, TurnRecorded.type_name(): {}}
     kinds = {MemoryCreated.type_name(): "memory:", TurnRecorded.type_name(): turn_tag("")}
-    async for batch in engine.log.scan(stream):
+    async for batch in engine.log.scan(stream, until=until):
         for header in (event.header for event in batch if event.header.type in kinds):
             kind = kinds[header.type]
             found[header.type].update({tag.removeprefix(kind): None for tag in header.tags if tag.startswith(kind)})

@@ -1,13 +1,12 @@
 """Forget by scope: a session, what is an agent's own, or what all agents share; softly, or for good (A §9).
 
-All of it is one undertaking, so that a rollback brings back what was forgotten softly.
+All of it is one batch, so that a rollback brings back what was forgotten softly.
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from mnemolog.adapters.engine import erasing
 from mnemolog.adapters.engine.engine import Engine
@@ -16,115 +15,101 @@ from mnemolog.adapters.engine.undertaking_writes import Hiding
 from mnemolog.commands.entities import ForgetEntity
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory
 from mnemolog.commands.fact_changes import ForgetFact
+from mnemolog.commands.handler import Keyed
 from mnemolog.commands.memories import SoftDeleteMemory
+from mnemolog.commands.scopes import EraseScope, OfScope, Reach
 from mnemolog.commands.sessions import ForgetSession
-from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import Cause
-from mnemolog.domain.principal import Role
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.envelope import Position, Receipt, StreamId
+from mnemolog.events.envelope import Position, Receipt, StreamId, batch_tag
 from mnemolog.events.fields import validated
+from mnemolog.events.graph import EntityCleared, EntityKept
 from mnemolog.projections.extent import Extent
 
 PORTION = 200
-
-
-class Reach(StrEnum):
-    """How far a forgetting goes."""
-
-    SESSION = "session"
-    AGENT = "agent"
-    GLOBAL = "global"
-
-
-@dataclass(frozen=True, slots=True)
-class Forgetting:
-    """What is asked. With `session`, `chat_id` names the chat; `with_episodes`: what happened in it today, too.
-
-    `hard` destroys the text for good, also of what was hidden before; what was said in turns goes with the memories
-    that were drawn from them, the agent's todos with `agent`, and the profile with `global`.
-    """
-
-    viewer: Viewer
-    reach: Reach
-    chat_id: str | None = None
-    with_episodes: bool = False
-    hard: bool = False
-    reason: str = ""
-
-    def __post_init__(self) -> None:
-        if self.reach is Reach.SESSION and self.chat_id is None:
-            raise InvalidInput("is missing: scope session forgets one chat", field="chat_id", fix="name the chat")
-        if self.reach is not Reach.SESSION and self.chat_id is not None:
-            message = f"goes with scope session only, not with {self.reach.value}"
-            raise InvalidInput(message, field="chat_id", fix="leave it out, or use scope session")
+# One step: the session, many things of one kind to hide, or one thing to erase.
+Step = ForgetSession | Erase | Sequence[Hiding]
+BATCHES = UUID("0f2f5b66-8c0e-5b52-9d57-3a1d3c1c7a11")
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What was forgotten, under which undertaking, and the last write of it; None when there was nothing."""
+    """What was forgotten, as which batch, and the last write of it; None when there was nothing."""
 
     extent: Extent
-    undertaking: UUID
+    batch: UUID
     receipt: Receipt | None
 
-    def as_dict(self) -> dict[str, Any]:
-        receipt = self.receipt.as_dict() if self.receipt else None
-        return {**self.extent.as_dict(), "undertaking": str(self.undertaking), "receipt": receipt}
 
-
-async def extent(engine: Engine, asked: Forgetting) -> Extent:
+async def extent(engine: Engine, asked: OfScope) -> Extent:
     """What it would take now, every write that returned before included; nothing is changed.
 
     NotPermitted when erasing it would take what agents keep private for whom the API key does not speak.
     """
-    stream = StreamId.of_user(asked.viewer.user_id, asked.viewer.tenant)
-    if engine.principal and asked.hard:
-        engine.principal.require(Role.ERASE)
-    head = await engine.log.head(stream)
-    moment = Moment(after=Position(stream, head) if head else None)
+    engine.writes.admitted(asked)
+    head = await engine.log.head(asked.stream())
+    moment = Moment(after=Position(asked.stream(), head) if head else None)
     found = await _held(engine, asked, moment)
-    if asked.hard and engine.principal and engine.principal.bound_agents is not None:
+    if isinstance(asked, EraseScope) and engine.principal and engine.principal.bound_agents is not None:
         for command in _erasures(_who(asked), found):  # Before the first is erased: what goes is all or nothing.
             await erasing.extent(engine, command)
     return found
 
 
-async def _held(engine: Engine, asked: Forgetting, moment: Moment) -> Extent:
-    if asked.reach is not Reach.SESSION:
-        return await engine.reads.extent(asked.viewer, Scope(asked.reach), moment, hard=asked.hard)
+async def _held(engine: Engine, asked: OfScope, moment: Moment) -> Extent:
+    viewer, hard = Viewer(asked.tenant, asked.user_id, asked.agent_id), isinstance(asked, EraseScope)
+    if asked.scope is not Reach.SESSION:
+        return await engine.reads.extent(viewer, Scope(asked.scope), moment, hard=hard)
     if not (asked.with_episodes and asked.chat_id):
         return Extent()
     today = engine.writes.now().replace(hour=0, minute=0, second=0, microsecond=0)
-    return Extent(await engine.reads.episodes_since(asked.viewer, asked.chat_id, today, moment, hard=asked.hard))
+    return Extent(await engine.reads.episodes_since(viewer, asked.chat_id, today, moment, hard=hard))
 
 
-async def forget(engine: Engine, asked: Forgetting) -> Forgotten:
-    """Forget what `extent` shows, and a session itself. Again: what came since."""
-    found, undertaking = await extent(engine, asked), engine.writes.new_id()
-    last: Receipt | None = None
-    async for receipt in _forgotten(engine, asked, found, undertaking):
-        last = receipt
-    return Forgotten(found, undertaking, last)
+async def forget(engine: Engine, asked: OfScope, idempotency_key: str | None = None) -> Forgotten:
+    """Forget what `extent` shows, and a session itself. Again: what came since.
+
+    Its last write keeps the idempotency key, so that a retry of what was interrupted does the rest, in the same batch.
+    """
+    keyed = engine.writes.handler.keyed(asked, idempotency_key) if idempotency_key is not None else None
+    batch = _batch_of(asked.stream(), keyed) if keyed else engine.writes.new_id()
+    earlier = await engine.writes.handler.earlier(asked.stream(), keyed) if keyed else None
+    if not earlier:
+        found, last = await extent(engine, asked), None
+        async for receipt in _forgotten(engine, list(_steps(engine, asked, found, batch)), keyed):
+            last = receipt
+        if not keyed or not last:
+            return Forgotten(found, batch, last)
+        earlier = last
+    return Forgotten(await _taken(engine, asked.stream(), batch), batch, earlier)
 
 
-async def _forgotten(engine: Engine, asked: Forgetting, found: Extent, undertaking: UUID) -> AsyncIterator[Receipt]:
-    who = {**_who(asked), "correlation_id": undertaking}
+async def _forgotten(engine: Engine, steps: Sequence[Step], keyed: Keyed | None) -> AsyncIterator[Receipt]:
+    for place, step in enumerate(steps, 1):
+        key = keyed if place == len(steps) else None
+        match step:
+            case ForgetSession():
+                yield await engine.writes.forget_session(step, key)
+            case Erase():
+                yield (await erasing.erase(engine, step, key)).receipt
+            case _:
+                for outcome in await engine.writes.forget_all(step, key):
+                    if isinstance(outcome, Receipt):  # Else somebody else hid or erased it meanwhile.
+                        yield outcome
+
+
+def _steps(engine: Engine, asked: OfScope, found: Extent, batch: UUID) -> Iterator[Step]:
+    who = {**_who(asked), "correlation_id": batch}
     if asked.chat_id is not None:
-        yield await engine.writes.forget_session(validated(ForgetSession, {**who, "thread_id": asked.chat_id}))
-    if asked.hard:
-        for command in _erasures(who, found):
-            yield (await erasing.erase(engine, command)).receipt
-        return
-    why = {**who, "reason": asked.reason, "at": engine.writes.now()}
-    for commands in _softly(why, found):
-        for outcome in await engine.writes.forget_all(commands):
-            if isinstance(outcome, Receipt):  # Else somebody else hid or erased it meanwhile.
-                yield outcome
+        yield validated(ForgetSession, {**who, "thread_id": asked.chat_id})
+    if isinstance(asked, EraseScope):
+        yield from _erasures(who, found)
+    else:
+        yield from _hidings({**who, "reason": getattr(asked, "reason", ""), "at": engine.writes.now()}, found)
 
 
-def _softly(why: dict[str, Any], found: Extent) -> Iterator[Sequence[Hiding]]:
+def _hidings(why: dict[str, Any], found: Extent) -> Iterator[Sequence[Hiding]]:
     """The commands that hide it, of one kind each time, so many as one append takes."""
     hidings: Sequence[Sequence[Hiding]] = (
         [validated(SoftDeleteMemory, {**why, "memory_id": id_, "cause": Cause.SCOPE}) for id_ in found.memories],
@@ -134,11 +119,6 @@ def _softly(why: dict[str, Any], found: Extent) -> Iterator[Sequence[Hiding]]:
     for commands in hidings:
         for first in range(0, len(commands), PORTION):
             yield commands[first : first + PORTION]
-
-
-def _who(asked: Forgetting) -> dict[str, Any]:
-    viewer = asked.viewer
-    return {"tenant": viewer.tenant, "user_id": viewer.user_id, "agent_id": viewer.agent_id}
 
 
 def _erasures(who: dict[str, Any], found: Extent) -> Iterator[Erase]:
@@ -153,3 +133,25 @@ def _erasures(who: dict[str, Any], found: Extent) -> Iterator[Erase]:
     for kind, names in known:
         for name in names:
             yield validated(EraseKnown, {**who, "kind": kind, "name": str(name)})
+
+
+def _who(asked: OfScope) -> dict[str, Any]:
+    return asked.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "run_id"})
+
+
+def _batch_of(stream: StreamId, keyed: Keyed) -> UUID:
+    """The same for each retry."""
+    return uuid5(BATCHES, f"{stream}\n{keyed.key}\n{keyed.fingerprint.hex()}")
+
+
+async def _taken(engine: Engine, stream: StreamId, batch: UUID) -> Extent:
+    """What the events of a batch took, whichever of its retries wrote them."""
+    taken: dict[str, dict[str, None]] = {}
+    events = await engine.log.read(stream, tags=[batch_tag(batch)])
+    for event in (one for one in events if not isinstance(one.payload, EntityCleared | EntityKept)):
+        kind, _, name = event.payload.key_scope().partition(":")
+        taken.setdefault(kind, {})[name] = None
+    memories, facts, entities, todos = (
+        [UUID(name) for name in taken.get(kind, ())] for kind in ("memory", "relation", "entity", "todo")
+    )
+    return Extent(memories, facts, entities, todos, list(taken.get("profile", ())))

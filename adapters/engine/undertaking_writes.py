@@ -8,7 +8,7 @@ from mnemolog.adapters.engine.named import named_by
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.commands.entities import ENTITIES, ForgetEntity
 from mnemolog.commands.fact_changes import FACT_CHANGES, ForgetFact
-from mnemolog.commands.handler import Handler
+from mnemolog.commands.handler import Handler, Keyed
 from mnemolog.commands.memories import MEMORIES, SoftDeleteMemory, UndoChange
 from mnemolog.commands.memory_undo import last_change
 from mnemolog.commands.rollback import Plan, Rollback
@@ -74,12 +74,12 @@ class UndertakingWrites:
         drawn = {"event_ids": tuple(event.event_id for event in events), "touched": touched_by(events)}
         return command.model_copy(update={**drawn, "correlation_id": self._handler.new_id()})
 
-    async def forget_all(self, commands: Sequence[Hiding]) -> Sequence[Outcome]:
+    async def forget_all(self, commands: Sequence[Hiding], keyed: Keyed | None = None) -> Sequence[Outcome]:
         """Hide things of one user and of one kind, each with its own outcome, in one append."""
         first, timed = commands[0], [(command, self._handler.now()) for command in commands]
         decider: Decider[Any, Any] = HIDING[type(first)]
-        return await self._handler.handle_all(decider, first.stream(), timed)
+        return await self._handler.handle_all(decider, first.stream(), timed, keyed)
 
-    async def forget_session(self, command: ForgetSession, idempotency_key: str | None = None) -> Receipt:
+    async def forget_session(self, command: ForgetSession, idempotency_key: str | Keyed | None = None) -> Receipt:
         """Drop an agent's working memory of a chat (A §9)."""
         return await self._handler.handle(SESSIONS, command, idempotency_key=idempotency_key)

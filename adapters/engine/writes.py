@@ -12,8 +12,6 @@ from mnemolog.adapters.engine.profile_writes import ProfileWrites
 from mnemolog.adapters.engine.sightings import Sightings
 from mnemolog.adapters.engine.undertaking_writes import UndertakingWrites
 from mnemolog.commands.decider import Command
-from mnemolog.commands.erasure import ERASURE, USER_ERASURE, Erase, EraseUser
-from mnemolog.commands.erasure_state import Written
 from mnemolog.commands.handler import C, Handler
 from mnemolog.commands.heard import HEARD, HearTurn, TurnRefused, together
 from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, UndoChange, UpdateMemory
@@ -21,14 +19,14 @@ from mnemolog.commands.patrol import PATROL, CloseCycle
 from mnemolog.commands.recalls import RECALLING, RecordRecalls
 from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.category import CategoryPolicy
-from mnemolog.domain.errors import AmbiguousEntity, IdempotencyConflict, MnemologError, NotFound
+from mnemolog.domain.errors import AmbiguousEntity, IdempotencyConflict, MnemologError
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.predicates import DEFAULT_PREDICATES, PredicatePolicy
 from mnemolog.domain.principal import Principal, Role
 from mnemolog.domain.profile import DEFAULT_PROFILE, ProfilePolicy
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.envelope import Receipt, StreamId
-from mnemolog.events.erasure import MemoryErased, UserErased
+from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog, Outcome
 from mnemolog.events.memory import MemoryCreated
@@ -65,6 +63,11 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
         return Writes(
             handler, self._log, self._policy, self._profile, self._neighbours, self._predicates, self._sightings
         )
+
+    @property
+    def handler(self) -> Handler:
+        """What runs the commands, for what is more than an append: erasing, forgetting a scope."""
+        return self._handler
 
     def may(self, role: Role) -> bool:
         """Whether its principal may do this."""
@@ -215,25 +218,6 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
             MEMORIES, command, occurred_at=occurred_at, idempotency_key=idempotency_key
         )
         return await self._marked(receipt)
-
-    async def erase(self, command: Erase, idempotency_key: str | None = None) -> Receipt:
-        """Erase a memory or a thread: its keys are destroyed when this returns, projections follow (X07)."""
-        return await self._handler.handle(ERASURE, command, idempotency_key=idempotency_key)
-
-    async def erase_user(self, command: EraseUser) -> Receipt:
-        """Erase a user; nothing new is written where the last event is his erasure."""
-        stream = self._handler.admitted(command).stream()
-        head = await self._log.head(stream)
-        if not head:
-            raise NotFound(f"there is no user {stream.owner!r}", field="user_id", fix="name a user with memories")
-        [[last]] = [batch async for batch in self._log.scan(stream, after=head - 1, until=head)]
-        if last.header.type == UserErased.type_name():  # By its header: a user whose events nobody can read goes, too.
-            return Receipt(stream, (last.header.event_id,), head, head, already=True)
-        return await self._handler.handle(USER_ERASURE, command)
-
-    async def written(self, command: Erase) -> Written:
-        """All that an erasure would be decided on now."""
-        return await self._handler.read(ERASURE, command)
 
     async def _marked(self, receipt: Receipt) -> Receipt:
         """A receipt of something that was written before says so when its text was erased since (design §3)."""

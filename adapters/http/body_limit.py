@@ -6,12 +6,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 MAX_BODY_BYTES = 2 * 1024 * 1024
 # A user's whole history, which goes to disk as it comes.
 MAX_IMPORT_BYTES = 4 * 1024 * 1024 * 1024
+IMPORT = "/v1/user/import"
 
 
 def is_import(scope: Scope) -> bool:
     """Whether the body is one that is taken in as a stream."""
-    path: str = scope.get("path", "")
-    return scope.get("method") == "POST" and path.startswith("/users/") and path.endswith("/import")
+    return scope.get("method") == "POST" and scope.get("path") == IMPORT
 
 
 class BodyLimit:

@@ -1,29 +1,32 @@
-"""The route that gives a user out: everything that the log holds of him, as JSON Lines (X17)."""
+"""The route that exports a user: everything that the log holds of them, as JSON Lines (X17)."""
 
 from collections.abc import AsyncIterator
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from starlette.responses import StreamingResponse
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export.exporting import head_of, lines
 from mnemolog.adapters.export.form import Head
-from mnemolog.adapters.http.routes import IdInPath, TheEngine
+from mnemolog.adapters.http.routes import TheEngine
 from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import StreamId
+from mnemolog.events.shapes import id_text_shape
 
 router = APIRouter(tags=["maintenance"])
 NDJSON = "application/x-ndjson"
+UserInQuery = Annotated[str, Query(json_schema_extra=id_text_shape(), description="The user whose memory it is.")]
 
 
 @router.get(
-    "/users/{user_id:path}/export",
+    "/user/export",
     summary="Export a user",
     response_class=StreamingResponse,
     responses={200: {"content": {NDJSON: {}}, "description": "A header, then an event a line."}},
 )
-async def export_user(user_id: IdInPath, engine: TheEngine) -> StreamingResponse:
-    """What `mnemolog export` writes. An answer that is cut has fewer events than its first line says."""
+async def export_user(user_id: UserInQuery, engine: TheEngine) -> StreamingResponse:
+    """What `mnemolog user export` writes. An answer that is cut has fewer events than its first line says."""
     stream = StreamId.of_user(identifier(user_id, "user_id"), engine.settings.tenant)
     head = await head_of(engine, stream)
     return StreamingResponse(_pieces(engine, stream, head), media_type=NDJSON)

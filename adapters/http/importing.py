@@ -1,4 +1,4 @@
-"""The route that takes a user in: what an export gave out, as JSON Lines, with the progress in the answer (X17)."""
+"""The route that imports a user: what an export wrote, as JSON Lines, with the progress in the answer (X17)."""
 
 import asyncio
 import logging
@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import datetime
 from tempfile import TemporaryFile
-from typing import IO, Annotated, Any
+from typing import IO, Any
 
-from fastapi import APIRouter, Path, Request
+from fastapi import APIRouter, Request
 from pydantic_core import to_json
 from starlette.responses import StreamingResponse
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export.exporting import require_admin
 from mnemolog.adapters.export.importing import Checked, checked, imported
-from mnemolog.adapters.http.export import NDJSON
+from mnemolog.adapters.http.export import NDJSON, UserInQuery
 from mnemolog.adapters.http.routes import TheEngine
 from mnemolog.domain.errors import InvalidInput, LogError, MnemologError
 from mnemolog.domain.identity import identifier
@@ -30,13 +30,13 @@ CHUNK = 1 << 20
 
 
 @router.post(
-    "/users/{user_id:path}/import",
+    "/user/import",
     summary="Import a user",
     response_class=StreamingResponse,
     openapi_extra={"requestBody": {"required": True, "content": {NDJSON: {"schema": {"type": "string"}}}}},
     responses={200: {"content": {NDJSON: {}}, "description": "Progress, and the receipt in the last line."}},
 )
-async def import_user(user_id: Annotated[str, Path()], request: Request, engine: TheEngine) -> StreamingResponse:
+async def import_user(user_id: UserInQuery, request: Request, engine: TheEngine) -> StreamingResponse:
     """The body is an export, of however many events. It is checked whole, then written whole or not at all.
 
     The answer is a line `{"written": 500, "events": 4200}` now and then, and `{"receipt": {...}}` at its end; or

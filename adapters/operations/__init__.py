@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+from mnemolog.adapters.operations.batches import BATCHES
 from mnemolog.adapters.operations.conversation import CONVERSATION
+from mnemolog.adapters.operations.erasure import ERASURE
 from mnemolog.adapters.operations.memories import MEMORIES
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import PROFILE
 from mnemolog.adapters.operations.todos import TODOS
 
-OPERATIONS: Sequence[Operation[Any, Any]] = (*MEMORIES, *CONVERSATION, *PROFILE, *TODOS)
+OPERATIONS: Sequence[Operation[Any, Any]] = (*MEMORIES, *CONVERSATION, *PROFILE, *TODOS, *BATCHES, *ERASURE)

@@ -21,7 +21,8 @@ class Operation(Generic[Q, R]):
 
     What `run` says of itself is the help of every face: its first sentence the summary, the rest the description.
     `arguments` are the fields that Python and the command line take by position; all others go by name. `done` is what
-    the command line says of a write that changed something, such as "Updated".
+    the command line says of a write that changed something, such as "Updated". Before an operation that `destroys` it
+    shows a dry run, and asks.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Operation(Generic[Q, R]):
     tag: str
     arguments: tuple[str, ...] = ()
     done: str = ""
+    destroys: bool = False
     status: int = 200
     example: dict[str, Any] | None = None
 

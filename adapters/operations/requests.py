@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, overload
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, create_model
 
@@ -13,10 +13,11 @@ from mnemolog.commands.decider import Command
 from mnemolog.domain import identity
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, MAX_DIGITS, Position, StreamId
-from mnemolog.events.fields import Id, validated
+from mnemolog.events.fields import Flag, Id, validated
 from mnemolog.events.shapes import MOMENT
 
 C = TypeVar("C", bound=Command)
+W = TypeVar("W", bound="Write")
 
 LONGEST_TOKEN = 300
 # What the engine sets, never the request: beside what a command generates for itself.
@@ -112,21 +113,31 @@ class Write(Request):
     ] = None
 
 
-def request_of(command: type[Command], **more: Any) -> type[Write]:
-    """The request behind a command: its fields but for those that the engine sets or generates.
+class Rehearsed(Write):
+    """A write that can be shown before it is done."""
+
+    dry_run: Annotated[Flag, Field(description="Show what would be done, and change nothing.")] = False
+
+
+@overload
+def request_of(command: type[Command], *without: str, base: type[W], **more: Any) -> type[W]: ...
+@overload
+def request_of(command: type[Command], *without: str, **more: Any) -> type[Write]: ...
+def request_of(command: type[Command], *without: str, base: type[Write] = Write, **more: Any) -> type[Write]:
+    """The request behind a command: its fields but for those `without` and those that the engine sets or generates.
 
     `more` are fields in the form of `create_model`, in place of the command's or beside them.
     """
-    left_out = SET_BY_ENGINE | command.drawn | set(Write.model_fields)
+    left_out = SET_BY_ENGINE | command.drawn | set(base.model_fields) | set(without)
     own = {
         name: (Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation, field)
         for name, field in command.model_fields.items()
         if name not in left_out
     }
-    return create_model(command.__name__, __base__=Write, __doc__=command.__doc__, **{**own, **more})
+    return create_model(command.__name__, __base__=base, __doc__=command.__doc__, **{**own, **more})
 
 
-def command_of(kind: type[C], engine: Engine, asked: Request, **more: Any) -> C:
+def command_of(kind: type[C], engine: Engine, asked: Request, /, **more: Any) -> C:
     """The command of a request: what the caller gave, in the engine's tenant, and when it is asked."""
     given = asked.model_dump(include=set(kind.model_fields), exclude_unset=True)
     now = {"at": engine.writes.now()} if "at" in kind.drawn else {}

@@ -6,7 +6,6 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mnemolog.adapters.engine.erasing import Erasure
 from mnemolog.adapters.engine.reads import Changes as Delta
 from mnemolog.commands.rollback import Plan
 from mnemolog.domain.category import Context as Mode
@@ -71,27 +70,6 @@ class Created(Written):
     """The receipt, and the id of the new memory."""
 
     memory_id: UUID
-
-
-class ErasureView(Written):
-    """The receipt of an erasure, and what it took."""
-
-    memories: list[UUID]
-    turns: list[str]
-    known: list[str] = Field(
-        description="Entities, facts, fields of the profile and todos.", examples=[["entity:0194…", "profile:city"]]
-    )
-    cleared: list[str] = Field(description="Entities that only lost what went with a turn.")
-    messages: int = Field(description="Waiting turns and dead letters that were deleted on JetStream.")
-    held_up: dict[str, dict[str, str]] = Field(
-        description="Projections that stopped, are paused or late: why, and what to do. The text was taken out of them."
-    )
-
-    @classmethod
-    def of_erasure(cls, erasure: Erasure) -> Self:
-        taken = erasure.extent.as_dict()
-        held_up = {name: error.as_dict() for name, error in erasure.held_up.items()}
-        return cls.of(erasure.receipt, **taken, messages=erasure.messages, held_up=held_up)
 
 
 class Bullet(Result):

@@ -1,61 +1,166 @@
-"""The verbs of the Python face that destroy for good, and show that nothing is left."""
+"""The verbs of the Python face that destroy for good, and prove that nothing is left."""
 
-from uuid import UUID
-
-from mnemolog.adapters.engine.erasing import Erasure, erase
-from mnemolog.adapters.erasure.proof import Proof
-from mnemolog.adapters.erasure.prove import prove
-from mnemolog.adapters.erasure.target import Subject
-from mnemolog.adapters.erasure.wanted import wanted
-from mnemolog.domain.identity import parse_uuid
-from mnemolog.opening import Opening
+from mnemolog.adapters.operations import erasure
+from mnemolog.adapters.operations.erasure import Erased, Proof
+from mnemolog.asking import Asking, Id
 
 
-class ErasureVerbs(Opening):
+class ErasureVerbs(Asking):
     """A part of `AsyncMemory`."""
 
     async def erase(
         self,
-        memory_id: UUID | str | None = None,
+        memory_id: Id,
         *,
-        user_id: str,
+        keep_turns: bool | None = None,
+        with_survivors: bool | None = None,
+        dry_run: bool | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
         thread_id: str | None = None,
-        known: str | None = None,
-        everything: bool = False,
-        keep_turns: bool = False,
-        with_survivors: bool = False,
-    ) -> Erasure:
-        """Destroy the text of a memory, a thread, something known or all of a user, for good: it cannot be undone.
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Erased:
+        """Erase a memory for good, and the turns that it was extracted from unless `keep_turns`.
 
-        `known` is `entity:ID`, `relation:ID` (a fact), `profile:FIELD` or `todo:ID`.
+        It cannot be undone. Where the text may live on in what the memory was merged into, that must go, too:
+        `with_survivors`. With `dry_run`, nothing is changed: the result says what would be erased.
 
         Example:
             memory.erase(added.memory_id, user_id="ana")
         """
-        engine, who = await self._engine(), self._who(user_id)
-        options = {"everything": everything, "keep_turns": keep_turns, "with_survivors": with_survivors}
-        erasure = await erase(engine, wanted(who, memory_id, thread_id, known, **options))
-        self._noted(erasure.receipt)
-        return erasure
+        return await self._ask(erasure.ERASE, locals())
+
+    async def erase_thread(
+        self,
+        thread_id: str,
+        *,
+        with_survivors: bool | None = None,
+        dry_run: bool | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Erased:
+        """Erase a thread for good: its turns, the memories that were extracted from them, and its sessions.
+
+        Example:
+            memory.erase_thread("main", user_id="ana", dry_run=True).turns
+        """
+        return await self._ask(erasure.ERASE_THREAD, locals())
+
+    async def erase_user(
+        self,
+        *,
+        dry_run: bool | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Erased:
+        """Erase everything of a user for good. A user who comes back starts with nothing, under new keys.
+
+        Example:
+            memory.erase_user(user_id="ana", dry_run=True).memories
+        """
+        return await self._ask(erasure.ERASE_USER, locals())
+
+    async def erase_entity(
+        self,
+        entity_id: Id,
+        *,
+        dry_run: bool | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Erased:
+        """Erase an entity and its facts for good; turns and memories stay.
+
+        Example:
+            marta = memory.add_entity("Marta", user_id="ana")
+            memory.erase_entity(marta.entity_id, user_id="ana")
+        """
+        return await self._ask(erasure.ERASE_ENTITY, locals())
+
+    async def erase_fact(
+        self,
+        relation_id: Id,
+        *,
+        dry_run: bool | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Erased:
+        """Erase a fact for good; turns and memories stay.
+
+        Example:
+            fact = memory.add_fact("Ana", "lives in", "Lisbon", user_id="ana")
+            memory.erase_fact(fact.relation_id, user_id="ana")
+        """
+        return await self._ask(erasure.ERASE_FACT, locals())
+
+    async def erase_profile(
+        self,
+        field: str,
+        *,
+        dry_run: bool | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Erased:
+        """Erase a field of the profile for good: its value, its earlier values, and what is proposed for it.
+
+        Example:
+            memory.propose_profile("city", "Porto", user_id="ana")
+            memory.erase_profile("city", user_id="ana")
+        """
+        return await self._ask(erasure.ERASE_PROFILE, locals())
+
+    async def erase_todo(
+        self,
+        todo_id: Id,
+        *,
+        dry_run: bool | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Erased:
+        """Erase a todo for good; the status `dropped` closes one and keeps it.
+
+        Example:
+            todo = memory.add_todo("Buy sugar", user_id="ana")
+            memory.erase_todo(todo.todo_id, user_id="ana")
+        """
+        return await self._ask(erasure.ERASE_TODO, locals())
 
     async def prove_erased(
         self,
-        memory_id: UUID | str | None = None,
+        memory_id: Id | None = None,
         *,
-        user_id: str,
         thread_id: str | None = None,
-        known: str | None = None,
+        entity_id: Id | None = None,
+        relation_id: Id | None = None,
+        field: str | None = None,
+        todo_id: Id | None = None,
         text: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
     ) -> Proof:
-        """Look through every place where an erased text could have been; with `text`, for these words, too.
+        """Prove that what was erased can be read nowhere; with `text`, look for these words, too.
 
-        Without a memory, a thread or something known, everything of the user that was written before he was erased.
+        Without an id, it is about everything of the user that was written before the erasure.
 
         Example:
             memory.erase(added.memory_id, user_id="ana")
-            memory.prove_erased(added.memory_id, user_id="ana").holds
+            memory.prove_erased(added.memory_id, user_id="ana").erased
         """
-        engine, stream = await self._engine(), self._stream(user_id)
-        wanted_id = None if memory_id is None else parse_uuid(memory_id, "memory_id")
-        subject = Subject(stream, wanted_id, thread_id, known)
-        return await prove(engine, subject, text, agent_id=self._who(user_id)["agent_id"])
+        return await self._ask(erasure.PROVE_ERASED, locals())

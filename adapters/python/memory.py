@@ -19,13 +19,13 @@ from mnemolog.adapters.operations.results import (
     Written,
 )
 from mnemolog.asking import After, Asking, Id, Moment
+from mnemolog.batches import BatchVerbs
 from mnemolog.conversation import ConversationVerbs
 from mnemolog.erasing import ErasureVerbs
 from mnemolog.graph import GraphVerbs
 from mnemolog.graph_changes import GraphChangeVerbs
 from mnemolog.profile import ProfileVerbs
 from mnemolog.transfer import TransferVerbs
-from mnemolog.undertakings import UndertakingVerbs
 
 
 class AsyncMemory(
@@ -33,7 +33,7 @@ class AsyncMemory(
     GraphVerbs,
     GraphChangeVerbs,
     ProfileVerbs,
-    UndertakingVerbs,
+    BatchVerbs,
     ErasureVerbs,
     TransferVerbs,
     Asking,

@@ -6,32 +6,35 @@ from typing import IO
 
 from mnemolog.adapters.export.exporting import head_of, lines
 from mnemolog.adapters.export.importing import checked, imported
+from mnemolog.adapters.operations.results import Written
+from mnemolog.asking import Asking
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import identifier
-from mnemolog.events.envelope import Receipt
-from mnemolog.opening import Opening
+from mnemolog.events.envelope import StreamId
 
 
-class TransferVerbs(Opening):
+class TransferVerbs(Asking):
     """A part of `AsyncMemory`."""
 
-    async def export_user(self, to: str | Path, *, user_id: str) -> int:
-        """Write all that is known of a user and how it came about to a new file of JSON Lines; how many events.
+    async def export_user(self, to: str | Path, *, user_id: str | None = None) -> int:
+        """Export everything of a user to a new file of JSON Lines, and return the number of events.
 
         Example:
             memory.export_user(f"{folder}/ana.jsonl", user_id="ana")
         """
-        engine, stream = await self._engine(), self._stream(user_id)
+        engine, name = await self._engine(), self._user(user_id)
+        stream = StreamId.of_user(name, engine.settings.tenant)
         head = await head_of(engine, stream)
         with await to_thread(_new, Path(to)) as out:
             async for _, piece in lines(engine, stream, head):
                 await to_thread(out.write, piece)
         return head.events
 
-    async def import_user(self, path: str | Path, *, user_id: str | None = None) -> Receipt:
-        """Take in an exported user of whom nothing is known yet, whole; as whom the file says unless said.
+    async def import_user(self, path: str | Path, *, user_id: str | None = None) -> Written:
+        """Import an exported user of whom nothing is known yet.
 
-        Every line is checked before anything is written. The same file again changes nothing.
+        All of the file, or nothing: every line is checked before anything is written. The same file again changes
+        nothing. Without a `user_id`, here or of this object, the user is the one that the file names.
 
         Example:
             memory.export_user(f"{folder}/bob.jsonl", user_id="ana")
@@ -39,10 +42,16 @@ class TransferVerbs(Opening):
         """
         engine = await self._engine()
         file = await to_thread(checked, Path(path), engine.writes.now())
-        name = file.head.user_id if user_id is None else identifier(user_id, "user_id")
+        name = self._user(user_id or self._user_id or file.head.user_id)
         receipt = await imported(engine, file, name)
         await engine.settled()
-        return self._noted(receipt)
+        return Written.of(receipt)
+
+    def _user(self, user_id: str | None) -> str:
+        name = self._user_id if user_id is None else user_id
+        if name is None:
+            raise InvalidInput("is missing", field="user_id", fix="give it here, or once as Memory(user_id=...)")
+        return identifier(name, "user_id")
 
 
 def _new(path: Path) -> IO[bytes]:

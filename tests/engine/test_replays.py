@@ -12,7 +12,7 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.erasing import erase
 from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.minilm import InThread, Lexical
-from mnemolog.commands.erasure import EraseMemory
+from mnemolog.commands.erasure import ERASURE, EraseMemory
 from mnemolog.domain.errors import Overloaded
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.vectors.embedder import Vectors
@@ -75,7 +75,7 @@ async def test_a_kept_replay_is_not_shown_after_an_erasure_though_its_connection
         async with replays.at(ana.stream, 1, ["memories"]) as connection:
             before = await _backend(connection)
         # The write alone, as a process leaves it that is killed before it ends the replays.
-        await engine.writes.erase(EraseMemory(user_id=user, memory_id=memory_id))
+        await engine.writes.handler.handle(ERASURE, EraseMemory(user_id=user, memory_id=memory_id))
         async with replays.at(ana.stream, 1, ["memories"]) as connection:
             assert await _backend(connection) != before
             assert await _texts(connection) == [""]

@@ -1,6 +1,4 @@
-"""Erasure over HTTP: a memory with `hard=true`, a thread, a user."""
-
-from urllib.parse import quote
+"""Erasure over HTTP: a memory, a thread, what is known, a user."""
 
 import pytest
 
@@ -20,16 +18,18 @@ async def said(api: Api, thread_id: str = "main", message_id: str = "m1") -> str
 
 
 @pytest.mark.spec("X07")
-async def test_a_hard_deletion_destroys_the_text_and_says_so_from_then_on(api: Api) -> None:
+async def test_an_erasure_destroys_the_text_and_says_so_from_then_on(api: Api) -> None:
     memory_id = await said(api)
 
-    gone = await api.delete(f"/v1/memories/{memory_id}", hard="true")
+    shown = await api.post(f"/v1/memories/{memory_id}/erase", dry_run=True)
+    assert (shown["memories"], shown["turns"], shown["receipt"]) == ([memory_id], ["m1"], None)
+    gone = await api.post(f"/v1/memories/{memory_id}/erase")
 
-    assert (gone["memories"], gone["turns"], gone["already"]) == ([memory_id], ["m1"], False)
+    assert (gone["memories"], gone["turns"], gone["receipt"]["already"]) == ([memory_id], ["m1"], False)
     for status, answer in ((410, api.get), (410, api.delete)):
         refused = await answer(f"/v1/memories/{memory_id}", status)
         assert refused["error"]["code"] == "erased"
-    assert (await api.delete(f"/v1/memories/{memory_id}", hard="true"))["already"]
+    assert (await api.post(f"/v1/memories/{memory_id}/erase"))["receipt"]["already"]
     assert (await api.query(SECRET))["bullets"] == []
     again = await api.post("/v1/turns", 201, message_id="m1", text="hello", occurred_at="2026-01-03T01:02:10Z")
     assert (again["memory_id"], again["already"], again["erased"]) == (memory_id, True, True)
@@ -40,9 +40,9 @@ async def test_a_survivor_is_named_before_it_is_taken(api: Api) -> None:
     one, other = [(await api.remember(text))["memory_id"] for text in (f"Ana loves {SECRET}", "Ana loves milk")]
     await api.post(f"/v1/memories/{other}/merge", absorbed_ids=[one], text=f"Ana loves milk and {SECRET}")
 
-    refused = await api.delete(f"/v1/memories/{one}", 409, hard="true")
+    refused = await api.post(f"/v1/memories/{one}/erase", 409)
     assert other in refused["error"]["message"]
-    taken = await api.delete(f"/v1/memories/{one}", hard="true", with_survivors="true")
+    taken = await api.post(f"/v1/memories/{one}/erase", with_survivors=True)
 
     assert set(taken["memories"]) == {one, other}
 
@@ -52,36 +52,36 @@ async def test_a_survivor_is_named_before_it_is_taken(api: Api) -> None:
 async def test_a_thread_and_its_session_are_erased(api: Api, thread_id: str) -> None:
     memory_id = await said(api, thread_id)
 
-    gone = await api.delete(f"/v1/threads/{quote(thread_id, safe='')}")
+    gone = await api.post("/v1/thread/erase", thread_id=thread_id)
 
     assert gone["memories"] == [memory_id]
     await api.get("/v1/session", 404, chat_id=thread_id)
-    await api.delete("/v1/threads/nowhere", 404)
+    await api.post("/v1/thread/erase", 404, thread_id="nowhere")
 
 
 @pytest.mark.spec("X07")
 async def test_a_user_is_erased_and_may_come_back(api: Api) -> None:
     await said(api)
 
-    gone = await api.call("DELETE", f"/v1/users/{api.user}")
+    gone = await api.post("/v1/user/erase")
 
     assert len(gone["memories"]) == 1
     assert (await api.query(SECRET))["bullets"] == []
     await said(api, message_id="m2")
-    await api.call("DELETE", "/v1/users/nobody-at-all", 404)
+    await api.of("nobody-at-all").post("/v1/user/erase", 404)
 
 
 @pytest.mark.spec("X07", "A19")
 async def test_an_entity_goes_with_its_facts_and_what_was_said_stays(api: Api) -> None:
     memory_id = await said(api)
     told = await api.post("/v1/facts", 201, subject=SECRET, predicate="lives_in", object="Lisbon")
-    [entity] = (await api.get("/v1/entities", name=SECRET, after=told["token"]))["entities"]
-    gone = await api.delete(f"/v1/entities/{entity['entity_id']}")
+    [entity] = (await api.get("/v1/entities", name=SECRET, after=told["token"]))["items"]
+    gone = await api.post(f"/v1/entities/{entity['entity_id']}/erase")
     assert set(gone["known"]) == {f"entity:{entity['entity_id']}", f"relation:{told['relation_id']}"}
     assert (gone["memories"], gone["turns"]) == ([], [])
-    assert (await api.get("/v1/facts", about=SECRET))["facts"] == []
+    assert (await api.get("/v1/facts", about=SECRET))["items"] == []
     assert (await api.get(f"/v1/memories/{memory_id}"))["status"] == "active"
-    assert (await api.delete(f"/v1/entities/{entity['entity_id']}"))["already"]
+    assert (await api.post(f"/v1/entities/{entity['entity_id']}/erase"))["receipt"]["already"]
 
 
 @pytest.mark.spec("X07", "A19")
@@ -91,9 +91,10 @@ async def test_a_fact_a_field_of_the_profile_and_a_todo_are_erased_each_alone(ap
     todo = await api.post("/v1/todos", 201, agent_id="coach", kind="habit", text=SECRET)
     names = (f"relation:{told['relation_id']}", "profile:tone", f"todo:{todo['todo_id']}")
     paths = (f"/v1/facts/{told['relation_id']}", "/v1/profile/tone", f"/v1/todos/{todo['todo_id']}")
-    await api.delete(paths[2], 404, agent_id="cook")
+    paths = tuple(f"{path}/erase" for path in paths)
+    await api.post(paths[2], 404, agent_id="cook")
     for name, path in zip(names, paths, strict=True):
-        assert (await api.delete(path, agent_id="coach"))["known"] == [name]
-    assert len((await api.get("/v1/entities", name="Bob"))["entities"]) == 1
-    assert (await api.get("/v1/profile"))["profile"] == []
-    assert (await api.get("/v1/todos", agent_id="coach"))["todos"] == []
+        assert (await api.post(path, agent_id="coach"))["known"] == [name]
+    assert len((await api.get("/v1/entities", name="Bob"))["items"]) == 1
+    assert (await api.get("/v1/profile"))["items"] == []
+    assert (await api.get("/v1/todos", agent_id="coach"))["items"] == []

@@ -8,13 +8,12 @@ import pytest
 
 from mnemolog.adapters.engine import erasing, forgetting
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.forgetting import Forgetting, Reach
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import Subject
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory, EraseThread, EraseUser
+from mnemolog.commands.scopes import EraseScope, Reach
 from mnemolog.domain.errors import NotPermitted
 from mnemolog.domain.principal import Principal, Role
-from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
 from tests.adapters.principals.keys import calling, principal
 
@@ -54,10 +53,6 @@ async def test_a_bound_key_erases_no_thread_and_no_user_with_another_agents_memo
             await erasing.extent(stylist, command)
         with pytest.raises(NotPermitted, match=BEYOND):
             await erasing.erase(stylist, command)
-    with pytest.raises(NotPermitted, match="agents outside"):
-        await stylist.writes.erase(EraseThread(**who, thread_id="main"))
-    with pytest.raises(NotPermitted):
-        await stylist.writes.erase_user(EraseUser(**who))
     assert await head(guarded, user) == before
 
 
@@ -89,12 +84,13 @@ async def test_a_hard_forgetting_that_reaches_too_far_erases_nothing_of_it(guard
     await guarded.writes.create({"user_id": user, "text": "Ana likes tea"})
     await said(guarded, user)
     before, stylist = await head(guarded, user), guarded.by(of_agents("stylist"))
-    asked = Forgetting(Viewer("default", user, "stylist"), Reach.GLOBAL, hard=True)
+    asked = EraseScope(user_id=user, agent_id="stylist", scope=Reach.GLOBAL)
     for ask in (forgetting.extent, forgetting.forget):
         with pytest.raises(NotPermitted, match="agents outside"):
             await ask(stylist, asked)
     unable = guarded.by(of_agents("stylist", roles=(Role.READ, Role.WRITE)))
-    session = Forgetting(Viewer("default", user, "stylist"), Reach.SESSION, "main", with_episodes=True, hard=True)
+    who = {"user_id": user, "agent_id": "stylist"}
+    session = EraseScope(**who, scope=Reach.SESSION, chat_id="main", with_episodes=True)
     with pytest.raises(NotPermitted, match="may not erase"):
         await forgetting.forget(unable, session)
     assert await head(guarded, user) == before
@@ -124,10 +120,10 @@ async def test_over_http_too_a_bound_key_erases_and_exports_no_more_than_its_age
     async with calling(guarded, of_agents("stylist", roles=(*ROLES, Role.ADMIN))) as client:
         asked = {"user_id": user, "agent_id": "stylist"}
         answers: list[httpx.Response] = [
-            await client.delete("/v1/threads/main", params=asked),
-            await client.delete(f"/v1/users/{user}", params={"agent_id": "stylist"}),
-            await client.post("/v1/forget", json={**asked, "scope": "global", "hard": True}),
-            await client.get(f"/v1/users/{user}/export"),
+            await client.post("/v1/thread/erase", json={**asked, "thread_id": "main"}),
+            await client.post("/v1/user/erase", json=asked),
+            await client.post("/v1/erase-scope", json={**asked, "scope": "global"}),
+            await client.get("/v1/user/export", params={"user_id": user}),
         ]
     assert {answer.status_code for answer in answers} == {403}, [one.text for one in answers]
     assert {answer.json()["error"]["code"] for answer in answers} == {"not_permitted"}

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.erasing import erase
+from mnemolog.commands.erasure import EraseUser
 from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import StreamId
 from tests.adapters.principals.keys import calling, principal
@@ -79,23 +81,17 @@ async def test_a_key_does_what_its_roles_say(
     async with calling(guarded, principal(roles=roles)) as client:
         read = await client.get("/v1/memories", params={"user_id": user})
         wrote = await client.post("/v1/memories", json={"user_id": user, "text": "x"})
-        erased = await client.delete(f"/v1/memories/{id_}", params={"user_id": user, "hard": True})
+        erased = await client.post(f"/v1/memories/{id_}/erase", json={"user_id": user})
     assert (read.status_code, wrote.status_code, erased.status_code) == statuses
 
 
 async def test_nobody_erases_a_user_that_his_key_does_not_reach(guarded: Engine, user: str) -> None:
     await written(guarded, user)
-    await guarded.writes.erase_user(_erasing(user))
+    await erase(guarded, EraseUser(user_id=user))
     async with calling(guarded, principal(users=["somebody"], roles=[Role.ERASE])) as client:
-        refused = await client.delete(f"/v1/users/{user}")
+        refused = await client.post("/v1/user/erase", json={"user_id": user})
     assert refused.status_code == 404, "also when there is nothing left to erase"
     assert "event_ids" not in refused.text
-
-
-def _erasing(user: str) -> Any:
-    from mnemolog.commands.erasure import EraseUser
-
-    return EraseUser(user_id=user)
 
 
 async def test_history_names_the_principal_and_its_agent(guarded: Engine, user: str) -> None:

@@ -1,4 +1,4 @@
-"""Undertakings on a real engine: a run is rolled back whole; a scope is forgotten, and a rollback brings it back."""
+"""Batches on a real engine: a run is rolled back whole; a scope is forgotten, and a rollback brings it back."""
 
 from typing import Any
 from uuid import uuid4
@@ -7,12 +7,12 @@ import pytest
 
 from mnemolog.adapters.engine import erasing
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.forgetting import Forgetting, Reach, extent, forget
+from mnemolog.adapters.engine.forgetting import extent, forget
 from mnemolog.adapters.engine.moment import Moment
 from mnemolog.commands.erasure import EraseMemory, EraseThread
 from mnemolog.commands.rollback import Rollback
+from mnemolog.commands.scopes import EraseScope, ForgetScope, Reach
 from mnemolog.domain.errors import InvalidInput, NotFound, UndoConflict
-from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.fields import validated
 from tests.engine.equality import assert_live_equals_replayed
@@ -28,8 +28,19 @@ async def shown(person: Person) -> set[str]:
 
 
 def rolled_back(person: Person, **named: Any) -> Rollback:
-    who = {"tenant": person.tenant, "user_id": person.user, "agent_id": person.agent}
-    return validated(Rollback, {**who, **named, "at": person.engine.writes.now()})
+    return validated(Rollback, {**who(person), **named, "at": person.engine.writes.now()})
+
+
+def forgetting(person: Person, scope: Reach, **more: Any) -> ForgetScope:
+    return validated(ForgetScope, {**who(person), "scope": scope, **more})
+
+
+def erasing_all(person: Person, scope: Reach) -> EraseScope:
+    return validated(EraseScope, {**who(person), "scope": scope})
+
+
+def who(person: Person) -> dict[str, str]:
+    return {"tenant": person.tenant, "user_id": person.user, "agent_id": person.agent}
 
 
 @pytest.mark.spec("X15")
@@ -103,14 +114,14 @@ async def test_an_agents_own_is_forgotten_without_the_rest_and_a_rollback_brings
     await coach.creates("Ana runs")
     await coach.creates("Ana hides a cake", scope="agent")
     await Person(engine, user, agent="cook").creates("Ana bakes", scope="agent")
-    asked = Forgetting(coach.viewer, Reach.AGENT, reason="asked to")
+    asked = forgetting(coach, Reach.AGENT, reason="asked to")
 
     assert len((await extent(engine, asked)).memories) == 1
     done = await forget(engine, asked)
 
     assert await shown(coach) == {"Ana runs"}
     assert "Ana bakes" in await shown(Person(engine, user, agent="cook"))
-    await engine.writes.rollback(rolled_back(coach, of_undertaking=done.undertaking))
+    await engine.writes.rollback(rolled_back(coach, of_undertaking=done.batch))
     assert await shown(coach) == {"Ana runs", "Ana hides a cake"}
     await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
@@ -122,14 +133,14 @@ async def test_a_session_is_forgotten_and_what_was_said_stays(engine: Engine, us
     await engine.settled()
     await engine.reads.session(ana.viewer, ana.thread)
 
-    done = await forget(engine, Forgetting(ana.viewer, Reach.SESSION, chat_id=ana.thread))
+    done = await forget(engine, forgetting(ana, Reach.SESSION, chat_id=ana.thread))
     assert done.receipt
     after = Moment(after=Position(ana.stream, done.receipt.last_seq))
 
     with pytest.raises(NotFound):
         await engine.reads.session(ana.viewer, ana.thread, after)
     assert len(await shown(ana)) == 1
-    await forget(engine, Forgetting(ana.viewer, Reach.SESSION, chat_id=ana.thread, with_episodes=True))
+    await forget(engine, forgetting(ana, Reach.SESSION, chat_id=ana.thread, with_episodes=True))
     assert await shown(ana) == set()
 
 
@@ -150,7 +161,7 @@ async def test_a_forgotten_session_is_brought_back_by_an_undo_with_what_was_said
     ana = Person(engine, user, thread=f"chat-{uuid4().hex[:6]}")
     await ana.says("one")
     await ana.says("two")
-    forgotten = (await forget(engine, Forgetting(ana.viewer, Reach.SESSION, chat_id=ana.thread))).receipt
+    forgotten = (await forget(engine, forgetting(ana, Reach.SESSION, chat_id=ana.thread))).receipt
     assert forgotten
     assert await heard(ana) is None
     since = await ana.says("three")
@@ -179,12 +190,12 @@ async def test_a_rollback_brings_a_session_back_with_the_memories_that_were_forg
 ) -> None:
     ana = Person(engine, user, thread=f"chat-{uuid4().hex[:6]}")
     await ana.says("I moved to Lisbon")
-    done = await forget(engine, Forgetting(ana.viewer, Reach.SESSION, chat_id=ana.thread, with_episodes=True))
+    done = await forget(engine, forgetting(ana, Reach.SESSION, chat_id=ana.thread, with_episodes=True))
     assert (await heard(ana), await shown(ana)) == (None, set())
 
-    plan = await engine.writes.rollback_plan(rolled_back(ana, of_undertaking=done.undertaking))
+    plan = await engine.writes.rollback_plan(rolled_back(ana, of_undertaking=done.batch))
     assert {change["type"] for change in plan.changes} == {"MemoryReverted", "SessionReverted"}
-    await engine.writes.rollback(rolled_back(ana, of_undertaking=done.undertaking))
+    await engine.writes.rollback(rolled_back(ana, of_undertaking=done.batch))
 
     assert await heard(ana) == ["I moved to Lisbon"]
     assert len(await shown(ana)) == 1
@@ -200,7 +211,7 @@ async def test_what_was_erased_after_a_session_was_forgotten_does_not_come_back_
     await ana.says("I hide marzipan")
     [secret] = await ana.memory_ids()
     await ana.says("I moved to Lisbon")
-    forgotten = (await forget(engine, Forgetting(ana.viewer, Reach.SESSION, chat_id=ana.thread))).receipt
+    forgotten = (await forget(engine, forgetting(ana, Reach.SESSION, chat_id=ana.thread))).receipt
     assert forgotten
     await erasing.erase(engine, validated(EraseMemory, {**who, "memory_id": secret, "with_survivors": True}))
 
@@ -229,7 +240,7 @@ async def test_what_was_erased_after_a_session_was_forgotten_does_not_come_back_
 )
 def test_a_chat_is_named_with_a_session_and_with_nothing_else(reach: Reach, chat: str | None, message: str) -> None:
     with pytest.raises(InvalidInput, match=message) as refused:
-        Forgetting(Viewer("default", "ana", "default"), reach, chat_id=chat)
+        validated(ForgetScope, {"user_id": "ana", "scope": reach, "chat_id": chat})
     assert refused.value.field == "chat_id"
 
 
@@ -239,7 +250,7 @@ async def test_a_scope_that_is_erased_can_be_read_nowhere(engine: Engine, user: 
     await ana.says("My secret is marzipan")
     await ana.creates("Ana hides marzipan")
 
-    await forget(engine, Forgetting(ana.viewer, Reach.GLOBAL, hard=True))
+    await forget(engine, erasing_all(ana, Reach.GLOBAL))
 
     events = await engine.log.read(ana.stream)
     assert not [event for event in events if "marzipan" in str(event.payload)]
@@ -258,22 +269,22 @@ async def test_what_was_forgotten_softly_before_and_the_profile_are_erased_with_
     await writes.propose({**who, "field": "city", "value": "Marzipan City"}, consented=True)
     todo_id, _ = await writes.open_todo({**who, "text": "buy sugar", "kind": "commitment"})
 
-    softly = await extent(engine, Forgetting(ana.viewer, Reach.GLOBAL))
+    softly = await extent(engine, forgetting(ana, Reach.GLOBAL))
     assert (softly.memories, softly.facts, softly.profile) == ([], [], ())
-    done = await forget(engine, Forgetting(ana.viewer, Reach.GLOBAL, hard=True))
+    done = await forget(engine, erasing_all(ana, Reach.GLOBAL))
 
     assert (len(done.extent.memories), len(done.extent.facts), done.extent.profile) == (1, 1, ["city"])
     events = str([event.payload for event in await engine.log.read(ana.stream)])
     assert "arzipan" not in events
     assert "buy sugar" in events, "a todo is the agent's own"
-    own = Forgetting(ana.viewer, Reach.AGENT, hard=True)
-    assert (await extent(engine, Forgetting(ana.viewer, Reach.AGENT))).todos == ()
+    own = erasing_all(ana, Reach.AGENT)
+    assert (await extent(engine, forgetting(ana, Reach.AGENT))).todos == ()
     assert (await forget(engine, own)).extent.as_dict()["todos"] == [str(todo_id)]
     assert "buy sugar" not in str([event.payload for event in await engine.log.read(ana.stream)])
     assert (await extent(engine, own)).todos == []
     head = await engine.log.head(ana.stream)
     for reach in (Reach.GLOBAL, Reach.AGENT):
-        again = await forget(engine, Forgetting(ana.viewer, reach, hard=True))
+        again = await forget(engine, erasing_all(ana, reach))
         assert not any(again.extent.as_dict().values())
         assert again.receipt is None
     assert await engine.log.head(ana.stream) == head
@@ -287,8 +298,8 @@ async def test_a_place_that_an_undo_emptied_is_erased_with_what_it_held(engine: 
     done = await engine.writes.propose({**who, "field": "city", "value": "Marzipan City"}, consented=True)
     await engine.writes.undo_event(ana.stream, done.receipt.event_ids[-1])
 
-    found = await forget(engine, Forgetting(ana.viewer, Reach.GLOBAL, hard=True))
+    found = await forget(engine, erasing_all(ana, Reach.GLOBAL))
 
     assert found.extent.profile == ["city"]
     assert "Marzipan" not in str([event.payload for event in await engine.log.read(ana.stream)])
-    assert (await extent(engine, Forgetting(ana.viewer, Reach.GLOBAL, hard=True))).profile == []
+    assert (await extent(engine, erasing_all(ana, Reach.GLOBAL))).profile == []

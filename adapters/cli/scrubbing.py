@@ -1,0 +1,41 @@
+"""`mnemolog scrub`: clear from the disk what was erased."""
+
+import typer
+from redis.asyncio import Redis
+
+from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli.options import Json
+from mnemolog.adapters.cli.session import settings_of, with_engine
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.erasure import scrubbing
+from mnemolog.adapters.erasure.scrubbing import Scrubbed
+
+
+def register(app: typer.Typer) -> None:
+    app.command(rich_help_panel=panels.ERASE)(scrub)
+
+
+def scrub(context: typer.Context, json: Json = False) -> None:
+    """Clear from the disk what was erased: dead rows, destroyed keys, old write-ahead log. For all users at once.
+
+    Reads and writes wait for each table while it is written anew: seconds for each gigabyte.
+    """
+
+    async def run(engine: Engine) -> Scrubbed:
+        with output.errors.status("scrubbing") as status:
+            own = None if engine.settings.redis_url else Redis.from_url(engine.endpoints.redis_url)
+            try:
+                return await scrubbing.scrub(engine.endpoints.postgres_dsn, own, lambda step: status.update(step))
+            finally:
+                if own:
+                    await own.aclose()
+
+    scrubbed = with_engine(settings_of(context.obj), run, passive=True)
+    if json:
+        output.as_json(scrubbed.as_dict())
+        return
+    output.done(
+        f"{output.count(scrubbed.tables, 'table')} written anew, "
+        f"{output.count(scrubbed.segments, 'segment')} of WAL written over"
+    )
+    output.console.print("  [dim]backups, replicas and archived WAL are not reached: see `mnemolog prove-erased`[/]")

@@ -1,0 +1,122 @@
+"""Operations on many changes at once: roll back a run, a batch or a thread; forget or erase all that a scope holds."""
+
+from typing import Annotated, Self
+from uuid import UUID
+
+from pydantic import Field
+
+from mnemolog.adapters.engine import forgetting
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.requests import Rehearsed, command_of, request_of
+from mnemolog.adapters.operations.results import Result, Undone, Written
+from mnemolog.commands.rollback import Rollback
+from mnemolog.commands.scopes import EraseScope, ForgetScope, OfScope
+from mnemolog.domain.principal import Role
+from mnemolog.events.fields import Uuid
+from mnemolog.projections.extent import Extent
+
+
+class Forgotten(Result):
+    """What was forgotten, or of a dry run what would be. `receipt` and `batch` are null where nothing was written."""
+
+    memories: list[UUID]
+    facts: list[UUID]
+    entities: list[UUID]
+    todos: list[UUID] = Field(description="Erased only; the status `dropped` closes a todo.")
+    profile: list[str] = Field(description="Erased only.")
+    batch: UUID | None = Field(None, description="`rollback` takes it as `of_batch`, to bring back what was forgotten.")
+    receipt: Written | None = None
+
+    @classmethod
+    def of(cls, found: Extent) -> Self:
+        return cls.model_validate(found.as_dict())
+
+    @classmethod
+    def of_batch(cls, done: forgetting.Forgotten) -> Self:
+        written = {"batch": done.batch, "receipt": Written.of(done.receipt)} if done.receipt else {}
+        return cls.model_validate({**done.extent.as_dict(), **written})
+
+
+class OfBatch(Rehearsed):
+    """One of `of_run`, `of_batch` and `of_thread`."""
+
+    of_batch: Annotated[
+        Uuid | None, Field(description="Undo everything of this batch: an import, a forgotten scope, a rollback.")
+    ] = None
+
+
+async def _rollback(engine: Engine, asked: OfBatch) -> Undone:
+    """Undo everything that a run, a batch or a thread changed, in one step.
+
+    All or nothing: a change that was changed again later is a conflict, and `skip_conflicts` leaves it as it is. Turns
+    are kept.
+    """
+    command = command_of(Rollback, engine, asked, of_undertaking=asked.of_batch)
+    if asked.dry_run:
+        return Undone.of(await engine.writes.rollback_plan(command), None)
+    return Undone.of(*await engine.writes.rolled_back(command, asked.idempotency_key))
+
+
+async def _forget(engine: Engine, asked: Rehearsed) -> Forgotten:
+    """Forget a session, everything that is an agent's own, or everything that agents share.
+
+    It is hidden, and `rollback` of its batch brings it back. Sent again without an idempotency key, it forgets what
+    came since.
+    """
+    return await _forgotten(ForgetScope, engine, asked)
+
+
+async def _erase_scope(engine: Engine, asked: Rehearsed) -> Forgotten:
+    """Erase a session, everything that is an agent's own, or everything that agents share, for good.
+
+    Also what was hidden before. Turns go with the memories that were extracted from them, the agent's todos with scope
+    `agent`, the profile with scope `global`. It cannot be undone.
+    """
+    return await _forgotten(EraseScope, engine, asked)
+
+
+async def _forgotten(kind: type[OfScope], engine: Engine, asked: Rehearsed) -> Forgotten:
+    command = command_of(kind, engine, asked)
+    if asked.dry_run:
+        return Forgotten.of(await forgetting.extent(engine, command))
+    return Forgotten.of_batch(await forgetting.forget(engine, command, asked.idempotency_key))
+
+
+ROLLBACK = Operation(
+    name="rollback",
+    command="rollback",
+    route="POST /rollback",
+    request=request_of(Rollback, "of_event", "of_undertaking", base=OfBatch),
+    result=Undone,
+    run=_rollback,
+    role=Role.WRITE,
+    tag="changes",
+    done="Rolled back",
+)
+FORGET = Operation(
+    name="forget",
+    command="forget",
+    route="POST /forget",
+    request=request_of(ForgetScope, base=Rehearsed),
+    result=Forgotten,
+    run=_forget,
+    role=Role.WRITE,
+    tag="changes",
+    arguments=("scope",),
+    done="Forgotten",
+)
+ERASE_SCOPE = Operation(
+    name="erase_scope",
+    command="erase-scope",
+    route="POST /erase-scope",
+    request=request_of(EraseScope, base=Rehearsed),
+    result=Forgotten,
+    run=_erase_scope,
+    role=Role.ERASE,
+    tag="erasure",
+    arguments=("scope",),
+    done="Erased",
+    destroys=True,
+)
+BATCHES = (ROLLBACK, FORGET, ERASE_SCOPE)

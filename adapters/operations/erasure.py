@@ -1,0 +1,265 @@
+"""Operations that destroy what was said, for good, and the proof that nothing is left of it."""
+
+from typing import Annotated, Any, Self
+from uuid import UUID
+
+from pydantic import Field
+
+from mnemolog.adapters.engine import erasing
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.engine.erasing import Erasure
+from mnemolog.adapters.erasure.prove import prove
+from mnemolog.adapters.erasure.target import Subject
+from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.requests import Rehearsed, Request, command_of, request_of, stream_of
+from mnemolog.adapters.operations.results import Result, Written
+from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory, EraseThread, EraseUser
+from mnemolog.commands.erasure_taken import Taken
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.principal import Role
+from mnemolog.events.envelope import StreamId
+from mnemolog.events.fields import Id, Text, Uuid
+
+
+class Erased(Result):
+    """What was erased, or of a dry run what would be. `receipt` is null after a dry run."""
+
+    memories: list[UUID]
+    turns: list[str]
+    known: list[str] = Field(
+        description="Entities, facts, fields of the profile and todos.", examples=[["entity:0194…", "profile:city"]]
+    )
+    cleared: list[str] = Field(description="Entities that lose only what went with a turn.")
+    survivors: list[UUID] = Field(
+        description="Of a dry run: what the erased memories were merged into; `with_survivors` erases that, too."
+    )
+    messages: int = Field(0, description="Waiting turns and dead letters that were deleted on JetStream.")
+    held_up: dict[str, dict[str, str]] = Field(
+        {}, description="Projections that are stopped, paused or late, and why. The text was removed from them, too."
+    )
+    receipt: Written | None = None
+
+    @classmethod
+    def of(cls, taken: Taken) -> Self:
+        return cls.model_validate(taken.as_dict())
+
+    @classmethod
+    def of_erasure(cls, erasure: Erasure) -> Self:
+        held_up = {name: error.as_dict() for name, error in erasure.held_up.items()}
+        done = {"messages": erasure.messages, "held_up": held_up, "receipt": Written.of(erasure.receipt)}
+        return cls.model_validate({**erasure.extent.as_dict(), **done})
+
+
+class PlaceView(Result):
+    """A place where the text could have been; `readable` of what was looked at there shows it."""
+
+    name: str
+    looked_at: int
+    readable: int
+    detail: str
+
+
+class Proof(Result):
+    """`erased`: it can be read in none of the `places`. `unseen`: what no query reaches."""
+
+    erased: bool
+    places: list[PlaceView]
+    unseen: list[str]
+
+
+class OfThread(Rehearsed):
+    """The thread to erase."""
+
+    thread_id: Annotated[Id, Field(description="The thread to erase.")]
+
+
+class EraseEntity(Rehearsed):
+    """The entity to erase."""
+
+    entity_id: Annotated[Uuid, Field(description="The entity's id.")]
+
+
+class EraseFact(Rehearsed):
+    """The fact to erase."""
+
+    relation_id: Annotated[Uuid, Field(description="The fact's id.")]
+
+
+class EraseField(Rehearsed):
+    """The field of the profile to erase."""
+
+    field: Annotated[Id, Field(description="The profile field, such as `city`.", examples=["city"])]
+
+
+class EraseTodo(Rehearsed):
+    """The todo to erase."""
+
+    todo_id: Annotated[Uuid, Field(description="The todo's id.")]
+
+
+class ProveErased(Request):
+    """What was erased: one of these ids, or none of them for everything of the user."""
+
+    memory_id: Annotated[Uuid | None, Field(description="A memory.")] = None
+    thread_id: Annotated[Id | None, Field(description="A thread.")] = None
+    entity_id: Annotated[Uuid | None, Field(description="An entity.")] = None
+    relation_id: Annotated[Uuid | None, Field(description="A fact.")] = None
+    field: Annotated[Id | None, Field(description="A profile field.")] = None
+    todo_id: Annotated[Uuid | None, Field(description="A todo.")] = None
+    text: Annotated[
+        Text | None, Field(description="Words of it, to look for in every row, value and message of the user.")
+    ] = None
+
+    def subject(self, stream: StreamId) -> Subject:
+        known = {"entity": self.entity_id, "relation": self.relation_id, "profile": self.field, "todo": self.todo_id}
+        tags = [f"{kind}:{name}" for kind, name in known.items() if name is not None]
+        if len(tags) > 1:
+            raise InvalidInput("name one thing at a time", field="entity_id", fix="leave all others out")
+        return Subject(stream, self.memory_id, self.thread_id, *tags)
+
+
+async def _erase(engine: Engine, asked: Rehearsed) -> Erased:
+    """Erase a memory for good.
+
+    Its text is destroyed, and that of the turns that it was extracted from unless `keep_turns`. It cannot be undone.
+    Where the text may live on in what the memory was merged into, the erasure is refused without `with_survivors`.
+    """
+    return await _erased(engine, command_of(EraseMemory, engine, asked), asked)
+
+
+async def _erase_thread(engine: Engine, asked: Rehearsed) -> Erased:
+    """Erase a thread for good.
+
+    Its turns, the memories that were extracted from them, and its sessions. It cannot be undone.
+    """
+    return await _erased(engine, command_of(EraseThread, engine, asked), asked)
+
+
+async def _erase_user(engine: Engine, asked: Rehearsed) -> Erased:
+    """Erase everything of a user for good.
+
+    It cannot be undone. A user who comes back starts with nothing, under new keys.
+    """
+    return await _erased(engine, command_of(EraseUser, engine, asked), asked)
+
+
+async def _erase_entity(engine: Engine, asked: EraseEntity) -> Erased:
+    """Erase an entity for good.
+
+    With its facts; turns and memories stay. `delete` hides it instead.
+    """
+    return await _erase_known(engine, asked, "entity", asked.entity_id)
+
+
+async def _erase_fact(engine: Engine, asked: EraseFact) -> Erased:
+    """Erase a fact for good.
+
+    Turns and memories stay. `delete` hides it instead.
+    """
+    return await _erase_known(engine, asked, "relation", asked.relation_id)
+
+
+async def _erase_field(engine: Engine, asked: EraseField) -> Erased:
+    """Erase a field of the profile for good.
+
+    Its value, its earlier values, and what is proposed for it.
+    """
+    return await _erase_known(engine, asked, "profile", asked.field)
+
+
+async def _erase_todo(engine: Engine, asked: EraseTodo) -> Erased:
+    """Erase a todo for good.
+
+    Status `dropped` closes a todo and keeps it.
+    """
+    return await _erase_known(engine, asked, "todo", asked.todo_id)
+
+
+async def _prove_erased(engine: Engine, asked: ProveErased) -> Proof:
+    """Prove that what was erased can be read nowhere.
+
+    Looks through every place where it could have been. Without an id, for everything of the user that was written
+    before the erasure.
+    """
+    subject = asked.subject(stream_of(engine, asked))
+    async with engine.reads.long_read():
+        proof = await prove(engine, subject, asked.text, agent_id=asked.agent_id)
+    return Proof.model_validate(proof.as_dict())
+
+
+async def _erase_known(engine: Engine, asked: Rehearsed, kind: str, name: object) -> Erased:
+    return await _erased(engine, command_of(EraseKnown, engine, asked, kind=kind, name=str(name)), asked)
+
+
+async def _erased(engine: Engine, command: Erase | EraseUser, asked: Rehearsed) -> Erased:
+    """Answers once no projection shows the text any more."""
+    if asked.dry_run:
+        return Erased.of(await erasing.extent(engine, command))
+    return Erased.of_erasure(await erasing.erase(engine, command, asked.idempotency_key))
+
+
+def _erasure(name: str, command: str, route: str, request: type[Any], run: Any, *arguments: str) -> Operation[Any, Any]:
+    return Operation(
+        name=name,
+        command=command,
+        route=route,
+        request=request,
+        result=Erased,
+        run=run,
+        role=Role.ERASE,
+        tag="erasure",
+        arguments=arguments,
+        done="Erased",
+        destroys=True,
+    )
+
+
+ERASE = _erasure(
+    "erase",
+    "erase",
+    "POST /memories/{memory_id}/erase",
+    request_of(EraseMemory, "due", "cause", base=Rehearsed),
+    _erase,
+    "memory_id",
+)
+ERASE_THREAD = _erasure(
+    "erase_thread",
+    "thread erase",
+    "POST /thread/erase",
+    request_of(EraseThread, "due", base=OfThread),
+    _erase_thread,
+    "thread_id",
+)
+ERASE_USER = _erasure(
+    "erase_user", "user erase", "POST /user/erase", request_of(EraseUser, base=Rehearsed), _erase_user
+)
+ERASE_ENTITY = _erasure(
+    "erase_entity", "entity erase", "POST /entities/{entity_id}/erase", EraseEntity, _erase_entity, "entity_id"
+)
+ERASE_FACT = _erasure(
+    "erase_fact", "fact erase", "POST /facts/{relation_id}/erase", EraseFact, _erase_fact, "relation_id"
+)
+ERASE_PROFILE = _erasure(
+    "erase_profile", "profile erase", "POST /profile/{field}/erase", EraseField, _erase_field, "field"
+)
+ERASE_TODO = _erasure("erase_todo", "todo erase", "POST /todos/{todo_id}/erase", EraseTodo, _erase_todo, "todo_id")
+PROVE_ERASED = Operation(
+    name="prove_erased",
+    command="prove-erased",
+    route="POST /prove-erased",
+    request=ProveErased,
+    result=Proof,
+    run=_prove_erased,
+    role=Role.ERASE,
+    tag="erasure",
+)
+ERASURE = (
+    ERASE,
+    ERASE_THREAD,
+    ERASE_USER,
+    ERASE_ENTITY,
+    ERASE_FACT,
+    ERASE_PROFILE,
+    ERASE_TODO,
+    PROVE_ERASED,
+)

@@ -1,0 +1,83 @@
+"""The verbs of the Python face that change many things at once: roll back, forget or erase a scope."""
+
+from typing import Literal
+
+from mnemolog.adapters.operations import batches
+from mnemolog.adapters.operations.batches import Forgotten
+from mnemolog.adapters.operations.results import Undone
+from mnemolog.asking import Asking, Id, Moment
+
+
+class BatchVerbs(Asking):
+    """A part of `AsyncMemory`."""
+
+    async def rollback(
+        self,
+        *,
+        of_run: str | None = None,
+        of_batch: Id | None = None,
+        of_thread: str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        skip_conflicts: bool | None = None,
+        dry_run: bool | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Undone:
+        """Undo everything that a run, a batch or a thread changed, in one step; turns are kept.
+
+        All or nothing: a change that was changed again later is a conflict, which `skip_conflicts` leaves as it is.
+        With `dry_run`, nothing is written: `changes` and `conflicts` say what would be.
+
+        Example:
+            memory.rollback(user_id="ana", of_thread="main", skip_conflicts=True)
+        """
+        return await self._ask(batches.ROLLBACK, locals())
+
+    async def forget(
+        self,
+        scope: Literal["session", "agent", "global"],
+        *,
+        chat_id: str | None = None,
+        with_episodes: bool | None = None,
+        reason: str | None = None,
+        dry_run: bool | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Forgotten:
+        """Forget a session, everything that is this agent's own, or everything that agents share.
+
+        It is hidden; `rollback(of_batch=...)` brings it back.
+
+        Example:
+            memory.forget("session", user_id="ana", chat_id="main")
+        """
+        return await self._ask(batches.FORGET, locals())
+
+    async def erase_scope(
+        self,
+        scope: Literal["session", "agent", "global"],
+        *,
+        chat_id: str | None = None,
+        with_episodes: bool | None = None,
+        dry_run: bool | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Forgotten:
+        """Erase a session, everything that is this agent's own, or everything that agents share, for good.
+
+        Also what was hidden before. It cannot be undone.
+
+        Example:
+            memory.erase_scope("agent", user_id="ana", dry_run=True).memories
+        """
+        return await self._ask(batches.ERASE_SCOPE, locals())

@@ -1,1 +1,0 @@
-../../../adapters/python/undertakings.py
