@@ -1,18 +1,20 @@
 """Batches on a real engine: a run is rolled back whole; a scope is forgotten, and a rollback brings it back."""
 
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from mnemolog.adapters.engine import erasing
+from mnemolog.adapters.engine import forgetting as module
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.forgetting import extent, forget
 from mnemolog.adapters.engine.moment import Moment
-from mnemolog.commands.erasure import EraseMemory, EraseThread
+from mnemolog.commands.erasure import EraseMemory, EraseThread, EraseUser
 from mnemolog.commands.rollback import Rollback
-from mnemolog.commands.scopes import EraseScope, ForgetScope, Reach
-from mnemolog.domain.errors import InvalidInput, NotFound, UndoConflict
+from mnemolog.commands.scopes import EraseScope, ForgetScope, OfScope, Reach
+from mnemolog.domain.errors import IdempotencyConflict, InvalidInput, NotFound, ServerFailed, UndoConflict
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.fields import validated
 from tests.engine.equality import assert_live_equals_replayed
@@ -303,3 +305,72 @@ async def test_a_place_that_an_undo_emptied_is_erased_with_what_it_held(engine: 
     assert found.extent.profile == ["city"]
     assert "Marzipan" not in str([event.payload for event in await engine.log.read(ana.stream)])
     assert (await extent(engine, erasing_all(ana, Reach.GLOBAL))).profile == []
+
+
+@pytest.mark.spec("A19", "X15")
+@pytest.mark.parametrize("command", [forgetting, erasing_all])
+async def test_a_scope_is_forgotten_once_under_an_idempotency_key_whatever_came_since(
+    engine: Engine, user: str, command: Callable[[Person, Reach], OfScope]
+) -> None:
+    ana = Teller(engine, user)
+    for text in ("Ana runs", "Ana bakes bread", "Ana lives in Lisbon"):
+        await ana.creates(text)
+    await ana.tells("Ana", "motto", "bread first")
+    first = await forget(engine, command(ana, Reach.GLOBAL), "once")
+    assert len(first.extent.memories) == 3
+    await ana.creates("Ana moved to Porto")
+    head = await engine.log.head(ana.stream)
+
+    again = await forget(engine, command(ana, Reach.GLOBAL), "once")
+
+    assert again.receipt
+    assert first.receipt
+    assert (again.extent, again.batch, again.receipt.already) == (first.extent, first.batch, True)
+    assert again.receipt.event_ids == first.receipt.event_ids
+    assert (await engine.log.head(ana.stream), await shown(ana)) == (head, {"Ana moved to Porto"})
+    with pytest.raises(IdempotencyConflict):
+        await forget(engine, forgetting(ana, Reach.GLOBAL, reason="another"), "once")
+
+
+@pytest.mark.spec("A19", "X15")
+async def test_a_retry_finishes_a_forgetting_that_was_interrupted_as_one_batch(
+    engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ana = Person(engine, user)
+    for text in ("Ana runs", "Ana bakes bread", "Ana lives in Lisbon"):
+        await ana.creates(text)
+    monkeypatch.setattr(module, "PORTION", 1)
+    hidden = engine.writes.forget_all
+
+    async def interrupted(commands: Any, keyed: Any = None) -> Any:
+        if keyed:
+            raise ServerFailed
+        return await hidden(commands, keyed)
+
+    monkeypatch.setattr(engine.writes, "forget_all", interrupted)
+    with pytest.raises(ServerFailed):
+        await forget(engine, forgetting(ana, Reach.GLOBAL), "once")
+    assert len(await shown(ana)) == 1
+    monkeypatch.setattr(engine.writes, "forget_all", hidden)
+
+    done = await forget(engine, forgetting(ana, Reach.GLOBAL), "once")
+
+    assert (len(done.extent.memories), await shown(ana)) == (3, set())
+    await engine.writes.rollback(rolled_back(ana, of_undertaking=done.batch))
+    assert len(await shown(ana)) == 3
+
+
+@pytest.mark.spec("X07", "X14")
+async def test_a_retry_of_the_erasure_of_a_user_leaves_alone_what_came_since(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    old = await ana.creates("Ana hides marzipan")
+    first = await erasing.erase(engine, EraseUser(user_id=user), "once")
+    await ana.creates("Ana is back")
+
+    again = await erasing.erase(engine, EraseUser(user_id=user), "once")
+
+    assert (again.receipt.already, again.receipt.last_seq) == (True, first.receipt.last_seq)
+    assert again.extent.memories == first.extent.memories == (old,)
+    assert await shown(ana) == {"Ana is back"}
+    assert not (await erasing.erase(engine, EraseUser(user_id=user), "twice")).receipt.already
+    assert await shown(ana) == set()
