@@ -64,6 +64,7 @@ class Declared:
 
     categories: Counter[str]
     predicates: Counter[str]
+    free: bool = False
 
 
 def _declared(info: ValidationInfo) -> Declared:
@@ -99,7 +100,7 @@ def _own(name: str) -> str:
 
 def _known(name: str, info: ValidationInfo) -> str:
     known = SYSTEM_CATEGORIES | _declared(info).categories.keys()
-    if name not in known:
+    if name not in known and not _declared(info).free:
         raise _refused(f"there is no category {name!r}", f"use one of {', '.join(sorted(known))}, or declare it")
     return name
 
@@ -162,10 +163,11 @@ class CustomCategory(Category):
 
 
 class Categories(_Part):
-    """Built-in categories exist whether they are named or not."""
+    """Built-in categories exist whether they are named or not. Where they are `free`, any other may be written, too."""
 
     system: tuple[SystemCategory, ...] = ()
     custom: tuple[CustomCategory, ...] = ()
+    free: Flag = False
 
 
 class PredicateEntry(_Part):
@@ -226,7 +228,13 @@ class PolicyFile(_Part):
     def policy(self, unlisted: Unlisted) -> Policy:
         named = {one.name: one.mode for one in (*self.categories.system, *self.categories.custom)}
         return Policy(
-            CategoryPolicy(SYSTEM_CATEGORIES | named.keys(), self._readable, {**DEFAULT_MODES, **named}, unlisted),
+            CategoryPolicy(
+                SYSTEM_CATEGORIES | named.keys(),
+                self._readable,
+                {**DEFAULT_MODES, **named},
+                unlisted,
+                free=self.categories.free,
+            ),
             PredicatePolicy.of([Predicate(**one.model_dump()) for one in self.predicates]),
             Bands(**self.bands.model_dump()) if self.bands else None,
             Retention(**self.retention.model_dump()),
@@ -244,7 +252,8 @@ def _declared_in(data: Mapping[str, Any]) -> Declared:
     categories = data.get("categories")
     sections = categories if isinstance(categories, dict) else {}
     named = [name for section in ("system", "custom") for name in _names(sections.get(section))]
-    return Declared(Counter(named), Counter(map(_spelt, _names(data.get("predicates")))))
+    predicates = Counter(map(_spelt, _names(data.get("predicates"))))
+    return Declared(Counter(named), predicates, free=sections.get("free") is True)
 
 
 def _names(entries: object) -> Iterator[str]:

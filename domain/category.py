@@ -71,16 +71,17 @@ Unlisted = Literal["all", "none"]
 class CategoryPolicy:
     """Which categories exist, how each enters the context, and which of them each agent may read.
 
-    `unlisted` is what an agent without an allowlist reads.
+    `unlisted` is what an agent without an allowlist reads. Where categories are `free`, any other may be written, too.
     """
 
     categories: frozenset[str] = SYSTEM_CATEGORIES
     allowlists: Mapping[str, frozenset[str]] = field(default_factory=lambda: DEFAULT_ALLOWLISTS)
     modes: Mapping[str, ContextMode] = field(default_factory=lambda: DEFAULT_MODES)
     unlisted: Unlisted = "all"
+    free: bool = False
 
     def known(self, category: str, path: str = "category") -> str:
-        if category not in self.categories:
+        if category not in self.categories and not self.free:
             raise InvalidInput(
                 f"there is no category {category!r}",
                 field=path,
@@ -95,12 +96,14 @@ class CategoryPolicy:
         """The categories that an agent may see anything of; None when it may see all."""
         return self.allowlists.get(agent_id, None if self.unlisted == "all" else frozenset())
 
-    def allowed(self, agent_id: str, requested: Sequence[str], path: str = "categories") -> frozenset[str]:
-        """The categories that a read by this agent covers; CategoryNotAllowed when it asks for more.
+    def allowed(self, agent_id: str, requested: Sequence[str], path: str = "categories") -> frozenset[str] | None:
+        """The categories that a read by this agent covers, None for all; CategoryNotAllowed when it asks for more.
 
         Without a request it is the agent's whole allowlist, but procedures, which are asked for by name only (B §12).
         """
         readable = self.readable(agent_id)
+        if readable is None and self.free:
+            return frozenset(requested) or None
         allowlist = self.categories if readable is None else readable
         if not allowlist:
             raise _unlisted(agent_id)

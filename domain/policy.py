@@ -61,6 +61,7 @@ def _categories(policy: CategoryPolicy) -> dict[str, Any]:
         "categories": {
             "system": _modes(policy, policy.categories & SYSTEM_CATEGORIES),
             "custom": _modes(policy, policy.categories - SYSTEM_CATEGORIES),
+            **({"free": True} if policy.free else {}),
         },
         "allowlists": {agent: sorted(names) for agent, names in sorted(policy.allowlists.items())},
     }

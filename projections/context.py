@@ -16,7 +16,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events.fields import Text
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
-from mnemolog.projections.memories.filters import active, visible_to
+from mnemolog.projections.memories.filters import active, unasked, visible_to
 from mnemolog.projections.memories.reader import Row
 from mnemolog.projections.memories.tables import memories as table
 from mnemolog.projections.query import Question, hybrid
@@ -96,7 +96,12 @@ async def _section(
 
 async def _categories(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:
     """Those that hold anything, so that the others cost no search."""
-    held = select(table.c.category).where(*visible_to(viewer), active()).distinct().order_by(table.c.category)
+    held = (
+        select(table.c.category)
+        .where(*visible_to(viewer), active(), unasked(viewer.categories or frozenset()))
+        .distinct()
+        .order_by(table.c.category)
+    )
     return list((await connection.execute(held)).scalars())
 
 

@@ -134,12 +134,13 @@ async def answer(
     return Answer(await _header(connection, viewer, request, rev), rev, kept)
 
 
-def _categories(request: MemoryQuery, policy: CategoryPolicy) -> frozenset[str]:
+def _categories(request: MemoryQuery, policy: CategoryPolicy) -> frozenset[str] | None:
     """A category that a filter names is asked for like any other, and refused like any other."""
     if request.filters.category is None:
         return policy.allowed(request.agent_id, request.categories)
     named = policy.allowed(request.agent_id, [request.filters.category], "filters.category")
-    return named & policy.allowed(request.agent_id, request.categories or [request.filters.category])
+    asked = policy.allowed(request.agent_id, request.categories or [request.filters.category])
+    return named if named is None or asked is None else named & asked
 
 
 async def _header(connection: AsyncConnection, viewer: Viewer, request: MemoryQuery, rev: int) -> str:

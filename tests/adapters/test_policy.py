@@ -207,3 +207,12 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, content: bytes | No
         load(file)
 
     assert refused.value.field == "gone.yaml"
+
+
+def test_free_categories_are_read_and_an_allowlist_may_name_one() -> None:
+    policy = read("categories:\n  free: true\nallowlists:\n  cook: [recipes]\n").categories
+
+    assert policy.free
+    assert policy.allowed("cook", []) == frozenset({"recipes"})
+    with pytest.raises(PolicyRefused):
+        read("allowlists:\n  cook: [recipes]\n")

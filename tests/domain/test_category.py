@@ -19,6 +19,13 @@ categories = st.sampled_from(sorted(SYSTEM_CATEGORIES))
 agents = st.sampled_from([*sorted(DEFAULT_ALLOWLISTS), "default", "nobody"])
 
 
+def allowed(policy: CategoryPolicy, agent: str, requested: list[str]) -> frozenset[str]:
+    """What the agent reads, which is not all there is."""
+    found = policy.allowed(agent, requested)
+    assert found is not None
+    return found
+
+
 @pytest.mark.spec("B05")
 @given(agents, st.lists(categories, max_size=4))
 def test_a_request_is_answered_whole_or_refused(agent: str, requested: list[str]) -> None:
@@ -26,10 +33,10 @@ def test_a_request_is_answered_whole_or_refused(agent: str, requested: list[str]
     allowlist = policy.allowlists.get(agent, policy.categories)
 
     if set(requested) <= allowlist:
-        assert policy.allowed(agent, requested) == (frozenset(requested) or allowlist - {PROCEDURAL})
+        assert allowed(policy, agent, requested) == (frozenset(requested) or allowlist - {PROCEDURAL})
     else:
         with pytest.raises(CategoryNotAllowed):
-            policy.allowed(agent, requested)
+            allowed(policy, agent, requested)
 
 
 @pytest.mark.spec("B05")
@@ -44,25 +51,25 @@ def test_a_request_is_answered_whole_or_refused(agent: str, requested: list[str]
     ],
 )
 def test_the_agents_of_the_specification_read_its_lists_by_default(agent: str, expected: set[str]) -> None:
-    assert CategoryPolicy().allowed(agent, []) == expected
+    assert allowed(CategoryPolicy(), agent, []) == expected
 
 
 @pytest.mark.spec("B12")
 @pytest.mark.parametrize("agent", ["planner", "executor", "default"])
 def test_agents_that_execute_may_ask_for_procedures(agent: str) -> None:
-    assert CategoryPolicy().allowed(agent, ["procedural"]) == {"procedural"}
+    assert allowed(CategoryPolicy(), agent, ["procedural"]) == {"procedural"}
 
 
 @pytest.mark.spec("B12")
 @given(agents)
 def test_procedures_are_never_part_of_what_was_not_asked_for(agent: str) -> None:
-    assert PROCEDURAL not in CategoryPolicy().allowed(agent, [])
+    assert PROCEDURAL not in allowed(CategoryPolicy(), agent, [])
 
 
 @pytest.mark.spec("B05")
 def test_a_refusal_names_the_agent_and_the_place_in_the_request() -> None:
     with pytest.raises(CategoryNotAllowed, match="'planner' may not read category 'profile'") as refused:
-        CategoryPolicy().allowed("planner", ["tasks", "profile"])
+        allowed(CategoryPolicy(), "planner", ["tasks", "profile"])
 
     assert refused.value.field == "categories[1]"
     assert "goals" in refused.value.fix
@@ -70,7 +77,7 @@ def test_a_refusal_names_the_agent_and_the_place_in_the_request() -> None:
 
 def test_a_category_that_does_not_exist_is_refused() -> None:
     with pytest.raises(InvalidInput, match="no category 'prefs'") as refused:
-        CategoryPolicy().allowed("default", ["prefs"])
+        allowed(CategoryPolicy(), "default", ["prefs"])
 
     assert refused.value.code == "invalid_input", "nobody may read it, whatever his allowlist"
     assert refused.value.field == "categories[0]"
@@ -81,10 +88,10 @@ def test_where_agents_must_be_listed_a_misspelt_name_opens_nothing() -> None:
     policy = CategoryPolicy(unlisted="none")
 
     assert policy.readable("plannr") == frozenset()
-    assert policy.allowed("planner", []) == {"goals", "tasks", "projects"}
+    assert allowed(policy, "planner", []) == {"goals", "tasks", "projects"}
     for requested in ([], ["goals"]):
         with pytest.raises(CategoryNotAllowed, match="'plannr' may read no category"):
-            policy.allowed("plannr", requested)
+            allowed(policy, "plannr", requested)
 
 
 @pytest.mark.spec("B05")
@@ -101,9 +108,19 @@ def test_a_custom_category_is_known_where_it_is_configured() -> None:
     policy = CategoryPolicy(SYSTEM_CATEGORIES | {"wines"})
 
     assert policy.known("wines") == "wines"
-    assert policy.allowed("default", ["wines"]) == {"wines"}
+    assert allowed(policy, "default", ["wines"]) == {"wines"}
 
 
 @pytest.mark.parametrize(("category", "shown"), [("personal", "Personal"), ("recent_activity", "Recent activity")])
 def test_a_category_is_shown_in_words(category: str, shown: str) -> None:
     assert label(category) == shown
+
+
+def test_where_categories_are_free_any_other_may_be_written_and_read_by_agents_without_an_allowlist() -> None:
+    policy = CategoryPolicy(free=True)
+
+    assert policy.known("recipes") == "recipes"
+    assert policy.allowed("default", []) is None
+    assert allowed(policy, "default", ["recipes"]) == {"recipes"}
+    with pytest.raises(CategoryNotAllowed):
+        allowed(policy, "planner", ["recipes"])

@@ -59,6 +59,7 @@ async def rows(engine: Engine) -> Sequence[Row]:
 def naive(rows: Sequence[Row], agent: str, categories: Sequence[str], filters: Mapping[str, Any]) -> set[UUID]:
     """What a query should find, judged row by row."""
     allowed = CategoryPolicy().allowed(agent, [*categories, *([filters["category"]] if "category" in filters else [])])
+    assert allowed is not None
     tests: dict[str, Callable[[Row, Any], bool]] = {
         "importance_min": lambda row, level: row["importance"] >= from_five(level),
         "importance_max": lambda row, level: row["importance"] <= from_five(level),
