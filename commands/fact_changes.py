@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from functools import singledispatch
 
+from pydantic import Field
+
 from mnemolog.commands.decider import Decider
 from mnemolog.commands.facts import Day, own_first
 from mnemolog.commands.graph import Graph, GraphCommand, evolve, facts_of, relation_of, relation_reads
@@ -18,13 +20,13 @@ from mnemolog.events.graph_tags import relation_tag
 class FactCommand(GraphCommand):
     """A request about one fact."""
 
-    relation_id: Uuid
+    relation_id: Uuid = Field(description="The fact's id.")
 
 
 class EndFact(FactCommand):
     """It held until `until`; without that, until now (`at`)."""
 
-    until: Day | None = None
+    until: Day | None = Field(None, description="When it ended: a day, or a time with its offset; now by default.")
     at: Instant
 
 
@@ -35,7 +37,7 @@ class RetireFact(FactCommand):
 class ForgetFact(FactCommand):
     """It is hidden, and purged 30 days later unless it is restored."""
 
-    reason: Label = ""
+    reason: Label = Field("", description="Why; it is kept in the history, encrypted as texts are.")
     at: Instant
 
 

@@ -54,16 +54,24 @@ class Remember(GraphCommand, Scoped):
 
     drawn: ClassVar[frozenset[str]] = frozenset({"at", "rule", "seen", "relation_id", "subject_id", "object_id"})
 
-    subject: Name
-    predicate: Predicated
-    object: FactObject
-    literal: Flag | None = None
-    since: Day | None = None
-    until: Day | None = None
-    confidence: Unit = 1.0
-    metadata: Annotated[dict[str, JsonValue], checked_by(checked_json)] = {}  # noqa: RUF012
-    source_turn_ids: Sources = ()
-    memory_id: Uuid | None = None
+    subject: Name = Field(description="Who or what it is about: a name, an alias or an id; `me` is the user.")
+    predicate: Predicated = Field(description="What it says, such as lives_in or allergy.", examples=["lives_in"])
+    object: FactObject = Field(description="A name, an alias or an id, or a value.")
+    literal: Flag | None = Field(
+        None, description="Whether the object is a value rather than a name, where the predicate does not say."
+    )
+    since: Day | None = Field(
+        None,
+        description="When it became true: a day, or a time with its offset; now by default.",
+        examples=["2026-01-10"],
+    )
+    until: Day | None = Field(None, description="When it ended: a day, or a time with its offset.")
+    confidence: Unit = Field(1.0, description="How sure it is, from 0 to 1.")
+    metadata: Annotated[dict[str, JsonValue], checked_by(checked_json)] = Field(
+        {}, description="What else is known of the fact, as a JSON object."
+    )
+    source_turn_ids: Sources = Field((), description="The turns that it comes from.")
+    memory_id: Uuid | None = Field(None, description="The memory that it comes from.")
     at: Instant
     rule: Predicate
     seen: tuple[Seen, ...] = ()

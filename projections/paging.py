@@ -20,7 +20,7 @@ class Slice(list[dict[str, Any]]):
     next_cursor: str | None = None
 
 
-def page_of(statement: S, table: FromClause, order: Sequence[str], limit: int, cursor: str | None) -> S:
+def page_of(statement: S, table: FromClause, order: Sequence[str], limit: int | None, cursor: str | None) -> S:
     """Sorted by the columns of `order`, "-" before one that descends; one row more than the page, to know of a next.
 
     The last column of `order` tells rows apart, and none of them is ever null.
@@ -29,25 +29,26 @@ def page_of(statement: S, table: FromClause, order: Sequence[str], limit: int, c
     if cursor is not None:
         statement = statement.where(_beyond(columns, _read(cursor, [one.type.python_type for one, _ in columns])))
     sorted_by = (column.desc() if falls else column.asc() for column, falls in columns)
-    return statement.order_by(*sorted_by).limit(limit + 1)
+    return statement.order_by(*sorted_by).limit(None if limit is None else limit + 1)
 
 
-def sliced(rows: Sequence[Mapping[str, Any]], order: Sequence[str], limit: int) -> Slice:
+def sliced(rows: Sequence[Mapping[str, Any]], order: Sequence[str], limit: int | None) -> Slice:
     """What `page_of` read, without the row that is too many."""
     page = Slice(dict(row) for row in rows[:limit])
-    if len(rows) > limit:
+    if limit is not None and len(rows) > limit:
         page.next_cursor = _written(rows[limit - 1][name.removeprefix("-")] for name in order)
     return page
 
 
-def slice_of(rows: Sequence[Mapping[str, Any]], id_: str, limit: int, cursor: str | None) -> Slice:
+def slice_of(rows: Sequence[Mapping[str, Any]], id_: str, limit: int | None, cursor: str | None) -> Slice:
     """A page of rows that are all in memory, in their order; a row that is gone ends the list."""
     start = 0
     if cursor is not None:
         [last] = _read(cursor, [str])
         start = next((place + 1 for place, row in enumerate(rows) if str(row[id_]) == last), len(rows))
-    page = Slice(dict(row) for row in rows[start : start + limit])
-    if start + limit < len(rows):
+    end = len(rows) if limit is None else start + limit
+    page = Slice(dict(row) for row in rows[start:end])
+    if end < len(rows):
         page.next_cursor = _written([str(page[-1][id_])])
     return page
 

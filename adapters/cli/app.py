@@ -16,10 +16,7 @@ from mnemolog.adapters.cli import (
     backing_up,
     catalogue,
     dead_letters,
-    entity,
-    entity_writing,
     exporting,
-    fact_writing,
     incidents,
     jobs,
     keys,
@@ -54,7 +51,6 @@ for module in (
     api_keys,
     catalogue,
     dead_letters,
-    entity,
     scrubbing,
     keys,
     operating,
@@ -68,8 +64,6 @@ for module in (
     backing_up,
     incidents,
     jobs,
-    fact_writing,
-    entity_writing,
 ):
     module.register(app)
 

@@ -1,6 +1,7 @@
 """How the command line shows a result to people: one function for each type of result."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from mnemolog.adapters.cli import output
 from mnemolog.adapters.operations.batches import Forgotten
 from mnemolog.adapters.operations.conversation import Added, Session
 from mnemolog.adapters.operations.erasure import Erased, PlaceView, Proof
+from mnemolog.adapters.operations.graph import EntityDetail, EntityView, FactView
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import Profile, Proposal, Proposed, SeededView
 from mnemolog.adapters.operations.requests import Request
@@ -32,6 +34,7 @@ from mnemolog.adapters.operations.results import (
 from mnemolog.adapters.operations.todos import Todo
 from mnemolog.domain.consent import APPLIED
 from mnemolog.domain.consent import Status as Consent
+from mnemolog.projections.graph.facts import State, as_text
 
 LISTED = 10  # Of many ids or changes, how many are shown.
 
@@ -279,6 +282,54 @@ def _todos(page: Page[Todo]) -> None:
     _more(page)
 
 
+def _entities(page: Page[EntityView]) -> None:
+    _entity_table(page.items)
+    _more(page)
+
+
+def _entity_table(found: Sequence[EntityView]) -> None:
+    rows = [
+        (one.category, Text.assemble(one.name, (_also(one), "dim")), output.when(one.last_seen), one.entity_id)
+        for one in found
+    ]
+    output.show(("category", "name", "last seen", "id"), rows)
+
+
+def _also(entity: EntityView) -> str:
+    return f" ({', '.join(entity.aliases)})" if entity.aliases else ""
+
+
+def _entity(found: EntityDetail) -> None:
+    _entity_table([found])
+    _fact_table([*found.outgoing, *found.incoming])
+
+
+def _facts(page: Page[FactView]) -> None:
+    _fact_table(page.items)
+    _more(page)
+
+
+def _fact_table(found: Sequence[FactView]) -> None:
+    rows = [(_fact(one), _holds(one), output.when(one.known_from), one.relation_id) for one in found]
+    output.show(("fact", "holds", "known since", "id"), rows, nothing="no facts")
+
+
+def _fact(one: FactView) -> Text:
+    thing = one.object if one.object is not None else as_text(one.value)
+    style = "strike dim" if one.overridden_by else ""
+    state = "" if one.state is State.ACTIVE else f" ({one.state})"
+    return Text.assemble(one.subject, " ", (one.predicate, "cyan"), " ", thing, (state, "dim"), style=style)
+
+
+def _holds(one: FactView) -> str:
+    return f"{_day(one.valid_from)} – {_day(one.valid_to) if one.valid_to else ''}".strip()
+
+
+def _day(at: datetime) -> str:
+    """The start of a day as that day."""
+    return output.when(at).removesuffix(" 00:00:00Z")
+
+
 def _more(page: Page[Any]) -> None:
     if page.next_cursor:
         output.console.print(f"[dim]more: --cursor {page.next_cursor}[/]")
@@ -306,4 +357,7 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     Forgotten: _forgotten,
     Erased: _erased,
     Proof: _proof,
+    Page[EntityView]: _entities,
+    EntityDetail: _entity,
+    Page[FactView]: _facts,
 }

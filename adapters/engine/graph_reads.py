@@ -23,6 +23,7 @@ from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.projections.graph import facts, reader, variants
 from mnemolog.projections.graph.facts import Point
+from mnemolog.projections.paging import Slice, slice_of
 
 _logger = logging.getLogger("mnemolog.graph_reads")
 
@@ -67,10 +68,19 @@ class GraphReads(ABC):
         ask: Callable[[AsyncConnection, Viewer], Awaitable[T]],
     ) -> T: ...
 
-    async def entities(self, viewer: Viewer, moment: Moment = NOW, name: str | None = None) -> Sequence[Row]:
-        """Whom and what the user speaks of, last seen first; with a name, those that bear it or have it as an alias."""
-        ask = reader.known if name is None else partial(reader.find, name=_meant(viewer, name))
-        return await self._read(viewer, moment, (GRAPH,), ask)
+    async def entities(
+        self,
+        viewer: Viewer,
+        moment: Moment = NOW,
+        name: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Slice:
+        """The people, places and things that a user mentions, last seen first; or those with a name or alias."""
+        if name is None:
+            return await self._read(viewer, moment, (GRAPH,), partial(reader.known, limit=limit, cursor=cursor))
+        found = await self._read(viewer, moment, (GRAPH,), partial(reader.find, name=_meant(viewer, name)))
+        return slice_of(found, "entity_id", limit, cursor)
 
     async def entity(self, viewer: Viewer, entity_id: UUID, moment: Moment = NOW, when: When = When()) -> Known:
         """One entity, hidden or not, or what it was merged into; with what is told of it, in both directions.
@@ -88,9 +98,15 @@ class GraphReads(ABC):
         return await self._read(viewer, then, (GRAPH,), ask)
 
     async def facts(
-        self, viewer: Viewer, about: str | None = None, when: When = When(), moment: Moment = NOW
+        self,
+        viewer: Viewer,
+        about: str | None = None,
+        when: When = When(),
+        moment: Moment = NOW,
+        *,
+        inactive: bool = False,
     ) -> Sequence[Row]:
-        """The facts that an agent may see, of all or about the entities of a name, or of an id (A09, X13).
+        """The facts that an agent may see, all or those about the entities of a name, or of an id (A09, X13).
 
         `moment.as_of` says both times at once. No time needs a replay: what was known when stands in the rows, once
         they show what was recorded by then.
@@ -100,7 +116,7 @@ class GraphReads(ABC):
 
         async def ask(connection: AsyncConnection, viewer: Viewer) -> Sequence[Row]:
             ids = None if about is None else await _ids(connection, viewer, about)
-            return await facts.facts(connection, viewer, point, self._predicates, ids)
+            return await facts.facts(connection, viewer, point, self._predicates, ids, inactive=inactive)
 
         return await self._read(viewer, live, (GRAPH,), ask)
 

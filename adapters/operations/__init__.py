@@ -6,9 +6,10 @@ from typing import Any
 from mnemolog.adapters.operations.batches import BATCHES
 from mnemolog.adapters.operations.conversation import CONVERSATION
 from mnemolog.adapters.operations.erasure import ERASURE
+from mnemolog.adapters.operations.graph import GRAPH
 from mnemolog.adapters.operations.memories import MEMORIES
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import PROFILE
 from mnemolog.adapters.operations.todos import TODOS
 
-OPERATIONS: Sequence[Operation[Any, Any]] = (*MEMORIES, *CONVERSATION, *PROFILE, *TODOS, *BATCHES, *ERASURE)
+OPERATIONS: Sequence[Operation[Any, Any]] = (*MEMORIES, *CONVERSATION, *GRAPH, *PROFILE, *TODOS, *BATCHES, *ERASURE)

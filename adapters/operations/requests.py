@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar, overload
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, create_model
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Consistency, Moment
+from mnemolog.adapters.engine.moment import Moment
 from mnemolog.commands.decider import Command
 from mnemolog.domain import identity
 from mnemolog.domain.viewer import Viewer
@@ -38,38 +38,17 @@ AsOf = Annotated[
     datetime | int,
     BeforeValidator(_point),
     WithJsonSchema({"anyOf": [MOMENT, {"type": "integer", "minimum": 0, "maximum": 10**MAX_DIGITS - 1}]}),
-    Field(
-        description="Answer as of this moment: a time with its offset, or a sequence number of the user's stream.",
-        examples=["2026-01-03T01:02:10Z", 42],
-    ),
 ]
 After = Annotated[
     str,
     Field(
         max_length=LONGEST_TOKEN,
         json_schema_extra={"pattern": r"^[A-Za-z0-9._-]{1,40}/.+@[0-9]{1,18}$"},
-        description="The `token` of a write that the answer must include.",
-        examples=["default/user:ana@42"],
     ),
 ]
-Deadline = Annotated[
-    float,
-    Field(
-        gt=0,
-        allow_inf_nan=False,
-        description="The maximum wait in seconds for what must be included; by default the setting `read_deadline`.",
-        examples=[2.5],
-    ),
-]
-ReadConsistency = Annotated[
-    Consistency,
-    Field(
-        description="`strong` includes every write that was acknowledged before; `eventual` does not wait for the read "
-        "models, which follow some milliseconds later. Ignored with `after` and `as_of`."
-    ),
-]
+Deadline = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Limit = Annotated[int, Field(ge=1, le=1000, description="The maximum number of items on a page.")]
-Cursor = Annotated[str, Field(max_length=1000, description="The `next_cursor` of the page before.")]
+Cursor = Annotated[str, Field(max_length=1000)]
 
 
 class Request(BaseModel):
@@ -86,10 +65,19 @@ class Request(BaseModel):
 class Read(Request):
     """A read: live by default, at an earlier moment, or once a write is visible."""
 
-    as_of: AsOf | None = None
-    after: After | None = None
-    deadline: Deadline | None = None
-    consistency: ReadConsistency = "strong"
+    as_of: AsOf | None = Field(
+        None,
+        description="Answer as of this moment: a time with its offset, or a sequence number of the user's stream.",
+        examples=["2026-01-03T01:02:10Z", 42],
+    )
+    after: After | None = Field(
+        None, description="The `token` of a write that the answer must include.", examples=["default/user:ana@42"]
+    )
+    deadline: Deadline | None = Field(
+        None,
+        description="How many seconds to wait for the write of `after`; the setting `read_deadline` by default.",
+        examples=[2.5],
+    )
 
     def moment(self) -> Moment:
         after = Position.of_token(self.after) if self.after is not None else None
@@ -100,7 +88,7 @@ class PagedRead(Read):
     """A read of a list, page by page."""
 
     limit: Limit = 100
-    cursor: Cursor | None = None
+    cursor: Cursor | None = Field(None, description="The `next_cursor` of the page before.")
 
 
 class Write(Request):
@@ -140,7 +128,7 @@ def request_of(command: type[Command], *without: str, base: type[Write] = Write,
 def command_of(kind: type[C], engine: Engine, asked: Request, /, **more: Any) -> C:
     """The command of a request: what the caller gave, in the engine's tenant, and when it is asked."""
     given = asked.model_dump(include=set(kind.model_fields), exclude_unset=True)
-    now = {"at": engine.writes.now()} if "at" in kind.drawn else {}
+    now = {"at": engine.writes.now()} if "at" in kind.model_fields else {}
     return validated(kind, {**given, **now, **more, "tenant": engine.settings.tenant})
 
 

@@ -1,104 +1,336 @@
-"""The verbs of the Python face that read the graph: facts, entities, entity, variants."""
+"""The verbs of the Python face for the graph: entities, and facts about them."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
-from uuid import UUID
+from typing import Any, Literal
 
-from mnemolog.adapters.engine.graph_reads import Known, When
-from mnemolog.domain.identity import aware, day_or_instant, parse_uuid
-from mnemolog.events.envelope import Receipt
-from mnemolog.opening import Opening
+from mnemolog.adapters.operations import graph
+from mnemolog.adapters.operations.graph import (
+    EntityAdded,
+    EntityDetail,
+    EntityUpdated,
+    EntityView,
+    FactAdded,
+    FactView,
+)
+from mnemolog.adapters.operations.results import Page, Written
+from mnemolog.asking import After, Asking, Id, Moment
 
 
-class GraphVerbs(Opening):
+class GraphVerbs(Asking):
     """A part of `AsyncMemory`."""
 
-    async def facts(
+    async def add_entity(
         self,
+        name: str,
         *,
-        user_id: str,
-        about: UUID | str | None = None,
-        valid_at: datetime | str | None = None,
-        known_at: datetime | str | int | None = None,
-        as_of: datetime | str | int | None = None,
-        after: Receipt | str | None = None,
-        deadline: float | None = None,
-    ) -> Sequence[Mapping[str, Any]]:
-        """The facts that held at `valid_at`, as they were known at `known_at`; both are now unless said (X13).
-
-        `about` is an entity's name, alias or id; `valid_at` a time with its offset, or a day; `known_at` a time, or a
-        seq of the user's stream; `as_of` says both at once.
+        category: str | None = None,
+        aliases: Sequence[str] | None = None,
+        attributes: Mapping[str, Any] | None = None,
+        confidence: float | None = None,
+        another: bool | None = None,
+        source_turn_ids: Sequence[str] | None = None,
+        scope: Literal["global", "agent"] | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> EntityAdded:
+        """Add a person, place or thing, or what is new about one; with `another`, one more of that name.
 
         Example:
-            memory.facts(user_id="ana", about="Alice", valid_at="2026-02-01")
+            memory.add_entity("Marta", user_id="ana", category="Person", aliases=["work Marta"])
         """
-        engine, stream = await self._engine(), self._stream(user_id)
-        moment, when = await self._moment(stream, as_of, after, deadline), _held(valid_at, known_at)
-        return await engine.reads.facts(self._viewer(user_id), None if about is None else str(about), when, moment)
+        return await self._ask(graph.ADD_ENTITY, locals())
 
-    async def entities(
+    async def list_entities(
         self,
         *,
-        user_id: str,
         name: str | None = None,
-        as_of: datetime | str | int | None = None,
-        after: Receipt | str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
         deadline: float | None = None,
-    ) -> Sequence[Mapping[str, Any]]:
-        """The people, places and things that a user mentions, last seen first; with a name, those with that name.
+    ) -> Page[EntityView]:
+        """List the people, places and things that a user mentions, the last seen first; or those with a name.
 
         Example:
-            [row["name"] for row in memory.entities(user_id="ana")]
+            [one.name for one in memory.list_entities(user_id="ana")]
         """
-        engine, stream = await self._engine(), self._stream(user_id)
-        moment = await self._moment(stream, as_of, after, deadline)
-        return await engine.reads.entities(self._viewer(user_id), moment, name)
+        return await self._ask(graph.LIST_ENTITIES, locals())
 
-    async def entity(
+    async def get_entity(
         self,
-        entity_id: UUID | str,
+        entity_id: Id,
         *,
-        user_id: str,
         valid_at: datetime | str | None = None,
-        known_at: datetime | str | int | None = None,
-        as_of: datetime | str | int | None = None,
-        after: Receipt | str | None = None,
+        known_at: Moment | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
         deadline: float | None = None,
-    ) -> Known:
-        """One entity, or what it was merged into, with its `facts` in both directions and its `card` (D06).
+    ) -> EntityDetail:
+        """Read one entity, or the one that it was merged into: its card, its outgoing and its incoming facts.
 
-        `valid_at`, `known_at` and `as_of` as for `facts`.
+        `valid_at`, `known_at` and `as_of` as in `list_facts`.
 
         Example:
-            [memory.entity(row["entity_id"], user_id="ana").card for row in memory.entities(user_id="ana")]
+            [memory.get_entity(one.entity_id, user_id="ana").card for one in memory.list_entities(user_id="ana")]
         """
-        engine, stream = await self._engine(), self._stream(user_id)
-        moment, when = await self._moment(stream, as_of, after, deadline), _held(valid_at, known_at)
-        return await engine.reads.entity(self._viewer(user_id), parse_uuid(entity_id, "entity_id"), moment, when)
+        return await self._ask(graph.GET_ENTITY, locals())
 
-    async def variants(
+    async def update_entity(
         self,
-        entity_id: UUID | str,
+        entity_id: Id,
         *,
-        user_id: str,
-        as_of: datetime | str | int | None = None,
-        after: Receipt | str | None = None,
-        deadline: float | None = None,
-    ) -> Sequence[Mapping[str, Any]]:
-        """Entities that may be the same, as their names differ by a slip only: such as Makesh and Mukesh (D13).
+        name: str | None = None,
+        category: str | None = None,
+        aliases: Sequence[str] | None = None,
+        attributes: Mapping[str, Any] | None = None,
+        confidence: float | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> EntityUpdated:
+        """Update an entity; what is left out stays as it is. A name that is replaced stays as an alias.
+
+        Example:
+            marta = memory.add_entity("Marta", user_id="ana")
+            memory.update_entity(marta.entity_id, user_id="ana", category="Person")
+        """
+        return await self._ask(graph.UPDATE_ENTITY, locals())
+
+    async def add_alias(
+        self,
+        entity_id: Id,
+        alias: str,
+        *,
+        question: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Give an entity another name, perhaps the answer to a question that was asked.
+
+        Example:
+            marta = memory.add_entity("Marta", user_id="ana")
+            memory.add_alias(marta.entity_id, "work Marta", user_id="ana")
+        """
+        return await self._ask(graph.ADD_ALIAS, locals())
+
+    async def merge_entities(
+        self,
+        entity_id: Id,
+        absorbed_ids: Sequence[Id],
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Merge entities that are the same; `undo(event_id=...)` separates them again.
 
         Example:
             makesh, mukesh = (memory.add_entity(name, user_id="ana") for name in ("Makesh", "Mukesh"))
-            [row["name"] for row in memory.variants(makesh.entity_id, user_id="ana")]
+            memory.merge_entities(makesh.entity_id, [mukesh.entity_id], user_id="ana")
         """
-        engine, stream = await self._engine(), self._stream(user_id)
-        moment = await self._moment(stream, as_of, after, deadline)
-        return await engine.reads.variants(self._viewer(user_id), parse_uuid(entity_id, "entity_id"), moment)
+        return await self._ask(graph.MERGE_ENTITIES, locals())
 
+    async def delete_entity(
+        self,
+        entity_id: Id,
+        *,
+        reason: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Delete an entity and the facts about it: hidden, and purged after 30 days unless it is restored.
 
-def _held(valid_at: datetime | str | None, known_at: datetime | str | int | None) -> When:
-    return When(
-        None if valid_at is None else day_or_instant(valid_at, "valid_at"),
-        known_at if known_at is None or isinstance(known_at, int) else aware(known_at, "known_at"),
-    )
+        Example:
+            marta = memory.add_entity("Marta", user_id="ana")
+            memory.delete_entity(marta.entity_id, user_id="ana")
+        """
+        return await self._ask(graph.DELETE_ENTITY, locals())
+
+    async def restore_entity(
+        self,
+        entity_id: Id,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Restore a deleted entity and the facts about it.
+
+        Example:
+            marta = memory.add_entity("Marta", user_id="ana")
+            memory.delete_entity(marta.entity_id, user_id="ana")
+            memory.restore_entity(marta.entity_id, user_id="ana")
+        """
+        return await self._ask(graph.RESTORE_ENTITY, locals())
+
+    async def list_variants(
+        self,
+        entity_id: Id,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+    ) -> Page[EntityView]:
+        """List entities that may be the same, as their names differ by a slip only: such as Makesh and Mukesh (D13).
+
+        Example:
+            makesh, mukesh = (memory.add_entity(name, user_id="ana") for name in ("Makesh", "Mukesh"))
+            [one.name for one in memory.list_variants(makesh.entity_id, user_id="ana")]
+        """
+        return await self._ask(graph.LIST_VARIANTS, locals())
+
+    async def add_fact(
+        self,
+        subject: str,
+        predicate: str,
+        object: Any,
+        *,
+        literal: bool | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        confidence: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        source_turn_ids: Sequence[str] | None = None,
+        memory_id: Id | None = None,
+        scope: Literal["global", "agent"] | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> FactAdded:
+        """Record a fact by name; `me` is the user. `since` and `until` are days or times (X13).
+
+        The object is an entity's name, or a value, as the predicate says; `literal` decides it. Where several entities
+        have a name and nothing tells which is meant, AmbiguousEntity lists the candidates and asks one question.
+
+        Example:
+            memory.add_fact("Alice", "lives_in", "Berlin", user_id="ana", since="2026-01-10")
+        """
+        return await self._ask(graph.ADD_FACT, locals())
+
+    async def list_facts(
+        self,
+        *,
+        about: Id | None = None,
+        inactive: bool | None = None,
+        valid_at: datetime | str | None = None,
+        known_at: Moment | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+    ) -> Page[FactView]:
+        """List the facts that held at `valid_at`, as they were known at `known_at`; both are now by default (X13).
+
+        `about` is an entity's name, alias or id; `valid_at` a time with its offset, or a day; `known_at` a time, or a
+        sequence number of the user's stream; `as_of` sets both times. With `inactive`, also those that ended, were
+        retired or have yet to begin.
+
+        Example:
+            memory.list_facts(user_id="ana", about="Alice", valid_at="2026-02-01")
+        """
+        return await self._ask(graph.LIST_FACTS, {**locals(), "about": None if about is None else str(about)})
+
+    async def end_fact(
+        self,
+        relation_id: Id,
+        *,
+        until: datetime | str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """End a fact: it held until then, or until now.
+
+        Example:
+            fact = memory.add_fact("Alice", "likes", "tea", user_id="ana")
+            memory.end_fact(fact.relation_id, user_id="ana")
+        """
+        return await self._ask(graph.END_FACT, locals())
+
+    async def retire_fact(
+        self,
+        relation_id: Id,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Retire a fact: it never held. A fact that it had ended holds again.
+
+        Example:
+            fact = memory.add_fact("Alice", "likes", "tea", user_id="ana")
+            memory.retire_fact(fact.relation_id, user_id="ana")
+        """
+        return await self._ask(graph.RETIRE_FACT, locals())
+
+    async def delete_fact(
+        self,
+        relation_id: Id,
+        *,
+        reason: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Delete a fact: hidden, and purged after 30 days unless it is restored.
+
+        Example:
+            fact = memory.add_fact("Alice", "likes", "tea", user_id="ana")
+            memory.delete_fact(fact.relation_id, user_id="ana")
+        """
+        return await self._ask(graph.DELETE_FACT, locals())
+
+    async def restore_fact(
+        self,
+        relation_id: Id,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Restore a deleted fact.
+
+        Example:
+            fact = memory.add_fact("Alice", "likes", "tea", user_id="ana")
+            memory.delete_fact(fact.relation_id, user_id="ana")
+            memory.restore_fact(fact.relation_id, user_id="ana")
+        """
+        return await self._ask(graph.RESTORE_FACT, locals())

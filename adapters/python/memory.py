@@ -23,7 +23,6 @@ from mnemolog.batches import BatchVerbs
 from mnemolog.conversation import ConversationVerbs
 from mnemolog.erasing import ErasureVerbs
 from mnemolog.graph import GraphVerbs
-from mnemolog.graph_changes import GraphChangeVerbs
 from mnemolog.profile import ProfileVerbs
 from mnemolog.transfer import TransferVerbs
 
@@ -31,7 +30,6 @@ from mnemolog.transfer import TransferVerbs
 class AsyncMemory(
     ConversationVerbs,
     GraphVerbs,
-    GraphChangeVerbs,
     ProfileVerbs,
     BatchVerbs,
     ErasureVerbs,

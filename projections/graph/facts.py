@@ -1,4 +1,4 @@
-"""Reads facts: what held at one time, as it was known at the same or at another (X13); one row a relation.
+"""Reads facts: what held at one time, as it was known at the same or at another (X13); one row for each relation.
 
 Without replay: each row of `periods` tells from when until when it was believed. What is not bitemporal reads as it is
 now: names, confidence, and which entities were merged.
@@ -8,6 +8,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from sqlalchemy import ColumnElement, and_, or_, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import card
-from mnemolog.domain.memory import Status
+from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.relation import value_key
 from mnemolog.domain.scope import Scope
@@ -30,6 +31,15 @@ from mnemolog.projections.rows import Key, Row, fetch, load, stored
 from mnemolog.projections.visibility import owned, shared
 
 
+class State(StrEnum):
+    """Where a fact stands at a point in time."""
+
+    ACTIVE = "active"
+    UPCOMING = "upcoming"
+    ENDED = "ended"
+    RETIRED = "retired"
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """What held at `valid_at`, as the log had it at `known_at`: a time, a seq of the stream, or now when it is None."""
@@ -37,14 +47,38 @@ class Point:
     valid_at: datetime
     known_at: datetime | int | None = None
 
-    def condition(self) -> ColumnElement[bool]:
+    def active(self) -> ColumnElement[bool]:
+        """The periods that held, and were believed."""
         column = periods.c
         valid = and_(column.valid_from <= self.valid_at, _open_or_beyond(column.valid_to, self.valid_at))
         if self.known_at is None:
             return and_(valid, column.known_to_seq.is_(None))
         by_seq = isinstance(self.known_at, int)
-        since, until = (column.known_from_seq, column.known_to_seq) if by_seq else (column.known_from, column.known_to)
-        return and_(valid, since <= self.known_at, _open_or_beyond(until, self.known_at))
+        until = column.known_to_seq if by_seq else column.known_to
+        return and_(valid, self.recorded(), _open_or_beyond(until, self.known_at))
+
+    def recorded(self) -> ColumnElement[bool]:
+        """The periods that were believed by then, also those that no longer were."""
+        if self.known_at is None:
+            return true()
+        since = periods.c.known_from_seq if isinstance(self.known_at, int) else periods.c.known_from
+        return since <= self.known_at
+
+    def state(self, period: Row) -> State:
+        if not self.believes(period):
+            return State.RETIRED
+        if period["valid_from"] > self.valid_at:
+            return State.UPCOMING
+        return State.ACTIVE if period["valid_to"] is None or period["valid_to"] > self.valid_at else State.ENDED
+
+    def last(self, period: Row) -> tuple[bool, int, datetime]:
+        """Sorts the periods of a fact: one that is believed comes after those that no longer are."""
+        believed = self.believes(period)
+        return believed, 0 if believed else period["known_to_seq"], period["valid_from"]
+
+    def believes(self, period: Row) -> bool:
+        until = period["known_to_seq" if isinstance(self.known_at, int) else "known_to"]
+        return until is None or (self.known_at is not None and until > self.known_at)
 
 
 def _open_or_beyond(end: ColumnElement[Any], at: datetime | int) -> ColumnElement[bool]:
@@ -57,19 +91,26 @@ async def facts(
     point: Point,
     predicates: PredicatePolicy,
     about: Collection[UUID] | None = None,
+    *,
+    inactive: bool = False,
 ) -> Sequence[Row]:
     """The facts that an agent may see, in the order of A §6.4; with `about`, those of these entities, at either end.
 
     What was told of an entity that was merged is told of its survivor. Under `overridden_by` stands the fact of the
-    other scope that wins, where there is one (A09).
+    other scope that wins, where there is one (A09). With `inactive`, those follow that ended, were retired or have
+    yet to begin; not those that are deleted.
     """
     meant = None if about is None else await reader.kin(connection, viewer, about)
-    found = await _at(connection, viewer, point, None if meant is None else _about(meant))
+    narrowed = None if meant is None else _about(meant)
+    found = await _at(connection, viewer, point, narrowed)
     rivals = found if meant is None else await _slots_of(connection, viewer, point, found)
     told = _once(rivals)
     winners = overridden([_told(row) for row in told], predicates)
     wanted = {row["relation_id"] for row in found}
     shown = [_fact(row, predicates, winners.get(row["relation_id"])) for row in told if row["relation_id"] in wanted]
+    if inactive:
+        others = await _at(connection, viewer, point, narrowed, inactive=True)
+        shown += [_fact(row, predicates, None) for row in others if row["relation_id"] not in wanted]
     return sorted(shown, key=_priority)
 
 
@@ -94,21 +135,37 @@ async def _slots_of(connection: AsyncConnection, viewer: Viewer, point: Point, f
 
 
 async def _at(
-    connection: AsyncConnection, viewer: Viewer, point: Point, narrowed: ColumnElement[bool] | None
+    connection: AsyncConnection,
+    viewer: Viewer,
+    point: Point,
+    narrowed: ColumnElement[bool] | None,
+    *,
+    inactive: bool = False,
 ) -> Sequence[Row]:
-    """Relations with the period that holds, and the rows of their ends; the surest first, then the oldest."""
+    """Relations with the period that holds, and the rows of their ends; the surest first, then the oldest.
+
+    With `inactive`, with the last period that was believed, whether it holds or not.
+    """
     key = [relations.c[column.name] == periods.c[column.name] for column in relations.primary_key.columns]
     statement = (
         select(*stored(periods))
         .join(relations, and_(*key))
-        .where(owned(periods, viewer), point.condition(), shared(relations, viewer))
-        .where(relations.c.status != Status.PURGED, true() if narrowed is None else narrowed)
+        .where(owned(periods, viewer), shared(relations, viewer), true() if narrowed is None else narrowed)
     )
-    held = {_key(row): row for row in await fetch(connection, periods, statement)}
+    if inactive:
+        statement = statement.where(point.recorded(), relations.c.status.in_(sorted(VISIBLE)))
+    else:
+        statement = statement.where(point.active(), relations.c.status != Status.PURGED)
+    found_periods = await fetch(connection, periods, statement)
+    held = {_key(row): row for row in sorted(found_periods, key=point.last)}
     rows = await load(connection, relations, held.keys())
     ends = {row[end] for row in rows.values() for end in ("subject_id", "object_id") if row[end]}
     known = await _ends(connection, viewer, ends, point)
-    found = [{**row, **_dates(held[key]), **_between(row, known)} for key, row in rows.items() if _stands(row, known)]
+    found = [
+        {**row, **_dates(held[key]), "state": point.state(held[key]), **_between(row, known)}
+        for key, row in rows.items()
+        if _stands(row, known)
+    ]
     return sorted(found, key=lambda row: (-row["confidence"], row["created_at"], row["relation_id"]))
 
 
@@ -168,15 +225,23 @@ def _fact(row: Row, predicates: PredicatePolicy, winner: UUID | None) -> Row:
         "subject": subject["name"],
         "object_id": thing["entity_id"] if thing else None,
         "object": thing["name"] if thing else None,
+        "state": row["state"],
         "critical": predicates.rule(row["predicate"]).critical,
         "overridden_by": winner,
     }
 
 
 def _priority(fact: Row) -> tuple[Any, ...]:
-    """An agent's own first, then what is critical, what is sure, what is new (A §6.4)."""
+    """What is active, then an agent's own, then what is critical, what is sure, what is new (A §6.4)."""
     own, last = fact["scope"] == Scope.AGENT, fact["updated_at"].timestamp()
-    return not own, not fact["critical"], -fact["confidence"], -last, fact["relation_id"]
+    return (
+        fact["state"] is not State.ACTIVE,
+        not own,
+        not fact["critical"],
+        -fact["confidence"],
+        -last,
+        fact["relation_id"],
+    )
 
 
 def _line(entity: Row, fact: Row) -> str:

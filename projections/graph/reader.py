@@ -17,17 +17,20 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.projections.graph.entities import names
 from mnemolog.projections.graph.tables import aliases, entities
 from mnemolog.projections.owner import owner_of
+from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import Row, fetch, fetch_straight, stored
 from mnemolog.projections.straight import names as columns_of
 from mnemolog.projections.straight import schema_of
 from mnemolog.projections.visibility import owned, shared
 
 
-async def known(connection: AsyncConnection, viewer: Viewer) -> Sequence[Row]:
-    """The entities of a user that an agent may see, last seen first."""
+async def known(
+    connection: AsyncConnection, viewer: Viewer, limit: int | None = None, cursor: str | None = None
+) -> Slice:
+    """The entities of a user that an agent may see, last seen first; at most `limit`, from the cursor on."""
     statement = visible(viewer).where(entities.c.status.in_(sorted(VISIBLE)), entities.c.name != "")
-    rows = await fetch(connection, entities, statement.order_by(*LAST_SEEN))
-    return [shown(row) for row in rows]
+    rows = await fetch(connection, entities, page_of(statement, entities, LAST_SEEN, limit, cursor))
+    return sliced([shown(row) for row in rows], LAST_SEEN, limit)
 
 
 async def find(connection: AsyncConnection, viewer: Viewer, name: str) -> Sequence[Row]:
@@ -111,7 +114,7 @@ def shown(row: Row) -> Row:
     return {name: value for name, value in row.items() if name != "tenant"}
 
 
-LAST_SEEN = (entities.c.last_seen.desc(), entities.c.entity_id)
+LAST_SEEN = ("-last_seen", "entity_id")
 
 
 def _last_seen_first(row: Row) -> tuple[float, UUID]:

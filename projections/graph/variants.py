@@ -14,6 +14,7 @@ from mnemolog.domain.variants import SLIPS, alike
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph import reader
 from mnemolog.projections.graph.tables import entities
+from mnemolog.projections.paging import page_of
 from mnemolog.projections.rows import Row, fetch
 
 MOST_SLIPS = max(slips for _, slips in SLIPS)
@@ -28,7 +29,6 @@ async def of(connection: AsyncConnection, viewer: Viewer, entity_id: UUID) -> Se
         .where(column.status.in_(sorted(VISIBLE)), column.entity_id != entity["entity_id"])
         .where(column.category == entity["category"], column.scope == entity["scope"])
         .where(func.abs(func.length(column.name_normalized) - len(name)) <= MOST_SLIPS)
-        .order_by(*reader.LAST_SEEN)
     )
-    rows = await fetch(connection, entities, statement)
+    rows = await fetch(connection, entities, page_of(statement, entities, reader.LAST_SEEN, None, None))
     return [reader.shown(row) for row in rows if alike(row["name"], entity["name"])]

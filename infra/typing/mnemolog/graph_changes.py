@@ -1,1 +1,0 @@
-../../../adapters/python/graph_changes.py
