@@ -39,6 +39,7 @@ SHORT = {
     "topics": ("--topic",),
     "aliases": ("--alias",),
     "chat_id": ("--chat",),
+    "source_turn_ids": ("--turn",),
 }
 # A lone argument that stands for what standard input holds.
 STDIN = "-"

@@ -57,9 +57,9 @@ async def tell(memory: AsyncMemory, user: str) -> None:
     await memory.delete(gone.memory_id, reason="asked", **me)
     await memory.erase(erased.memory_id, **me)
     await memory.add("I moved to Lisbon", **me)
-    await memory.remember(user, "lives_in", "Porto", **me)
-    await memory.remember(user, "lives_in", "Lisbon", **me)
-    await memory.remember(user, "likes", "jazz", **me)
+    await memory.add_fact(user, "lives_in", "Porto", **me)
+    await memory.add_fact(user, "lives_in", "Lisbon", **me)
+    await memory.add_fact(user, "likes", "jazz", **me)
     first = await memory.add_entity("Benjamin", category="person", **me)
     second = await memory.add_entity("Benni", category="person", **me)
     await memory.merge_entities(first.entity_id, [second.entity_id], **me)
@@ -72,8 +72,8 @@ async def read(memory: AsyncMemory, user: str) -> dict[str, Any]:
     me: Any = {"user_id": user}
     return {
         "found": sorted(hit.text for hit in await memory.search("tea lactose film", top_k=100, **me)),
-        "facts": sorted([fact["predicate"], fact["object"] or fact["value"]] for fact in await memory.facts(**me)),
-        "entities": sorted(entity["name"] for entity in await memory.entities(**me)),
+        "facts": sorted([fact.predicate, fact.object or fact.value] for fact in await memory.list_facts(**me)),
+        "entities": sorted(entity.name for entity in await memory.list_entities(**me)),
         "profile": dict(await memory.profile(**me)),
         "consent": [patch["value"] for patch in await memory.consent(**me)],
         "todos": [todo["text"] for todo in await memory.todos(**me)],

@@ -108,7 +108,7 @@ WRITES: Mapping[str, Write] = {
             "facts": [{"subject": drawn.name, "predicate": "likes", "object": drawn.value, "literal": True}],
         },
     ),
-    "tell_fact": _new(
+    "add_fact": _new(
         "/v1/facts",
         lambda drawn: {
             "subject": drawn.name,
@@ -119,15 +119,13 @@ WRITES: Mapping[str, Write] = {
     ),
     "end_fact": _of("relation_id", "/v1/facts/{}/end"),
     "retire_fact": _of("relation_id", "/v1/facts/{}/retire"),
-    "forget_fact": _of("relation_id", "/v1/facts/{}/forget", lambda drawn: {"reason": drawn.text}),
+    "delete_fact": _of("relation_id", "/v1/facts/{}", lambda drawn: {"reason": drawn.text}, "DELETE"),
     "restore_fact": _of("relation_id", "/v1/facts/{}/restore"),
-    "observe_entity": _new(
-        "/v1/entities", lambda d: {"name": d.name, "aliases": [d.other], "attributes": d.attributes}
-    ),
+    "add_entity": _new("/v1/entities", lambda d: {"name": d.name, "aliases": [d.other], "attributes": d.attributes}),
     "update_entity": _of("entity_id", "/v1/entities/{}", lambda drawn: {"attributes": drawn.attributes}, "PATCH"),
     "add_alias": _of("entity_id", "/v1/entities/{}/aliases", lambda drawn: {"alias": drawn.text}),
     "merge_entities": _two("entity_id", "/v1/entities/{}/merge", "absorbed_ids", many=True),
-    "forget_entity": _of("entity_id", "/v1/entities/{}/forget", lambda drawn: {"reason": drawn.text}),
+    "delete_entity": _of("entity_id", "/v1/entities/{}", lambda drawn: {"reason": drawn.text}, "DELETE"),
     "restore_entity": _of("entity_id", "/v1/entities/{}/restore"),
     "propose_profile": _new(
         "/v1/profile",
@@ -234,8 +232,8 @@ HISTORY |= {"known_from", "known_to", "reactivation_count", "session_count", "fo
 HISTORY |= {"actor_id", "thread_id", "occurred_at", "purge_at", "card", "patch_id", "source", "overridden_by"}
 LISTS = (
     ("/v1/memories", "memories", "memory_id"),
-    ("/v1/entities", "entities", "entity_id"),
-    ("/v1/facts", "facts", "relation_id"),
+    ("/v1/entities", "items", "entity_id"),
+    ("/v1/facts", "items", "relation_id"),
     ("/v1/profile", "profile", "field"),
     ("/v1/todos", "todos", "todo_id"),
 )
@@ -260,9 +258,9 @@ async def readable(life: Life) -> None:
     for id_ in life.ids.get("memory_id", []):
         paths += [f"/v1/memories/{id_}", f"/v1/memories/{id_}/history", f"/v1/memories/{id_}/links", f"/v1/why/{id_}"]
     for id_ in life.ids.get("entity_id", []):
-        paths += [f"/v1/entities/{id_}", f"/v1/entities/{id_}/relations", f"/v1/entities/{id_}/history"]
+        paths += [f"/v1/entities/{id_}", f"/v1/history/{id_}", f"/v1/why/{id_}"]
     for id_ in life.ids.get("relation_id", []):
-        paths += [f"/v1/facts/{id_}/history", f"/v1/why/{id_}"]
+        paths += [f"/v1/history/{id_}", f"/v1/why/{id_}"]
     for path in dict.fromkeys(paths):
         answer = await life.api.http.get(path, params=who)
         assert answer.status_code in (200, 404, 410), (path, answer.text)

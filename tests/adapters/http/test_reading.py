@@ -175,7 +175,7 @@ async def test_a_turn_is_recorded_once_and_shows_in_session_entities_and_memory(
     assert again["memory_id"] == first["memory_id"]
     session = await api.get("/v1/session", chat_id="chat-1", **after(first))
     assert session["turns"] == [{"role": "user", "text": "I moved to Lisbon"}]
-    [entity] = (await api.get("/v1/entities", **after(first)))["entities"]
+    [entity] = (await api.get("/v1/entities", **after(first)))["items"]
     assert (entity["name"], entity["category"]) == ("Ana", "Person")
     assert session["active_entity_ids"] == [entity["entity_id"]]
     memory = await api.get(f"/v1/memories/{first['memory_id']}", **after(first))
@@ -185,7 +185,7 @@ async def test_a_turn_is_recorded_once_and_shows_in_session_entities_and_memory(
 
 async def test_entities_as_of_before_the_turn_are_none(api: Api) -> None:
     await api.post("/v1/turns", 201, message_id="m1", speaker="Ana", text="Hello", occurred_at="2026-01-03T01:02:10Z")
-    assert (await api.get("/v1/entities", as_of=0))["entities"] == []
+    assert (await api.get("/v1/entities", as_of=0))["items"] == []
 
 
 async def test_a_session_that_never_began_is_not_found(api: Api) -> None:

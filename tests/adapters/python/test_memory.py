@@ -34,7 +34,7 @@ def test_a_merge_of_entities_is_undone_by_its_event(memory: Memory, user: str) -
     merged = memory.merge_entities(ben, [benjamin], user_id=user)
     memory.undo(event_id=merged.event_ids[0], user_id=user, idempotency_key="once")
     assert memory.undo(event_id=merged.event_ids[0], user_id=user, idempotency_key="once").already
-    assert {row["name"] for row in memory.entities(user_id=user)} == {"Ben", "Benjamin"}
+    assert {one.name for one in memory.list_entities(user_id=user)} == {"Ben", "Benjamin"}
 
 
 @pytest.mark.spec("A19", "X03")
@@ -62,14 +62,14 @@ def test_an_undo_of_nothing_or_of_two_things_is_refused(memory: Memory, user: st
 
 @pytest.mark.spec("X07", "X16", "A19")
 def test_an_entity_is_erased_with_what_is_told_of_it_and_that_is_proven(memory: Memory, user: str) -> None:
-    told = memory.remember("Zanzibarquux", "lives_in", "Lisbon", user_id=user)
-    [entity] = memory.entities(user_id=user, name="Zanzibarquux")
-    known = f"entity:{entity['entity_id']}"
+    told = memory.add_fact("Zanzibarquux", "lives_in", "Lisbon", user_id=user)
+    [entity] = memory.list_entities(user_id=user, name="Zanzibarquux")
+    known = f"entity:{entity.entity_id}"
     assert not memory.prove_erased(user_id=user, known=known, text="Zanzibarquux").holds
     gone = memory.erase(known=known, user_id=user)
     assert set(gone.extent.known) == {known, f"relation:{told.relation_id}"}
     assert memory.prove_erased(user_id=user, known=known, text="Zanzibarquux").holds
-    assert memory.entities(user_id=user, name="Zanzibarquux") == []
+    assert memory.list_entities(user_id=user, name="Zanzibarquux").items == []
 
 
 @pytest.mark.spec("X17")
@@ -91,7 +91,7 @@ def test_a_user_goes_out_to_a_file_and_in_under_another_name(memory: Memory, use
 @pytest.mark.spec_part("D13")
 def test_an_entity_is_renamed_and_its_variants_are_named(memory: Memory, user: str) -> None:
     makesh, mukesh = (memory.add_entity(name, user_id=user).entity_id for name in ("Makesh", "Mukesh"))
-    assert [row["entity_id"] for row in memory.variants(makesh, user_id=user)] == [mukesh]
+    assert [one.entity_id for one in memory.list_variants(makesh, user_id=user)] == [mukesh]
     memory.update_entity(mukesh, user_id=user, name="Roberta", attributes={"age": 40})
-    changed = memory.entity(mukesh, user_id=user).entity
-    assert (changed["name"], changed["aliases"], changed["attributes"]) == ("Roberta", ["Mukesh"], {"age": 40})
+    changed = memory.get_entity(mukesh, user_id=user)
+    assert (changed.name, changed.aliases, changed.attributes) == ("Roberta", ["Mukesh"], {"age": 40})
