@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar, overload
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, create_model
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.engine.moment import Consistency, Moment
 from mnemolog.commands.decider import Command
 from mnemolog.domain import identity
 from mnemolog.domain.viewer import Viewer
@@ -75,8 +75,13 @@ class Read(Request):
     )
     deadline: Deadline | None = Field(
         None,
-        description="How many seconds to wait for the write of `after`; the setting `read_deadline` by default.",
+        description="The maximum wait in seconds for what must be included; by default the setting `read_deadline`.",
         examples=[2.5],
+    )
+    consistency: Consistency = Field(
+        "strong",
+        description="`strong` includes every write that was acknowledged before; `eventual` does not wait for the read "
+        "models, which follow some milliseconds later. Ignored with `after` and `as_of`.",
     )
 
     def moment(self) -> Moment:

@@ -55,6 +55,7 @@ class GraphVerbs(Asking):
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[EntityView]:
         """List the people, places and things that a user mentions, the last seen first; or those with a name.
 
@@ -74,6 +75,7 @@ class GraphVerbs(Asking):
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> EntityDetail:
         """Read one entity, or the one that it was merged into: its card, its outgoing and its incoming facts.
 
@@ -195,6 +197,7 @@ class GraphVerbs(Asking):
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[EntityView]:
         """List entities that may be the same, as their names differ by a slip only: such as Makesh and Mukesh (D13).
 
@@ -248,6 +251,7 @@ class GraphVerbs(Asking):
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[FactView]:
         """List the facts that held at `valid_at`, as they were known at `known_at`; both are now by default (X13).
 
