@@ -16,7 +16,7 @@ from mnemolog.adapters.cli.options import Agent, Json, Thread
 from mnemolog.adapters.cli.progress import bar
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.operations.memories import RESTORE
+from mnemolog.adapters.operations import memories
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import identifier
 
@@ -98,7 +98,7 @@ def restore(
     file = Path(what)
     if user is not None and not file.is_file():
         fields = {"memory_id": what, "user_id": user, "agent_id": agent, "thread_id": thread}
-        operations.ask(context, RESTORE, fields, as_json=json)
+        operations.ask(context, memories.restore, fields, as_json=json)
         return
     if not file.is_file():
         fix = "name what `mnemolog backup` wrote; or a memory's id, with --user"

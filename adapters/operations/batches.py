@@ -7,7 +7,7 @@ from pydantic import Field
 
 from mnemolog.adapters.engine import forgetting
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Rehearsed, command_of, request_of
 from mnemolog.adapters.operations.results import Result, Undone, Written
 from mnemolog.commands.rollback import Rollback
@@ -46,7 +46,14 @@ class OfBatch(Rehearsed):
     ] = None
 
 
-async def _rollback(engine: Engine, asked: OfBatch) -> Undone:
+@operation(
+    "rollback",
+    "POST /rollback",
+    request_of(Rollback, "of_event", "of_undertaking", base=OfBatch),
+    tag="changes",
+    done="Rolled back",
+)
+async def rollback(engine: Engine, asked: OfBatch) -> Undone:
     """Undo everything that a run, a batch or a thread changed, in one step.
 
     All or nothing: a change that was changed again later is a conflict, and `skip_conflicts` leaves it as it is. Turns
@@ -58,7 +65,15 @@ async def _rollback(engine: Engine, asked: OfBatch) -> Undone:
     return Undone.of(*await engine.writes.rolled_back(command, asked.idempotency_key))
 
 
-async def _forget(engine: Engine, asked: Rehearsed) -> Forgotten:
+@operation(
+    "forget",
+    "POST /forget",
+    request_of(ForgetScope, base=Rehearsed),
+    tag="changes",
+    arguments=("scope",),
+    done="Forgotten",
+)
+async def forget(engine: Engine, asked: Rehearsed) -> Forgotten:
     """Forget a session, everything that is an agent's own, or everything that agents share.
 
     It is hidden, and `rollback` of its batch brings it back. Sent again without an idempotency key, it forgets what
@@ -67,7 +82,16 @@ async def _forget(engine: Engine, asked: Rehearsed) -> Forgotten:
     return await _forgotten(ForgetScope, engine, asked)
 
 
-async def _erase_scope(engine: Engine, asked: Rehearsed) -> Forgotten:
+@operation(
+    "erase-scope",
+    "POST /erase-scope",
+    request_of(EraseScope, base=Rehearsed),
+    tag="erasure",
+    arguments=("scope",),
+    done="Erased",
+    role=Role.ERASE,
+)
+async def erase_scope(engine: Engine, asked: Rehearsed) -> Forgotten:
     """Erase a session, everything that is an agent's own, or everything that agents share, for good.
 
     Also what was hidden before. Turns go with the memories that were extracted from them, the agent's todos with scope
@@ -83,40 +107,4 @@ async def _forgotten(kind: type[OfScope], engine: Engine, asked: Rehearsed) -> F
     return Forgotten.of_batch(await forgetting.forget(engine, command, asked.idempotency_key))
 
 
-ROLLBACK = Operation(
-    name="rollback",
-    command="rollback",
-    route="POST /rollback",
-    request=request_of(Rollback, "of_event", "of_undertaking", base=OfBatch),
-    result=Undone,
-    run=_rollback,
-    role=Role.WRITE,
-    tag="changes",
-    done="Rolled back",
-)
-FORGET = Operation(
-    name="forget",
-    command="forget",
-    route="POST /forget",
-    request=request_of(ForgetScope, base=Rehearsed),
-    result=Forgotten,
-    run=_forget,
-    role=Role.WRITE,
-    tag="changes",
-    arguments=("scope",),
-    done="Forgotten",
-)
-ERASE_SCOPE = Operation(
-    name="erase_scope",
-    command="erase-scope",
-    route="POST /erase-scope",
-    request=request_of(EraseScope, base=Rehearsed),
-    result=Forgotten,
-    run=_erase_scope,
-    role=Role.ERASE,
-    tag="erasure",
-    arguments=("scope",),
-    done="Erased",
-    destroys=True,
-)
-BATCHES = (ROLLBACK, FORGET, ERASE_SCOPE)
+BATCHES = (rollback, forget, erase_scope)

@@ -8,7 +8,7 @@ from pydantic import AliasGenerator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.nats.turn_message import TurnMessage
-from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Read, Write, fields_of, viewer_of
 from mnemolog.adapters.operations.results import Result, Written
 from mnemolog.commands.heard import TurnRefused
@@ -122,7 +122,23 @@ class Session(Result):
     updated_at: str
 
 
-async def _add(engine: Engine, asked: Add) -> Added:
+@operation(
+    "add",
+    "POST /turns",
+    tag="conversation",
+    arguments=("messages",),
+    done="Added",
+    status=201,
+    example={
+        "user_id": "ana",
+        "messages": [
+            {"role": "user", "name": "Ana", "content": "I moved to Lisbon"},
+            {"role": "assistant", "content": "How do you like it?"},
+        ],
+    },
+    role=Role.PUBLISH,
+)
+async def add(engine: Engine, asked: Add) -> Added:
     """Add what was said: record each message as a turn, and remember it.
 
     All messages are recorded in one append, or none. Each leaves an episodic memory; `memories` and `facts` that you
@@ -160,7 +176,8 @@ def _within_message(refused: TurnRefused, *, keyed: bool) -> MnemologError:
     return error
 
 
-async def _session(engine: Engine, asked: SessionRead) -> Session:
+@operation("session", "GET /session", tag="conversation")
+async def session(engine: Engine, asked: SessionRead) -> Session:
     """Read the session of a thread: what was just said, and by whom.
 
     It ends after a day of silence.
@@ -169,34 +186,4 @@ async def _session(engine: Engine, asked: SessionRead) -> Session:
     return Session.model_validate(found.as_dict())
 
 
-ADD = Operation(
-    name="add",
-    command="add",
-    route="POST /turns",
-    request=Add,
-    result=Added,
-    run=_add,
-    role=Role.PUBLISH,
-    tag="conversation",
-    arguments=("messages",),
-    done="Added",
-    status=201,
-    example={
-        "user_id": "ana",
-        "messages": [
-            {"role": "user", "name": "Ana", "content": "I moved to Lisbon"},
-            {"role": "assistant", "content": "How do you like it?"},
-        ],
-    },
-)
-SESSION = Operation(
-    name="session",
-    command="session",
-    route="GET /session",
-    request=SessionRead,
-    result=Session,
-    run=_session,
-    role=Role.READ,
-    tag="conversation",
-)
-CONVERSATION = (ADD, SESSION)
+CONVERSATION = (add, session)

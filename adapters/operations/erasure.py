@@ -1,6 +1,6 @@
 """Operations that destroy what was said, for good, and the proof that nothing is left of it."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 from uuid import UUID
 
 from pydantic import Field
@@ -10,7 +10,7 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.erasing import Erasure
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import Subject
-from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Rehearsed, Request, command_of, request_of, stream_of
 from mnemolog.adapters.operations.results import Result, Written
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory, EraseThread, EraseUser
@@ -118,7 +118,17 @@ class ProveErased(Request):
         return Subject(stream, self.memory_id, self.thread_id, *tags)
 
 
-async def _erase(engine: Engine, asked: Rehearsed) -> Erased:
+@operation(
+    "erase",
+    "POST /memories/{memory_id}/erase",
+    request_of(EraseMemory, "due", "cause", base=Rehearsed),
+    arguments=("memory_id",),
+    tag="erasure",
+    role=Role.ERASE,
+    done="Erased",
+    destroys=True,
+)
+async def erase(engine: Engine, asked: Rehearsed) -> Erased:
     """Erase a memory for good.
 
     Its text is destroyed, and that of the turns that it was extracted from unless `keep_turns`. It cannot be undone.
@@ -127,7 +137,17 @@ async def _erase(engine: Engine, asked: Rehearsed) -> Erased:
     return await _erased(engine, command_of(EraseMemory, engine, asked), asked)
 
 
-async def _erase_thread(engine: Engine, asked: Rehearsed) -> Erased:
+@operation(
+    "thread erase",
+    "POST /thread/erase",
+    request_of(EraseThread, "due", base=OfThread),
+    arguments=("thread_id",),
+    tag="erasure",
+    role=Role.ERASE,
+    done="Erased",
+    destroys=True,
+)
+async def erase_thread(engine: Engine, asked: Rehearsed) -> Erased:
     """Erase a thread for good.
 
     Its turns, the memories that were extracted from them, and its sessions. It cannot be undone.
@@ -135,7 +155,16 @@ async def _erase_thread(engine: Engine, asked: Rehearsed) -> Erased:
     return await _erased(engine, command_of(EraseThread, engine, asked), asked)
 
 
-async def _erase_user(engine: Engine, asked: Rehearsed) -> Erased:
+@operation(
+    "user erase",
+    "POST /user/erase",
+    request_of(EraseUser, base=Rehearsed),
+    tag="erasure",
+    role=Role.ERASE,
+    done="Erased",
+    destroys=True,
+)
+async def erase_user(engine: Engine, asked: Rehearsed) -> Erased:
     """Erase everything of a user for good.
 
     It cannot be undone. A user who comes back starts with nothing, under new keys.
@@ -143,7 +172,16 @@ async def _erase_user(engine: Engine, asked: Rehearsed) -> Erased:
     return await _erased(engine, command_of(EraseUser, engine, asked), asked)
 
 
-async def _erase_entity(engine: Engine, asked: EraseEntity) -> Erased:
+@operation(
+    "entity erase",
+    "POST /entities/{entity_id}/erase",
+    arguments=("entity_id",),
+    tag="erasure",
+    role=Role.ERASE,
+    done="Erased",
+    destroys=True,
+)
+async def erase_entity(engine: Engine, asked: EraseEntity) -> Erased:
     """Erase an entity for good.
 
     With its facts; turns and memories stay. `delete` hides it instead.
@@ -151,7 +189,16 @@ async def _erase_entity(engine: Engine, asked: EraseEntity) -> Erased:
     return await _erase_known(engine, asked, "entity", asked.entity_id)
 
 
-async def _erase_fact(engine: Engine, asked: EraseFact) -> Erased:
+@operation(
+    "fact erase",
+    "POST /facts/{relation_id}/erase",
+    arguments=("relation_id",),
+    tag="erasure",
+    role=Role.ERASE,
+    done="Erased",
+    destroys=True,
+)
+async def erase_fact(engine: Engine, asked: EraseFact) -> Erased:
     """Erase a fact for good.
 
     Turns and memories stay. `delete` hides it instead.
@@ -159,7 +206,16 @@ async def _erase_fact(engine: Engine, asked: EraseFact) -> Erased:
     return await _erase_known(engine, asked, "relation", asked.relation_id)
 
 
-async def _erase_field(engine: Engine, asked: EraseField) -> Erased:
+@operation(
+    "profile erase",
+    "POST /profile/{field}/erase",
+    arguments=("field",),
+    tag="erasure",
+    role=Role.ERASE,
+    done="Erased",
+    destroys=True,
+)
+async def erase_profile(engine: Engine, asked: EraseField) -> Erased:
     """Erase a field of the profile for good.
 
     Its value, its earlier values, and what is proposed for it.
@@ -167,7 +223,16 @@ async def _erase_field(engine: Engine, asked: EraseField) -> Erased:
     return await _erase_known(engine, asked, "profile", asked.field)
 
 
-async def _erase_todo(engine: Engine, asked: EraseTodo) -> Erased:
+@operation(
+    "todo erase",
+    "POST /todos/{todo_id}/erase",
+    arguments=("todo_id",),
+    tag="erasure",
+    role=Role.ERASE,
+    done="Erased",
+    destroys=True,
+)
+async def erase_todo(engine: Engine, asked: EraseTodo) -> Erased:
     """Erase a todo for good.
 
     Status `dropped` closes a todo and keeps it.
@@ -175,7 +240,8 @@ async def _erase_todo(engine: Engine, asked: EraseTodo) -> Erased:
     return await _erase_known(engine, asked, "todo", asked.todo_id)
 
 
-async def _prove_erased(engine: Engine, asked: ProveErased) -> Proof:
+@operation("prove-erased", "POST /prove-erased", tag="erasure", role=Role.ERASE)
+async def prove_erased(engine: Engine, asked: ProveErased) -> Proof:
     """Prove that what was erased can be read nowhere.
 
     Looks through every place where it could have been. Without an id, for everything of the user that was written
@@ -198,68 +264,13 @@ async def _erased(engine: Engine, command: Erase | EraseUser, asked: Rehearsed) 
     return Erased.of_erasure(await erasing.erase(engine, command, asked.idempotency_key))
 
 
-def _erasure(name: str, command: str, route: str, request: type[Any], run: Any, *arguments: str) -> Operation[Any, Any]:
-    return Operation(
-        name=name,
-        command=command,
-        route=route,
-        request=request,
-        result=Erased,
-        run=run,
-        role=Role.ERASE,
-        tag="erasure",
-        arguments=arguments,
-        done="Erased",
-        destroys=True,
-    )
-
-
-ERASE = _erasure(
-    "erase",
-    "erase",
-    "POST /memories/{memory_id}/erase",
-    request_of(EraseMemory, "due", "cause", base=Rehearsed),
-    _erase,
-    "memory_id",
-)
-ERASE_THREAD = _erasure(
-    "erase_thread",
-    "thread erase",
-    "POST /thread/erase",
-    request_of(EraseThread, "due", base=OfThread),
-    _erase_thread,
-    "thread_id",
-)
-ERASE_USER = _erasure(
-    "erase_user", "user erase", "POST /user/erase", request_of(EraseUser, base=Rehearsed), _erase_user
-)
-ERASE_ENTITY = _erasure(
-    "erase_entity", "entity erase", "POST /entities/{entity_id}/erase", EraseEntity, _erase_entity, "entity_id"
-)
-ERASE_FACT = _erasure(
-    "erase_fact", "fact erase", "POST /facts/{relation_id}/erase", EraseFact, _erase_fact, "relation_id"
-)
-ERASE_PROFILE = _erasure(
-    "erase_profile", "profile erase", "POST /profile/{field}/erase", EraseField, _erase_field, "field"
-)
-ERASE_TODO = _erasure("erase_todo", "todo erase", "POST /todos/{todo_id}/erase", EraseTodo, _erase_todo, "todo_id")
-PROVE_ERASED = Operation(
-    name="prove_erased",
-    command="prove-erased",
-    route="POST /prove-erased",
-    request=ProveErased,
-    result=Proof,
-    run=_prove_erased,
-    role=Role.ERASE,
-    tag="erasure",
-)
 ERASURE = (
-    ERASE,
-    ERASE_THREAD,
-    ERASE_USER,
-    ERASE_ENTITY,
-    ERASE_FACT,
-    ERASE_PROFILE,
-    ERASE_TODO,
-    PROVE_ERASED,
+    erase,
+    erase_thread,
+    erase_user,
+    erase_entity,
+    erase_fact,
+    erase_profile,
+    erase_todo,
+    prove_erased,
 )

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.graph_reads import When
-from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import (
     AsOf,
     PagedRead,
@@ -15,7 +15,6 @@ from mnemolog.adapters.operations.requests import (
     Request,
     Write,
     command_of,
-    request_of,
     viewer_of,
 )
 from mnemolog.adapters.operations.results import Page, Result, Written
@@ -179,7 +178,17 @@ class FactList(Bitemporal, PagedRead):
     ] = False
 
 
-async def _add_entity(engine: Engine, asked: Write) -> EntityAdded:
+@operation(
+    "entity add",
+    "POST /entities",
+    ObserveEntity,
+    tag="graph",
+    arguments=("name",),
+    done="Added",
+    status=201,
+    example={"user_id": "ana", "name": "Marta", "category": "Person"},
+)
+async def add_entity(engine: Engine, asked: Write) -> EntityAdded:
     """Add a person, place or thing.
 
     If there is one of that name, what is new about it is added to it, and the id is that one's.
@@ -188,7 +197,8 @@ async def _add_entity(engine: Engine, asked: Write) -> EntityAdded:
     return EntityAdded.of(receipt, entity_id=entity_id, variants=await _suggested(engine, asked, receipt))
 
 
-async def _list_entities(engine: Engine, asked: EntityList) -> Page[EntityView]:
+@operation("entity list", "GET /entities", tag="graph")
+async def list_entities(engine: Engine, asked: EntityList) -> Page[EntityView]:
     """List the people, places and things that a user mentions, the last seen first.
 
     Deleted and merged ones are left out.
@@ -199,7 +209,8 @@ async def _list_entities(engine: Engine, asked: EntityList) -> Page[EntityView]:
     )
 
 
-async def _get_entity(engine: Engine, asked: EntityRead) -> EntityDetail:
+@operation("entity get", "GET /entities/{entity_id}", tag="graph", arguments=("entity_id",))
+async def get_entity(engine: Engine, asked: EntityRead) -> EntityDetail:
     """Read one entity, and the facts about it.
 
     Hidden entities too; `status` says so. For a merged entity, the one that it was merged into.
@@ -211,7 +222,16 @@ async def _get_entity(engine: Engine, asked: EntityRead) -> EntityDetail:
     return EntityDetail.model_validate({**found.entity, "card": found.card, "outgoing": outgoing, "incoming": incoming})
 
 
-async def _update_entity(engine: Engine, asked: Write) -> EntityUpdated:
+@operation(
+    "entity update",
+    "PATCH /entities/{entity_id}",
+    UpdateEntity,
+    tag="graph",
+    arguments=("entity_id",),
+    done="Updated",
+    example={"user_id": "ana", "category": "Person"},
+)
+async def update_entity(engine: Engine, asked: Write) -> EntityUpdated:
     """Update an entity.
 
     Fields that are left out stay as they are. A name that is replaced stays as an alias.
@@ -220,7 +240,15 @@ async def _update_entity(engine: Engine, asked: Write) -> EntityUpdated:
     return EntityUpdated.of(receipt, variants=await _suggested(engine, asked, receipt))
 
 
-async def _add_alias(engine: Engine, asked: Write) -> Written:
+@operation(
+    "entity add-alias",
+    "POST /entities/{entity_id}/aliases",
+    AddAlias,
+    tag="graph",
+    arguments=("entity_id", "alias"),
+    done="Added the alias to",
+)
+async def add_alias(engine: Engine, asked: Write) -> Written:
     """Give an entity another name.
 
     Also answers the question of an `ambiguous_entity` error.
@@ -228,7 +256,15 @@ async def _add_alias(engine: Engine, asked: Write) -> Written:
     return await _change_entity(AddAlias, engine, asked)
 
 
-async def _merge_entities(engine: Engine, asked: Write) -> Written:
+@operation(
+    "entity merge",
+    "POST /entities/{entity_id}/merge",
+    MergeEntities,
+    tag="graph",
+    arguments=("entity_id", "absorbed_ids"),
+    done="Merged",
+)
+async def merge_entities(engine: Engine, asked: Write) -> Written:
     """Merge entities that are the same.
 
     This one stands for the others from now on; `undo` with the event's id separates them again.
@@ -236,7 +272,15 @@ async def _merge_entities(engine: Engine, asked: Write) -> Written:
     return await _change_entity(MergeEntities, engine, asked)
 
 
-async def _delete_entity(engine: Engine, asked: Write) -> Written:
+@operation(
+    "entity delete",
+    "DELETE /entities/{entity_id}",
+    ForgetEntity,
+    tag="graph",
+    arguments=("entity_id",),
+    done="Deleted",
+)
+async def delete_entity(engine: Engine, asked: Write) -> Written:
     """Delete an entity and the facts about it: hidden at once, and restorable until they are purged.
 
     Purged after 30 days. `erase_entity` destroys it now.
@@ -244,12 +288,21 @@ async def _delete_entity(engine: Engine, asked: Write) -> Written:
     return await _change_entity(ForgetEntity, engine, asked)
 
 
-async def _restore_entity(engine: Engine, asked: Write) -> Written:
+@operation(
+    "entity restore",
+    "POST /entities/{entity_id}/restore",
+    RestoreEntity,
+    tag="graph",
+    arguments=("entity_id",),
+    done="Restored",
+)
+async def restore_entity(engine: Engine, asked: Write) -> Written:
     """Restore a deleted entity and the facts about it."""
     return await _change_entity(RestoreEntity, engine, asked)
 
 
-async def _list_variants(engine: Engine, asked: VariantsRead) -> Page[EntityView]:
+@operation("entity variants", "GET /entities/{entity_id}/variants", tag="graph", arguments=("entity_id",))
+async def list_variants(engine: Engine, asked: VariantsRead) -> Page[EntityView]:
     """List the entities that may be the same as this one.
 
     They have the same category and scope, and a name that differs by a slip only, as Makesh and Mukesh do (D13).
@@ -258,7 +311,17 @@ async def _list_variants(engine: Engine, asked: VariantsRead) -> Page[EntityView
     return Page[EntityView].of(slice_of(rows, "entity_id", asked.limit, asked.cursor))
 
 
-async def _add_fact(engine: Engine, asked: Write) -> FactAdded:
+@operation(
+    "fact add",
+    "POST /facts",
+    Remember,
+    tag="graph",
+    arguments=("subject", "predicate", "object"),
+    done="Recorded",
+    status=201,
+    example={"user_id": "ana", "subject": "Alice", "predicate": "lives_in", "object": "Berlin", "since": "2026-01-10"},
+)
+async def add_fact(engine: Engine, asked: Write) -> FactAdded:
     """Record a fact.
 
     Entities that are mentioned for the first time are added. A fact that is known already is confirmed. Where several
@@ -268,7 +331,8 @@ async def _add_fact(engine: Engine, asked: Write) -> FactAdded:
     return FactAdded.of(receipt, relation_id=relation_id, variants=await _suggested(engine, asked, receipt))
 
 
-async def _list_facts(engine: Engine, asked: FactList) -> Page[FactView]:
+@operation("fact list", "GET /facts", tag="graph")
+async def list_facts(engine: Engine, asked: FactList) -> Page[FactView]:
     """List facts.
 
     Those that held at `valid_at`, as they were known at `known_at`; the agent's own first, then those that are
@@ -279,12 +343,28 @@ async def _list_facts(engine: Engine, asked: FactList) -> Page[FactView]:
     return Page[FactView].of(slice_of(rows, "relation_id", asked.limit, asked.cursor))
 
 
-async def _end_fact(engine: Engine, asked: Write) -> Written:
+@operation(
+    "fact end",
+    "POST /facts/{relation_id}/end",
+    EndFact,
+    tag="graph",
+    arguments=("relation_id",),
+    done="Ended",
+)
+async def end_fact(engine: Engine, asked: Write) -> Written:
     """End a fact: it held until then."""
     return await _change_fact(EndFact, engine, asked)
 
 
-async def _retire_fact(engine: Engine, asked: Write) -> Written:
+@operation(
+    "fact retire",
+    "POST /facts/{relation_id}/retire",
+    RetireFact,
+    tag="graph",
+    arguments=("relation_id",),
+    done="Retired",
+)
+async def retire_fact(engine: Engine, asked: Write) -> Written:
     """Retire a fact: it never held.
 
     A fact that it had ended holds again.
@@ -292,7 +372,15 @@ async def _retire_fact(engine: Engine, asked: Write) -> Written:
     return await _change_fact(RetireFact, engine, asked)
 
 
-async def _delete_fact(engine: Engine, asked: Write) -> Written:
+@operation(
+    "fact delete",
+    "DELETE /facts/{relation_id}",
+    ForgetFact,
+    tag="graph",
+    arguments=("relation_id",),
+    done="Deleted",
+)
+async def delete_fact(engine: Engine, asked: Write) -> Written:
     """Delete a fact: hidden at once, and restorable until it is purged.
 
     Purged after 30 days. `erase_fact` destroys it now.
@@ -300,7 +388,15 @@ async def _delete_fact(engine: Engine, asked: Write) -> Written:
     return await _change_fact(ForgetFact, engine, asked)
 
 
-async def _restore_fact(engine: Engine, asked: Write) -> Written:
+@operation(
+    "fact restore",
+    "POST /facts/{relation_id}/restore",
+    RestoreFact,
+    tag="graph",
+    arguments=("relation_id",),
+    done="Restored",
+)
+async def restore_fact(engine: Engine, asked: Write) -> Written:
     """Restore a deleted fact."""
     return await _change_fact(RestoreFact, engine, asked)
 
@@ -326,199 +422,20 @@ async def _suggested(engine: Engine, asked: Request, receipt: Receipt) -> list[E
     return [EntityView.model_validate(row) for row in rows]
 
 
-ADD_ENTITY = Operation(
-    name="add_entity",
-    command="entity add",
-    route="POST /entities",
-    request=request_of(ObserveEntity),
-    result=EntityAdded,
-    run=_add_entity,
-    role=Role.WRITE,
-    tag="graph",
-    arguments=("name",),
-    done="Added",
-    status=201,
-    example={"user_id": "ana", "name": "Marta", "category": "Person"},
-)
-LIST_ENTITIES = Operation(
-    name="list_entities",
-    command="entity list",
-    route="GET /entities",
-    request=EntityList,
-    result=Page[EntityView],
-    run=_list_entities,
-    role=Role.READ,
-    tag="graph",
-)
-GET_ENTITY = Operation(
-    name="get_entity",
-    command="entity get",
-    route="GET /entities/{entity_id}",
-    request=EntityRead,
-    result=EntityDetail,
-    run=_get_entity,
-    role=Role.READ,
-    tag="graph",
-    arguments=("entity_id",),
-)
-UPDATE_ENTITY = Operation(
-    name="update_entity",
-    command="entity update",
-    route="PATCH /entities/{entity_id}",
-    request=request_of(UpdateEntity),
-    result=EntityUpdated,
-    run=_update_entity,
-    role=Role.WRITE,
-    tag="graph",
-    arguments=("entity_id",),
-    done="Updated",
-    example={"user_id": "ana", "category": "Person"},
-)
-ADD_ALIAS = Operation(
-    name="add_alias",
-    command="entity add-alias",
-    route="POST /entities/{entity_id}/aliases",
-    request=request_of(AddAlias),
-    result=Written,
-    run=_add_alias,
-    role=Role.WRITE,
-    tag="graph",
-    arguments=("entity_id", "alias"),
-    done="Added the alias to",
-)
-MERGE_ENTITIES = Operation(
-    name="merge_entities",
-    command="entity merge",
-    route="POST /entities/{entity_id}/merge",
-    request=request_of(MergeEntities),
-    result=Written,
-    run=_merge_entities,
-    role=Role.WRITE,
-    tag="graph",
-    arguments=("entity_id", "absorbed_ids"),
-    done="Merged",
-)
-DELETE_ENTITY = Operation(
-    name="delete_entity",
-    command="entity delete",
-    route="DELETE /entities/{entity_id}",
-    request=request_of(ForgetEntity),
-    result=Written,
-    run=_delete_entity,
-    role=Role.WRITE,
-    tag="graph",
-    arguments=("entity_id",),
-    done="Deleted",
-)
-RESTORE_ENTITY = Operation(
-    name="restore_entity",
-    command="entity restore",
-    route="POST /entities/{entity_id}/restore",
-    request=request_of(RestoreEntity),
-    result=Written,
-    run=_restore_entity,
-    role=Role.WRITE,
-    tag="graph",
-    arguments=("entity_id",),
-    done="Restored",
-)
-LIST_VARIANTS = Operation(
-    name="list_variants",
-    command="entity variants",
-    route="GET /entities/{entity_id}/variants",
-    request=VariantsRead,
-    result=Page[EntityView],
-    run=_list_variants,
-    role=Role.READ,
-    tag="graph",
-    arguments=("entity_id",),
-)
-ADD_FACT = Operation(
-    name="add_fact",
-    command="fact add",
-    route="POST /facts",
-    request=request_of(Remember),
-    result=FactAdded,
-    run=_add_fact,
-    role=Role.WRITE,
-    tag="graph",
-    arguments=("subject", "predicate", "object"),
-    done="Recorded",
-    status=201,
-    example={"user_id": "ana", "subject": "Alice", "predicate": "lives_in", "object": "Berlin", "since": "2026-01-10"},
-)
-LIST_FACTS = Operation(
-    name="list_facts",
-    command="fact list",
-    route="GET /facts",
-    request=FactList,
-    result=Page[FactView],
-    run=_list_facts,
-    role=Role.READ,
-    tag="graph",
-)
-END_FACT = Operation(
-    name="end_fact",
-    command="fact end",
-    route="POST /facts/{relation_id}/end",
-    request=request_of(EndFact),
-    result=Written,
-    run=_end_fact,
-    role=Role.WRITE,
-    tag="graph",
-    arguments=("relation_id",),
-    done="Ended",
-)
-RETIRE_FACT = Operation(
-    name="retire_fact",
-    command="fact retire",
-    route="POST /facts/{relation_id}/retire",
-    request=request_of(RetireFact),
-    result=Written,
-    run=_retire_fact,
-    role=Role.WRITE,
-    tag="graph",
-    arguments=("relation_id",),
-    done="Retired",
-)
-DELETE_FACT = Operation(
-    name="delete_fact",
-    command="fact delete",
-    route="DELETE /facts/{relation_id}",
-    request=request_of(ForgetFact),
-    result=Written,
-    run=_delete_fact,
-    role=Role.WRITE,
-    tag="graph",
-    arguments=("relation_id",),
-    done="Deleted",
-)
-RESTORE_FACT = Operation(
-    name="restore_fact",
-    command="fact restore",
-    route="POST /facts/{relation_id}/restore",
-    request=request_of(RestoreFact),
-    result=Written,
-    run=_restore_fact,
-    role=Role.WRITE,
-    tag="graph",
-    arguments=("relation_id",),
-    done="Restored",
-)
 GRAPH = (
-    ADD_ENTITY,
-    LIST_ENTITIES,
-    GET_ENTITY,
-    UPDATE_ENTITY,
-    ADD_ALIAS,
-    MERGE_ENTITIES,
-    DELETE_ENTITY,
-    RESTORE_ENTITY,
-    LIST_VARIANTS,
-    ADD_FACT,
-    LIST_FACTS,
-    END_FACT,
-    RETIRE_FACT,
-    DELETE_FACT,
-    RESTORE_FACT,
+    add_entity,
+    list_entities,
+    get_entity,
+    update_entity,
+    add_alias,
+    merge_entities,
+    delete_entity,
+    restore_entity,
+    list_variants,
+    add_fact,
+    list_facts,
+    end_fact,
+    retire_fact,
+    delete_fact,
+    restore_fact,
 )

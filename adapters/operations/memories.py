@@ -5,14 +5,13 @@ from typing import Annotated
 from pydantic import Field
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import (
     PagedRead,
     Read,
     Write,
     command_of,
     fields_of,
-    request_of,
     stream_of,
     viewer_of,
 )
@@ -48,7 +47,6 @@ from mnemolog.commands.rollback import Plan
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import Status
 from mnemolog.domain.memory_key import MAX_REFS
-from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import DEFAULT_THREAD
 from mnemolog.events.fields import Flag, Id, Label, Uuid, validated
 from mnemolog.projections.context import ContextRequest
@@ -123,7 +121,29 @@ class Undo(Write):
     dry_run: Annotated[Flag, Field(description="Show what would be written, and change nothing.")] = False
 
 
-async def _create(engine: Engine, asked: Write) -> Created:
+SEARCH_EXAMPLE = {
+    "user_id": "ana",
+    "agent_id": "planner",
+    "query": "deployment plan context",
+    "categories": ["tasks", "projects"],
+    "filters": {"pinned": False, "importance_min": 1, "updated_after": "2025-07-01"},
+    "top_k": 3,
+    "return": "bullets",
+    "budget_tokens": 512,
+}
+
+
+@operation(
+    "create",
+    "POST /memories",
+    CreateMemory,
+    tag="memories",
+    arguments=("text",),
+    done="Created",
+    status=201,
+    example={"user_id": "ana", "text": "Ana is lactose intolerant", "category": "profile", "pinned": True},
+)
+async def create(engine: Engine, asked: Write) -> Created:
     """Create a memory.
 
     With a `memory_key`, or with `type`, `fact_type` and `entity_refs`, which make one, the memory with that key is
@@ -133,7 +153,8 @@ async def _create(engine: Engine, asked: Write) -> Created:
     return Created.of(receipt, memory_id=memory_id)
 
 
-async def _get(engine: Engine, asked: MemoryRead) -> MemoryView:
+@operation("get", "GET /memories/{memory_id}", tag="memories", arguments=("memory_id",))
+async def get(engine: Engine, asked: MemoryRead) -> MemoryView:
     """Read one memory.
 
     Hidden memories too; `status` says so.
@@ -142,7 +163,8 @@ async def _get(engine: Engine, asked: MemoryRead) -> MemoryView:
     return MemoryView.model_validate(row)
 
 
-async def _list(engine: Engine, asked: List) -> Page[MemoryView]:
+@operation("list", "GET /memories", tag="memories")
+async def list_(engine: Engine, asked: List) -> Page[MemoryView]:
     """List a user's memories, the most recently changed first.
 
     Active memories only.
@@ -151,7 +173,8 @@ async def _list(engine: Engine, asked: List) -> Page[MemoryView]:
     return Page[MemoryView].of(rows)
 
 
-async def _search(engine: Engine, asked: Search) -> Bullets | SearchResult:
+@operation("search", "POST /search", tag="recall", arguments=("query",), example=SEARCH_EXAMPLE)
+async def search(engine: Engine, asked: Search) -> Bullets | SearchResult:
     """Search a user's memories (memory.query).
 
     By meaning and by words. Filters and the agent's allowlist are applied in the store.
@@ -165,7 +188,8 @@ async def _search(engine: Engine, asked: Search) -> Bullets | SearchResult:
     return SearchResult(header=answer.header, rev=answer.rev, memories=[HitView.of(hit) for hit in answer.hits])
 
 
-async def _context(engine: Engine, asked: ContextRead) -> Context:
+@operation("context", "POST /context", tag="recall", arguments=("query",))
+async def context(engine: Engine, asked: ContextRead) -> Context:
     """Read what an agent should know before it answers.
 
     Pinned memories, and each category that the agent may read: whole, or what answers the query, as the policy says.
@@ -174,7 +198,8 @@ async def _context(engine: Engine, asked: ContextRead) -> Context:
     return Context.of(await engine.reads.context(viewer_of(engine, asked), request, asked.moment()))
 
 
-async def _cards(engine: Engine, asked: CardsRead) -> Page[CardView]:
+@operation("cards", "GET /cards", tag="recall", arguments=("refs",))
+async def cards(engine: Engine, asked: CardsRead) -> Page[CardView]:
     """Read what matters most about people, places and things.
 
     At most three memories a reference: pinned ones, then the most important, then the newest (D06).
@@ -183,7 +208,8 @@ async def _cards(engine: Engine, asked: CardsRead) -> Page[CardView]:
     return Page[CardView](items=[CardView.of(card) for card in found])
 
 
-async def _links(engine: Engine, asked: MemoryRead) -> Page[LinkView]:
+@operation("links", "GET /memories/{memory_id}/links", tag="memories", arguments=("memory_id",))
+async def links(engine: Engine, asked: MemoryRead) -> Page[LinkView]:
     """List what a memory is linked to, the strongest link first.
 
     Only what this agent may see.
@@ -192,7 +218,8 @@ async def _links(engine: Engine, asked: MemoryRead) -> Page[LinkView]:
     return Page[LinkView](items=[LinkView.model_validate(row) for row in rows])
 
 
-async def _history(engine: Engine, asked: HistoryRead) -> Page[HistoryEntry]:
+@operation("history", "GET /history/{id}", tag="recall", arguments=("id",))
+async def history(engine: Engine, asked: HistoryRead) -> Page[HistoryEntry]:
     """Read the history of a memory, an entity or a fact, newest first.
 
     Every write that touched it, with the old and the new text (B §8).
@@ -201,7 +228,8 @@ async def _history(engine: Engine, asked: HistoryRead) -> Page[HistoryEntry]:
     return Page[HistoryEntry].of(rows)
 
 
-async def _why(engine: Engine, asked: WhyRead) -> WhyView:
+@operation("why", "GET /why/{id}", tag="recall", arguments=("id",))
+async def why(engine: Engine, asked: WhyRead) -> WhyView:
     """Explain why something is known.
 
     The events that made it, what it was merged from, and the turns behind it (X04).
@@ -210,7 +238,8 @@ async def _why(engine: Engine, asked: WhyRead) -> WhyView:
     return WhyView.model_validate(found.as_dict())
 
 
-async def _changes(engine: Engine, asked: ChangesRead) -> Changes:
+@operation("changes", "GET /changes", tag="recall")
+async def changes(engine: Engine, asked: ChangesRead) -> Changes:
     """Read what changed in a thread since a revision.
 
     As the delta header of B §1, and row by row.
@@ -219,7 +248,16 @@ async def _changes(engine: Engine, asked: ChangesRead) -> Changes:
     return Changes.of(await engine.reads.changes(viewer, asked.thread_id, asked.since, asked.moment()))
 
 
-async def _update(engine: Engine, asked: Write) -> Written:
+@operation(
+    "update",
+    "PATCH /memories/{memory_id}",
+    UpdateMemory,
+    tag="memories",
+    arguments=("memory_id",),
+    done="Updated",
+    example={"user_id": "ana", "text": "Ship v1 by September"},
+)
+async def update(engine: Engine, asked: Write) -> Written:
     """Update a memory.
 
     Fields that are left out stay as they are.
@@ -227,7 +265,15 @@ async def _update(engine: Engine, asked: Write) -> Written:
     return await _execute(UpdateMemory, engine, asked)
 
 
-async def _merge(engine: Engine, asked: Write) -> Written:
+@operation(
+    "merge",
+    "POST /memories/{memory_id}/merge",
+    MergeMemories,
+    tag="memories",
+    arguments=("memory_id", "absorbed_ids"),
+    done="Merged",
+)
+async def merge(engine: Engine, asked: Write) -> Written:
     """Merge other memories into this one.
 
     The others are hidden, not destroyed: `undo` brings them back.
@@ -235,7 +281,15 @@ async def _merge(engine: Engine, asked: Write) -> Written:
     return await _execute(MergeMemories, engine, asked)
 
 
-async def _link(engine: Engine, asked: Write) -> Written:
+@operation(
+    "link",
+    "POST /memories/{memory_id}/link",
+    LinkMemories,
+    tag="memories",
+    arguments=("memory_id", "to_id"),
+    done="Linked",
+)
+async def link(engine: Engine, asked: Write) -> Written:
     """Link this memory to another.
 
     A second link of the same type to the same memory replaces the strength of the first.
@@ -243,7 +297,15 @@ async def _link(engine: Engine, asked: Write) -> Written:
     return await _execute(LinkMemories, engine, asked)
 
 
-async def _archive(engine: Engine, asked: Write) -> Written:
+@operation(
+    "archive",
+    "POST /memories/{memory_id}/archive",
+    RestoreMemory,
+    tag="memories",
+    arguments=("memory_id",),
+    done="Archived",
+)
+async def archive(engine: Engine, asked: Write) -> Written:
     """Archive a memory: kept and hidden, until it is restored.
 
     Pinned memories are never archived.
@@ -251,7 +313,8 @@ async def _archive(engine: Engine, asked: Write) -> Written:
     return await _execute(ChangeStatus, engine, asked, status=Status.DORMANT)
 
 
-async def _delete(engine: Engine, asked: Delete) -> Written:
+@operation("delete", "DELETE /memories/{memory_id}", tag="memories", arguments=("memory_id",), done="Deleted")
+async def delete(engine: Engine, asked: Delete) -> Written:
     """Delete a memory: hidden at once, and restorable until it is purged.
 
     `erase` destroys it.
@@ -259,7 +322,15 @@ async def _delete(engine: Engine, asked: Delete) -> Written:
     return await _execute(SoftDeleteMemory, engine, asked)
 
 
-async def _restore(engine: Engine, asked: Write) -> Written:
+@operation(
+    "",
+    "POST /memories/{memory_id}/restore",
+    RestoreMemory,
+    tag="memories",
+    arguments=("memory_id",),
+    done="Restored",
+)
+async def restore(engine: Engine, asked: Write) -> Written:
     """Restore a deleted or archived memory.
 
     Also takes a merged memory out of its merge.
@@ -267,7 +338,8 @@ async def _restore(engine: Engine, asked: Write) -> Written:
     return await _execute(RestoreMemory, engine, asked)
 
 
-async def _undo(engine: Engine, asked: Undo) -> Undone:
+@operation("undo", "POST /undo", tag="changes", arguments=("memory_id",), done="Undone")
+async def undo(engine: Engine, asked: Undo) -> Undone:
     """Undo the last change of a memory, or one event on everything that it changed.
 
     Each call on a memory goes one change further back; a retry with the same idempotency key does not. A change that
@@ -291,232 +363,22 @@ async def _execute(kind: type[MemoryCommand], engine: Engine, asked: Write, **mo
     return Written.of(await engine.writes.execute(command_of(kind, engine, asked, **more), asked.idempotency_key))
 
 
-ONE = request_of(RestoreMemory)
-
-SEARCH_EXAMPLE = {
-    "user_id": "ana",
-    "agent_id": "planner",
-    "query": "deployment plan context",
-    "categories": ["tasks", "projects"],
-    "filters": {"pinned": False, "importance_min": 1, "updated_after": "2025-07-01"},
-    "top_k": 3,
-    "return": "bullets",
-    "budget_tokens": 512,
-}
-
-CREATE = Operation(
-    name="create",
-    command="create",
-    route="POST /memories",
-    request=request_of(CreateMemory),
-    result=Created,
-    run=_create,
-    role=Role.WRITE,
-    tag="memories",
-    arguments=("text",),
-    done="Created",
-    status=201,
-    example={"user_id": "ana", "text": "Ana is lactose intolerant", "category": "profile", "pinned": True},
-)
-GET = Operation(
-    name="get",
-    command="get",
-    route="GET /memories/{memory_id}",
-    request=MemoryRead,
-    result=MemoryView,
-    run=_get,
-    role=Role.READ,
-    tag="memories",
-    arguments=("memory_id",),
-)
-LIST = Operation(
-    name="list",
-    command="list",
-    route="GET /memories",
-    request=List,
-    result=Page[MemoryView],
-    run=_list,
-    role=Role.READ,
-    tag="memories",
-)
-SEARCH = Operation(
-    name="search",
-    command="search",
-    route="POST /search",
-    request=Search,
-    result=Bullets | SearchResult,
-    run=_search,
-    role=Role.READ,
-    tag="recall",
-    arguments=("query",),
-    example=SEARCH_EXAMPLE,
-)
-CONTEXT = Operation(
-    name="context",
-    command="context",
-    route="POST /context",
-    request=ContextRead,
-    result=Context,
-    run=_context,
-    role=Role.READ,
-    tag="recall",
-    arguments=("query",),
-)
-CARDS = Operation(
-    name="cards",
-    command="cards",
-    route="GET /cards",
-    request=CardsRead,
-    result=Page[CardView],
-    run=_cards,
-    role=Role.READ,
-    tag="recall",
-    arguments=("refs",),
-)
-LINKS = Operation(
-    name="links",
-    command="links",
-    route="GET /memories/{memory_id}/links",
-    request=MemoryRead,
-    result=Page[LinkView],
-    run=_links,
-    role=Role.READ,
-    tag="memories",
-    arguments=("memory_id",),
-)
-HISTORY = Operation(
-    name="history",
-    command="history",
-    route="GET /history/{id}",
-    request=HistoryRead,
-    result=Page[HistoryEntry],
-    run=_history,
-    role=Role.READ,
-    tag="recall",
-    arguments=("id",),
-)
-WHY = Operation(
-    name="why",
-    command="why",
-    route="GET /why/{id}",
-    request=WhyRead,
-    result=WhyView,
-    run=_why,
-    role=Role.READ,
-    tag="recall",
-    arguments=("id",),
-)
-CHANGES = Operation(
-    name="changes",
-    command="changes",
-    route="GET /changes",
-    request=ChangesRead,
-    result=Changes,
-    run=_changes,
-    role=Role.READ,
-    tag="recall",
-)
-UPDATE = Operation(
-    name="update",
-    command="update",
-    route="PATCH /memories/{memory_id}",
-    request=request_of(UpdateMemory),
-    result=Written,
-    run=_update,
-    role=Role.WRITE,
-    tag="memories",
-    arguments=("memory_id",),
-    done="Updated",
-    example={"user_id": "ana", "text": "Ship v1 by September"},
-)
-MERGE = Operation(
-    name="merge",
-    command="merge",
-    route="POST /memories/{memory_id}/merge",
-    request=request_of(MergeMemories),
-    result=Written,
-    run=_merge,
-    role=Role.WRITE,
-    tag="memories",
-    arguments=("memory_id", "absorbed_ids"),
-    done="Merged",
-)
-LINK = Operation(
-    name="link",
-    command="link",
-    route="POST /memories/{memory_id}/link",
-    request=request_of(LinkMemories),
-    result=Written,
-    run=_link,
-    role=Role.WRITE,
-    tag="memories",
-    arguments=("memory_id", "to_id"),
-    done="Linked",
-)
-ARCHIVE = Operation(
-    name="archive",
-    command="archive",
-    route="POST /memories/{memory_id}/archive",
-    request=ONE,
-    result=Written,
-    run=_archive,
-    role=Role.WRITE,
-    tag="memories",
-    arguments=("memory_id",),
-    done="Archived",
-)
-DELETE = Operation(
-    name="delete",
-    command="delete",
-    route="DELETE /memories/{memory_id}",
-    request=Delete,
-    result=Written,
-    run=_delete,
-    role=Role.WRITE,
-    tag="memories",
-    arguments=("memory_id",),
-    done="Deleted",
-)
-RESTORE = Operation(
-    name="restore",
-    command="",  # `mnemolog restore` takes a backup, too: cli/backing_up.py.
-    route="POST /memories/{memory_id}/restore",
-    request=ONE,
-    result=Written,
-    run=_restore,
-    role=Role.WRITE,
-    tag="memories",
-    arguments=("memory_id",),
-    done="Restored",
-)
-UNDO = Operation(
-    name="undo",
-    command="undo",
-    route="POST /undo",
-    request=Undo,
-    result=Undone,
-    run=_undo,
-    role=Role.WRITE,
-    tag="changes",
-    arguments=("memory_id",),
-    done="Undone",
-)
 MEMORIES = (
-    CREATE,
-    GET,
-    LIST,
-    SEARCH,
-    CONTEXT,
-    CARDS,
-    LINKS,
-    HISTORY,
-    WHY,
-    CHANGES,
-    UPDATE,
-    MERGE,
-    LINK,
-    ARCHIVE,
-    DELETE,
-    RESTORE,
-    UNDO,
+    create,
+    get,
+    list_,
+    search,
+    context,
+    cards,
+    links,
+    history,
+    why,
+    changes,
+    update,
+    merge,
+    link,
+    archive,
+    delete,
+    restore,
+    undo,
 )

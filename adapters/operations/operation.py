@@ -3,12 +3,13 @@
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 from pydantic.fields import FieldInfo
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.operations.requests import Read, Request, Write
+from mnemolog.adapters.operations.requests import Read, Request, Write, request_of
+from mnemolog.commands.decider import Command
 from mnemolog.domain.principal import Role
 
 Q = TypeVar("Q", bound=Request)
@@ -65,6 +66,48 @@ class Operation(Generic[Q, R]):
 
     def _help(self) -> str:
         return inspect.cleandoc(self.run.__doc__ or "")
+
+
+def operation(
+    command: str,
+    route: str,
+    asks: type[Command] | type[Request] | None = None,
+    *,
+    tag: str,
+    role: Role | None = None,
+    arguments: tuple[str, ...] = (),
+    done: str = "",
+    status: int = 200,
+    example: dict[str, Any] | None = None,
+    destroys: bool = False,
+) -> Callable[[Callable[[Engine, Q], Awaitable[R]]], Operation[Q, R]]:
+    """Makes an operation of the function below, which gives it its name, its help, its request and its result.
+
+    `asks` is the request where it is not the annotated one, or the command that the request is made from. The role is
+    `read` or `write` unless it is given.
+    """
+
+    def defined(run: Callable[[Engine, Q], Awaitable[R]]) -> Operation[Q, R]:
+        hints = get_type_hints(run, include_extras=True)
+        asked: Any = asks or hints["asked"]
+        request: Any = request_of(asked) if issubclass(asked, Command) else asked
+        return Operation(
+            name=run.__name__.removesuffix("_"),
+            command=command,
+            route=route,
+            request=request,
+            result=hints["return"],
+            run=run,
+            role=role or (Role.WRITE if issubclass(request, Write) else Role.READ),
+            tag=tag,
+            arguments=arguments,
+            done=done,
+            status=status,
+            example=example,
+            destroys=destroys,
+        )
+
+    return defined
 
 
 def description_of(field: FieldInfo) -> str:

@@ -6,9 +6,9 @@ from uuid import UUID
 
 from pydantic import Field
 
+from mnemolog.adapters.engine import seeding
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.seeding import seed
-from mnemolog.adapters.operations.operation import Operation
+from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import (
     PagedRead,
     Read,
@@ -110,7 +110,8 @@ class SeededView(Written):
     facts: int = Field(description="How many facts were recorded.")
 
 
-async def _get_profile(engine: Engine, asked: ProfileRead) -> Profile:
+@operation("profile get", "GET /profile", tag="profile")
+async def get_profile(engine: Engine, asked: ProfileRead) -> Profile:
     """Read what is known of a user, field by field.
 
     Proposals that wait for consent are not part of it.
@@ -119,7 +120,17 @@ async def _get_profile(engine: Engine, asked: ProfileRead) -> Profile:
     return Profile.model_validate({"fields": rows})
 
 
-async def _propose(engine: Engine, asked: Write) -> Proposed:
+@operation(
+    "profile propose",
+    "POST /profile",
+    request_of(ProposeProfile, consent=(Consented, False)),
+    tag="profile",
+    arguments=("field", "value"),
+    done="Proposed",
+    status=201,
+    example={"user_id": "ana", "field": "city", "value": "Lisbon", "turn_id": "m-17"},
+)
+async def propose_profile(engine: Engine, asked: Write) -> Proposed:
     """Propose a change of the profile.
 
     preferred_name, pronouns, city and language wait 7 days for the user's consent. Other fields are set by a second
@@ -131,7 +142,8 @@ async def _propose(engine: Engine, asked: Write) -> Proposed:
     return Proposed.of(found.receipt, patch_id=found.patch_id, field=field, status=found.status)
 
 
-async def _profile_history(engine: Engine, asked: ProfileHistoryRead) -> Page[HistoryEntry]:
+@operation("profile history", "GET /profile/{field}/history", tag="profile", arguments=("field",))
+async def profile_history(engine: Engine, asked: ProfileHistoryRead) -> Page[HistoryEntry]:
     """Read the history of a field of the profile, newest first.
 
     What was proposed, decided and set.
@@ -141,7 +153,8 @@ async def _profile_history(engine: Engine, asked: ProfileHistoryRead) -> Page[Hi
     return Page[HistoryEntry].of(rows)
 
 
-async def _list_consent(engine: Engine, asked: ConsentRead) -> Page[Proposal]:
+@operation("consent list", "GET /consent", tag="profile")
+async def list_consent(engine: Engine, asked: ConsentRead) -> Page[Proposal]:
     """List proposed changes of the profile, newest first.
 
     Those that wait for consent, unless `status` says otherwise; with who proposed and who decided.
@@ -151,7 +164,16 @@ async def _list_consent(engine: Engine, asked: ConsentRead) -> Page[Proposal]:
     return Page[Proposal].of(await engine.reads.consent(viewer, status, asked.limit, moment, asked.cursor))
 
 
-async def _grant(engine: Engine, asked: Write) -> Written:
+@operation(
+    "consent grant",
+    "POST /consent/{patch_id}/grant",
+    PatchCommand,
+    tag="profile",
+    arguments=("patch_id",),
+    done="Granted",
+    role=Role.CONSENT,
+)
+async def grant_consent(engine: Engine, asked: Write) -> Written:
     """Grant a proposed change, in the user's name.
 
     It is applied at once. An agent cannot grant what it proposed itself.
@@ -159,7 +181,16 @@ async def _grant(engine: Engine, asked: Write) -> Written:
     return await _decide(engine, asked, Status.GRANTED)
 
 
-async def _refuse(engine: Engine, asked: Write) -> Written:
+@operation(
+    "consent refuse",
+    "POST /consent/{patch_id}/refuse",
+    PatchCommand,
+    tag="profile",
+    arguments=("patch_id",),
+    done="Refused",
+    role=Role.CONSENT,
+)
+async def refuse_consent(engine: Engine, asked: Write) -> Written:
     """Refuse a proposed change, in the user's name.
 
     The profile stays as it is.
@@ -172,14 +203,27 @@ async def _decide(engine: Engine, asked: Write, decision: Status) -> Written:
     return Written.of(await engine.writes.decide_patch(fields, asked.idempotency_key))
 
 
-async def _seed(engine: Engine, asked: Write) -> SeededView:
+@operation(
+    "seed",
+    "POST /seed",
+    SeedUser,
+    tag="profile",
+    arguments=("content",),
+    done="Seeded",
+    status=201,
+    example={
+        "user_id": "ana",
+        "content": {"profile": {"tone": "brief"}, "memories": [{"text": "Ana drinks tea", "category": "preferences"}]},
+    },
+)
+async def seed(engine: Engine, asked: Write) -> SeededView:
     """Give a user an initial profile: fields, memories and facts.
 
     All of it has one correlation id. Seeding the same content again writes only what is still missing.
     """
     drawn = engine.writes.new_id()
     command = command_of(SeedUser, engine, asked, seed=drawn, correlation_id=drawn)
-    found = await seed(engine.writes, command, asked.idempotency_key)
+    found = await seeding.seed(engine.writes, command, asked.idempotency_key)
     return SeededView.of(
         found.receipt,
         correlation_id=found.correlation_id,
@@ -190,100 +234,12 @@ async def _seed(engine: Engine, asked: Write) -> SeededView:
     )
 
 
-ONE = request_of(PatchCommand)
-
-GET_PROFILE = Operation(
-    name="get_profile",
-    command="profile get",
-    route="GET /profile",
-    request=ProfileRead,
-    result=Profile,
-    run=_get_profile,
-    role=Role.READ,
-    tag="profile",
-)
-PROPOSE_PROFILE = Operation(
-    name="propose_profile",
-    command="profile propose",
-    route="POST /profile",
-    request=request_of(ProposeProfile, consent=(Consented, False)),
-    result=Proposed,
-    run=_propose,
-    role=Role.WRITE,
-    tag="profile",
-    arguments=("field", "value"),
-    done="Proposed",
-    status=201,
-    example={"user_id": "ana", "field": "city", "value": "Lisbon", "turn_id": "m-17"},
-)
-PROFILE_HISTORY = Operation(
-    name="profile_history",
-    command="profile history",
-    route="GET /profile/{field}/history",
-    request=ProfileHistoryRead,
-    result=Page[HistoryEntry],
-    run=_profile_history,
-    role=Role.READ,
-    tag="profile",
-    arguments=("field",),
-)
-LIST_CONSENT = Operation(
-    name="list_consent",
-    command="consent list",
-    route="GET /consent",
-    request=ConsentRead,
-    result=Page[Proposal],
-    run=_list_consent,
-    role=Role.READ,
-    tag="profile",
-)
-GRANT_CONSENT = Operation(
-    name="grant_consent",
-    command="consent grant",
-    route="POST /consent/{patch_id}/grant",
-    request=ONE,
-    result=Written,
-    run=_grant,
-    role=Role.CONSENT,
-    tag="profile",
-    arguments=("patch_id",),
-    done="Granted",
-)
-REFUSE_CONSENT = Operation(
-    name="refuse_consent",
-    command="consent refuse",
-    route="POST /consent/{patch_id}/refuse",
-    request=ONE,
-    result=Written,
-    run=_refuse,
-    role=Role.CONSENT,
-    tag="profile",
-    arguments=("patch_id",),
-    done="Refused",
-)
-SEED = Operation(
-    name="seed",
-    command="seed",
-    route="POST /seed",
-    request=request_of(SeedUser),
-    result=SeededView,
-    run=_seed,
-    role=Role.WRITE,
-    tag="profile",
-    arguments=("content",),
-    done="Seeded",
-    status=201,
-    example={
-        "user_id": "ana",
-        "content": {"profile": {"tone": "brief"}, "memories": [{"text": "Ana drinks tea", "category": "preferences"}]},
-    },
-)
 PROFILE = (
-    GET_PROFILE,
-    PROPOSE_PROFILE,
-    PROFILE_HISTORY,
-    LIST_CONSENT,
-    GRANT_CONSENT,
-    REFUSE_CONSENT,
-    SEED,
+    get_profile,
+    propose_profile,
+    profile_history,
+    list_consent,
+    grant_consent,
+    refuse_consent,
+    seed,
 )

@@ -7,11 +7,10 @@ from uuid import UUID
 from pydantic import Field
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.operations.operation import Operation
-from mnemolog.adapters.operations.requests import PagedRead, Write, fields_of, request_of, viewer_of
+from mnemolog.adapters.operations.operation import operation
+from mnemolog.adapters.operations.requests import PagedRead, Write, fields_of, viewer_of
 from mnemolog.adapters.operations.results import HistoryEntry, Page, Result, Written
 from mnemolog.commands.todos import ChangeTodo, OpenTodo
-from mnemolog.domain.principal import Role
 from mnemolog.domain.todo import Kind, Status
 from mnemolog.events.fields import Uuid
 
@@ -53,7 +52,17 @@ class TodoAdded(Written):
     todo_id: UUID
 
 
-async def _add_todo(engine: Engine, asked: Write) -> TodoAdded:
+@operation(
+    "todo add",
+    "POST /todos",
+    OpenTodo,
+    tag="todos",
+    arguments=("text",),
+    done="Added",
+    status=201,
+    example={"user_id": "ana", "agent_id": "coach", "text": "walk tomorrow", "due": "2026-01-04T00:00:00Z"},
+)
+async def add_todo(engine: Engine, asked: Write) -> TodoAdded:
     """Add a todo for this agent.
 
     Commitments, habits, open threads and frictions; other agents do not see them.
@@ -62,7 +71,8 @@ async def _add_todo(engine: Engine, asked: Write) -> TodoAdded:
     return TodoAdded.of(receipt, todo_id=todo_id)
 
 
-async def _list_todos(engine: Engine, asked: TodosRead) -> Page[Todo]:
+@operation("todo list", "GET /todos", tag="todos")
+async def list_todos(engine: Engine, asked: TodosRead) -> Page[Todo]:
     """List this agent's todos: what is due first, then the oldest.
 
     Open ones, unless `status` says otherwise.
@@ -72,7 +82,16 @@ async def _list_todos(engine: Engine, asked: TodosRead) -> Page[Todo]:
     return Page[Todo].of(await engine.reads.todos(viewer, status, asked.kind, moment, asked.limit, asked.cursor))
 
 
-async def _update_todo(engine: Engine, asked: Write) -> Written:
+@operation(
+    "todo update",
+    "PATCH /todos/{todo_id}",
+    ChangeTodo,
+    tag="todos",
+    arguments=("todo_id",),
+    done="Updated",
+    example={"user_id": "ana", "agent_id": "coach", "status": "done"},
+)
+async def update_todo(engine: Engine, asked: Write) -> Written:
     """Update a todo, or close it with status `done` or `dropped`.
 
     Fields that are left out stay as they are.
@@ -80,7 +99,8 @@ async def _update_todo(engine: Engine, asked: Write) -> Written:
     return Written.of(await engine.writes.change_todo(fields_of(engine, asked), asked.idempotency_key))
 
 
-async def _todo_history(engine: Engine, asked: TodoHistoryRead) -> Page[HistoryEntry]:
+@operation("todo history", "GET /todos/{todo_id}/history", tag="todos", arguments=("todo_id",))
+async def todo_history(engine: Engine, asked: TodoHistoryRead) -> Page[HistoryEntry]:
     """Read the history of a todo, newest first.
 
     How it was added and changed.
@@ -90,52 +110,4 @@ async def _todo_history(engine: Engine, asked: TodoHistoryRead) -> Page[HistoryE
     return Page[HistoryEntry].of(rows)
 
 
-ADD_TODO = Operation(
-    name="add_todo",
-    command="todo add",
-    route="POST /todos",
-    request=request_of(OpenTodo),
-    result=TodoAdded,
-    run=_add_todo,
-    role=Role.WRITE,
-    tag="todos",
-    arguments=("text",),
-    done="Added",
-    status=201,
-    example={"user_id": "ana", "agent_id": "coach", "text": "walk tomorrow", "due": "2026-01-04T00:00:00Z"},
-)
-LIST_TODOS = Operation(
-    name="list_todos",
-    command="todo list",
-    route="GET /todos",
-    request=TodosRead,
-    result=Page[Todo],
-    run=_list_todos,
-    role=Role.READ,
-    tag="todos",
-)
-UPDATE_TODO = Operation(
-    name="update_todo",
-    command="todo update",
-    route="PATCH /todos/{todo_id}",
-    request=request_of(ChangeTodo),
-    result=Written,
-    run=_update_todo,
-    role=Role.WRITE,
-    tag="todos",
-    arguments=("todo_id",),
-    done="Updated",
-    example={"user_id": "ana", "agent_id": "coach", "status": "done"},
-)
-TODO_HISTORY = Operation(
-    name="todo_history",
-    command="todo history",
-    route="GET /todos/{todo_id}/history",
-    request=TodoHistoryRead,
-    result=Page[HistoryEntry],
-    run=_todo_history,
-    role=Role.READ,
-    tag="todos",
-    arguments=("todo_id",),
-)
-TODOS = (ADD_TODO, LIST_TODOS, UPDATE_TODO, TODO_HISTORY)
+TODOS = (add_todo, list_todos, update_todo, todo_history)

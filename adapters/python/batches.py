@@ -35,7 +35,7 @@ class BatchVerbs(Asking):
         Example:
             memory.rollback(user_id="ana", of_thread="main", skip_conflicts=True)
         """
-        return await self._ask(batches.ROLLBACK, locals())
+        return await self._ask(batches.rollback, locals())
 
     async def forget(
         self,
@@ -58,7 +58,7 @@ class BatchVerbs(Asking):
         Example:
             memory.forget("session", user_id="ana", chat_id="main")
         """
-        return await self._ask(batches.FORGET, locals())
+        return await self._ask(batches.forget, locals())
 
     async def erase_scope(
         self,
@@ -80,4 +80,4 @@ class BatchVerbs(Asking):
         Example:
             memory.erase_scope("agent", user_id="ana", dry_run=True).memories
         """
-        return await self._ask(batches.ERASE_SCOPE, locals())
+        return await self._ask(batches.erase_scope, locals())

@@ -32,7 +32,7 @@ class ConversationVerbs(Asking):
             memory.add("I moved to Lisbon", user_id="ana")
             memory.add([{"role": "user", "name": "Ana", "content": "I like it here"}], user_id="ana").memory_ids
         """
-        return await self._ask(conversation.ADD, locals())
+        return await self._ask(conversation.add, locals())
 
     async def session(
         self,
@@ -50,4 +50,4 @@ class ConversationVerbs(Asking):
             memory.add("I moved to Lisbon", user_id="ana")
             [turn.text for turn in memory.session(user_id="ana").turns]
         """
-        return await self._ask(conversation.SESSION, locals())
+        return await self._ask(conversation.session, locals())

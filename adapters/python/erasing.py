@@ -29,7 +29,7 @@ class ErasureVerbs(Asking):
         Example:
             memory.erase(added.memory_id, user_id="ana")
         """
-        return await self._ask(erasure.ERASE, locals())
+        return await self._ask(erasure.erase, locals())
 
     async def erase_thread(
         self,
@@ -47,7 +47,7 @@ class ErasureVerbs(Asking):
         Example:
             memory.erase_thread("main", user_id="ana", dry_run=True).turns
         """
-        return await self._ask(erasure.ERASE_THREAD, locals())
+        return await self._ask(erasure.erase_thread, locals())
 
     async def erase_user(
         self,
@@ -64,7 +64,7 @@ class ErasureVerbs(Asking):
         Example:
             memory.erase_user(user_id="ana", dry_run=True).memories
         """
-        return await self._ask(erasure.ERASE_USER, locals())
+        return await self._ask(erasure.erase_user, locals())
 
     async def erase_entity(
         self,
@@ -83,7 +83,7 @@ class ErasureVerbs(Asking):
             marta = memory.add_entity("Marta", user_id="ana")
             memory.erase_entity(marta.entity_id, user_id="ana")
         """
-        return await self._ask(erasure.ERASE_ENTITY, locals())
+        return await self._ask(erasure.erase_entity, locals())
 
     async def erase_fact(
         self,
@@ -102,7 +102,7 @@ class ErasureVerbs(Asking):
             fact = memory.add_fact("Ana", "lives in", "Lisbon", user_id="ana")
             memory.erase_fact(fact.relation_id, user_id="ana")
         """
-        return await self._ask(erasure.ERASE_FACT, locals())
+        return await self._ask(erasure.erase_fact, locals())
 
     async def erase_profile(
         self,
@@ -121,7 +121,7 @@ class ErasureVerbs(Asking):
             memory.propose_profile("city", "Porto", user_id="ana")
             memory.erase_profile("city", user_id="ana")
         """
-        return await self._ask(erasure.ERASE_PROFILE, locals())
+        return await self._ask(erasure.erase_profile, locals())
 
     async def erase_todo(
         self,
@@ -140,7 +140,7 @@ class ErasureVerbs(Asking):
             todo = memory.add_todo("Buy sugar", user_id="ana")
             memory.erase_todo(todo.todo_id, user_id="ana")
         """
-        return await self._ask(erasure.ERASE_TODO, locals())
+        return await self._ask(erasure.erase_todo, locals())
 
     async def prove_erased(
         self,
@@ -163,4 +163,4 @@ class ErasureVerbs(Asking):
             memory.erase(added.memory_id, user_id="ana")
             memory.prove_erased(added.memory_id, user_id="ana").erased
         """
-        return await self._ask(erasure.PROVE_ERASED, locals())
+        return await self._ask(erasure.prove_erased, locals())

@@ -89,7 +89,7 @@ class AsyncMemory(
         Example:
             memory.create("Prefers tea", user_id="ana", category="preferences", importance=0.8)
         """
-        return await self._ask(memories.CREATE, locals())
+        return await self._ask(memories.create, locals())
 
     async def get(
         self,
@@ -107,7 +107,7 @@ class AsyncMemory(
         Example:
             memory.get(added.memory_id, user_id="ana").text
         """
-        return await self._ask(memories.GET, locals())
+        return await self._ask(memories.get, locals())
 
     async def list(
         self,
@@ -126,7 +126,7 @@ class AsyncMemory(
         Example:
             [one.text for one in memory.list(user_id="ana")]
         """
-        return await self._ask(memories.LIST, locals())
+        return await self._ask(memories.list_, locals())
 
     async def search(
         self,
@@ -155,7 +155,7 @@ class AsyncMemory(
         Example:
             memory.search("where does Ana live?", user_id="ana", top_k=3)
         """
-        found = await self._ask(memories.SEARCH, {**locals(), "return": "full"})
+        found = await self._ask(memories.search, {**locals(), "return": "full"})
         assert isinstance(found, SearchResult)
         return found
 
@@ -177,7 +177,7 @@ class AsyncMemory(
         Example:
             print("\n".join(memory.context("where to eat?", user_id="ana").lines))
         """
-        return await self._ask(memories.CONTEXT, locals())
+        return await self._ask(memories.context, locals())
 
     async def cards(
         self,
@@ -195,7 +195,7 @@ class AsyncMemory(
         Example:
             memory.cards(["person:ana_silva"], user_id="ana")
         """
-        return await self._ask(memories.CARDS, locals())
+        return await self._ask(memories.cards, locals())
 
     async def links(
         self,
@@ -213,7 +213,7 @@ class AsyncMemory(
         Example:
             [link.text for link in memory.links(added.memory_id, user_id="ana")]
         """
-        return await self._ask(memories.LINKS, locals())
+        return await self._ask(memories.links, locals())
 
     async def history(
         self,
@@ -233,7 +233,7 @@ class AsyncMemory(
         Example:
             [entry.event for entry in memory.history(added.memory_id, user_id="ana")]
         """
-        return await self._ask(memories.HISTORY, locals())
+        return await self._ask(memories.history, locals())
 
     async def why(
         self,
@@ -251,7 +251,7 @@ class AsyncMemory(
         Example:
             [turn.text for turn in memory.why(added.memory_id, user_id="ana").turns]
         """
-        return await self._ask(memories.WHY, locals())
+        return await self._ask(memories.why, locals())
 
     async def changes(
         self,
@@ -270,7 +270,7 @@ class AsyncMemory(
         Example:
             print(memory.changes(user_id="ana", since=0).header)
         """
-        return await self._ask(memories.CHANGES, locals())
+        return await self._ask(memories.changes, locals())
 
     async def update(
         self,
@@ -294,7 +294,7 @@ class AsyncMemory(
         Example:
             memory.update(added.memory_id, user_id="ana", text="Moved to Porto")
         """
-        return await self._ask(memories.UPDATE, locals())
+        return await self._ask(memories.update, locals())
 
     async def merge(
         self,
@@ -313,7 +313,7 @@ class AsyncMemory(
         Example:
             memory.merge(first.memory_id, [second.memory_id], user_id="ana")
         """
-        return await self._ask(memories.MERGE, locals())
+        return await self._ask(memories.merge, locals())
 
     async def link(
         self,
@@ -333,7 +333,7 @@ class AsyncMemory(
         Example:
             memory.link(first.memory_id, second.memory_id, user_id="ana", strength=0.8)
         """
-        return await self._ask(memories.LINK, locals())
+        return await self._ask(memories.link, locals())
 
     async def archive(
         self,
@@ -350,7 +350,7 @@ class AsyncMemory(
         Example:
             memory.archive(added.memory_id, user_id="ana")
         """
-        return await self._ask(memories.ARCHIVE, locals())
+        return await self._ask(memories.archive, locals())
 
     async def delete(
         self,
@@ -368,7 +368,7 @@ class AsyncMemory(
         Example:
             memory.delete(added.memory_id, user_id="ana", reason="asked to")
         """
-        return await self._ask(memories.DELETE, locals())
+        return await self._ask(memories.delete, locals())
 
     async def restore(
         self,
@@ -385,7 +385,7 @@ class AsyncMemory(
         Example:
             memory.restore(added.memory_id, user_id="ana")
         """
-        return await self._ask(memories.RESTORE, locals())
+        return await self._ask(memories.restore, locals())
 
     async def undo(
         self,
@@ -407,4 +407,4 @@ class AsyncMemory(
         Example:
             memory.undo(added.memory_id, user_id="ana")
         """
-        return await self._ask(memories.UNDO, locals())
+        return await self._ask(memories.undo, locals())

@@ -28,7 +28,7 @@ class ProfileVerbs(Asking):
         Example:
             memory.get_profile(user_id="ana").get("tone")
         """
-        return await self._ask(profile.GET_PROFILE, locals())
+        return await self._ask(profile.get_profile, locals())
 
     async def propose_profile(
         self,
@@ -53,7 +53,7 @@ class ProfileVerbs(Asking):
         Example:
             memory.propose_profile("tone", "brief", user_id="ana", confidence=0.9).status
         """
-        return await self._ask(profile.PROPOSE_PROFILE, locals())
+        return await self._ask(profile.propose_profile, locals())
 
     async def profile_history(
         self,
@@ -72,7 +72,7 @@ class ProfileVerbs(Asking):
         Example:
             [entry.meta for entry in memory.profile_history("tone", user_id="ana")]
         """
-        return await self._ask(profile.PROFILE_HISTORY, locals())
+        return await self._ask(profile.profile_history, locals())
 
     async def list_consent(
         self,
@@ -91,7 +91,7 @@ class ProfileVerbs(Asking):
         Example:
             [proposal.field for proposal in memory.list_consent(user_id="ana")]
         """
-        return await self._ask(profile.LIST_CONSENT, locals())
+        return await self._ask(profile.list_consent, locals())
 
     async def grant_consent(
         self,
@@ -108,7 +108,7 @@ class ProfileVerbs(Asking):
         Example:
             [memory.grant_consent(one.patch_id, user_id="ana") for one in memory.list_consent(user_id="ana")]
         """
-        return await self._ask(profile.GRANT_CONSENT, locals())
+        return await self._ask(profile.grant_consent, locals())
 
     async def refuse_consent(
         self,
@@ -125,7 +125,7 @@ class ProfileVerbs(Asking):
         Example:
             [memory.refuse_consent(one.patch_id, user_id="ana") for one in memory.list_consent(user_id="ana")]
         """
-        return await self._ask(profile.REFUSE_CONSENT, locals())
+        return await self._ask(profile.refuse_consent, locals())
 
     async def seed(
         self,
@@ -144,7 +144,7 @@ class ProfileVerbs(Asking):
         Example:
             memory.seed({"profile": {"tone": "brief"}, "memories": [{"text": "Ana drinks tea"}]}, user_id="ana")
         """
-        return await self._ask(profile.SEED, locals())
+        return await self._ask(profile.seed, locals())
 
     async def add_todo(
         self,
@@ -164,7 +164,7 @@ class ProfileVerbs(Asking):
         Example:
             memory.add_todo("walk tomorrow", user_id="ana", due="2026-01-04T00:00:00Z").todo_id
         """
-        return await self._ask(todos.ADD_TODO, locals())
+        return await self._ask(todos.add_todo, locals())
 
     async def list_todos(
         self,
@@ -184,7 +184,7 @@ class ProfileVerbs(Asking):
         Example:
             [todo.text for todo in memory.list_todos(user_id="ana")]
         """
-        return await self._ask(todos.LIST_TODOS, locals())
+        return await self._ask(todos.list_todos, locals())
 
     async def update_todo(
         self,
@@ -205,7 +205,7 @@ class ProfileVerbs(Asking):
         Example:
             memory.update_todo(memory.add_todo("walk", user_id="ana").todo_id, user_id="ana", status="done")
         """
-        return await self._ask(todos.UPDATE_TODO, locals())
+        return await self._ask(todos.update_todo, locals())
 
     async def todo_history(
         self,
@@ -224,4 +224,4 @@ class ProfileVerbs(Asking):
         Example:
             memory.todo_history(memory.add_todo("walk", user_id="ana").todo_id, user_id="ana")
         """
-        return await self._ask(todos.TODO_HISTORY, locals())
+        return await self._ask(todos.todo_history, locals())

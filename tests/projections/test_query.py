@@ -231,7 +231,7 @@ async def test_a_category_outside_the_allowlist_is_refused_wherever_it_stands(
         ({"threshold": 1.5}, "threshold"),
         ({"since_rev": -1}, "since_rev"),
         ({"return": "prose"}, "return"),
-        ({"filters": {}}, "filters.user_id"),
+        ({"filters": {}, "user_id": ""}, "user_id"),
         ({"filters": {"user_id": "ana", "pinned": "yes"}}, "filters.pinned"),
         ({"filters": {"user_id": "ana", "owner": "me"}}, "filters.owner"),
         ({"filters": {"user_id": "ana", "role": "king"}}, "filters.role"),
