@@ -16,6 +16,7 @@ import httpx
 import psutil  # type: ignore[import-untyped]
 
 from mnemolog import AsyncTurnProducer
+from tests.testkit.turns import as_request
 
 SECONDS = 300
 Turns = Sequence[Mapping[str, Any]]
@@ -49,7 +50,7 @@ async def taken(client: httpx.AsyncClient, turn: Mapping[str, Any]) -> None:
     """
     while True:
         with suppress(httpx.TransportError):
-            answer = await client.post("/v1/turns", json=turn)
+            answer = await client.post("/v1/turns", json=as_request(turn))
             if answer.status_code != httpx.codes.SERVICE_UNAVAILABLE:
                 answer.raise_for_status()
                 return

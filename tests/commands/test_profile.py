@@ -194,7 +194,7 @@ def test_a_turn_that_was_not_said_or_was_erased_is_no_signal() -> None:
 
 def test_the_person_himself_is_taken_at_his_word_and_an_agent_is_not() -> None:
     given(PROFILE).when(state("city", "Lisbon")).then(proposed("city", "Lisbon", proposed_by=("user",)), *GRANTED[1:])
-    given(PROFILE).when(state("city", "Lisbon", actor=COACH)).then_refused(ConsentRequired, "consented")
+    given(PROFILE).when(state("city", "Lisbon", actor=COACH)).then_refused(ConsentRequired, "consent")
 
 
 def test_his_word_grants_what_waits() -> None:

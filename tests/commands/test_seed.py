@@ -44,7 +44,7 @@ def test_a_seed_is_the_same_in_whatever_order_it_is_written() -> None:
 def test_a_name_stands_for_one_content() -> None:
     story = given(SEED).after(give(seed_id="onboarding"))
     story.when(give(SECOND, seed_id="onboarding")).then_nothing()
-    story.when(give(SECOND, seed_id="onboarding", memories=[])).then_refused(IdempotencyConflict, "seed_id")
+    story.when(give(SECOND, seed_id="onboarding", memories=[])).then_refused(IdempotencyConflict, "content.seed_id")
     assert story.when(give(SECOND, seed_id="another")).events()
 
 

@@ -44,7 +44,7 @@ def their_postgres(engine: Engine) -> Iterator[str]:
 
 def test_the_move_to_a_postgres_of_ones_own_ends_with_a_working_engine(home: Path, their_postgres: str) -> None:
     with Memory() as memory:
-        memory.add("I moved to Lisbon", user_id="ana", speaker="Ana")
+        memory.add({"name": "Ana", "content": "I moved to Lisbon"}, user_id="ana")
     [move] = [block.text for block in blocks(PAGE) if "mnemolog restore" in block.text]
     assert THEIRS in move
 
@@ -63,7 +63,7 @@ def test_the_move_to_a_postgres_of_ones_own_ends_with_a_working_engine(home: Pat
     settings: dict[str, Any] = {"master_key": key, "postgres_url": their_postgres}
     with Memory(data_dir=home / ".mnemolog-moved", **settings) as moved:
         assert [str(found) for found in moved.search("Lisbon", user_id="ana")] != []
-        moved.add("And I like it", user_id="ana", speaker="Ana")
+        moved.add({"name": "Ana", "content": "And I like it"}, user_id="ana")
     with psycopg.connect(their_postgres) as connection:
         found = connection.execute("SELECT pg_has_role(current_user, 'mnemolog_reader', 'member')").fetchone()
         assert found == (True,), "readers are confined to their tenant there, too"

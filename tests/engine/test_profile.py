@@ -10,10 +10,11 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.erasing import erase
 from mnemolog.adapters.engine.expiring import expire
 from mnemolog.adapters.engine.profile_writes import Proposed
-from mnemolog.adapters.engine.seeding import seed
+from mnemolog.adapters.engine.seeding import Seeded, seed
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import Subject
 from mnemolog.commands.erasure import EraseKnown, EraseThread, EraseUser
+from mnemolog.commands.seed import SeedUser
 from mnemolog.domain import todo
 from mnemolog.domain.consent import QUEUED_FOR, Status
 from mnemolog.domain.errors import (
@@ -27,6 +28,7 @@ from mnemolog.domain.errors import (
     UndoConflict,
 )
 from mnemolog.events.envelope import batch_tag
+from mnemolog.events.fields import validated
 from mnemolog.projections.profile import reader
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
@@ -51,6 +53,12 @@ def who(person: Person) -> dict[str, Any]:
         "agent_id": person.agent,
         "thread_id": person.thread,
     }
+
+
+async def seeds(person: Person, content: Any) -> Seeded:
+    id_ = person.engine.writes.new_id()
+    fields = {**who(person), "seed": id_, "correlation_id": id_, "content": content}
+    return await seed(person.engine.writes, validated(SeedUser, fields))
 
 
 async def proposes(person: Person, field: str, value: str, *, consented: bool = False, **fields: Any) -> Proposed:
@@ -199,11 +207,15 @@ SEED = {
 
 @pytest.mark.spec("D14")
 async def test_a_seed_is_given_once_and_asks_before_it_sets_what_is_sensitive(ana: Person) -> None:
-    given = await seed(ana.engine.writes, who(ana), SEED)
-    again = await seed(ana.engine.writes, who(ana), SEED)
+    given = await seeds(ana, SEED)
+    again = await seeds(ana, SEED)
 
     assert (given.queued, again.queued) == (("city",), ("city",))
-    assert (again.seed, again.memory_ids, again.receipt.already) == (given.seed, given.memory_ids, True)
+    assert (again.correlation_id, again.memory_ids, again.receipt.already) == (
+        given.correlation_id,
+        given.memory_ids,
+        True,
+    )
     assert await profile(ana) == {"tone": "brief", "goals": ["run", "read"]}
     rows = await ana.engine.reads.newest(ana.viewer, 10, await ana.caught_up())
     assert {(row["text"], row["source"]) for row in rows} == {
@@ -212,40 +224,40 @@ async def test_a_seed_is_given_once_and_asks_before_it_sets_what_is_sensitive(an
     }
     [fact] = await ana.engine.reads.facts(ana.viewer, moment=await ana.caught_up())
     assert fact["predicate"].lower() == "lives_in"
-    of_it = await ana.engine.log.read(ana.stream, tags=[batch_tag(given.seed)])
+    of_it = await ana.engine.log.read(ana.stream, tags=[batch_tag(given.correlation_id)])
     assert len(of_it) == given.receipt.last_seq
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
 @pytest.mark.spec("D14")
 async def test_a_seed_with_consent_sets_what_is_sensitive_too(ana: Person) -> None:
-    given = await seed(ana.engine.writes, who(ana), {**SEED, "consent": True})
+    given = await seeds(ana, {**SEED, "consent": True})
     assert (given.queued, (await profile(ana))["city"]) == ((), "Lisbon")
 
 
 @pytest.mark.spec("D14")
 async def test_another_seed_of_the_same_name_is_a_conflict(ana: Person) -> None:
-    await seed(ana.engine.writes, who(ana), SEED)
+    await seeds(ana, SEED)
     with pytest.raises(IdempotencyConflict):
-        await seed(ana.engine.writes, who(ana), {**SEED, "profile": {}})
+        await seeds(ana, {**SEED, "profile": {}})
 
 
 @pytest.mark.spec("D14")
 @pytest.mark.parametrize(
     ("fault", "error", "field"),
     [
-        ({"profile": {"shoe_size": "44"}}, InvalidInput, "profile.shoe_size"),
-        ({"profile": {"tone": ["brief", ""]}}, InvalidInput, "profile.tone[1]"),
-        ({"memories": [{"text": "tea"}, {"text": ""}]}, InvalidInput, "memories[1].text"),
-        ({"memories": [{"text": "tea", "user_id": "bob"}]}, InvalidInput, "memories[0].user_id"),
-        ({"memories": [{"text": "tea", "category": "nonsense"}]}, InvalidInput, "memories[0].category"),
-        ({"facts": [{"subject": "me", "predicate": "lives_in"}]}, InvalidInput, "facts[0].object"),
-        ({"colour": "red"}, InvalidInput, "colour"),
+        ({"profile": {"shoe_size": "44"}}, InvalidInput, "content.profile.shoe_size"),
+        ({"profile": {"tone": ["brief", ""]}}, InvalidInput, "content.profile.tone[1]"),
+        ({"memories": [{"text": "tea"}, {"text": ""}]}, InvalidInput, "content.memories[1].text"),
+        ({"memories": [{"text": "tea", "user_id": "bob"}]}, InvalidInput, "content.memories[0].user_id"),
+        ({"memories": [{"text": "tea", "category": "nonsense"}]}, InvalidInput, "content.memories[0].category"),
+        ({"facts": [{"subject": "me", "predicate": "lives_in"}]}, InvalidInput, "content.facts[0].object"),
+        ({"colour": "red"}, InvalidInput, "content.colour"),
     ],
 )
 async def test_a_seed_with_a_fault_writes_nothing(ana: Person, fault: Any, error: Any, field: str) -> None:
     with pytest.raises(error) as caught:
-        await seed(ana.engine.writes, who(ana), {"profile": {"tone": "brief"}, **fault})
+        await seeds(ana, {"profile": {"tone": "brief"}, **fault})
     assert caught.value.field == field
     assert await ana.engine.log.head(ana.stream) == 0
 
@@ -253,13 +265,13 @@ async def test_a_seed_with_a_fault_writes_nothing(ana: Person, fault: Any, error
 @pytest.mark.spec("D14")
 async def test_an_agent_cannot_consent_by_a_seed(ana: Person) -> None:
     with pytest.raises(ConsentRequired):
-        await seed(ana.engine.writes, who(coach(ana)), {**SEED, "consent": True})
+        await seeds(coach(ana), {**SEED, "consent": True})
     assert await ana.engine.log.head(ana.stream) == 0
 
 
 @pytest.mark.spec("X07", "X16")
 async def test_an_erased_user_leaves_no_profile_and_the_proof_says_so(ana: Person) -> None:
-    await seed(ana.engine.writes, who(ana), {**SEED, "consent": True})
+    await seeds(ana, {**SEED, "consent": True})
     await proposes(coach(ana), "pronouns", "she/her")
     await opens(coach(ana), "walk along the Tejo")
     await ana.caught_up()
@@ -272,7 +284,7 @@ async def test_an_erased_user_leaves_no_profile_and_the_proof_says_so(ana: Perso
         place.name.removeprefix("postgres ") for place in proof.places
     }
     assert (await profile(ana), await todos(coach(ana)), await consent(ana)) == ({}, [], [])
-    await seed(ana.engine.writes, who(ana), SEED)
+    await seeds(ana, SEED)
     assert await profile(ana) == {"tone": "brief", "goals": ["run", "read"]}
     await assert_live_equals_replayed(ana.engine, ana.stream)
 

@@ -28,6 +28,7 @@ from mnemolog.events.envelope import DEFAULT_TENANT, Receipt, StreamId
 from mnemolog.events.fields import validated
 from tests.faults.checker import MARK, Acknowledged
 from tests.faults.deployment import Deployment
+from tests.testkit.turns import as_request
 
 ATTEMPT_SECONDS = 10.0
 RECEIPT_SECONDS = 1.0
@@ -277,7 +278,7 @@ def _request(order: Order) -> tuple[str, str, dict[str, Any]]:
         case "create":
             return "POST", "/v1/memories", fields
         case "turn":
-            return "POST", "/v1/turns", {**fields, "message_id": order.mark}
+            return "POST", "/v1/turns", as_request({**fields, "message_id": order.mark})
         case "update" | "weigh":
             return "PATCH", one, fields
         case "delete":

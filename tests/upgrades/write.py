@@ -63,7 +63,7 @@ async def tell(memory: AsyncMemory, user: str) -> None:
     first = await memory.add_entity("Benjamin", category="person", **me)
     second = await memory.add_entity("Benni", category="person", **me)
     await memory.merge_entities(first.entity_id, [second.entity_id], **me)
-    await memory.propose("preferred_name", user.title(), **me)
+    await memory.propose_profile("preferred_name", user.title(), **me)
     await memory.add_todo("call mother", **me)
 
 
@@ -74,9 +74,9 @@ async def read(memory: AsyncMemory, user: str) -> dict[str, Any]:
         "found": sorted(hit.text for hit in await memory.search("tea lactose film", top_k=100, **me)),
         "facts": sorted([fact.predicate, fact.object or fact.value] for fact in await memory.list_facts(**me)),
         "entities": sorted(entity.name for entity in await memory.list_entities(**me)),
-        "profile": dict(await memory.profile(**me)),
-        "consent": [patch["value"] for patch in await memory.consent(**me)],
-        "todos": [todo["text"] for todo in await memory.todos(**me)],
+        "profile": {one.field: one.value for one in (await memory.get_profile(**me)).fields},
+        "consent": [proposal.value for proposal in await memory.list_consent(**me)],
+        "todos": [todo.text for todo in await memory.list_todos(**me)],
         "changes": len((await memory.changes(since=0, **me)).changes),
     }
 

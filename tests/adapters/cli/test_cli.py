@@ -124,7 +124,7 @@ BAD_INPUT = [
     (("search", "tea", "-f", "updated_after=yesterday"), "filters.updated_after"),
     (("search", "tea", "-f", "colour=red"), "filters.colour"),
     (("search", "tea", "--after", "nonsense"), "after"),
-    (("add", "bell \x07"), "text"),
+    (("add", "bell \x07"), "messages[0].content"),
     (("create", "x", "--category", "nonsense"), "category"),
     (("create", "x", "--importance", "7"), "importance"),
     (("update", A_MEMORY), "memory_id"),

@@ -66,6 +66,6 @@ async def test_every_id_can_be_copied_from_a_narrow_screen(engine: Engine, user:
     assert {str(fact_id), "Schweitzer", "2026-01-10", "2026-03-01"} <= shown
     entities = {str(one["entity_id"]) for one in await ana.entities()}
     assert entities <= set(await words("entity", "list"))
-    assert {str(todo_id), "2026-11-03", "commitment"} <= set(await words("todos", "list", "-a", "coach"))
+    assert {str(todo_id), "2026-11-03", "commitment"} <= set(await words("todo", "list", "-a", "coach"))
     assert {str(patch.patch_id), "preferred_name", "agent:coach"} <= set(await words("consent", "list"))
     assert {"RelationAsserted", engine.policy.version} <= set(await words("why", str(fact_id)))

@@ -105,7 +105,26 @@ async def test_several_who_bear_a_name_refuse_all_of_a_request(api: Api) -> None
     assert (await api.get("/v1/memories"))["items"] == []
 
 
-@pytest.mark.spec("A04")
+@pytest.mark.spec_part("A04")
+async def test_a_turn_shows_in_session_entities_and_memory(api: Api) -> None:
+    message = {
+        **TURN,
+        "name": "Ana",
+        "content": "I moved to Lisbon",
+        "attachments": [{"type": "image", "caption": "a tram"}],
+    }
+    made = await said(api, message, thread_id="chat-1")
+    session = await api.get("/v1/session", thread_id="chat-1", after=made["token"])
+    assert session["turns"] == [{"role": "user", "text": "I moved to Lisbon"}]
+    [entity] = (await api.get("/v1/entities", after=made["token"]))["items"]
+    assert (entity["name"], entity["category"]) == ("Ana", "Person")
+    assert session["active_entity_ids"] == [entity["entity_id"]]
+    memory = await api.get(f"/v1/memories/{made['memory_ids'][0]}", after=made["token"])
+    assert (memory["text"], memory["kind"]) == ("Ana: I moved to Lisbon [image: a tram]", "episode")
+    assert memory["source_turn_ids"] == ["m1"]
+
+
+@pytest.mark.spec_part("A04")
 async def test_the_session_of_a_thread_now_and_as_it_was(api: Api) -> None:
     first = await said(api, {**TURN, "name": "Ana"}, thread_id="chat-1")
     await said(api, "Bye", thread_id="chat-1")

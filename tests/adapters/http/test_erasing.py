@@ -9,9 +9,9 @@ SECRET = "Zanzibarquux"
 
 async def said(api: Api, thread_id: str = "main", message_id: str = "m1") -> str:
     """The memory that a turn leaves, once it can be found."""
-    turn = {"message_id": message_id, "thread_id": thread_id, "text": f"I hide in {SECRET}"}
-    made = await api.post("/v1/turns", 201, **turn, occurred_at="2026-01-03T01:02:10Z")
-    memory_id: str = made["memory_id"]
+    message = {"message_id": message_id, "content": f"I hide in {SECRET}"}
+    made = await api.post("/v1/turns", 201, thread_id=thread_id, messages=[message])
+    memory_id: str = made["memory_ids"][0]
     found = await api.query(SECRET, params={"after": made["token"]})
     assert memory_id in [bullet["id"] for bullet in found["bullets"]]
     return memory_id
@@ -31,8 +31,8 @@ async def test_an_erasure_destroys_the_text_and_says_so_from_then_on(api: Api) -
         assert refused["error"]["code"] == "erased"
     assert (await api.post(f"/v1/memories/{memory_id}/erase"))["receipt"]["already"]
     assert (await api.query(SECRET))["bullets"] == []
-    again = await api.post("/v1/turns", 201, message_id="m1", text="hello", occurred_at="2026-01-03T01:02:10Z")
-    assert (again["memory_id"], again["already"], again["erased"]) == (memory_id, True, True)
+    again = await api.post("/v1/turns", 201, messages={"message_id": "m1", "content": "hello"})
+    assert (again["memory_ids"], again["already"], again["erased"]) == ([memory_id], True, True)
 
 
 @pytest.mark.spec("X07")
@@ -55,7 +55,7 @@ async def test_a_thread_and_its_session_are_erased(api: Api, thread_id: str) -> 
     gone = await api.post("/v1/thread/erase", thread_id=thread_id)
 
     assert gone["memories"] == [memory_id]
-    await api.get("/v1/session", 404, chat_id=thread_id)
+    await api.get("/v1/session", 404, thread_id=thread_id)
     await api.post("/v1/thread/erase", 404, thread_id="nowhere")
 
 
@@ -96,5 +96,5 @@ async def test_a_fact_a_field_of_the_profile_and_a_todo_are_erased_each_alone(ap
     for name, path in zip(names, paths, strict=True):
         assert (await api.post(path, agent_id="coach"))["known"] == [name]
     assert len((await api.get("/v1/entities", name="Bob"))["items"]) == 1
-    assert (await api.get("/v1/profile"))["items"] == []
+    assert (await api.get("/v1/profile"))["fields"] == []
     assert (await api.get("/v1/todos", agent_id="coach"))["items"] == []

@@ -20,11 +20,16 @@ from tests.adapters.http.conftest import Api, Json
 
 SOME_ID = "01942b6e-7c00-7000-8000-000000000000"
 USER = {"user_id": "u"}
-TURN = {**USER, "message_id": "m", "text": "t", "occurred_at": "2026-01-03T01:02:10Z"}
+TURN = {"message_id": "m", "content": "t", "occurred_at": "2026-01-03T01:02:10Z"}
 FILTERS = {"query": "tea", "filters": USER}
 
 FACT = {**USER, "subject": "Ana", "predicate": "likes", "object": "tea"}
 JSON = {"Content-Type": "application/json"}
+
+
+def said(**fields: Any) -> Json:
+    return {**USER, "messages": [{**TURN, **fields}]}
+
 
 BAD_BODIES: list[tuple[str, str, Json, str]] = [
     ("POST", "/v1/search", {"query": "", "filters": USER}, "query"),
@@ -79,12 +84,14 @@ BAD_BODIES: list[tuple[str, str, Json, str]] = [
     ("POST", f"/v1/memories/{SOME_ID}/restore", {}, "user_id"),
     ("POST", f"/v1/memories/{SOME_ID}/undo", {**USER, "event_id": SOME_ID}, "event_id"),
     ("POST", "/v1/undo", {**USER, "event_id": "42"}, "event_id"),
-    ("POST", "/v1/turns", {**TURN, "occurred_at": "2026-01-03T01:02:10"}, "occurred_at"),
-    ("POST", "/v1/turns", {**TURN, "occurred_at": 5}, "occurred_at"),
-    ("POST", "/v1/turns", {**TURN, "text": "a\0b"}, "text"),
-    ("POST", "/v1/turns", {**TURN, "role": "king"}, "role"),
-    ("POST", "/v1/turns", {**TURN, "attachments": [{"type": "image", "size": 3}]}, "attachments[0].size"),
-    ("POST", "/v1/turns", {**USER, "text": "t"}, "message_id"),
+    ("POST", "/v1/turns", said(occurred_at="2026-01-03T01:02:10"), "messages[0].occurred_at"),
+    ("POST", "/v1/turns", said(occurred_at=5), "messages[0].occurred_at"),
+    ("POST", "/v1/turns", said(content="a\0b"), "messages[0].content"),
+    ("POST", "/v1/turns", said(role="king"), "messages[0].role"),
+    ("POST", "/v1/turns", said(attachments=[{"type": "image", "size": 3}]), "messages[0].attachments[0].size"),
+    ("POST", "/v1/turns", {**USER, "messages": [{"role": "user"}]}, "messages[0].content"),
+    ("POST", "/v1/turns", {**USER, "messages": []}, "messages"),
+    ("POST", "/v1/turns", USER, "messages"),
 ]
 
 BAD_PARAMETERS: list[tuple[str, Json, str]] = [
@@ -107,7 +114,7 @@ BAD_PARAMETERS: list[tuple[str, Json, str]] = [
     (f"/v1/memories/{SOME_ID}/history", {"user_id": "u", "limit": 1001}, "limit"),
     ("/v1/changes", {"user_id": "u", "since": "-1"}, "since"),
     ("/v1/changes", {"user_id": "u", "since": "9" * 30}, "since"),
-    ("/v1/session", {"user_id": "u", "chat_id": ""}, "chat_id"),
+    ("/v1/session", {"user_id": "u", "thread_id": ""}, "thread_id"),
     ("/v1/session", {"user_id": "u", "after": "default/user:somebody@1"}, "after"),
     ("/v1/entities", {}, "user_id"),
 ]

@@ -34,7 +34,7 @@ async def test_a_user_outside_the_key_reads_as_one_who_is_not_there(guarded: Eng
                 await client.post("/v1/memories", json=body),
                 await client.patch(f"/v1/memories/{id_}", json=body),
                 await client.post(f"/v1/memories/{id_}/undo", json={"user_id": who}),
-                await client.post("/v1/turns", json={**body, "message_id": "1", "occurred_at": "2026-01-03T01:02:10Z"}),
+                await client.post("/v1/turns", json={"user_id": who, "messages": "x"}),
             ]
             assert {answer.status_code for answer in answers} == {404}, [one.text for one in answers]
             assert all(who in answer.json()["error"]["message"] for answer in answers)
