@@ -185,13 +185,13 @@ def _value(name: str, field: FieldInfo, value: Any) -> Any:
     """
     if not _is_json(field) and not _is_json_list(field):
         return tuple(value) if isinstance(value, list) else value
-    if value == [STDIN]:
+    if piped := value == [STDIN]:
         value = [sys.stdin.read()]
     if _is_json_list(field):
         given = [_parsed(name, one) if _OBJECTS.match(one) else one for one in value]
         return given[0] if len(given) == 1 else given
-    if not isinstance(value, list):
-        return _parsed(name, value)
+    if piped or not isinstance(value, list):
+        return _parsed(name, value[0] if piped else value)
     if len(value) == 1 and _OBJECTS.match(value[0]):
         return _parsed(name, value[0])
     return dict(_pair(name, _without_none(field.annotation), one) for one in value)

@@ -1,7 +1,7 @@
 """The verbs of the Python face for a conversation."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from mnemolog.adapters.operations import conversation
 from mnemolog.adapters.operations.conversation import Added, Session
@@ -43,6 +43,7 @@ class ConversationVerbs(Asking):
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> Session:
         """Read the session of a thread: what was just said, and who spoke. It ends after a day of silence.
 

@@ -22,6 +22,7 @@ class ProfileVerbs(Asking):
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> Profile:
         """Read what is known of a user, field by field.
 
@@ -66,6 +67,7 @@ class ProfileVerbs(Asking):
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[HistoryEntry]:
         """Read the history of a field of the profile, newest first: what was proposed, decided and set.
 
@@ -85,6 +87,7 @@ class ProfileVerbs(Asking):
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[Proposal]:
         """List proposed changes of the profile that wait for consent, newest first; or those of another status.
 
@@ -178,6 +181,7 @@ class ProfileVerbs(Asking):
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[Todo]:
         """List this agent's open todos, or those of another status: what is due first, then the oldest.
 
@@ -218,6 +222,7 @@ class ProfileVerbs(Asking):
         as_of: Moment | None = None,
         after: After | None = None,
         deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[HistoryEntry]:
         """Read the history of a todo, newest first.
 

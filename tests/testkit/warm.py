@@ -50,14 +50,21 @@ def fork_server() -> str:
 
 
 def run(
-    arguments: Sequence[str], environment: Mapping[str, str], out: BinaryIO, err: BinaryIO, seconds: float = 120
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    out: BinaryIO,
+    err: BinaryIO,
+    stdin: bytes = b"",
+    seconds: float = 120,
 ) -> int:
     """Run one command to its end; its exit code. Both files are written to as a command line would."""
-    with socket.socket(socket.AF_UNIX) as server, open(os.devnull, "rb") as nothing:
+    with socket.socket(socket.AF_UNIX) as server, tempfile.TemporaryFile() as given:
+        given.write(stdin)
+        given.seek(0)
         server.settimeout(seconds)
         server.connect(fork_server())
         request = {"arguments": [*arguments], "environment": {**environment}, "directory": str(Path.cwd())}
-        files = [nothing.fileno(), out.fileno(), err.fileno()]
+        files = [given.fileno(), out.fileno(), err.fileno()]
         socket.send_fds(server, [json.dumps(request).encode() + b"\n"], files)
         return int(server.makefile().readline())
 

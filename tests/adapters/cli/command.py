@@ -25,7 +25,9 @@ class Ran:
         return json.loads(self.out)
 
 
-async def mnemolog(data_dir: Path, *arguments: str, embedder: str = "lexical", columns: int = 200) -> Ran:
+async def mnemolog(
+    data_dir: Path, *arguments: str, embedder: str = "lexical", columns: int = 200, stdin: str = ""
+) -> Ran:
     """Run one command to its end, in a process that begins with its imports done (tests/testkit/warm.py)."""
     environment = {
         **os.environ,
@@ -36,7 +38,7 @@ async def mnemolog(data_dir: Path, *arguments: str, embedder: str = "lexical", c
         "COLUMNS": str(columns),
     }
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        code = await asyncio.to_thread(warm.run, arguments, environment, out, err)
+        code = await asyncio.to_thread(warm.run, arguments, environment, out, err, stdin.encode())
         out.seek(0)
         err.seek(0)
         return Ran(code, out.read().decode(), err.read().decode())

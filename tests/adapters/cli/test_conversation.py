@@ -1,0 +1,45 @@
+"""`mnemolog add` and `session`, each in a process of its own."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine
+from tests.adapters.cli.command import mnemolog
+
+pytestmark = pytest.mark.spec("X12")
+
+
+async def run(engine: Engine, user: str, *arguments: str, code: int = 0, stdin: str = "") -> Any:
+    ran = await mnemolog(engine.settings.directory, *arguments, "--user", user, "--json", stdin=stdin)
+    assert ran.code == code, ran.out + ran.err
+    return ran.value
+
+
+async def test_messages_are_added_as_text_as_json_and_from_standard_input(engine: Engine, user: str) -> None:
+    await run(engine, user, "add", "I moved to Lisbon", "[sigh] at last")
+    await run(engine, user, "add", json.dumps({"role": "assistant", "content": "How is it?"}))
+    chat = [{"role": "user", "name": "Ana", "content": "Sunny"}, {"role": "assistant", "content": "Good"}]
+    added = await run(engine, user, "add", "-", stdin=json.dumps(chat))
+    assert len(added["memory_ids"]) == len(added["turn_ids"]) == 2
+    await run(engine, user, "add", "-", stdin="Bye")
+
+    session = await run(engine, user, "session")
+    assert [(turn["role"], turn["text"]) for turn in session["turns"]] == [
+        ("user", "I moved to Lisbon"),
+        ("user", "[sigh] at last"),
+        ("assistant", "How is it?"),
+        ("user", "Sunny"),
+        ("assistant", "Good"),
+        ("user", "Bye"),
+    ]
+    shown = await mnemolog(engine.settings.directory, "session", "--user", user)
+    assert shown.out.splitlines()[0] == "user: I moved to Lisbon"
+    refused = await run(engine, user, "add", '{"content": ', code=2)
+    assert refused["error"]["field"] == "messages"
+
+
+async def test_the_same_key_adds_once(engine: Engine, user: str) -> None:
+    first, again = [await run(engine, user, "add", "I moved to Lisbon", "--key", "k") for _ in range(2)]
+    assert (again["already"], again["memory_ids"]) == (True, first["memory_ids"])
