@@ -39,6 +39,14 @@ TAGS = [
 BEARER = Security(HTTPBearer(auto_error=False, description="An API key: `mnemolog api-keys create`."))
 
 
+_operations = APIRouter(prefix=PREFIX)
+for _operation in OPERATIONS:
+    add_route(_operations, _operation)
+_operations.include_router(export.router)
+_operations.include_router(importing.router)
+ROUTES = [one for one in (*_operations.routes, *health.router.routes) if isinstance(one, APIRoute)]
+
+
 def create_app(engine: Engine) -> FastAPI:
     """The application. It neither starts nor stops the engine."""
     app = FastAPI(
@@ -51,20 +59,13 @@ def create_app(engine: Engine) -> FastAPI:
         generate_unique_id_function=_operation_id,
     )
     app.state.engine = engine
-    router = APIRouter(prefix=PREFIX)
-    for operation in OPERATIONS:
-        add_route(router, operation)
-    router.include_router(export.router)
-    router.include_router(importing.router)
     app.add_middleware(JsonBody)
     app.add_middleware(BodyLimit)
-    app.add_middleware(
-        Methods, routes=[one for one in (*router.routes, *health.router.routes) if isinstance(one, APIRoute)]
-    )
+    app.add_middleware(Methods, routes=ROUTES)
     app.add_middleware(Authenticated, keys=engine.api_keys)
     app.add_middleware(KnownHosts, hosts=[*engine.settings.http_hosts, engine.settings.http_host])
     answer_errors(app)
-    app.include_router(router, dependencies=[BEARER])
+    app.include_router(_operations, dependencies=[BEARER])
     app.include_router(health.router)
     app.openapi = partial(_described, app, engine.settings.max_deadline)  # type: ignore[method-assign]
     return app

@@ -9,7 +9,7 @@ import pytest
 
 from mnemolog.adapters.embedded import running_engine
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http.app import ROUTERS
+from mnemolog.adapters.http.app import ROUTES
 from mnemolog.adapters.http.server import _listen, serve
 from mnemolog.domain.errors import EngineError
 from tests.adapters.http.conftest import Api
@@ -27,8 +27,8 @@ async def test_the_server_takes_a_free_port_and_publishes_its_url(engine: Engine
         made = await api.remember("Lives in Lisbon", category="profile")
         found = await api.query("Lisbon", params={"after": made["token"]})
         assert found["bullets"][0]["text"] == "[profile] Lives in Lisbon"
-        history = await api.get(f"/v1/memories/{made['memory_id']}/history")
-        assert [entry["event"] for entry in history["history"]] == ["ADD"]
+        history = await api.get(f"/v1/history/{made['memory_id']}")
+        assert [entry["event"] for entry in history["items"]] == ["ADD"]
     async with httpx.AsyncClient(base_url=url) as http:
         with pytest.raises(httpx.ConnectError):
             await http.get("/health")
@@ -114,7 +114,7 @@ async def test_the_document_describes_every_route(api: Api) -> None:
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
-    assert len(operations) == sum(len(router.routes) for router in ROUTERS)
+    assert len(operations) == len(ROUTES)
     for path, method, operation in operations:
         told = (operation.get("summary"), operation.get("tags"), operation.get("description"))
         assert all(told), (path, method)
@@ -125,9 +125,11 @@ async def test_the_document_describes_every_route(api: Api) -> None:
 
 async def test_the_document_shows_the_query_of_the_specification_without_a_tenant(api: Api) -> None:
     schemas = (await api.call("GET", "/openapi.json"))["components"]["schemas"]
-    query = schemas["QueryRequest"]
+    query = schemas["Search"]
     assert "tenant" not in query["properties"]
-    assert {"agent", "query", "categories", "filters", "top_k", "return", "budget_tokens"} <= set(query["properties"])
+    assert {"user_id", "agent_id", "query", "categories", "filters", "top_k", "return", "budget_tokens"} <= set(
+        query["properties"]
+    )
     [example] = query["examples"]
     example["filters"]["user_id"] = api.user
     assert await api.call("POST", "/v1/search", json=example) == {"header": "", "rev": 0, "bullets": []}
