@@ -111,7 +111,7 @@ def _undone(found: Undone) -> None:
         output.line("  ! conflict", f"{conflict.event_id}: {conflict.message}")
         output.line("    →", conflict.fix)
     if not found.receipt and not found.changes and not found.conflicts:
-        output.console.print("No change: it is undone already")
+        output.console.print("No change: there is nothing to undo")
 
 
 def _forgotten(found: Forgotten) -> None:

@@ -12,4 +12,4 @@ from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import PROFILE
 from mnemolog.adapters.operations.todos import TODOS
 
-OPERATIONS: Sequence[Operation[Any, Any]] = (*MEMORIES, *CONVERSATION, *GRAPH, *PROFILE, *TODOS, *BATCHES, *ERASURE)
+OPERATIONS: Sequence[Operation[Any, Any]] = (*MEMORIES, *CONVERSATION, *GRAPH, *PROFILE, *TODOS, *ERASURE, *BATCHES)

@@ -36,7 +36,9 @@ class Asking(Opening):
             given["after"] = after.token
         defaults = {"user_id": self._user_id, "agent_id": self._agent_id, "thread_id": self._thread_id}
         known = operation.request.model_fields
-        fields = {**{name: value for name, value in defaults.items() if name in known and value is not None}, **given}
+        # Where None is a field's own default, it is no part of who asks: a proof without a thread is of everything.
+        named = {name for name in defaults if name in known and known[name].default is not None}
+        fields = {**{name: value for name, value in defaults.items() if name in named and value is not None}, **given}
         if "user_id" in known and "user_id" not in fields:
             raise InvalidInput("is missing", field="user_id", fix="give it here, or once as Memory(user_id=...)")
         return fields

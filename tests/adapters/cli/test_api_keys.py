@@ -38,11 +38,11 @@ async def test_commands_in_the_name_of_a_key_reach_what_it_reaches(
     own = await mnemolog(guarded.settings.directory, "create", "tea", "--user", user, "--json")
     other = await mnemolog(guarded.settings.directory, "create", "tea", "--user", "somebody", "--json")
     more = await keys(guarded, "create", "another", "--json")
-    erase = ("erase", "--user", user, "--everything", "--yes", "--json")
+    erase = ("user", "erase", "--user", user, "--yes", "--json")
     erased = await mnemolog(guarded.settings.directory, *erase)
 
     assert "error" not in own.value, own.value
-    assert own.value["receipt"]["stream"] == f"acme/user:{user}"
+    assert own.value["stream"] == f"acme/user:{user}"
     assert (other.code, other.value["error"]["code"]) == (1, "not_found")
     assert (more.code, more.value["error"]["code"]) == (1, "not_permitted")
     assert erased.value["error"]["code"] == "not_permitted"
@@ -65,15 +65,15 @@ async def test_what_is_erased_and_forgotten_is_the_keys_own(
         return await mnemolog(guarded.settings.directory, *arguments, "--user", of, "--json")
 
     own = (await run("create", "milk")).value["memory_id"]
-    everything = ("erase", "--everything", "--dry-run")
-    forgotten = (await run("forget", "--scope", "global", "--dry-run")).value
+    everything = ("user", "erase", "--dry-run")
+    forgotten = (await run("forget", "global", "--dry-run")).value
     listed = (await run(*everything)).value
     refused = [await run(*command, of=f"{user}-other") for command in (everything, ("prove-erased",))]
 
     assert forgotten["memories"] == listed["memories"] == [own]
     assert [ran.value["error"]["code"] for ran in refused] == ["not_found"] * 2
     assert not any(str(one) in ran.out for one in (others, theirs) for ran in refused)
-    assert (await run("erase", "--everything", "--yes")).value["memories"] == [own]
+    assert (await run("user", "erase", "--yes")).value["memories"] == [own]
     assert (await run("prove-erased")).value["erased"] is True
 
 

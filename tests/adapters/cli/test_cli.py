@@ -41,8 +41,8 @@ async def test_dry_runs_say_what_would_be_written_and_when_there_is_nothing(engi
     undo = await mnemolog(directory, "undo", created["memory_id"], "-u", user, "--dry-run")
     assert f"would write MemoryReverted on memory:{created['memory_id']}" in undo.out
 
-    rollback = await mnemolog(directory, "rollback", "--run", "unheard-of", "-u", user, "--dry-run")
-    assert (rollback.code, rollback.out.strip()) == (0, "nothing to undo there")
+    rollback = await mnemolog(directory, "rollback", "--of-run", "unheard-of", "-u", user, "--dry-run")
+    assert (rollback.code, rollback.out.strip()) == (0, "No change: there is nothing to undo")
 
 
 @pytest.mark.spec("B01", "B08", "X02", "X03")
@@ -84,7 +84,7 @@ async def test_an_undo_with_a_key_goes_back_once_and_names_what_it_was_given(eng
 @pytest.mark.spec("A19", "X03")
 async def test_a_forgotten_session_is_brought_back_by_the_undo_of_its_event(engine: Engine, user: str) -> None:
     await run(engine, "add", "I moved to Lisbon", "-u", user)
-    forgotten = await run(engine, "forget", "--scope", "session", "--chat", "main", "-u", user)
+    forgotten = await run(engine, "forget", "session", "--chat", "main", "-u", user)
     [event_id] = forgotten["receipt"]["event_ids"]
     planned = await run(engine, "undo", "--event-id", event_id, "-u", user, "--dry-run")
     assert planned["changes"] == [{"subject": "thread:main", "type": "SessionReverted"}]

@@ -3,13 +3,10 @@
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.erasure.wanted import wanted
-from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import StreamId
 from tests.adapters.cli.command import Ran, mnemolog
 
 SECRET = "Zanzibarquux"
-A_MEMORY = "01942b6e-7c00-7000-8000-000000000000"
 
 
 async def run(engine: Engine, *arguments: str) -> Ran:
@@ -19,24 +16,24 @@ async def run(engine: Engine, *arguments: str) -> Ran:
 async def added(engine: Engine, user: str, *more: str) -> str:
     ran = await run(engine, "add", f"I hide in {SECRET}", "-u", user, *more, "--json")
     assert ran.code == 0, ran
-    memory_id: str = ran.value["memory_id"]
+    memory_id: str = ran.value["memory_ids"][0]
     return memory_id
 
 
 @pytest.mark.spec("X07", "X16")
 async def test_a_memory_is_shown_erased_and_proven(engine: Engine, user: str) -> None:
     memory_id = await added(engine, user)
-    what = ("--memory", memory_id, "-u", user)
+    proof = ("prove-erased", "--memory-id", memory_id, "-u", user, "--text", SECRET)
 
-    dry = await run(engine, "erase", *what, "--dry-run", "--json")
-    assert dry.value["memories"] == [memory_id]
-    before = await run(engine, "prove-erased", *what, "--text", SECRET)
+    dry = await run(engine, "erase", memory_id, "-u", user, "--dry-run", "--json")
+    assert (dry.value["memories"], dry.value["receipt"]) == ([memory_id], None)
+    before = await run(engine, *proof)
     assert before.code == 1
-    assert "it can still be read" in before.out
+    assert "It can still be read" in before.out
 
-    erased = await run(engine, "erase", *what, "--yes", "--json")
+    erased = await run(engine, "erase", memory_id, "-u", user, "--yes", "--json")
     assert (erased.code, erased.value["memories"], len(erased.value["turns"])) == (0, [memory_id], 1)
-    after = await run(engine, "prove-erased", *what, "--text", SECRET, "--json")
+    after = await run(engine, *proof, "--json")
     assert (after.code, after.value["erased"]) == (0, True)
     assert {place["readable"] for place in after.value["places"]} == {0}
     gone = await run(engine, "update", memory_id, "-u", user, "--text", "anew", "--json")
@@ -45,13 +42,15 @@ async def test_a_memory_is_shown_erased_and_proven(engine: Engine, user: str) ->
 
 @pytest.mark.spec("X07")
 async def test_nothing_is_erased_without_a_yes(engine: Engine, user: str) -> None:
-    await engine.writes.create({"user_id": user, "text": f"Ana hides in {SECRET}"})
+    memory_id, _ = await engine.writes.create({"user_id": user, "text": f"Ana hides in {SECRET}"})
     head = await engine.log.head(stream(user))
 
-    asked = await run(engine, "erase", "--everything", "-u", user)
+    for command in (("user", "erase"), ("erase", str(memory_id)), ("erase-scope", "global")):
+        asked = await run(engine, *command, "-u", user)
+        assert asked.code == 1
+        assert "1 memory" in asked.out, "what would go is shown first"
+        assert "Erase this for good?" in asked.err
 
-    assert asked.code == 1
-    assert "Erase this for good?" in asked.err
     assert await engine.log.head(stream(user)) == head
 
 
@@ -61,26 +60,32 @@ async def test_a_thread_and_then_everything_is_erased(engine: Engine, user: str)
         turn = {"user_id": user, "turn_id": thread_id, "thread_id": thread_id, "text": f"I hide in {SECRET}"}
         await engine.writes.record_turn(turn)
 
-    thread = await run(engine, "erase", "--thread", "secret", "-u", user, "--yes", "--json")
+    thread = await run(engine, "thread", "erase", "secret", "-u", user, "--yes", "--json")
     assert len(thread.value["memories"]) == 1
-    assert (await run(engine, "prove-erased", "-u", user, "--thread", "secret")).code == 0
+    assert (await run(engine, "prove-erased", "-u", user, "--thread-id", "secret")).code == 0
     assert (await run(engine, "prove-erased", "-u", user)).code == 1
 
-    assert (await run(engine, "erase", "--everything", "-u", user, "--yes")).code == 0
+    assert (await run(engine, "user", "erase", "-u", user, "--yes")).code == 0
     assert (await run(engine, "prove-erased", "-u", user, "--text", SECRET)).code == 0
 
 
-@pytest.mark.parametrize(
-    ("memory", "thread", "whole_user"),
-    [(None, None, False), (A_MEMORY, "main", False), (None, "main", True), ("no-uuid", None, False)],
-)
-def test_what_is_named_wrongly_is_refused(memory: str | None, thread: str | None, whole_user: bool) -> None:
-    options = {"keep_turns": False, "with_survivors": False}
+@pytest.mark.spec("A19", "X15")
+async def test_a_scope_is_forgotten_brought_back_by_its_batch_and_erased(engine: Engine, user: str) -> None:
+    await engine.writes.create({"user_id": user, "text": f"Ana hides in {SECRET}"})
 
-    with pytest.raises(InvalidInput) as refused:
-        wanted({"user_id": "ana"}, memory, thread, None, everything=whole_user, **options)
+    dry = await run(engine, "forget", "global", "-u", user, "--dry-run")
+    assert (dry.code, dry.out.strip()) == (0, "In this scope: 1 memory, 0 facts, 0 entities")
+    forgotten = await run(engine, "forget", "global", "-u", user, "--json")
+    assert len(forgotten.value["memories"]) == 1
+    batch = ("rollback", "--of-batch", forgotten.value["batch"], "-u", user)
+    planned = await run(engine, *batch, "--dry-run")
+    assert "would write" in planned.out
+    assert (await run(engine, *batch)).out.startswith("✓ Undone: 1 event")
+    assert len((await run(engine, "list", "-u", user, "--json")).value["items"]) == 1
 
-    assert refused.value.field.startswith("memory")
+    erased = await run(engine, "erase-scope", "global", "-u", user, "--yes", "--json")
+    assert len(erased.value["memories"]) == 1
+    assert (await run(engine, "prove-erased", "-u", user, "--memory-id", erased.value["memories"][0])).code == 0
 
 
 async def test_the_status_of_the_keys_tells_where_the_master_key_is(engine: Engine, user: str) -> None:

@@ -1,4 +1,4 @@
-"""`mnemolog export`, `import`, `why`, `context` and `policy`: what they print, and that it can be used again."""
+"""`mnemolog user export`, `user import`, `why`, `context` and `policy`: what they print."""
 
 import json
 from pathlib import Path
@@ -23,11 +23,11 @@ async def test_a_user_goes_out_by_standard_output_and_comes_in_under_another_nam
     await tell(ana)
     path = tmp_path / "ana.jsonl"
 
-    out = await run(engine, "export", "-u", user)
+    out = await run(engine, "user", "export", "-u", user)
     path.write_text(out.out, encoding="utf-8")
-    came = await run(engine, "import", str(path), "--user", f"{user}-again", "--json")
-    again = await run(engine, "import", str(path), "--user", f"{user}-again", "--json")
-    refused = await run(engine, "import", str(path), "--user", user, "--json")
+    came = await run(engine, "user", "import", str(path), "--user", f"{user}-again", "--json")
+    again = await run(engine, "user", "import", str(path), "--user", f"{user}-again", "--json")
+    refused = await run(engine, "user", "import", str(path), "--user", user, "--json")
 
     assert json.loads(out.out.splitlines()[0])["user_id"] == user
     assert (came.code, came.value["already"]) == (0, False), came
@@ -42,7 +42,7 @@ async def test_an_export_never_overwrites_a_file(engine: Engine, user: str, tmp_
     path = tmp_path / "ana.jsonl"
     path.write_text("mine", encoding="utf-8")
 
-    refused = await run(engine, "export", "-u", user, "--to", str(path), "--json")
+    refused = await run(engine, "user", "export", "-u", user, "--to", str(path), "--json")
 
     assert (refused.code, refused.value["error"]["field"]) == (2, "to")
     assert path.read_text(encoding="utf-8") == "mine"

@@ -33,22 +33,24 @@ def test_a_merge_of_entities_is_undone_by_its_event(memory: Memory, user: str) -
     ben, benjamin = (memory.add_entity(name, user_id=user).entity_id for name in ("Ben", "Benjamin"))
     merged = memory.merge_entities(ben, [benjamin], user_id=user)
     memory.undo(event_id=merged.event_ids[0], user_id=user, idempotency_key="once")
-    assert memory.undo(event_id=merged.event_ids[0], user_id=user, idempotency_key="once").already
+    again = memory.undo(event_id=merged.event_ids[0], user_id=user, idempotency_key="once").receipt
+    assert again
+    assert again.already
     assert {one.name for one in memory.list_entities(user_id=user)} == {"Ben", "Benjamin"}
 
 
 @pytest.mark.spec("A19", "X03")
-def test_a_forgotten_session_is_brought_back_by_its_event_and_by_its_undertaking(memory: Memory, user: str) -> None:
+def test_a_forgotten_session_is_brought_back_by_its_event_and_by_its_batch(memory: Memory, user: str) -> None:
     memory.add("I moved to Lisbon", user_id=user)
-    first = memory.forget_scope("session", user_id=user, chat_id="main")
+    first = memory.forget("session", user_id=user, chat_id="main")
     assert first.receipt
-    planned = memory.undo_plan(event_id=first.receipt.event_ids[0], user_id=user)
-    assert [change["type"] for change in planned.changes] == ["SessionReverted"]
-    assert not memory.undo(event_id=first.receipt.event_ids[0], user_id=user).already
-    second = memory.forget_scope("session", user_id=user, chat_id="main")
+    planned = memory.undo(event_id=first.receipt.event_ids[0], user_id=user, dry_run=True)
+    assert ([change.type for change in planned.changes], planned.receipt) == (["SessionReverted"], None)
+    assert memory.undo(event_id=first.receipt.event_ids[0], user_id=user).undone == first.receipt.event_ids
+    second = memory.forget("session", user_id=user, chat_id="main")
     assert second.receipt
     assert not second.receipt.already, "there is a session to forget again"
-    assert len(memory.rollback(user_id=user, undertaking=second.undertaking).event_ids) == 1
+    assert len(memory.rollback(user_id=user, of_batch=second.batch).undone) == 1
 
 
 def test_an_undo_of_nothing_or_of_two_things_is_refused(memory: Memory, user: str) -> None:
@@ -62,14 +64,14 @@ def test_an_undo_of_nothing_or_of_two_things_is_refused(memory: Memory, user: st
 
 @pytest.mark.spec("X07", "X16", "A19")
 def test_an_entity_is_erased_with_what_is_told_of_it_and_that_is_proven(memory: Memory, user: str) -> None:
-    told = memory.add_fact("Zanzibarquux", "lives_in", "Lisbon", user_id=user)
+    fact = memory.add_fact("Zanzibarquux", "lives_in", "Lisbon", user_id=user)
     [entity] = memory.list_entities(user_id=user, name="Zanzibarquux")
-    known = f"entity:{entity.entity_id}"
-    assert not memory.prove_erased(user_id=user, known=known, text="Zanzibarquux").holds
-    gone = memory.erase(known=known, user_id=user)
-    assert set(gone.extent.known) == {known, f"relation:{told.relation_id}"}
-    assert memory.prove_erased(user_id=user, known=known, text="Zanzibarquux").holds
-    assert memory.list_entities(user_id=user, name="Zanzibarquux").items == []
+    id_ = entity.entity_id
+    assert not memory.prove_erased(user_id=user, entity_id=id_, text="Zanzibarquux").erased
+    gone = memory.erase_entity(id_, user_id=user)
+    assert set(gone.known) == {f"entity:{id_}", f"relation:{fact.relation_id}"}
+    assert memory.prove_erased(user_id=user, entity_id=id_, text="Zanzibarquux").erased
+    assert len(memory.list_entities(user_id=user, name="Zanzibarquux")) == 0
 
 
 @pytest.mark.spec("X17")
