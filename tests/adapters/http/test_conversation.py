@@ -97,7 +97,7 @@ async def test_where_one_message_is_refused_none_is_recorded(api: Api) -> None:
 
 async def test_several_who_bear_a_name_refuse_all_of_a_request(api: Api) -> None:
     for name in ("Marta Silva", "Marta Costa"):
-        await api.post("/v1/entities", 201, name=name, category="person", aliases=["Marta"])
+        await api.post("/v1/entities", 201, name=name, category="person", aliases=["Marta"], another=True)
     told = {"content": "x", "facts": [{"subject": "Marta", "predicate": "likes", "object": "tea", "literal": True}]}
     error = (await said(api, ["Hello", told], 409))["error"]
     assert error["code"] == "ambiguous_entity"
