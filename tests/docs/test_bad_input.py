@@ -18,7 +18,10 @@ from fastapi.routing import APIRoute
 
 from mnemolog.adapters.cli import app as cli
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
-from mnemolog.adapters.http.app import ROUTERS, create_app
+from mnemolog.adapters.http import export, health, importing
+from mnemolog.adapters.http.app import create_app
+from mnemolog.adapters.http.routes import PREFIX
+from mnemolog.adapters.operations import OPERATIONS
 from mnemolog.commands.memories import SoftDeleteMemory
 from tests.docs.pages import ROOT, section
 
@@ -136,13 +139,17 @@ def test_every_command_has_a_row(command: str) -> None:
     assert any(line.startswith(f"mnemolog {command}") for line, *_ in COMMANDS), command
 
 
-@pytest.mark.parametrize(
-    "route",
-    [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)],
-    ids=lambda r: r.path,
-)
-def test_every_route_has_a_row(route: APIRoute) -> None:
-    called = f"{min(route.methods or ())} {route.path}"
+def routes() -> Iterator[str]:
+    """Method and path of each."""
+    yield from (f"{one.method} {PREFIX}{one.path}" for one in OPERATIONS)
+    for router, prefix in ((export.router, PREFIX), (importing.router, PREFIX), (health.router, "")):
+        for route in router.routes:
+            if isinstance(route, APIRoute):
+                yield f"{min(route.methods or ())} {prefix}{route.path}"
+
+
+@pytest.mark.parametrize("called", list(routes()))
+def test_every_route_has_a_row(called: str) -> None:
     pattern = re.sub(r"\\\{[\w:]+\\\}", "[^/?]+", re.escape(called))
     assert called in NO_INPUT or any(re.match(rf"{pattern}(?:\?|$)", row[0]) for row in REQUESTS), called
 

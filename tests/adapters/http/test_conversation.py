@@ -4,6 +4,7 @@ from uuid import uuid4
 
 import pytest
 
+from mnemolog.adapters.engine.engine import Engine, now
 from tests.adapters.http.conftest import Api, Json
 
 pytestmark = pytest.mark.spec("X12")
@@ -95,14 +96,26 @@ async def test_where_one_message_is_refused_none_is_recorded(api: Api) -> None:
     assert (await api.get("/v1/memories"))["items"] == []
 
 
-async def test_several_who_bear_a_name_refuse_all_of_a_request(api: Api) -> None:
-    for name in ("Marta Silva", "Marta Costa"):
-        await api.post("/v1/entities", 201, name=name, category="person", aliases=["Marta"], another=True)
-    told = {"content": "x", "facts": [{"subject": "Marta", "predicate": "likes", "object": "tea", "literal": True}]}
-    error = (await said(api, ["Hello", told], 409))["error"]
+@pytest.mark.spec_part("A10")
+async def test_of_several_who_bear_a_name_the_last_seen_is_meant_or_all_of_a_request_is_refused(
+    api: Api, engine: Engine
+) -> None:
+    facts = [{"subject": "Marta", "predicate": "likes", "object": "tea", "literal": True}]
+    chat = ["Hello", {"content": "Marta likes tea", "facts": facts}]
+    with pytest.MonkeyPatch.context() as patch:  # Of two who were seen at one moment neither is the latest.
+        at = now()
+        patch.setattr(engine.writes._handler, "now", lambda: at)
+        for alias in ("Silva", "Costa"):
+            await api.post("/v1/entities", 201, name="Marta", category="person", aliases=[alias], another=True)
+    error = (await said(api, chat, 409))["error"]
     assert error["code"] == "ambiguous_entity"
     assert error["field"].startswith("messages[1].")
     assert (await api.get("/v1/memories"))["items"] == []
+
+    third = await api.post("/v1/entities", 201, name="Marta", category="person", aliases=["Lima"], another=True)
+    made = await said(api, chat)
+    [fact] = (await api.get("/v1/facts", after=made["token"]))["items"]
+    assert fact["subject_id"] == third["entity_id"]
 
 
 @pytest.mark.spec_part("A04")
