@@ -1,7 +1,6 @@
 """The routes of what an agent is told before it answers: its context (B §5), and entity cards (D06)."""
 
 from typing import Annotated, Self
-from uuid import UUID
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
@@ -63,7 +62,7 @@ class ContextView(BaseModel):
             cards=[CardView.of(card) for card in found.cards],
             foundation=[MemoryView.model_validate(row) for row in found.foundation],
             categories=[SectionView.of(section) for section in found.sections],
-            bullets=[_bullet(row["memory_id"], row["category"], row["text"]) for row in found.memories],
+            bullets=[Bullet(id=row["memory_id"], category=row["category"], text=bullet(row)) for row in found.memories],
         )
 
 
@@ -85,7 +84,3 @@ async def read_context(body: ContextBody, when: Annotated[When, Query()], engine
     """Each category that the agent may read: whole, or what answers the query, as the policy says."""
     request = validated(ContextRequest, body.model_dump(include=set(ContextRequest.model_fields)))
     return ContextView.of(await engine.reads.context(viewer_of(engine, body), request, when.moment()))
-
-
-def _bullet(memory_id: UUID, category: str, text: str) -> Bullet:
-    return Bullet(id=memory_id, category=category, text=bullet(category, text))

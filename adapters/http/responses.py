@@ -115,6 +115,8 @@ class MemoryView(_View):
     forgotten_at: Instant | None = Field(description="Since when it is hidden.")
     forget_reason: str = Field(description='Why it was forgotten; "" where nobody said.')
     contradicts: list[UUID] = Field(description="The active memories that say otherwise, linked as `contradicts`.")
+    contradicted_by: UUID | None = Field(description="The newest of `contradicts`, where it is newer than this one.")
+    contradicted_at: Instant | None = Field(description="When that one was said.")
     occurred_at: Instant
     created_at: Instant
     updated_at: Instant
