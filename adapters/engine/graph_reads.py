@@ -1,8 +1,7 @@
 """The reads of the graph: entities, facts at a valid time as known at a record time, what looks like one name."""
 
 import logging
-from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -12,6 +11,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.engine.moment import NOW, Moment
+from mnemolog.adapters.engine.reading import Reading
 from mnemolog.commands.naming import ME, id_in
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.predicates import PredicatePolicy
@@ -51,21 +51,12 @@ class Known:
     card: str
 
 
-class GraphReads(ABC):
+class GraphReads(Reading):
     """The part of `Reads` that tells of the graph."""
 
     _log: EventLog
     _predicates: PredicatePolicy
     _principal: Principal | None
-
-    @abstractmethod
-    async def _read(
-        self,
-        viewer: Viewer,
-        moment: Moment,
-        names: Sequence[str],
-        ask: Callable[[AsyncConnection, Viewer], Awaitable[T]],
-    ) -> T: ...
 
     async def entities(self, viewer: Viewer, moment: Moment = NOW, name: str | None = None) -> Sequence[Row]:
         """Whom and what the user speaks of, last seen first; with a name, those that bear it or have it as an alias."""
