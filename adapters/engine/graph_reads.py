@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -30,7 +30,6 @@ GRAPH = "graph"
 SUGGESTED_WITHIN = 2.0
 """Seconds that a write waits for the graph, to suggest variants of whom it named."""
 
-T = TypeVar("T")
 Row = Mapping[str, Any]
 
 
