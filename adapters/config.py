@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from mnemolog.adapters import policy
-from mnemolog.adapters.postgres.url import postgres_url
+from mnemolog.adapters.postgres.url import checked_url
 from mnemolog.domain.category import Unlisted
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.policy import Policy
@@ -30,7 +30,7 @@ class Settings(BaseSettings):
         "~/.mnemolog"
     )
     postgres_url: Annotated[
-        str | None, checked_by(postgres_url), Field(description="Your Postgres with pgvector, not the embedded one.")
+        str | None, checked_by(checked_url), Field(description="Your Postgres with pgvector, not the embedded one.")
     ] = None
     nats_url: Annotated[str | None, Field(description="Your NATS with JetStream, not the embedded one.")] = None
     redis_url: Annotated[str | None, Field(description="Your Redis 6.2 or newer, not the embedded one.")] = None

@@ -5,7 +5,7 @@ from typing import Any
 from mnemolog.domain.errors import InvalidInput
 
 
-def postgres_url(value: Any, field: str) -> Any:
+def checked_url(value: Any, field: str) -> Any:
     """The address, or None; InvalidInput when it is not a URL, such as libpq's `host=... dbname=...`."""
     if value is None or (isinstance(value, str) and value.startswith(("postgres://", "postgresql://"))):
         return value
