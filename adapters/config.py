@@ -9,10 +9,11 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
 
 from mnemolog.adapters import policy
+from mnemolog.adapters.postgres.url import checked_url
 from mnemolog.domain.category import Unlisted
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.policy import Policy
-from mnemolog.events.fields import Tenant, invalid_input
+from mnemolog.events.fields import Tenant, checked_by, invalid_input
 from mnemolog.projections.strategy import OnPoison, Strategy
 
 CONFIG_FILE = "MNEMOLOG_CONFIG"
@@ -28,7 +29,9 @@ class Settings(BaseSettings):
     data_dir: Annotated[Path, Field(description="Where the embedded servers and the master key live.")] = Path(
         "~/.mnemolog"
     )
-    postgres_url: Annotated[str | None, Field(description="Your Postgres with pgvector, not the embedded one.")] = None
+    postgres_url: Annotated[
+        str | None, checked_by(checked_url), Field(description="Your Postgres with pgvector, not the embedded one.")
+    ] = None
     nats_url: Annotated[str | None, Field(description="Your NATS with JetStream, not the embedded one.")] = None
     redis_url: Annotated[str | None, Field(description="Your Redis 6.2 or newer, not the embedded one.")] = None
     http_host: Annotated[str, Field(description="Where the HTTP API listens.")] = "127.0.0.1"

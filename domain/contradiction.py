@@ -7,10 +7,11 @@ same. Any other word that only one of the two has keeps them apart, whether the 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
+from typing import Any
 
 from mnemolog.domain import markers
 from mnemolog.domain.text import DENSE, normalize_name, same_text
@@ -231,3 +232,11 @@ def _turned_round(tokens: Sequence[_Token]) -> Difference:
         return Difference.NEGATION
     turned = next((kind for kind in twofold if kinds[kind] > 1), Difference.WORDING)
     return Difference.POLARITY if turned is Difference.WORDING and kinds[Difference.POLARITY] else turned
+
+
+def marked(memory: Mapping[str, Any]) -> str:
+    """The text of a memory; with the newest memory that says otherwise, where that is newer than this one."""
+    newer = memory.get("contradicted_by")
+    if not newer:
+        return str(memory["text"])
+    return f"{memory['text']} (contradicted by {newer} of {memory['contradicted_at']:%Y-%m-%d}, which is newer)"

@@ -1,9 +1,10 @@
 """Ranking: fuse two legs of a search, cut to a budget, and render hits as bullets (B §6)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mnemolog.domain import text as texts
+from mnemolog.domain.contradiction import marked
 
 Id = TypeVar("Id")
 Hit = TypeVar("Hit")
@@ -33,9 +34,9 @@ def fuse(vector: Mapping[Id, float], text: Mapping[Id, float]) -> dict[Id, float
     return fused
 
 
-def bullet(category: str, text: str) -> str:
-    """`[tasks] ...`, the form of B §6."""
-    return f"[{category}] {text}"
+def bullet(memory: Mapping[str, Any]) -> str:
+    """`[tasks] ...`, the form of B §6, with what says otherwise."""
+    return f"[{memory['category']}] {marked(memory)}"
 
 
 def within_budget(hits: Iterable[Hit], budget_tokens: int | None, text_of: Callable[[Hit], str]) -> Sequence[Hit]:

@@ -61,7 +61,7 @@ class AgentContext:
 
     @property
     def bullets(self) -> list[str]:
-        return [*(card.line for card in self.cards), *(_bullet(row) for row in self.memories)]
+        return [*(card.line for card in self.cards), *map(ranking.bullet, self.memories)]
 
 
 async def gather(
@@ -115,8 +115,4 @@ async def _whole(connection: AsyncConnection, viewer: Viewer) -> Sequence[Row]:
 
 
 def _line(one: Card | Row) -> str:
-    return one.line if isinstance(one, Card) else _bullet(one)
-
-
-def _bullet(row: Row) -> str:
-    return ranking.bullet(row["category"], row["text"])
+    return one.line if isinstance(one, Card) else ranking.bullet(one)

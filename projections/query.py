@@ -103,7 +103,7 @@ class Hit:
 
     @property
     def bullet(self) -> str:
-        return ranking.bullet(self.category, self.text)
+        return ranking.bullet(self.row)
 
 
 @dataclass(frozen=True, slots=True)

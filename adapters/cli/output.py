@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mnemolog.adapters.operations.results import Written
+from mnemolog.domain.contradiction import marked
 from mnemolog.domain.errors import AmbiguousEntity, MnemologError
 from mnemolog.events.envelope import Receipt
 
@@ -61,14 +62,9 @@ def memories(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> None:
     """Memories as a table."""
     scored = any(row.get("score") is not None for row in rows)
     told = [
-        (*([f"{row['score']:.2f}"] if scored else []), row["category"], _told(row), row["memory_id"]) for row in rows
+        (*([f"{row['score']:.2f}"] if scored else []), row["category"], marked(row), row["memory_id"]) for row in rows
     ]
     show((*(["score"] if scored else []), "category", "text", "id"), told, title=title)
-
-
-def _told(row: Mapping[str, Any]) -> str:
-    against = ", ".join(map(str, row.get("contradicts", ())))
-    return f"{row['text']} (contradicted by {against})" if against else row["text"]
 
 
 def links(rows: Sequence[Mapping[str, Any]]) -> None:

@@ -1,17 +1,17 @@
 """The reads of the graph: entities, facts at a valid time as known at a record time, what looks like one name."""
 
 import logging
-from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.engine.moment import NOW, Moment
+from mnemolog.adapters.engine.reading import Reading
 from mnemolog.commands.naming import ME, id_in
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.predicates import PredicatePolicy
@@ -31,7 +31,6 @@ GRAPH = "graph"
 SUGGESTED_WITHIN = 2.0
 """Seconds that a write waits for the graph, to suggest variants of whom it named."""
 
-T = TypeVar("T")
 Row = Mapping[str, Any]
 
 
@@ -52,21 +51,12 @@ class Known:
     card: str
 
 
-class GraphReads(ABC):
+class GraphReads(Reading):
     """The part of `Reads` that tells of the graph."""
 
     _log: EventLog
     _predicates: PredicatePolicy
     _principal: Principal | None
-
-    @abstractmethod
-    async def _read(
-        self,
-        viewer: Viewer,
-        moment: Moment,
-        names: Sequence[str],
-        ask: Callable[[AsyncConnection, Viewer], Awaitable[T]],
-    ) -> T: ...
 
     async def entities(
         self,

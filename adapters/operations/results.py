@@ -121,6 +121,8 @@ class MemoryView(ContentFields, Result):
     forgotten_at: Instant | None = Field(description="Since when it is hidden.")
     forget_reason: str = Field(description='Why it was forgotten; "" where nobody said.')
     contradicts: list[UUID] = Field(description="The active memories that say otherwise, linked as `contradicts`.")
+    contradicted_by: UUID | None = Field(description="The newest of `contradicts`, where it is newer than this one.")
+    contradicted_at: Instant | None = Field(description="When that one was said.")
     occurred_at: Instant
     created_at: Instant
     updated_at: Instant
@@ -281,10 +283,7 @@ class Context(Result):
             cards=[CardView.of(card) for card in found.cards],
             foundation=[MemoryView.model_validate(row) for row in found.foundation],
             categories=[SectionView.of(section) for section in found.sections],
-            bullets=[
-                Bullet(id=row["memory_id"], category=row["category"], text=bullet(row["category"], row["text"]))
-                for row in found.memories
-            ],
+            bullets=[Bullet(id=row["memory_id"], category=row["category"], text=bullet(row)) for row in found.memories],
         )
 
 

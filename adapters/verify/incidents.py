@@ -103,6 +103,8 @@ class Incidents:
     ) -> None:
         self.path, self._stream, self._key, self._now, self._new_id = path, stream, key, now, new_id
         self._found: dict[str, Incident] = {}
+        self._at: dict[tuple[Any, ...], list[str]] = {}
+        self._open: set[str] = set()
         self._acknowledged: dict[str, tuple[datetime, str]] = {}
         self._read_to = 0
         self._busy = asyncio.Lock()
@@ -126,11 +128,12 @@ class Incidents:
         )
         async with self._busy:
             await self._refresh()
-            if any(self._same(one, incident) for one in self.all()):
+            known = (self._with_word(self._found[one]) for one in self._at.get(incident.place, ()))
+            if any(_same(one, incident) for one in known):
                 return
             _logger.error("incident %s: %s %s of %s: %s", incident.id, *_said(incident))
-            if len(self.open()) < MOST_OPEN:
-                self._found[incident.id] = incident
+            if len(self._open) < MOST_OPEN:
+                self._add(incident)
                 await self._write({"incident": incident.as_dict()})
 
     async def refused(self, damage: TamperedEvent, found_by: By = By.LOG) -> None:
@@ -167,6 +170,7 @@ class Incidents:
             at = self._now()
             for one in wanted:
                 self._acknowledged[one.id] = (at, by)
+                self._open.discard(one.id)
                 await self._write({"acknowledged": one.id, "at": at.isoformat(), "by": by})
             return [self._with_word(self._found[id_]) for id_ in (ids or [one.id for one in wanted])]
 
@@ -194,10 +198,13 @@ class Incidents:
         at, by = self._acknowledged[one.id]
         return replace(one, acknowledged_at=at, acknowledged_by=by)
 
-    def _same(self, known: Incident, new: Incident) -> bool:
-        if known.place != new.place:
-            return False
-        return known.open or (known.done != Done.HEALED and known.event_id == new.event_id)
+    def _add(self, incident: Incident) -> None:
+        if incident.id in self._found:
+            return
+        self._found[incident.id] = incident
+        self._at.setdefault(incident.place, []).append(incident.id)
+        if incident.id not in self._acknowledged:
+            self._open.add(incident.id)
 
     async def load(self) -> None:
         """What the file and JetStream hold."""
@@ -225,9 +232,10 @@ class Incidents:
                 return
             if "incident" in body:
                 found = Incident.from_dict(body["incident"])
-                self._found.setdefault(found.id, found)
+                self._add(found)
             else:
                 self._acknowledged.setdefault(body["acknowledged"], (datetime.fromisoformat(body["at"]), body["by"]))
+                self._open.discard(body["acknowledged"])
         except (ValueError, KeyError, TypeError):
             return
 
@@ -244,6 +252,11 @@ class Incidents:
 
     def _mac(self, body: Mapping[str, Any]) -> str:
         return hmac.digest(self._key, _json(body), "sha256").hex()
+
+
+def _same(known: Incident, new: Incident) -> bool:
+    """Of two at one place."""
+    return known.open or (known.done != Done.HEALED and known.event_id == new.event_id)
 
 
 def _said(one: Incident) -> tuple[str, str, str, str]:

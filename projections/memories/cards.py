@@ -9,6 +9,7 @@ from sqlalchemy import ARRAY, ColumnElement, Select, Text, any_, func, literal, 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.card import TELLING, TOP_FACTS, card
+from mnemolog.domain.contradiction import marked
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.memories import reader
 from mnemolog.projections.memories.filters import active, retrievable, unasked, visible_to
@@ -28,7 +29,7 @@ class Card:
     @property
     def line(self) -> str:
         """`[person:john]: fact1; fact2; fact3`."""
-        return card(self.ref, (row["text"] for row in self.memories))
+        return card(self.ref, map(marked, self.memories))
 
 
 async def cards(connection: AsyncConnection, viewer: Viewer, refs: Iterable[str]) -> Sequence[Card]:

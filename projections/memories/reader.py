@@ -1,6 +1,7 @@
 """Reads memories: by full text, by vector, by id."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from itertools import permutations
 from typing import Any
 from uuid import UUID
@@ -92,7 +93,7 @@ async def by_text(connection: AsyncConnection, conditions: Conditions, query: st
 
 
 async def by_ids(connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID]) -> dict[UUID, Row]:
-    """The rows of these ids that the agent may see, hidden ones included, each with what `contradicts` it."""
+    """The rows of these ids that the agent may see, hidden ones included, each with what contradicts it."""
     statement = select(*stored(memories)).where(*visible_to(viewer), identified(memory_ids))
     rows = await fetch(connection, memories, statement)
     return {row["memory_id"]: row for row in await _read(connection, viewer, rows)}
@@ -161,27 +162,43 @@ def _lives(row: Row) -> bool:
 
 
 async def _read(connection: AsyncConnection, viewer: Viewer, rows: Sequence[Row]) -> Sequence[Row]:
-    """Rows as they are shown, each with the active memories that contradict it and that the agent may see."""
+    """Rows as they are shown, each with the active memories that contradict it and that the agent may see.
+
+    Which of two is newer goes by when they were said, and then by when they were recorded.
+    """
     ids = {row["memory_id"] for row in rows}
     against: dict[UUID, set[UUID]] = {}
     for edge in await _contradicting(connection, viewer, ids):
         for one, other in permutations((edge["from_id"], edge["to_id"])):
             against.setdefault(one, set()).add(other)
     far = {other for id_ in ids & against.keys() for other in against[id_]}
-    seen = set[UUID]()
+    seen: dict[UUID, Row] = {}
     if far:
-        conditions = [*visible_to(viewer), active(), unasked(), identified(far)]
-        seen = set((await connection.execute(select(memories.c.memory_id).where(*conditions))).scalars())
-    told = {id_: sorted(against.get(id_, set()) & seen) for id_ in ids}
+        wanted = select(*stored(memories)).where(*visible_to(viewer), active(), unasked(), identified(far))
+        seen = {row["memory_id"]: row for row in await fetch(connection, memories, wanted)}
+    told = {id_: [seen[one] for one in sorted(against.get(id_, set()) & seen.keys())] for id_ in ids}
     return [
         {
             **{name: value for name, value in row.items() if name not in _INTERNAL},
             "importance_level3": to_level(row["importance"]),
             "importance_level5": to_five(row["importance"]),
-            "contradicts": told[row["memory_id"]],
+            **_contradictions(row, told[row["memory_id"]]),
         }
         for row in rows
     ]
+
+
+def _contradictions(row: Row, against: Sequence[Row]) -> Row:
+    newest = max((one for one in against if _said(one) > _said(row)), key=_said, default=None)
+    return {
+        "contradicts": [one["memory_id"] for one in against],
+        "contradicted_by": newest["memory_id"] if newest else None,
+        "contradicted_at": newest["occurred_at"] if newest else None,
+    }
+
+
+def _said(row: Row) -> tuple[datetime, datetime, UUID]:
+    return row["occurred_at"], row["created_at"], row["memory_id"]
 
 
 async def _contradicting(connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID]) -> Sequence[Row]:

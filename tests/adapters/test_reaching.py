@@ -8,11 +8,12 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from redis.asyncio import Redis
 
+from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.reaching import reaching
 from mnemolog.adapters.nats import connection as nats_connection
 from mnemolog.adapters.unreachable import own_words
-from mnemolog.domain.errors import ServerFailed
+from mnemolog.domain.errors import InvalidInput, ServerFailed
 
 WRONG = "not-the-password"
 
@@ -82,3 +83,11 @@ async def test_a_server_that_is_not_there_does_not_answer() -> None:
     with pytest.raises(ServerFailed, match=r"does not answer \(ConnectionRefusedError\)"):
         async with reaching("redis", "redis://127.0.0.1:1"):
             raise ConnectionRefusedError
+
+
+def test_the_keyword_form_of_an_address_is_refused_with_the_form_that_is_taken() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        load(postgres_url="host=localhost dbname=mnemolog")
+
+    assert refused.value.field == "postgres_url"
+    assert "postgresql://" in refused.value.fix

@@ -53,7 +53,7 @@ def test_a_hit_of_one_leg_counts_half() -> None:
 
 @pytest.mark.spec("B06")
 def test_a_bullet_has_the_form_of_the_specification() -> None:
-    assert bullet("tasks", "Deploy on Friday") == "[tasks] Deploy on Friday"
+    assert bullet({"category": "tasks", "text": "Deploy on Friday"}) == "[tasks] Deploy on Friday"
 
 
 @pytest.mark.spec("B06")

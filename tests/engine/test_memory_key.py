@@ -10,10 +10,12 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.http.app import create_app
+from mnemolog.domain.contradiction import marked
 from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.memory import Status
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.memory import MemoryCreated, MemoryObserved, MemoryUpdated
+from mnemolog.projections.context import ContextRequest
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.teller import Teller
@@ -170,6 +172,12 @@ async def test_what_contradicts_is_kept_and_every_read_shows_it(engine: Engine, 
     assert (await engine.reads.memory(ana.viewer, said, now))["contradicts"] == [denied]
     found = {row["memory_id"]: row["contradicts"] for row in await engine.reads.newest(other.viewer, 10)}
     assert found == {said: [denied], denied: [said]}
+    mark = f"(contradicted by {denied} of {datetime.now(UTC):%Y-%m-%d}, which is newer)"
+    want = {f"Ana is vegetarian and lives in Lisbon {mark}", "Ana is not vegetarian and lives in Lisbon"}
+    context = await engine.reads.context(ana.viewer, ContextRequest(query="Ana"), now)
+    hits = (await ana.asks("vegetarian Lisbon", now)).hits
+    assert {marked(row) for row in await engine.reads.newest(other.viewer, 10)} == want
+    assert {hit.bullet for hit in hits} == set(context.bullets) == {f"[note] {one}" for one in want}
     [link] = await engine.reads.links(ana.viewer, said)
     assert (link["memory_id"], link["relation_type"]) == (denied, "contradicts")
     history = await engine.reads.history(ana.viewer, denied)
