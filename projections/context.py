@@ -28,9 +28,13 @@ class ContextRequest(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    query: Text
-    categories: tuple[str, ...] = ()
-    budget_tokens: Annotated[int, Strict(), Field(ge=1)] | None = None
+    query: Text = Field(description="What the agent is about to answer.")
+    categories: tuple[str, ...] = Field(
+        (), description="Only these categories; all that the agent may read by default."
+    )
+    budget_tokens: Annotated[int, Strict(), Field(ge=1)] | None = Field(
+        None, description="The maximum number of tokens of `bullets`; no maximum by default."
+    )
 
 
 @dataclass(frozen=True, slots=True)

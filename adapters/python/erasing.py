@@ -144,8 +144,8 @@ class ErasureVerbs(Asking):
 
     async def prove_erased(
         self,
-        memory_id: Id | None = None,
         *,
+        memory_id: Id | None = None,
         thread_id: str | None = None,
         entity_id: Id | None = None,
         relation_id: Id | None = None,
@@ -161,6 +161,6 @@ class ErasureVerbs(Asking):
 
         Example:
             memory.erase(added.memory_id, user_id="ana")
-            memory.prove_erased(added.memory_id, user_id="ana").erased
+            memory.prove_erased(memory_id=added.memory_id, user_id="ana").erased
         """
         return await self._ask(erasure.prove_erased, locals())

@@ -1,0 +1,333 @@
+"""Every operation is one thing in Python, on the command line and over HTTP: names, fields, results, refusals."""
+
+import inspect
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import httpx
+import pytest
+import typer
+
+from mnemolog import AsyncMemory, Memory, MnemologError
+from mnemolog.adapters.cli.app import app
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.http.app import create_app
+from mnemolog.adapters.http.routes import PREFIX
+from mnemolog.adapters.operations import OPERATIONS
+from mnemolog.adapters.operations.operation import Operation, description_of
+from tests.adapters.cli.command import mnemolog
+
+Json = dict[str, Any]
+AnyOperation = Operation[Any, Any]
+BY_NAME: Mapping[str, AnyOperation] = {one.name: one for one in OPERATIONS}
+# A user goes out to a file and comes in from one: each face streams it in its own way.
+STREAMED = {"export_user": ("user export", "GET /user/export"), "import_user": ("user import", "POST /user/import")}
+# `mnemolog restore` takes a backup or a memory's id (cli/backing_up.py); commands that run and maintain an engine ask
+# nothing of a user's memory.
+WITHOUT_COMMAND = {"restore"}
+MAINTENANCE = {
+    *("asyncapi", "backup", "config", "demo", "doctor", "events", "ingest", "replay", "restore", "scrub", "up"),
+    *("api-keys", "dead-letters", "incidents", "jobs", "keys", "patrol", "policy", "producers", "projections"),
+    *("retention", "verify"),
+}
+# In Python a search gives whole memories, never bullets.
+NOT_IN_PYTHON = {("search", "return")}
+
+every = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+
+
+def fields_of(operation: AnyOperation) -> Json:
+    """Its fields by the names that callers use."""
+    return {field.alias or name: field for name, field in operation.request.model_fields.items()}
+
+
+def commands(group: Any, *path: str) -> Iterator[tuple[str, Any]]:
+    if not hasattr(group, "commands"):
+        yield " ".join(path), group
+        return
+    for name, command in group.commands.items():
+        yield from commands(command, *path, name)
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
+
+
+def test_names_are_used_once() -> None:
+    for names in ([one.name for one in OPERATIONS], [one.route for one in OPERATIONS]):
+        assert len(set(names)) == len(names)
+    named = [one.command for one in OPERATIONS if one.name not in WITHOUT_COMMAND]
+    assert len(set(named)) == len(named)
+
+
+@every
+def test_each_operation_and_each_of_its_fields_is_described(operation: AnyOperation) -> None:
+    assert operation.summary
+    assert [name for name, field in fields_of(operation).items() if not description_of(field)] == []
+
+
+@every
+def test_each_operation_is_a_verb_with_the_same_fields(operation: AnyOperation) -> None:
+    verb = inspect.signature(getattr(AsyncMemory, operation.name))
+    own = {name: one for name, one in verb.parameters.items() if name != "self"}
+    fields = {name: one for name, one in fields_of(operation).items() if (operation.name, name) not in NOT_IN_PYTHON}
+
+    assert own.keys() == fields.keys()
+    positional = tuple(name for name, one in own.items() if one.kind is one.POSITIONAL_OR_KEYWORD)
+    assert positional == operation.arguments
+    required = {name for name, one in own.items() if one.default is one.empty}
+    assert required == {name for name, one in fields.items() if one.is_required()} - {"user_id"}
+    assert inspect.iscoroutinefunction(getattr(AsyncMemory, operation.name))
+    assert getattr(Memory, operation.name).__doc__ == getattr(AsyncMemory, operation.name).__doc__
+
+
+@pytest.mark.parametrize("face", [AsyncMemory, Memory])
+def test_each_verb_is_an_operation(face: type) -> None:
+    public = {name for name in dir(face) if not name.startswith("_")}
+    assert public - {"close"} == BY_NAME.keys() | STREAMED.keys()
+
+
+@every
+def test_each_operation_is_a_command_with_the_same_fields(operation: AnyOperation) -> None:
+    if operation.name in WITHOUT_COMMAND:
+        assert operation.command == ""
+        return
+    parameters = {one.name: one for one in COMMANDS[operation.command].params}
+    fields = operation.request.model_fields
+
+    arguments = [name for name, one in parameters.items() if one.param_type_name == "argument"]
+    assert tuple(arguments) == operation.arguments
+    assert parameters.keys() - {"as_json", "yes", "help"} == fields.keys()
+    required = {name for name, one in parameters.items() if one.required}
+    assert required == {name for name, one in fields.items() if one.is_required()}
+    assert ("yes" in parameters) is operation.destroys
+
+
+def test_each_command_is_an_operation_or_maintains_an_engine() -> None:
+    known = {one.command for one in OPERATIONS if one.command} | {command for command, _ in STREAMED.values()}
+    others = {name for name in COMMANDS if name.split()[0] not in MAINTENANCE}
+    assert others == known
+    assert {name.split()[0] for name in COMMANDS} >= MAINTENANCE
+
+
+def test_each_operation_is_a_route_with_the_same_fields_and_each_route_is_an_operation(engine: Engine) -> None:
+    document = create_app(engine).openapi()
+    found = {
+        f"{method.upper()} {path.removeprefix(PREFIX)}": one
+        for path, methods in document["paths"].items()
+        if path.startswith(PREFIX)
+        for method, one in methods.items()
+    }
+    assert found.keys() == {one.route for one in OPERATIONS} | {route for _, route in STREAMED.values()}
+    for operation in OPERATIONS:
+        described = found[operation.route]
+        parameters = {one["name"]: one for one in described.get("parameters", ())}
+        body = _body(document, described)
+        key = {"idempotency_key"} if parameters.pop("Idempotency-Key", None) else set()
+        assert described["operationId"] == operation.name
+        assert parameters.keys() | body["properties"].keys() | key == fields_of(operation).keys(), operation.name
+        required = {name for name, one in parameters.items() if one["required"]} | set(body.get("required", ()))
+        assert required == {name for name, one in fields_of(operation).items() if one.is_required()}, operation.name
+
+
+def _body(document: Json, described: Json) -> Json:
+    if "requestBody" not in described:
+        return {"properties": {}}
+    schema: Json = described["requestBody"]["content"]["application/json"]["schema"]
+    while "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return schema
+
+
+class Faces:
+    """One request through every face: the answer as JSON, or the refusal."""
+
+    def __init__(self, engine: Engine, memory: AsyncMemory) -> None:
+        self.engine, self.memory = engine, memory
+
+    async def python(self, operation: AnyOperation, fields: Json) -> Json:
+        try:
+            found = await getattr(self.memory, operation.name)(**fields)
+        except MnemologError as error:
+            return {"error": error.as_dict()}
+        told: Json = found.model_dump(mode="json", by_alias=True)
+        return told
+
+    async def http(self, operation: AnyOperation, fields: Json) -> Json:
+        rest = dict(fields)
+        path = operation.path.format(**{name: rest.pop(name) for name in fields if f"{{{name}}}" in operation.path})
+        headers = {"Idempotency-Key": rest.pop("idempotency_key")} if "idempotency_key" in rest else {}
+        where = "params" if operation.method in ("GET", "DELETE") else "json"
+        transport = httpx.ASGITransport(create_app(self.engine))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            answer = await http.request(operation.method, PREFIX + path, headers=headers, **{where: rest})  # type: ignore[arg-type]
+        assert ("error" in answer.json()) is (answer.status_code != operation.status)
+        told: Json = answer.json()
+        return told
+
+    async def command(self, operation: AnyOperation, fields: Json) -> Json:
+        arguments = [one for name in operation.arguments if name in fields for one in _words(fields[name])]
+        options = [
+            word for name, value in fields.items() if name not in operation.arguments for word in _option(name, value)
+        ]
+        asked = [*operation.command.split(), *options, "--json", "--", *arguments]
+        ran = await mnemolog(self.engine.settings.directory, *asked)
+        assert ("error" in ran.value) is (ran.code != 0), ran
+        told: Json = ran.value
+        return told
+
+
+def _option(name: str, value: Any) -> list[str]:
+    flag = name.replace("_", "-")
+    if isinstance(value, bool):
+        return [f"--{flag}" if value else f"--no-{flag}"]
+    return [f"--{flag}={word}" for word in _words(value)]
+
+
+def _words(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [str(one) for one in value]
+    return [json.dumps(value) if isinstance(value, dict) else str(value)]
+
+
+@pytest.fixture
+def faces(engine: Engine) -> Faces:
+    memory = AsyncMemory(engine.settings.directory, durable=False, embedder="lexical")
+    memory._opened = engine  # As if this object had opened it: a second engine cannot on the same directory.
+    return Faces(engine, memory)
+
+
+async def known(memory: AsyncMemory, user: str) -> dict[str, Any]:
+    """The ids of what is known of a user who has one of most things."""
+    tea = await memory.create("Ana drinks green tea", user_id=user, category="preferences", pinned=True)
+    milk = await memory.create("Ana avoids milk", user_id=user, metadata={"app": "chat"})
+    await memory.link(tea.memory_id, milk.memory_id, user_id=user, strength=0.5)
+    fact = await memory.add_fact("Makesh", "lives_in", "Berlin", user_id=user, since="2026-01-10")
+    await memory.add_fact("Makesh", "lives_in", "Lisbon", user_id=user, since="2026-03-01")
+    await memory.add_entity("Mukesh", user_id=user, category="Person")
+    [makesh] = await memory.list_entities(user_id=user, name="Makesh")
+    await memory.add("I moved to Lisbon", user_id=user)
+    await memory.add_todo("call Marta", user_id=user)
+    ids = {"memory": tea.memory_id, "fact": fact.relation_id, "entity": makesh.entity_id}
+    return {name: str(one) for name, one in ids.items()}
+
+
+READS: tuple[tuple[str, Json], ...] = (
+    ("get", {"memory_id": "{memory}"}),
+    ("list", {"limit": 1}),
+    ("context", {"query": "tea", "budget_tokens": 100}),
+    ("cards", {"refs": ["person:ana"]}),
+    ("links", {"memory_id": "{memory}"}),
+    ("history", {"id": "{memory}", "limit": 1}),
+    ("why", {"id": "{fact}"}),
+    ("changes", {"since": 1}),
+    ("session", {}),
+    ("list_entities", {"limit": 2}),
+    ("get_entity", {"entity_id": "{entity}", "valid_at": "2026-02-01"}),
+    ("list_variants", {"entity_id": "{entity}"}),
+    ("list_facts", {"about": "makesh", "inactive": True}),
+    ("list_facts", {"about": "makesh", "as_of": 6}),
+    ("get_profile", {}),
+    ("list_consent", {}),
+    ("list_todos", {"as_of": "2026-01-01T00:00:00Z"}),
+)
+
+
+async def test_a_read_answers_the_same_in_every_face(faces: Faces, user: str) -> None:
+    ids = await known(faces.memory, user)
+    for name, asked in READS:
+        fields = {"user_id": user, **{key: _filled(value, ids) for key, value in asked.items()}}
+        found = await faces.python(BY_NAME[name], fields)
+        assert "error" not in found, (name, found)
+        assert await faces.http(BY_NAME[name], fields) == found, name
+        assert await faces.command(BY_NAME[name], fields) == found, name
+
+
+NOBODY = "01942b6e-7c00-7000-8000-000000000000"
+WRITES: tuple[tuple[str, Json], ...] = (
+    ("create", {"text": "Ana has a cat", "metadata": {"app": "chat"}, "idempotency_key": "cat"}),
+    ("update", {"memory_id": "{memory}", "pinned": False, "importance": 0.5}),
+    ("archive", {"memory_id": "{memory}", "run_id": "tidy"}),
+    ("undo", {"memory_id": "{memory}"}),
+    ("delete", {"memory_id": "{memory}", "reason": "asked"}),
+    ("add", {"messages": "I have a cat"}),
+    ("add_entity", {"name": "Makeshh", "aliases": ["Mak"], "category": "Person"}),
+    ("update_entity", {"entity_id": "{entity}", "attributes": {"age": 40}}),
+    ("add_alias", {"entity_id": "{entity}", "alias": "Mak"}),
+    ("add_fact", {"subject": "Zoe", "predicate": "likes", "object": "jazz", "literal": True}),
+    ("end_fact", {"relation_id": "{fact}", "until": "2026-02-01"}),
+    ("retire_fact", {"relation_id": "{fact}"}),
+    ("delete_fact", {"relation_id": "{fact}"}),
+    ("restore_fact", {"relation_id": "{fact}"}),
+    ("delete_entity", {"entity_id": "{entity}"}),
+    ("restore_entity", {"entity_id": "{entity}"}),
+    ("propose_profile", {"field": "city", "value": "Lisbon"}),
+    ("add_todo", {"text": "feed the cat"}),
+)
+
+
+async def test_a_write_answers_with_the_same_fields_in_every_face(faces: Faces, user: str) -> None:
+    """Each face writes for a user of its own; what differs is ids and tokens."""
+    told: list[list[Any]] = []
+    for ask in (faces.python, faces.http, faces.command):
+        of = f"{user}-{ask.__name__}"
+        ids = await known(faces.memory, of)
+        answers = []
+        for name, asked in WRITES:
+            fields = {"user_id": of, **{key: _filled(value, ids) for key, value in asked.items()}}
+            found = await ask(BY_NAME[name], {**fields})
+            assert "error" not in found, (ask.__name__, name, found)
+            answers.append((name, _shape(found)))
+        told.append(answers)
+    for here, there in ((told[0], told[1]), (told[0], told[2])):
+        assert here == there
+
+
+REFUSED: tuple[tuple[str, Json], ...] = (
+    ("create", {"text": ""}),
+    ("create", {"text": "tea", "confidence": 2.0}),
+    ("get", {"memory_id": "42"}),
+    ("get", {"memory_id": NOBODY}),
+    ("list", {"limit": 0}),
+    ("list", {"cursor": "elsewhere"}),
+    ("search", {"query": ""}),
+    ("list_facts", {"valid_at": "yesterday"}),
+    ("list_facts", {"as_of": 1, "known_at": 1}),
+    ("get_entity", {"entity_id": NOBODY}),
+    ("add_fact", {"subject": "Alice", "predicate": "!!", "object": "tea"}),
+    ("add_fact", {"subject": "Alice", "predicate": "likes", "object": "tea", "since": "yesterday"}),
+    ("end_fact", {"relation_id": NOBODY}),
+    ("merge_entities", {"entity_id": NOBODY, "absorbed_ids": [NOBODY]}),
+    ("undo", {}),
+    ("update_todo", {"todo_id": NOBODY, "text": "tea"}),
+    ("grant_consent", {"patch_id": NOBODY}),
+    ("why", {"id": "nothing of this name"}),
+    ("session", {}),
+)
+
+
+async def test_a_request_is_refused_the_same_in_every_face(faces: Faces, user: str) -> None:
+    for name, asked in REFUSED:
+        fields = {"user_id": user, **asked}
+        refused = await faces.python(BY_NAME[name], fields)
+        assert "error" in refused, (name, asked, refused)
+        for ask in (faces.http, faces.command):
+            assert _unquoted(await ask(BY_NAME[name], fields)) == _unquoted(refused), name
+
+
+def _unquoted(refused: Json) -> Json:
+    """In a query a number is a text, which the message quotes."""
+    return {**refused["error"], "message": refused["error"]["message"].replace("'", "")}
+
+
+def _filled(value: Any, ids: Mapping[str, str]) -> Any:
+    return value.format(**ids) if isinstance(value, str) else value
+
+
+def _shape(value: Any) -> Any:
+    """The names of its fields, and what kind of value each has."""
+    if isinstance(value, dict):
+        return {name: _shape(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_shape(one) for one in value]
+    return type(value).__name__
