@@ -191,11 +191,12 @@ def _require_there(state: Written, command: Erase) -> None:
             known = state.known.get(command.subject())
             if known is None or not readable(known.scope, known.agent_id, command.agent_id):
                 what = f"user {command.user_id!r} has no {command.kind} {command.name!r}"
-                raise NotFound(what, field="name", fix=f"look it up: `mnemolog {LISTED[command.kind]}`")
+                raise NotFound(what, field=NAMED[command.kind], fix=f"look it up: `mnemolog {LISTED[command.kind]}`")
 
 
 TURN = turn_tag("")
-LISTED = {"entity": "entities", "relation": "facts", "profile": "profile show", "todo": "todos list"}
+NAMED = {"entity": "entity_id", "relation": "relation_id", "profile": "field", "todo": "todo_id"}
+LISTED = {"entity": "entity list", "relation": "fact list", "profile": "profile get", "todo": "todo list"}
 ERASURE: Decider[Erase, Written] = Decider(
     initial=Written(),
     subject=lambda command: command.subject(),

@@ -25,7 +25,7 @@ WHO = ("tenant", "user_id", "agent_id", "thread_id", "actor", "consenting", "at"
 NAMED = {
     "of_event": "event_id",
     "of_run": "of_run",
-    "of_undertaking": "of_undertaking",
+    "of_undertaking": "of_batch",
     "of_thread": "of_thread",
 }
 

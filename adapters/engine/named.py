@@ -11,7 +11,9 @@ from mnemolog.events.log import EventLog
 async def named_by(log: EventLog, command: Rollback) -> Sequence[Recorded]:
     """Oldest first; InvalidInput unless exactly one thing is named."""
     if [getattr(command, name) for name in NAMED].count(None) != len(NAMED) - 1:
-        raise InvalidInput("one thing at a time is rolled back", field="of_run", fix=f"give one of {', '.join(NAMED)}")
+        raise InvalidInput(
+            "one thing at a time is rolled back", field="of_run", fix="give one of of_run, of_batch and of_thread"
+        )
     stream = command.stream()
     if command.of_event:
         found = await log.find(stream, command.of_event)

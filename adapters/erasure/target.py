@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from mnemolog.commands.erasure import ERASURE, EraseMemory
+from mnemolog.commands.erasure import ERASURE, NAMED, EraseMemory
 from mnemolog.commands.erasure_state import KNOWING, Written
 from mnemolog.commands.erasure_taken import Taken, drawn_along, ground_of, taken, with_absorbed, with_told
 from mnemolog.domain.errors import InvalidInput, NotFound
@@ -35,7 +35,7 @@ class Subject:
 
     def __post_init__(self) -> None:
         if [self.memory_id, self.thread_id, self.known].count(None) < 2:
-            raise InvalidInput("name one thing at a time", field="thread", fix="leave all others out")
+            raise InvalidInput("name one thing at a time", field="thread_id", fix="leave all others out")
 
     @property
     def everything(self) -> bool:
@@ -138,7 +138,9 @@ class _Read:
         if subject.known is not None:
             return _of_known(self.state, subject, subject.known)
         if not (self.turns or self.born or self.met):
-            raise NotFound(f"there is no user {subject.stream.owner!r}", field="user", fix="name a user with memories")
+            raise NotFound(
+                f"there is no user {subject.stream.owner!r}", field="user_id", fix="name a user with memories"
+            )
         born = frozenset(id_ for id_, seq in self.born.items() if seq < self.until)
         met = frozenset(tag for tag, seq in self.met.items() if seq < self.until)
         return Target(subject, born, frozenset(meant), met)
@@ -172,7 +174,7 @@ async def _read(log: EventLog, subject: Subject) -> _Read:
 
 def _of_memory(state: Written, subject: Subject, memory_id: UUID, *, keep_turns: bool) -> Target:
     if memory_id not in state.memories:
-        raise no_such_memory(subject.stream.owner, memory_id, "memory")
+        raise no_such_memory(subject.stream.owner, memory_id)
     wanted = EraseMemory(user_id=subject.stream.owner, memory_id=memory_id, keep_turns=keep_turns, with_survivors=True)
     found = taken(state, wanted)
     return Target(subject, frozenset(found.memories), frozenset(found.turns))
@@ -181,14 +183,18 @@ def _of_memory(state: Written, subject: Subject, memory_id: UUID, *, keep_turns:
 def _of_thread(state: Written, subject: Subject, turns: set[str]) -> Target:
     if not turns:
         what = f"user {subject.stream.owner!r} has no thread {subject.thread_id!r}"
-        raise NotFound(what, field="thread", fix="name the thread of a turn")
+        raise NotFound(what, field="thread_id", fix="name the thread of a turn")
     drawn = [id_ for id_, sources in state.sources.items() if not turns.isdisjoint(sources)]
     return Target(subject, frozenset(with_absorbed(state, drawn)), frozenset(turns))
 
 
 def _of_known(state: Written, subject: Subject, tag: str) -> Target:
     if tag not in state.known:
-        raise NotFound(f"user {subject.stream.owner!r} has no {tag!r}", field="known", fix="name it as history does")
+        raise NotFound(
+            f"user {subject.stream.owner!r} has no {tag!r}",
+            field=NAMED[tag.partition(":")[0]],
+            fix="name it as history does",
+        )
     return Target(subject, known=frozenset(with_told(state, [tag])))
 
 

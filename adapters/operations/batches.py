@@ -90,6 +90,7 @@ async def forget(engine: Engine, asked: Rehearsed) -> Forgotten:
     arguments=("scope",),
     done="Erased",
     role=Role.ERASE,
+    destroys=True,
 )
 async def erase_scope(engine: Engine, asked: Rehearsed) -> Forgotten:
     """Erase a session, everything that is an agent's own, or everything that agents share, for good.

@@ -114,7 +114,7 @@ class ProveErased(Request):
         known = {"entity": self.entity_id, "relation": self.relation_id, "profile": self.field, "todo": self.todo_id}
         tags = [f"{kind}:{name}" for kind, name in known.items() if name is not None]
         if len(tags) > 1:
-            raise InvalidInput("name one thing at a time", field="entity_id", fix="leave all others out")
+            raise InvalidInput("name one thing at a time", field="thread_id", fix="leave all others out")
         return Subject(stream, self.memory_id, self.thread_id, *tags)
 
 

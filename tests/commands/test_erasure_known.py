@@ -156,7 +156,7 @@ def test_what_another_agent_knows_alone_is_not_there() -> None:
     private = asserted(scope=Scope.AGENT, agent_id="coach")
     command = EraseKnown(user_id="ana", agent_id="rival", kind="relation", name=str(FACT))
 
-    given(ERASURE, private).when(command).then_refused(NotFound, "name")
+    given(ERASURE, private).when(command).then_refused(NotFound, "relation_id")
 
 
 def proposed(patch: int, value: str, *turns: str) -> ProfileProposed:

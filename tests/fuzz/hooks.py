@@ -25,11 +25,11 @@ JUDGED = {
     r"(.*\.)?predicate": "it has a letter or a digit",
     r"subject|object|literal|name|alias|aliases\[\d+\]|about": "a name has a character that is seen",
     r"chat_id|with_episodes|scope": "they go with one scope",
-    r"of_run|of_undertaking|of_thread": "exactly one of them",
+    r"of_run|of_batch|of_thread": "exactly one of them",
     r"(memories|facts)\[\d+\](\..*)?|profile\..*": "a part of a seed is a request of its own",
     r"absorbed_ids(\[\d+\])?|to_id": "nothing is merged with or linked to itself",
     r"(.*\.)?(memory_key|entity_refs.*|ref.*|type|entity_type|fact_type|kind|text)": "they are judged together",
-    r"thread|known": "one thing at a time is proved to be erased",
+    r"thread_id": "one thing at a time is proved to be erased",
     r"id": "a UUID, or the name of a field of the profile",
 }
 _JUDGED = re.compile("|".join(f"(?:{pattern})" for pattern in JUDGED))

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -85,7 +86,7 @@ def damaged(body: bytes) -> Iterator[tuple[bytes, str]]:
     yield first + second + b"".join(rest[:-1]), "path"
     yield first + second.replace(b'"seq":1', b'"seq":2') + b"".join(rest), "line 2 seq"
     yield first + second.replace(b"MemoryCreated", b"ApiKeyCreated") + b"".join(rest), "line 2 version"
-    revoked = second.replace(b"MemoryCreated", b"ApiKeyRevoked").replace(b'"version":3', b'"version":1')
+    revoked = re.sub(rb'"version":\d+', b'"version":1', second.replace(b"MemoryCreated", b"ApiKeyRevoked"), count=1)
     yield first + revoked + b"".join(rest), "line 2 type"
     yield first + b"x" * 200 + b"\n", "line 2"
 
