@@ -50,7 +50,7 @@ class TurnMessage(BaseModel):
     run_id: Annotated[Id | None, Field(description="What turns are grouped by: a session, an episode.")] = None
     correlation_id: Annotated[
         Uuid | None,
-        Field(description="Shared by all turns of one undertaking, such as an import: they are rolled back by it."),
+        Field(description="Shared by all turns of one batch, such as an import; `rollback` takes them back by it."),
     ] = None
     attachments: Annotated[
         tuple[ShownAttachment, ...], Field(max_length=MAX_ATTACHMENTS), Field(description="What was shown with it.")
@@ -58,12 +58,12 @@ class TurnMessage(BaseModel):
     memories: Annotated[
         tuple[DrawnMemory, ...],
         Field(max_length=MAX_DRAWN),
-        Field(description="What you drew from it that is worth keeping."),
+        Field(description="The memories that you extracted from it."),
     ] = ()
     facts: Annotated[
         tuple[DrawnFact, ...],
         Field(max_length=MAX_DRAWN),
-        Field(description="What you drew from it that holds of somebody."),
+        Field(description="The facts that you extracted from it."),
     ] = ()
 
 

@@ -106,7 +106,7 @@ def type_of(annotation: Any) -> str:
     if isinstance(annotation, type) and issubclass(annotation, StrEnum):
         return " ".join(f"`{one.value}`" for one in annotation)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return "object: " + ", ".join(f"`{name}`" for name in annotation.model_fields)
+        return "object: " + ", ".join(f"`{field.alias or name}`" for name, field in annotation.model_fields.items())
     return WORDS.get(annotation, "JSON")
 
 
