@@ -42,9 +42,8 @@ BEARER = Security(HTTPBearer(auto_error=False, description="An API key: `mnemolo
 _operations = APIRouter(prefix=PREFIX)
 for _operation in OPERATIONS:
     add_route(_operations, _operation)
-_operations.include_router(export.router)
-_operations.include_router(importing.router)
-ROUTES = [one for one in (*_operations.routes, *health.router.routes) if isinstance(one, APIRoute)]
+_GUARDED = (_operations, export.router, importing.router)
+ROUTES = [one for router in (*_GUARDED, health.router) for one in router.routes if isinstance(one, APIRoute)]
 
 
 def create_app(engine: Engine) -> FastAPI:
@@ -65,7 +64,8 @@ def create_app(engine: Engine) -> FastAPI:
     app.add_middleware(Authenticated, keys=engine.api_keys)
     app.add_middleware(KnownHosts, hosts=[*engine.settings.http_hosts, engine.settings.http_host])
     answer_errors(app)
-    app.include_router(_operations, dependencies=[BEARER])
+    for router in _GUARDED:
+        app.include_router(router, dependencies=[BEARER])
     app.include_router(health.router)
     app.openapi = partial(_described, app, engine.settings.max_deadline)  # type: ignore[method-assign]
     return app

@@ -9,12 +9,12 @@ from starlette.responses import StreamingResponse
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export.exporting import head_of, lines
 from mnemolog.adapters.export.form import Head
-from mnemolog.adapters.http.routes import TheEngine
+from mnemolog.adapters.http.routes import PREFIX, TheEngine
 from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.shapes import id_text_shape
 
-router = APIRouter(tags=["maintenance"])
+router = APIRouter(prefix=PREFIX, tags=["maintenance"])
 NDJSON = "application/x-ndjson"
 UserInQuery = Annotated[str, Query(json_schema_extra=id_text_shape(), description="The user whose memory it is.")]
 

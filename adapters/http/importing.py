@@ -17,14 +17,14 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export.exporting import require_admin
 from mnemolog.adapters.export.importing import Checked, checked, imported
 from mnemolog.adapters.http.export import NDJSON, UserInQuery
-from mnemolog.adapters.http.routes import TheEngine
+from mnemolog.adapters.http.routes import PREFIX, TheEngine
 from mnemolog.domain.errors import InvalidInput, LogError, MnemologError
 from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import Receipt, StreamId
 
 _logger = logging.getLogger("mnemolog.http")
 
-router = APIRouter(tags=["maintenance"])
+router = APIRouter(prefix=PREFIX, tags=["maintenance"])
 
 CHUNK = 1 << 20
 

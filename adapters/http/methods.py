@@ -11,9 +11,9 @@ from mnemolog.domain.errors import InvalidInput
 
 
 class Methods:
-    """Answers 405 before a less specific path takes the request: `/memory/cards` is no memory's id.
+    """Answers 405 before a less specific path takes the request.
 
-    Paths are compared as they were sent: of `/users/a/export` and `/users/a%2Fexport` only the first is an export.
+    Paths are compared as they were sent: `%2F` within an id does not end a part of the path.
     """
 
     def __init__(self, app: ASGIApp, routes: Iterable[APIRoute]) -> None:
