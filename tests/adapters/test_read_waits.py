@@ -15,12 +15,12 @@ from mnemolog.events.envelope import Receipt
 from tests.adapters.cli.command import Ran, mnemolog
 from tests.engine.person import Person
 
-COMMANDS = ("query", "list", "changes", "history", "session", "entities")
+COMMANDS = ("search", "list", "changes", "history", "session", "entity list", "fact list")
 ROUTES = (
-    "query",
+    "/v1/search",
     "/v1/memories",
     "/v1/memories/{id}",
-    "/v1/memories/{id}/history",
+    "/v1/history/{id}",
     "/v1/changes",
     "/v1/session",
     "/v1/entities",
@@ -38,15 +38,14 @@ async def written(engine: Engine, user: str) -> tuple[str, Receipt]:
 async def over_http(engine: Engine, route: str, user: str, memory_id: str, **when: Any) -> httpx.Response:
     transport = httpx.ASGITransport(create_app(engine))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
-        if route == "query":
-            body = {"query": "tea", "filters": {"user_id": user}}
-            return await http.post("/v1/search", json=body, params=when)
+        if route == "/v1/search":
+            return await http.post(route, json={"user_id": user, "query": "tea", **when})
         return await http.get(route.format(id=memory_id), params={"user_id": user, **when})
 
 
 def arguments(command: str, user: str, memory_id: str, after: str) -> list[str]:
-    subject = {"query": ["tea"], "history": [memory_id]}.get(command, [])
-    return [command, *subject, "--user", user, "--after", after, "--json"]
+    subject = {"search": ["tea"], "history": [memory_id]}.get(command, [])
+    return [*command.split(), *subject, "--user", user, "--after", after, "--json"]
 
 
 @pytest.mark.spec("X10")
@@ -65,7 +64,7 @@ async def test_http_waits_until_the_deadline_of_the_request(engine: Engine, user
 
 @pytest.mark.spec("X10")
 @pytest.mark.parametrize(
-    "route", ["query", "/v1/memories", "/v1/memories/{id}", "/v1/memories/{id}/history", "/v1/changes"]
+    "route", ["/v1/search", "/v1/memories", "/v1/memories/{id}", "/v1/history/{id}", "/v1/changes"]
 )
 async def test_http_sees_the_write_of_the_token(engine: Engine, user: str, route: str) -> None:
     memory_id, receipt = await written(engine, user)
@@ -77,7 +76,7 @@ async def test_http_sees_the_write_of_the_token(engine: Engine, user: str, route
 
 
 @pytest.mark.spec("X10")
-@pytest.mark.parametrize("route", ["query", "/memory", "/memory/{id}", "/changes"])
+@pytest.mark.parametrize("route", ["/v1/search", "/v1/memories", "/v1/memories/{id}", "/v1/changes"])
 async def test_http_sees_what_any_process_wrote_before_without_a_token(engine: Engine, user: str, route: str) -> None:
     """The writes are another engine's: the one that is asked has not seen their receipts."""
     async with open_engine(engine.settings, attach=True) as other:
@@ -95,13 +94,13 @@ async def test_http_sees_the_turn_just_recorded_in_the_session(engine: Engine, u
     for number in range(1, 6):
         await Person(engine, user).says(f"tea number {number}")
 
-        answer = await over_http(engine, "/session", user, "", chat_id="main")
+        answer = await over_http(engine, "/v1/session", user, "", thread_id="main")
 
         assert answer.json()["msg_count"] == number
 
 
 @pytest.mark.spec("X10")
-@pytest.mark.parametrize(("route", "name"), [("/memory", "memories"), ("/session", "working")])
+@pytest.mark.parametrize(("route", "name"), [("/v1/memories", "memories"), ("/v1/session", "working")])
 async def test_http_refuses_what_it_cannot_show_and_shows_what_it_has_where_that_is_wanted(
     engine: Engine, user: str, route: str, name: str
 ) -> None:

@@ -78,10 +78,7 @@ class Universe:
             "todo_id": str(todo_id),
             "patch_id": str(proposed.patch_id),
             "event_id": str(receipt.event_ids[0]),
-            "thread_id": "main",
             "field": "tone",
-            "user_id": user,
-            "id": str(memory_id),
         }
 
     def _word(self, place: Place) -> str:
@@ -90,38 +87,30 @@ class Universe:
         return word
 
 
-def bodies(ids: Mapping[str, str], user: str, agent: str) -> Mapping[str, dict[str, Any]]:
-    """A valid body for each route that takes one."""
-    who = {"user_id": user, "agent_id": agent}
+def fields(ids: Mapping[str, str]) -> Mapping[str, dict[str, Any]]:
+    """What each operation is asked beside its user, its agent and the ids in its path; nothing where it is not here."""
     return {
-        "POST /memory/query": {"query": "tea", "filters": {"user_id": user}, "agent": agent, "since_rev": 0},
-        "POST /memory/context": {**who, "query": "tea"},
-        "POST /memory": {**who, "text": "x"},
-        "PATCH /memory/{memory_id}": {**who, "text": "x"},
-        "POST /memory/{memory_id}/archive": who,
-        "POST /memory/{memory_id}/restore": who,
-        "POST /memory/{memory_id}/merge": {**who, "absorbed_ids": [ids["other_id"]]},
-        "POST /memory/{memory_id}/link": {**who, "to_id": ids["other_id"]},
-        "POST /memory/{memory_id}/undo": who,
-        "POST /undo": {**who, "event_id": ids["event_id"]},
-        "POST /turns": {**who, "text": "x", "message_id": "x", "occurred_at": "2026-01-03T01:02:10Z"},
-        "POST /profile": {**who, "field": "city", "value": "x"},
-        "POST /consent/{patch_id}/grant": who,
-        "POST /consent/{patch_id}/refuse": who,
-        "POST /seed": {**who, "profile": {"tone": "dry"}},
-        "POST /todos": {**who, "kind": "commitment", "text": "x"},
-        "POST /todos/{todo_id}": {**who, "text": "x"},
-        "POST /facts": {**who, "subject": ids["entity_id"], "predicate": "likes", "object": "x"},
-        "POST /facts/{relation_id}/end": who,
-        "POST /facts/{relation_id}/retire": who,
-        "POST /facts/{relation_id}/restore": who,
-        "POST /entities": {**who, "name": ids["entity_id"]},
-        "PATCH /entities/{entity_id}": {**who, "confidence": 0.5},
-        "POST /entities/{entity_id}/aliases": {**who, "alias": "x"},
-        "POST /entities/{entity_id}/merge": {**who, "absorbed_ids": [ids["entity_id"]]},
-        "POST /entities/{entity_id}/restore": who,
-        "POST /prove-erased": {**who, "thread_id": "main"},
-        "POST /users/{user_id:path}/import": {},
-        "POST /rollback": {**who, "of_thread": "main", "dry_run": True},
-        "POST /forget": {**who, "scope": "global", "dry_run": True},
+        "create": {"text": "x"},
+        "search": {"query": "tea", "since_rev": 0},
+        "context": {"query": "tea"},
+        "cards": {"refs": [REF]},
+        "update": {"text": "x"},
+        "merge": {"absorbed_ids": [ids["other_id"]]},
+        "link": {"to_id": ids["other_id"]},
+        "undo": {"event_id": ids["event_id"]},
+        "add": {"messages": [{"content": "x", "message_id": "x", "occurred_at": "2026-01-03T01:02:10Z"}]},
+        "add_entity": {"name": ids["entity_id"]},
+        "update_entity": {"confidence": 0.5},
+        "add_alias": {"alias": "x"},
+        "merge_entities": {"absorbed_ids": [ids["entity_id"]]},
+        "add_fact": {"subject": ids["entity_id"], "predicate": "likes", "object": "x"},
+        "propose_profile": {"field": "city", "value": "x"},
+        "seed": {"content": {"profile": {"tone": "dry"}}},
+        "add_todo": {"text": "x"},
+        "update_todo": {"text": "x"},
+        "rollback": {"of_thread": "main", "dry_run": True},
+        "forget": {"scope": "global", "dry_run": True},
+        "erase_scope": {"scope": "global", "dry_run": True},
+        "erase_thread": {"thread_id": "main"},
+        "prove_erased": {"thread_id": "main"},
     }

@@ -71,8 +71,9 @@ async def test_a_former_directory_is_read_and_written_all_the_while_and_ends_on_
         for text in added[:20]:
             await memory.create(text, user_id="ana")
             assert text in {hit.text for hit in await memory.search(text, user_id="ana", top_k=3)}
-        await memory.remember("ana", "lives_in", "Braga", user_id="ana")
-        assert [f["object"] for f in await memory.facts(user_id="ana") if f["predicate"] == "lives_in"] == ["Braga"]
+        await memory.add_fact("ana", "lives_in", "Braga", user_id="ana")
+        facts = await memory.list_facts(user_id="ana")
+        assert [fact.object for fact in facts if fact.predicate == "lives_in"] == ["Braga"]
 
         gate.open.set()
         written = 20

@@ -12,6 +12,9 @@ from mnemolog.events.envelope import StreamId
 from tests.adapters.principals.keys import calling, principal
 
 
+NOTHING = {"items": [], "next_cursor": None}
+
+
 async def written(engine: Engine, user: str, **fields: Any) -> str:
     memory_id, _ = await engine.writes.create({"user_id": user, "text": "Ana likes tea", **fields})
     await engine.settled()
@@ -26,14 +29,14 @@ async def test_a_user_outside_the_key_reads_as_one_who_is_not_there(guarded: Eng
             answers = [
                 await client.get("/v1/memories", params={"user_id": who}),
                 await client.get(f"/v1/memories/{id_}", params={"user_id": who}),
-                await client.get(f"/v1/memories/{id_}/history", params={"user_id": who}),
+                await client.get(f"/v1/history/{id_}", params={"user_id": who}),
                 await client.get("/v1/session", params={"user_id": who}),
                 await client.get("/v1/entities", params={"user_id": who}),
                 await client.get("/v1/changes", params={"user_id": who}),
-                await client.post("/v1/search", json={"query": "tea", "filters": {"user_id": who}}),
+                await client.post("/v1/search", json={"query": "tea", "user_id": who}),
                 await client.post("/v1/memories", json=body),
                 await client.patch(f"/v1/memories/{id_}", json=body),
-                await client.post(f"/v1/memories/{id_}/undo", json={"user_id": who}),
+                await client.post("/v1/undo", json={"user_id": who, "memory_id": id_}),
                 await client.post("/v1/turns", json={"user_id": who, "messages": "x"}),
             ]
             assert {answer.status_code for answer in answers} == {404}, [one.text for one in answers]
@@ -51,13 +54,13 @@ async def test_an_agent_outside_the_key_is_refused(guarded: Engine, user: str) -
             body = {"user_id": user, "text": "x", **agent}
             assert (await client.post("/v1/memories", json=body)).status_code == 403
         own = await client.get("/v1/memories", params={"user_id": user, "agent_id": "stylist"})
-        assert (own.status_code, own.json()) == (200, {"memories": []})
+        assert (own.status_code, own.json()) == (200, NOTHING)
 
 
 async def test_the_tenant_is_that_of_the_key(guarded: Engine, user: str) -> None:
     id_ = await written(guarded, user)
     async with calling(guarded, principal(tenant="acme")) as client:
-        assert (await client.get("/v1/memories", params={"user_id": user})).json() == {"memories": []}
+        assert (await client.get("/v1/memories", params={"user_id": user})).json() == NOTHING
         assert (await client.get(f"/v1/memories/{id_}", params={"user_id": user})).status_code == 404
         made = (await client.post("/v1/memories", json={"user_id": user, "text": "Ana likes coffee"})).json()
         assert made["stream"] == f"acme/user:{user}"
@@ -99,7 +102,7 @@ async def test_history_names_the_principal_and_its_agent(guarded: Engine, user: 
         body = {"user_id": user, "text": "Ana likes tea", "agent_id": "planner", "category": "goals"}
         made = (await client.post("/v1/memories", json=body)).json()
         asked = {"user_id": user, "agent_id": "planner", "after": made["token"]}
-        [*_, entry] = (await client.get(f"/v1/memories/{made['memory_id']}/history", params=asked)).json()["history"]
+        [*_, entry] = (await client.get(f"/v1/history/{made['memory_id']}", params=asked)).json()["items"]
     assert entry["actor"] == "backend/planner"
 
 
@@ -109,9 +112,7 @@ async def test_without_a_key_an_agent_that_is_named_is_the_actor(engine: Engine,
             body = {"user_id": user, "text": "Ana likes tea", "agent_id": agent, "category": "goals"}
             made = (await client.post("/v1/memories", json=body)).json()
             asked = {"user_id": user, "agent_id": agent, "after": made["token"]}
-            [*_, entry] = (await client.get(f"/v1/memories/{made['memory_id']}/history", params=asked)).json()[
-                "history"
-            ]
+            [*_, entry] = (await client.get(f"/v1/history/{made['memory_id']}", params=asked)).json()["items"]
             assert entry["actor"] == actor
 
 
