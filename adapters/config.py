@@ -39,6 +39,10 @@ class Settings(BaseSettings):
     http_hosts: Annotated[
         list[str], Field(description="The names under which the HTTP API answers, beside http_host.")
     ] = ["localhost", "127.0.0.1", "::1"]
+    http_token: Annotated[
+        Literal["on", "off"],
+        Field(description="Whether the HTTP API asks callers without an API key for the token of this data directory."),
+    ] = "on"
     tenant: Annotated[Tenant, Field(description="Whose memory the CLI and the Python face work on.")] = "default"
     embedder: Annotated[
         Literal["minilm", "lexical"], Field(description="minilm finds by meaning; lexical by words, for tests.")

@@ -1,8 +1,8 @@
 """The HTTP API of one engine, as a FastAPI application.
 
 A request names its user (`user_id`) and the agent that asks (`agent_id`); its API key says which of them it may name,
-and of which tenant they are. `TheEngine` gives a route an engine that reaches no further than the key. Until there
-are keys, whoever is on this machine can read and write for every user and agent of the tenant of the settings.
+and of which tenant they are. `TheEngine` gives a route an engine that reaches no further than the key. The token of the
+data directory gives all rights in the tenant of the settings, to callers on this machine.
 """
 
 from functools import partial
@@ -34,6 +34,7 @@ from mnemolog.adapters.http.body_limit import BodyLimit
 from mnemolog.adapters.http.errors import DOCUMENTED, answer_errors
 from mnemolog.adapters.http.json_body import JsonBody
 from mnemolog.adapters.http.known_hosts import KnownHosts
+from mnemolog.adapters.http.local_token import local_token
 from mnemolog.adapters.http.methods import Methods
 from mnemolog.adapters.http.security import Authenticated
 
@@ -55,7 +56,9 @@ TAGS = [
     {"name": "operation", "description": "How the engine is."},
 ]
 # For the document alone: `Authenticated` has judged every request before a route sees it.
-BEARER = Security(HTTPBearer(auto_error=False, description="An API key: `mnemolog api-keys create`."))
+BEARER = Security(
+    HTTPBearer(auto_error=False, description="The token in http.token of the data directory, or an API key.")
+)
 ROUTERS: tuple[APIRouter, ...] = (
     context.router,  # First: `/memory/cards` is no memory's id.
     memory_reads.router,
@@ -91,7 +94,7 @@ def create_app(engine: Engine) -> FastAPI:
     app.add_middleware(
         Methods, routes=[route for one in ROUTERS for route in one.routes if isinstance(route, APIRoute)]
     )
-    app.add_middleware(Authenticated, keys=engine.api_keys)
+    app.add_middleware(Authenticated, keys=engine.api_keys, token=local_token(engine.settings))
     app.add_middleware(KnownHosts, hosts=[*engine.settings.http_hosts, engine.settings.http_host])
     answer_errors(app)
     for router in ROUTERS:

@@ -250,6 +250,14 @@ class SessionView(_View):
     updated_at: str
 
 
+class LiveView(_View):
+    """What a caller without a token or a key is told: the server answers."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: Literal["ok"] = "ok"
+
+
 class HealthView(_View):
     """`degraded`: all that is sound is served, but streams stand still in some projection, or damage was found."""
 

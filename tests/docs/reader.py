@@ -20,9 +20,10 @@ from tests.docs.pages import Block, Command, Names, called, commands
 from tests.testkit.settings import PATIENCE
 from tests.testkit.warm import script_folder
 
-# What the pages show, and each run replaces: the port by a free one, the tenant by one of the page's own.
+# What the pages show, and each run replaces: by a free port, a tenant of the page's own, and a new directory.
 HTTP_PORT = "8765"
 TENANT = "default"
+DATA_DIRECTORY = "~/.mnemolog"
 LAST_LINE_OF_UP = "Ctrl-C stops it"
 SECONDS = 300
 # A first use: nothing is set, and each command is the installed script in an interpreter of its own.
@@ -133,6 +134,7 @@ class Reader:
             self._keeper.changes(user_id="keeper")
 
     def _here(self, text: str) -> str:
+        text = text.replace(DATA_DIRECTORY, str(self._data_dir))
         return text.replace(HTTP_PORT, self._port).replace(f"{TENANT}/user:", f"{self._tenant}/user:")
 
     def _compare(self, shown: str, printed: str, where: str) -> None:
