@@ -10,6 +10,7 @@ from functools import partial
 from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from mnemolog.adapters import telemetry
 from mnemolog.adapters.engine.filling import EVENTS_A_PROCESS, FillProcesses
 from mnemolog.adapters.engine.status import Status, status
 from mnemolog.adapters.postgres import lagging, pauses, upgrades
@@ -114,10 +115,11 @@ class Projections:
 
     async def deliver(self, projections: Sequence[Projection], events: Sequence[Delivery]) -> None:
         """Apply a delivery to the projections of a group."""
-        if all(one.name in self._postgres for one in projections):
-            await self._together.deliver(projections, events)
-        else:
-            await each_alone(projections, events)
+        with telemetry.step("project", projections=" ".join(one.name for one in projections), events=len(events)):
+            if all(one.name in self._postgres for one in projections):
+                await self._together.deliver(projections, events)
+            else:
+                await each_alone(projections, events)
 
     def _opened(
         self, projections: Sequence[Projection], streams: Sequence[StreamId], events: Sequence[StoredEvent]

@@ -16,6 +16,7 @@ from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import EmbeddedServers, Endpoints
 from mnemolog.adapters.engine.api_keys import ApiKeys
 from mnemolog.adapters.engine.clock import new_id, now
+from mnemolog.adapters.engine.commanding import ObservedHandler
 from mnemolog.adapters.engine.connections import Connections, connect, embedder_of
 from mnemolog.adapters.engine.delivery import Delivery, delivery_of, start
 from mnemolog.adapters.engine.filling import FillProcesses, Place
@@ -41,7 +42,6 @@ from mnemolog.adapters.verify.audit import Audit
 from mnemolog.adapters.verify.incidents import Incidents
 from mnemolog.adapters.verify.log_check import require_keys
 from mnemolog.adapters.verify.verification import Verifier
-from mnemolog.commands.handler import Handler
 from mnemolog.domain.errors import ServerFailed, TamperedEvent
 from mnemolog.domain.policy import Policy
 from mnemolog.events.codec import Codec
@@ -224,7 +224,7 @@ def _reads(
 
 
 def _writes(policy: Policy, log: PostgresLog, reads: Reads, embedder: Embedder) -> Writes:
-    handler = Handler(log, now, new_id, policy.version, partial(_expected, embedder))
+    handler = ObservedHandler(log, now, new_id, policy.version, partial(_expected, embedder))
     neighbours, sightings = Neighbours(reads, policy.bands), Sightings(reads, log)
     return Writes(handler, log, policy.categories, policy.profile, neighbours, policy.predicates, sightings)
 

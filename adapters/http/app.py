@@ -25,7 +25,9 @@ from mnemolog.adapters.http import (
     importing,
     memory_reads,
     memory_writes,
+    metrics,
     profile,
+    ready,
     todos,
     undertakings,
     why,
@@ -59,6 +61,8 @@ TAGS = [
 BEARER = Security(
     HTTPBearer(auto_error=False, description="The token in http.token of the data directory, or an API key.")
 )
+# How the engine is. What of it a stranger learns, each of them says itself.
+OPERATION: tuple[APIRouter, ...] = (health.router, ready.router, metrics.router)
 ROUTERS: tuple[APIRouter, ...] = (
     context.router,  # First: `/memory/cards` is no memory's id.
     memory_reads.router,
@@ -73,7 +77,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     importing.router,
     erasing.router,
     undertakings.router,
-    health.router,
+    *OPERATION,
 )
 
 
@@ -88,7 +92,7 @@ def create_app(engine: Engine) -> FastAPI:
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
     )
-    app.state.engine = engine
+    app.state.engine, app.state.readiness = engine, ready.Readiness(engine)
     app.add_middleware(JsonBody)
     app.add_middleware(BodyLimit)
     app.add_middleware(
@@ -96,9 +100,10 @@ def create_app(engine: Engine) -> FastAPI:
     )
     app.add_middleware(Authenticated, keys=engine.api_keys, token=local_token(engine.settings))
     app.add_middleware(KnownHosts, hosts=[*engine.settings.http_hosts, engine.settings.http_host])
+    app.add_middleware(metrics.Measured)
     answer_errors(app)
     for router in ROUTERS:
-        app.include_router(router, dependencies=[] if router is health.router else [BEARER])
+        app.include_router(router, dependencies=[] if router in (health.router, ready.router) else [BEARER])
     app.openapi = partial(_described, app, engine.settings.max_deadline)  # type: ignore[method-assign]
     return app
 

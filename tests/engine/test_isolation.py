@@ -35,7 +35,7 @@ READ_BY_BODY = {"POST /memory/query", "POST /memory/context"}
 READING = [(method, path) for method, path in ROUTES if method == "GET" or f"{method} {path}" in READ_BY_BODY]
 CHANGING = [one for one in ROUTES if one not in READING]
 # What needs no user, and what only an admin may have, who may have all.
-OF_NO_USER, OF_ADMINS = {"/health"}, {"/users/{user_id:path}/export"}
+OF_NO_USER, OF_ADMINS = {"/health", "/ready", "/metrics"}, {"/users/{user_id:path}/export"}
 
 Target = tuple[str, str, str, str]
 ids = st.tuples(*map(st.sampled_from, (TENANTS, USERS, AGENTS, SCOPES)))
