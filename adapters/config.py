@@ -4,6 +4,7 @@ import os
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -19,6 +20,17 @@ from mnemolog.projections.strategy import OnPoison, Strategy
 CONFIG_FILE = "MNEMOLOG_CONFIG"
 GIB = 1024**3
 MOVED = frozenset({"custom_categories", "allowlists"})
+
+
+def _origin(text: str, name: str) -> str:
+    """An origin as browsers send it: scheme, host, and a port that is not the scheme's own."""
+    parts = urlsplit(text)
+    if text != "*" and (parts.scheme not in ("http", "https") or text != f"{parts.scheme}://{parts.netloc}".lower()):
+        raise InvalidInput(f"{text!r} is no origin", field=name, fix="give one such as https://app.example")
+    return text
+
+
+Origin = Annotated[str, checked_by(_origin)]
 
 
 class Settings(BaseSettings):
@@ -43,6 +55,14 @@ class Settings(BaseSettings):
         Literal["on", "off"],
         Field(description="Whether the HTTP API asks callers without an API key for the token of this data directory."),
     ] = "on"
+    cors_origins: Annotated[
+        list[Origin],
+        Field(description="Web pages that may call the HTTP API, by origin, such as https://app.example; `*` is all."),
+    ] = []
+    log_format: Annotated[
+        Literal["text", "json"],
+        Field(description="How commands log: text for people, json for programs."),
+    ] = "text"
     tenant: Annotated[Tenant, Field(description="Whose memory the CLI and the Python face work on.")] = "default"
     embedder: Annotated[
         Literal["minilm", "lexical"], Field(description="minilm finds by meaning; lexical by words, for tests.")

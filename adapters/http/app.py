@@ -5,12 +5,14 @@ and of which tenant they are. `TheEngine` gives a route an engine that reaches n
 data directory gives all rights in the tenant of the settings, to callers on this machine.
 """
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
+from starlette.middleware.cors import CORSMiddleware
 
 import mnemolog
 from mnemolog.adapters.engine.engine import Engine
@@ -79,6 +81,12 @@ ROUTERS: tuple[APIRouter, ...] = (
     undertakings.router,
     *OPERATION,
 )
+# A page sends the token or a key itself; nothing that a browser would add on its own lets anybody in.
+CORS: Mapping[str, Any] = {
+    "allow_methods": ("GET", "POST", "PUT", "PATCH", "DELETE"),
+    "allow_headers": ("Authorization", "Content-Type", "Idempotency-Key", "traceparent", "tracestate"),
+    "expose_headers": ("Retry-After", "Allow"),
+}
 
 
 def create_app(engine: Engine) -> FastAPI:
@@ -99,6 +107,8 @@ def create_app(engine: Engine) -> FastAPI:
         Methods, routes=[route for one in ROUTERS for route in one.routes if isinstance(route, APIRoute)]
     )
     app.add_middleware(Authenticated, keys=engine.api_keys, token=local_token(engine.settings))
+    if engine.settings.cors_origins:
+        app.add_middleware(CORSMiddleware, allow_origins=engine.settings.cors_origins, **CORS)
     app.add_middleware(KnownHosts, hosts=[*engine.settings.http_hosts, engine.settings.http_host])
     app.add_middleware(metrics.Measured)
     answer_errors(app)

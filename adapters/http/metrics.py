@@ -1,6 +1,7 @@
 """Prometheus metrics of one process: what it served and wrote, and how the engine is at the time of the scrape."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterable, Sequence
 
@@ -19,6 +20,8 @@ from mnemolog.adapters.http.requests import TheEngine
 from mnemolog.adapters.jobs.job import Status
 from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain.errors import MnemologError
+
+_logger = logging.getLogger("mnemolog.http.requests")
 
 SCRAPE_SECONDS = 5.0
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -69,7 +72,7 @@ telemetry.measure = _measure
 
 
 class Measured:
-    """Counts each request by its operation and status, and times it."""
+    """Counts each request by its operation and status, times it, and logs it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -89,9 +92,23 @@ class Measured:
         try:
             await self._app(scope, receive, noting)
         finally:
-            operation = operation_of(scope)
+            operation, seconds = operation_of(scope), time.perf_counter() - began
             _requests.labels(operation, str(status)).inc()
-            _request_seconds.labels(operation).observe(time.perf_counter() - began)
+            _request_seconds.labels(operation).observe(seconds)
+            _log_request(scope, operation, status, seconds)
+
+
+def _log_request(scope: Scope, operation: str, status: int, seconds: float) -> None:
+    """Neither path nor query: they name users."""
+    principal = scope.get("state", {}).get("principal")
+    told = {
+        "method": scope["method"],
+        "operation": operation,
+        "status": status,
+        "milliseconds": round(seconds * 1000, 1),
+        "caller": principal.name if principal else "",
+    }
+    _logger.info("%(method)s %(operation)s %(status)d in %(milliseconds)s ms", told, extra=told)
 
 
 def operation_of(scope: Scope) -> str:
