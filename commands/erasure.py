@@ -190,12 +190,10 @@ def _require_there(state: Written, command: Erase) -> None:
         case EraseKnown():
             known = state.known.get(command.subject())
             if known is None or not readable(known.scope, known.agent_id, command.agent_id):
-                what = f"user {command.user_id!r} has no {command.kind} {command.name!r}"
-                raise NotFound(what, field="name", fix=f"look it up: `mnemolog {LISTED[command.kind]}`")
+                raise command.missing()
 
 
 TURN = turn_tag("")
-LISTED = {"entity": "entities", "relation": "facts", "profile": "profile show", "todo": "todos list"}
 ERASURE: Decider[Erase, Written] = Decider(
     initial=Written(),
     subject=lambda command: command.subject(),

@@ -1,13 +1,25 @@
 """What may be asked to be erased: a memory, a thread, what else is known, or a user."""
 
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from mnemolog.commands.decider import Command
+from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.memory import Cause
 from mnemolog.domain.principal import Role
 from mnemolog.events.conversation import thread_tag
 from mnemolog.events.event import memory_tag
-from mnemolog.events.fields import Flag, Id, Instant, Uuid
+from mnemolog.events.fields import Flag, Id, Instant, Uuid, checked_by
+from mnemolog.events.subjects import KNOWN, SUBJECTS
+
+
+def _kind(value: object, field: str) -> str:
+    if value in [one.name for one in KNOWN]:
+        return str(value)
+    names = ", ".join(one.name for one in KNOWN)
+    raise InvalidInput(f"{value!r:.40} is no kind of subject", field=field, fix=f"use one of {names}")
+
+
+Kind = Annotated[str, checked_by(_kind)]
 
 
 class Erase(Command):
@@ -52,13 +64,20 @@ class EraseThread(Erase):
 
 
 class EraseKnown(Erase):
-    """An entity with all that is told of it, a relation, a place of the profile or a todo; no turn and no memory."""
+    """A subject other than a memory, by its kind and id: an entity with all that is told of it, but no turn."""
 
-    kind: Literal["entity", "relation", "profile", "todo"]
+    kind: Kind
     name: Id
 
     def subject(self) -> str:
         return f"{self.kind}:{self.name}"
+
+    def missing(self) -> NotFound:
+        """The one answer where there is no such subject, or none that the asker may see."""
+        try:
+            return SUBJECTS[self.kind].missing(self.user_id, SUBJECTS[self.kind].id_of(self.subject()))
+        except ValueError:
+            return NotFound(f"{self.name!r:.80} is no id", field="name", fix="give the id that lists and receipts show")
 
 
 class EraseUser(Command):

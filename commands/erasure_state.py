@@ -18,15 +18,13 @@ from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 from mnemolog.events.event import Event, memory_tag, sources_of
 from mnemolog.events.graph import SAID, EntityEvent, RelationEvent
 from mnemolog.events.graph_tags import entity_tag
-from mnemolog.events.memory_fold import LINK, MEMORY
+from mnemolog.events.memory_fold import MEMORY
 from mnemolog.events.profile_fold import ProfileField
 from mnemolog.events.registry import REGISTRY
-from mnemolog.events.subjects import SUBJECTS, subject_of
+from mnemolog.events.subjects import KNOWN, subject_of
 from mnemolog.events.unread import Unread
 
 NO_WORDS = Words()
-# What is known beside memories, and has words of its own.
-KNOWN = tuple(one for one in SUBJECTS.values() if one not in (MEMORY, LINK))
 KNOWING = tuple(event_type for one in KNOWN for event_type in one.folds)
 
 

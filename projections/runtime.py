@@ -9,7 +9,8 @@ from mnemolog.domain.errors import Conflict, EngineError, ModelMissing, ServerFa
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.log import EventLog
-from mnemolog.projections.projector import Lag, Session, Skipped, Stop, Store, reached_by, to_read
+from mnemolog.projections.applying import Step, apply, decoded
+from mnemolog.projections.projector import Lag, Session, Skipped, Stop, Store
 from mnemolog.projections.rule import Delivery, by_stream, outstanding, seq_of
 from mnemolog.projections.strategy import FAIL, Strategy
 
@@ -247,8 +248,7 @@ class Projection:
 
     async def _tell(self, session: Session, events: Sequence[StoredEvent]) -> None:
         """Apply what the projection reads of events, opened as far as it reads them."""
-        read, shapes = to_read([self.store], events)
-        await session.apply(await self._log.decode(read, shapes) if read else (), reached_by(events))
+        await apply([Step(self.store, session, events)], await decoded(self._log.decode, [self.store], events))
 
     async def _wanted(
         self, session: Session, stream: StreamId, streams: Mapping[StreamId, Sequence[Delivery]]

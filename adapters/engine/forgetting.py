@@ -144,12 +144,5 @@ def _who(asked: Forgetting) -> dict[str, Any]:
 def _erasures(who: dict[str, Any], found: Extent) -> Iterator[Erase]:
     for memory_id in found.memories:
         yield validated(EraseMemory, {**who, "memory_id": memory_id, "with_survivors": True})
-    known: Sequence[tuple[str, Sequence[object]]] = (
-        ("relation", found.facts),
-        ("entity", found.entities),
-        ("todo", found.todos),
-        ("profile", found.profile),
-    )
-    for kind, names in known:
-        for name in names:
-            yield validated(EraseKnown, {**who, "kind": kind, "name": str(name)})
+    for kind, id_ in found.known:
+        yield validated(EraseKnown, {**who, "kind": kind, "name": str(id_)})

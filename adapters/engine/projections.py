@@ -27,13 +27,14 @@ from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.adapters.verify.kept_keys import KeptKeys, RequireKeys
 from mnemolog.domain.errors import Conflict, InvalidInput, MnemologError, ProjectionPoisoned
 from mnemolog.events.envelope import StoredEvent, StreamId
+from mnemolog.projections.applying import to_read
 from mnemolog.projections.changes.projector import ChangesProjector
 from mnemolog.projections.filling import EVERYTHING, Share, fill, one_by_one
 from mnemolog.projections.graph.projector import GraphProjector
 from mnemolog.projections.history.projector import HistoryProjector
 from mnemolog.projections.memories.projector import MemoriesProjector
 from mnemolog.projections.profile.projector import ProfileProjector
-from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store, to_read
+from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store
 from mnemolog.projections.rebuild import Rebuildable, Rebuilt, Target, rebuild_all
 from mnemolog.projections.rule import Delivery
 from mnemolog.projections.runtime import Projection

@@ -12,10 +12,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres.sqlalchemy import create_engine
+from mnemolog.projections.applying import side_by_side
 from mnemolog.projections.deferring import DeferringConnection
 from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.straight import driver_of, fetch_all
-from mnemolog.projections.together import side_by_side
 
 ADD = b"INSERT INTO deferred_notes (note) VALUES (%s)"
 NOTES = "SELECT note FROM deferred_notes ORDER BY id"
