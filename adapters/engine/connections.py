@@ -18,8 +18,8 @@ from mnemolog.adapters.embedded import Endpoints
 from mnemolog.adapters.engine.as_of import NoSeal
 from mnemolog.adapters.engine.reaching import reaching
 from mnemolog.adapters.minilm import EmbeddingProcess, MiniLM, embedder_named
-from mnemolog.adapters.minilm.ahead import Ahead
-from mnemolog.adapters.minilm.recent import Recent
+from mnemolog.adapters.minilm.caching import CachingEmbedder
+from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
 from mnemolog.adapters.nats import connection as nats_connection
 from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
 from mnemolog.adapters.postgres.pool import CONNECT_SECONDS, Pool, open_pool
@@ -108,7 +108,7 @@ def embedder_of(stack: AsyncExitStack, name: Literal["minilm", "lexical"], *, pr
         return embedder_named(name)
     process = EmbeddingProcess(MiniLM())
     stack.push_async_callback(process.aclose)
-    return Ahead(Recent(process))
+    return PrefetchingEmbedder(CachingEmbedder(process))
 
 
 def _sqlalchemy_engine(

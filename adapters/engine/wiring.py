@@ -32,7 +32,7 @@ from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.engine.writes import Writes
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.minilm import EMBEDDERS, embedder_named
-from mnemolog.adapters.minilm.ahead import Ahead
+from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
 from mnemolog.adapters.postgres.api_keys import KeyTable
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.outbox import Outbox
@@ -244,5 +244,5 @@ async def _warm(embedder: Embedder) -> None:
 
 def _expected(embedder: Embedder, events: Sequence[NewEvent]) -> None:
     """Have the vectors of these texts begun, which a projection asks for as soon as they are durable."""
-    if isinstance(embedder, Ahead):
+    if isinstance(embedder, PrefetchingEmbedder):
         embedder.expect([one.payload.text for one in events if isinstance(one.payload, ContentEvent)])
