@@ -38,8 +38,8 @@ from mnemolog.projections.projector import Projector, Session, Skipped, Stop, St
 from mnemolog.projections.rebuild import Rebuildable, Rebuilt, Target, rebuild_all
 from mnemolog.projections.rule import Delivery
 from mnemolog.projections.runtime import Projection
+from mnemolog.projections.shared_transaction import Opened, SharedTransaction, each_alone
 from mnemolog.projections.strategy import FAIL, Strategy
-from mnemolog.projections.together import Opened, Together, each_alone
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.vectors.projector import VectorsProjector
 from mnemolog.projections.vectors.tables import NAME as VECTORS
@@ -95,7 +95,7 @@ class Projections:
         self._shadows = {name: one.place for name, one in beside.items()}
         working = RebuildableWorking(redis, self.working)
         self._rebuildable: Mapping[str, Rebuildable] = {**beside, working.name: working}
-        self._together = Together(self._opened)
+        self._shared_transaction = SharedTransaction(self._opened)
         # TamperedEvent when the log lacks an end that it was known to have: nothing is built from what is left.
         self.require_whole_log: Callable[[], Awaitable[None]] = unknown
         # KeyMissing when a text of these streams lost its key though nothing erased it: it is not rebuilt without it.
@@ -118,7 +118,7 @@ class Projections:
         """Apply a delivery to the projections of a group."""
         with telemetry.step("project", projections=" ".join(one.name for one in projections), events=len(events)):
             if all(one.name in self._postgres for one in projections):
-                await self._together.deliver(projections, events)
+                await self._shared_transaction.deliver(projections, events)
             else:
                 await each_alone(projections, events)
 

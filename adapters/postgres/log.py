@@ -22,7 +22,7 @@ from mnemolog.events.codec import Body, Codec, PlainCipher
 from mnemolog.events.envelope import NewEvent, Receipt, Recorded, StoredEvent, StreamId
 from mnemolog.events.event import BLIND
 from mnemolog.events.log import Append, Head, Outcome
-from mnemolog.projections.deferring import Ask
+from mnemolog.projections.pipelining import Ask
 
 BATCH = 1000
 

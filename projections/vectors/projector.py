@@ -19,8 +19,8 @@ from mnemolog.events.memory import ContentEvent
 from mnemolog.projections.former import as_written
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.owner import indexed, owner
+from mnemolog.projections.raw_sql import fetch_all, keyed, names, one_each, relation, schema_of, write
 from mnemolog.projections.rows import Key
-from mnemolog.projections.straight import fetch_all, keyed, names, one_each, relation, schema_of, write
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 from mnemolog.projections.vectors.tables import NAME, READABLE_FROM, VERSION, embeddings, metadata, vectors
 

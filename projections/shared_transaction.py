@@ -1,4 +1,4 @@
-"""Several projections of one database, as long as nothing goes wrong: one transaction, and decoded once for all.
+"""Several projections of one database share a transaction, as long as nothing goes wrong.
 
 What a small batch costs is the transaction around it, not its rows. The first thing that is out of the ordinary, a
 gap or an error, and each projection goes on alone: so none of them ever holds another up, or is blamed for it.
@@ -18,7 +18,7 @@ Opened = tuple[Sequence[Session], Sequence[Recorded]]
 Open = Callable[[Sequence[Projection], Sequence[StreamId], Sequence[StoredEvent]], AbstractAsyncContextManager[Opened]]
 
 
-class Together:
+class SharedTransaction:
     """`open_and_decode` begins one transaction with a session for each projection, and decodes a delivery in it.
 
     All of the delivery, in the round trip that claims its streams: what was applied before is decoded for nothing.
