@@ -29,7 +29,7 @@ class Erase(Command):
     somebody speaks who would go otherwise; found for the request, and judged by the decision.
     """
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"spoken_in"})
+    generated: ClassVar[frozenset[str]] = frozenset({"spoken_in"})
     needs: ClassVar[Role] = Role.ERASE
 
     with_survivors: Flag = False
@@ -41,7 +41,7 @@ class Erase(Command):
 
 
 class EraseMemory(Erase):
-    """Its text, and that of the turns that it was drawn from unless `keep_turns`.
+    """Its text, and that of the turns that it was extracted from unless `keep_turns`.
 
     `cause`: why it was hidden before, when it is purged at its time.
     """
@@ -55,7 +55,7 @@ class EraseMemory(Erase):
 
 
 class EraseThread(Erase):
-    """Every turn of `thread_id`, and every memory that was drawn from one."""
+    """Every turn of `thread_id`, and every memory that was extracted from one."""
 
     thread_id: Id
 
@@ -75,7 +75,8 @@ class EraseKnown(Erase):
     def missing(self) -> NotFound:
         """The one answer where there is no such subject, or none that the asker may see."""
         try:
-            return SUBJECTS[self.kind].missing(self.user_id, SUBJECTS[self.kind].id_of(self.subject()))
+            found = SUBJECTS[self.kind].missing(self.user_id, SUBJECTS[self.kind].id_of(self.subject()))
+            return NotFound(found.message, field="name", fix=found.fix)
         except ValueError:
             return NotFound(f"{self.name!r:.80} is no id", field="name", fix="give the id that lists and receipts show")
 
