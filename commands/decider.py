@@ -24,8 +24,8 @@ class Command(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    # Ids that were drawn for the request rather than named by it: a retry draws others and is still the same request.
-    drawn: ClassVar[frozenset[str]] = frozenset()
+    # Fields that are generated for the request, not sent with it: a retry has others and is still the same request.
+    generated: ClassVar[frozenset[str]] = frozenset()
     # What a principal must be allowed to do, to ask it.
     needs: ClassVar[Role] = Role.WRITE
 
@@ -58,7 +58,7 @@ class Command(BaseModel):
 
         Who asks does not: a principal's idempotency keys are its own.
         """
-        left_out = {*self.drawn, "actor", "consenting", "agents"}
+        left_out = {*self.generated, "actor", "consenting", "agents"}
         return f"{type(self).__name__} {self.model_dump_json(exclude=left_out, exclude_defaults=True)}".encode()
 
 

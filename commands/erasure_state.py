@@ -1,4 +1,4 @@
-"""What an erasure depends on: what was written of memories and turns, and what else was drawn from these."""
+"""What an erasure depends on: what was written of memories and turns, and what else was extracted from these."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -43,7 +43,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A subject other than a memory: the tags of what it was drawn from, and what its events left of it.
+    """A subject other than a memory: the tags of what it was extracted from, and what its events left of it.
 
     `thing` is None while only a part of its events was read, or could be: `writer` is then the agent that wrote it.
     `words`: those of an entity.
@@ -121,9 +121,9 @@ def _told(state: Written, payload: Event) -> Written:
             left = {id_: thread for id_, thread in state.turns.items() if thread != payload.thread_id}
             return replace(state, turns=left)
         case events.MemoriesMerged():
-            state = replace(_drawn(state, payload), merges=(*state.merges, _merge(state, payload)))
+            state = replace(_with_sources(state, payload), merges=(*state.merges, _merge(state, payload)))
         case events.MemoryEvent():
-            state = _drawn(state, payload)
+            state = _with_sources(state, payload)
         case MemoryErased():
             gone = {turn.turn_id for turn in payload.turns}
             state = replace(state, turns={id_: one for id_, one in state.turns.items() if id_ not in gone})
@@ -136,7 +136,7 @@ def _told(state: Written, payload: Event) -> Written:
 
 
 def _unread(state: Written, event: Unread, agent_id: str) -> Written:
-    """Something is there, by its tags: what its words may be drawn from, and where they may have gone.
+    """Something is there, by its tags: what its words may be extracted from, and where they may have gone.
 
     Whose it is cannot be told: it is taken to be private to the agent that wrote it.
     """
@@ -176,7 +176,7 @@ def _heard(state: Written, turn: TurnRecorded) -> Written:
     return replace(state, speakers=speakers, known={**state.known, **known})
 
 
-def _drawn(state: Written, event: events.MemoryEvent) -> Written:
+def _with_sources(state: Written, event: events.MemoryEvent) -> Written:
     """Whatever put words of a turn into a memory: its making, an update, a merge, an observation."""
     before = state.sources.get(event.memory_id, ())
     turns = tuple(dict.fromkeys((*before, *(sources_of(event) or ()))))

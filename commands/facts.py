@@ -52,7 +52,7 @@ class Remember(GraphCommand, Scoped):
     name; both were found for the request.
     """
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"at", "rule", "seen", "relation_id", "subject_id", "object_id"})
+    generated: ClassVar[frozenset[str]] = frozenset({"at", "rule", "seen", "relation_id", "subject_id", "object_id"})
 
     subject: Name
     predicate: Predicated

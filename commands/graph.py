@@ -28,7 +28,7 @@ from mnemolog.events.subjects import subject_of
 class GraphCommand(Command):
     """A request about an entity or a relation."""
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"at"})
+    generated: ClassVar[frozenset[str]] = frozenset({"at"})
 
 
 Node = Entity | Relation

@@ -109,7 +109,7 @@ def _written(command: MemoryCommand, placed: Sequence[Placed]) -> Sequence[Place
 
 
 def _anew(command: MemoryCommand) -> bool:
-    """A memory whose id was just drawn, beside which nothing is known."""
+    """A memory whose id was just generated, beside which nothing is known."""
     plain = isinstance(command, CreateMemory) and not command.key and not command.entity_ids
     return plain and len(command.reads()) == 1
 

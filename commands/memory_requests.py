@@ -76,7 +76,7 @@ class MemoryCommand(Command):
 class Writing(MemoryCommand):
     """Words of a memory. `similar` is found for it, not asked."""
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"similar"})
+    generated: ClassVar[frozenset[str]] = frozenset({"similar"})
 
     importance_scale: Scale = Scale.UNIT
     similar: Similar | None = None
@@ -91,7 +91,7 @@ class CreateMemory(Writing, Scoped):
     With `merge_similar`, one that says the same without having the key counts as well (B §13).
     """
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"memory_id", "similar"})
+    generated: ClassVar[frozenset[str]] = frozenset({"memory_id", "similar"})
 
     text: Text
     kind: Kind = Kind.FACT
@@ -199,7 +199,7 @@ class SoftDeleteMemory(MemoryCommand):
     cause: Cause = Cause.ASKED
     at: Instant
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"at"})
+    generated: ClassVar[frozenset[str]] = frozenset({"at"})
 
 
 class ExpireMemory(MemoryCommand):
@@ -241,4 +241,4 @@ class UndoChange(MemoryCommand):
     event_id: Uuid | None = None
     at: Instant
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"at"})
+    generated: ClassVar[frozenset[str]] = frozenset({"at"})

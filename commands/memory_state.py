@@ -24,7 +24,7 @@ from mnemolog.events.memory_fold import LINK, MEMORY
 class Memories:
     """The memories of a decision and the links between them, as they are, as they began, and every change of them.
 
-    `sources` are the turns that each memory was drawn from or was observed in; `people`, whom keys may be about;
+    `sources` are the turns that each memory was extracted from or was observed in; `people`, whom keys may be about;
     `said`, the memories that ever read so, by `same_text`.
     """
 
@@ -74,7 +74,7 @@ def evolve(state: Memories, event: Happened) -> Memories:
     known, links = {**state.known, **MEMORY.evolve(state.known, payload)}, state.links
     if changed := LINK.evolve(links, payload):
         links = {ends: link for ends, link in {**links, **changed}.items() if link}
-    return replace(_drawn(_said(state, payload), payload), known=known, links=links, changes=changes)
+    return replace(_with_sources(_said(state, payload), payload), known=known, links=links, changes=changes)
 
 
 def _said(state: Memories, payload: Event) -> Memories:
@@ -84,7 +84,7 @@ def _said(state: Memories, payload: Event) -> Memories:
     return replace(state, said={**state.said, form: state.said.get(form, frozenset()) | {payload.memory_id}})
 
 
-def _drawn(state: Memories, payload: Event) -> Memories:
+def _with_sources(state: Memories, payload: Event) -> Memories:
     turns = sources_of(payload)
     if not turns or not isinstance(payload, events.MemoryEvent):
         return state

@@ -32,10 +32,10 @@ class ProfileCommand(Command):
 class ProposeProfile(ProfileCommand):
     """`sensitive` is what the policy says of the field, `confidence` lies in [0, 1].
 
-    `turn_id` is the turn that the value was drawn from; without one, a second signal cannot be told from the first.
+    `turn_id` is the turn that the value was extracted from; without one, a second signal cannot be told from the first.
     """
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"patch_id", "sensitive", "at"})
+    generated: ClassVar[frozenset[str]] = frozenset({"patch_id", "sensitive", "at"})
 
     patch_id: Uuid
     field: Id
@@ -59,7 +59,7 @@ class StateProfile(ProposeProfile):
 class PatchCommand(ProfileCommand):
     """A request about one proposal."""
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"at"})
+    generated: ClassVar[frozenset[str]] = frozenset({"at"})
 
     patch_id: Uuid
     at: Instant

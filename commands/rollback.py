@@ -52,9 +52,9 @@ class Undoable(Generic[S]):
 
 
 class Rollback(Command):
-    """`event_ids`, oldest first, and the tags of what they touched are drawn from the log for what is named here."""
+    """`event_ids`, oldest first, and the tags of what they touched are read from the log for what is named here."""
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"event_ids", "touched", "at", "correlation_id"})
+    generated: ClassVar[frozenset[str]] = frozenset({"event_ids", "touched", "at", "correlation_id"})
 
     of_event: Uuid | None = None
     of_run: Id | None = None

@@ -59,9 +59,9 @@ def _ordered(value: Any) -> Any:
 
 
 class SeedUser(Command):
-    """That a seed is given. `seed` is drawn, and names all that comes of it."""
+    """That a seed is given. `seed` is generated, and names all that comes of it."""
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"seed"})
+    generated: ClassVar[frozenset[str]] = frozenset({"seed"})
 
     seed: Uuid
     content: Seed

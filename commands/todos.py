@@ -25,7 +25,7 @@ class TodoCommand(Command):
 
 
 class OpenTodo(TodoCommand):
-    drawn: ClassVar[frozenset[str]] = frozenset({"todo_id"})
+    generated: ClassVar[frozenset[str]] = frozenset({"todo_id"})
 
     kind: Kind
     text: Text
@@ -87,7 +87,7 @@ def _open(command: OpenTodo, state: Todos) -> Sequence[Event]:
         return [opened]
     if state.known[command.todo_id].text and state.opened[command.todo_id] != opened.todo:
         raise IdempotencyConflict(
-            f"todo {command.todo_id} was opened before with other content", field="todo_id", fix="draw a new id"
+            f"todo {command.todo_id} was opened before with other content", field="todo_id", fix="generate a new id"
         )
     return []
 

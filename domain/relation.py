@@ -15,7 +15,7 @@ from mnemolog.domain.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation as its events left it. `sources` are the turns that it was drawn from."""
+    """A relation as its events left it. `sources` are the turns that it was extracted from."""
 
     relation_id: UUID
     scope: Scope

@@ -43,7 +43,7 @@ class Forgetting:
     """What is asked. With `session`, `chat_id` names the chat; `with_episodes`: what happened in it today, too.
 
     `hard` destroys the text for good, also of what was hidden before; what was said in turns goes with the memories
-    that were drawn from them, the agent's todos with `agent`, and the profile with `global`.
+    that were extracted from them, the agent's todos with `agent`, and the profile with `global`.
     """
 
     viewer: Viewer

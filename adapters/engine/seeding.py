@@ -58,8 +58,8 @@ async def seed(
     What cannot be accepted is told before anything is written. `progressed` is called after each part.
     """
     given = validated(Seed, content)
-    drawn = writes.new_id()
-    command = validated(SeedUser, {**who, "seed": drawn, "correlation_id": drawn, "content": given})
+    generated = writes.new_id()
+    command = validated(SeedUser, {**who, "seed": generated, "correlation_id": generated, "content": given})
     _check(writes, given, who)
     seed_id, receipt = await writes.begin_seed(command)
     under = {**who, "correlation_id": seed_id}
@@ -103,7 +103,7 @@ def _check(writes: Writes, given: Seed, who: Mapping[str, Any]) -> None:
 
 
 def _require_own(kind: type[Command], part: Mapping[str, Any]) -> None:
-    if others := sorted((_OF_THE_SEED | kind.drawn).intersection(part)):
+    if others := sorted((_OF_THE_SEED | kind.generated).intersection(part)):
         raise InvalidInput("is not known here: the seed says it", field=others[0], fix="leave it out")
 
 
