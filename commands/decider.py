@@ -81,7 +81,7 @@ class Decider(Generic[C, S]):
 
     `unread`: it is decided by headers where events cannot be read, which come as `Unread`.
 
-    `anew` tells a command that is most likely decided on nothing that was written: it is first tried without reading.
+    `optimistic` tells of a command that most likely depends on nothing that was written: it is first tried unread.
     What it decides on no state at all must then hold on every state that its guard lets pass: on none of its tags.
     """
 
@@ -91,5 +91,5 @@ class Decider(Generic[C, S]):
     evolve: Callable[[S, Happened], S]
     decide: Callable[[S, C], Sequence[Event]]
     written: Callable[[C, Sequence[Placed]], Sequence[Placed]] | None = None
-    anew: Callable[[C], bool] = lambda command: False
+    optimistic: Callable[[C], bool] = lambda command: False
     unread: bool = False

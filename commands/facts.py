@@ -157,7 +157,7 @@ def _told(state: Graph, command: Remember, said: Said, place: Place, found: Obje
 
 
 def _repeats(known: Relation, said: Said, command: Remember) -> bool:
-    """What a turn told is not told anew by it once it was retired."""
+    """What a turn told is not told again by it once it was retired."""
     if not known.validity.said and _told_before(known, command):
         return True
     return known.status is Status.ACTIVE and facts.repeats(known.fact, said)

@@ -117,7 +117,7 @@ class Handler:
         """Without waiting for anybody; who met another writer takes turns, else of many most would never win."""
         alone = idempotency_key is None and len(orders) == 1
         if not self._turns.taken(stream):
-            unread = all(decider.anew(order.command) for order in orders)
+            unread = all(decider.optimistic(order.command) for order in orders)
             outcomes = await self._tried(decider, stream, orders, idempotency_key, unread=unread)
             if not isinstance(outcomes, ConcurrencyConflict):
                 return outcomes

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from uuid import UUID, uuid5
 
+from mnemolog.commands.change_history import ChangeHistory
 from mnemolog.commands.decider import Command, Decider, Placed
-from mnemolog.commands.steps import Steps
 from mnemolog.domain.errors import MnemologError, NotFound, UndoConflict
 from mnemolog.events.envelope import Happened, NewEvent
 from mnemolog.events.erasure import USER
@@ -32,7 +32,7 @@ class Changing(Protocol):
     """A state that knows every change of its subjects."""
 
     @property
-    def changes(self) -> Steps[Any]: ...
+    def changes(self) -> ChangeHistory[Any]: ...
 
 
 S = TypeVar("S", bound=Changing)

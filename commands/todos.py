@@ -6,8 +6,8 @@ from functools import singledispatch
 from typing import ClassVar
 from uuid import UUID
 
+from mnemolog.commands.change_history import ChangeHistory
 from mnemolog.commands.decider import Command, Decider
-from mnemolog.commands.steps import Steps
 from mnemolog.domain.errors import IdempotencyConflict, InvalidInput
 from mnemolog.domain.todo import Kind, Status, Todo, erased_todo, no_such_todo
 from mnemolog.events.envelope import Happened
@@ -54,7 +54,7 @@ class Todos:
 
     known: Mapping[UUID, Todo] = field(default_factory=dict)
     opened: Mapping[UUID, Todo] = field(default_factory=dict)
-    changes: Steps[Todo] = field(default_factory=Steps)
+    changes: ChangeHistory[Todo] = field(default_factory=ChangeHistory)
 
 
 def evolve(state: Todos, event: Happened) -> Todos:
@@ -64,7 +64,7 @@ def evolve(state: Todos, event: Happened) -> Todos:
         state = replace(state, opened={**state.opened, **changed})
     if changed and isinstance(payload, TodoOpened | TodoChanged):
         befores, undoes = TODO.befores(state.known, payload), getattr(payload, "undoes", None)
-        state = replace(state, changes=state.changes.and_then(event, befores, undoes))
+        state = replace(state, changes=state.changes.with_change(event, befores, undoes))
     return replace(state, known={**state.known, **changed})
 
 

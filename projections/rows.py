@@ -71,7 +71,7 @@ def stored(table: Table) -> list[Column[Any]]:
 async def fetch(connection: AsyncConnection, table: Table, statement: Select[Any]) -> list[Row]:
     """The rows of `select(*stored(table))...`, without their MACs; TamperedRow names the first that does not fit.
 
-    What a projector reads is checked as well: else it would seal anew what somebody else had changed.
+    What a projector reads is checked as well: else it would reseal what somebody else had changed.
     """
     found = await connection.execute(statement)
     shown = list(map(str, found.keys()))

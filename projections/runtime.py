@@ -140,7 +140,7 @@ class Projection:
         return total
 
     async def turn_back(self, lag: Lag) -> None:
-        """Apply anew a stream of which the log holds less than was applied: an operator accepted that, or it stops."""
+        """Reapply a stream of which the log holds less than was applied: an operator accepted that, or it stops."""
         try:
             progress = await self.store.progress(lag.stream)
             if progress <= await self._log.head(lag.stream):
@@ -169,19 +169,19 @@ class Projection:
         return await self.store.lags(self._log)
 
     async def heal(self, stream: StreamId, until: int | None = None) -> int:
-        """Forget what the projection holds of a stream and apply its events anew, in one transaction; how many.
+        """Forget what the projection holds of a stream and reapply its events, in one transaction; how many.
 
         All events, or those up to seq `until`. Readers see the old rows until the new ones are whole. What an operator
         skipped stays skipped. TamperedEvent, and nothing forgotten, where the log is damaged or lacks its keys.
         """
         await self.readable([stream])
         async with self.store.session([stream]) as session:
-            return await self._anew(session, stream, until)
+            return await self._reapply(session, stream, until)
 
     async def forget(self, erasure: Recorded) -> None:
         """Show nothing of what an erasure destroyed, though this projection is not there yet: stopped, paused or late.
 
-        It stays where it is: what it had applied is applied anew, as it reads now. Of an erased user all goes, and it
+        It stays where it is: what it had applied is reapplied, as it reads now. Of an erased user all goes, and it
         comes to his erasure, since nothing before that counts any more. A stop is forgotten: it shows again on retry.
         """
         stream = erasure.stream
@@ -191,13 +191,13 @@ class Projection:
                     await session.reset(stream)
                     await session.apply([erasure])
                 else:
-                    await self._anew(session, stream, await self.store.progress(stream))
+                    await self._reapply(session, stream, await self.store.progress(stream))
         except Exception as error:  # noqa: BLE001  Whatever stands in the way: the text goes, and comes back as it reads.
-            _logger.error("%s: %s cannot be applied anew: %s", self.name, stream, _reason(error))
+            _logger.error("%s: %s cannot be reapplied: %s", self.name, stream, _reason(error))
             async with self.store.session([stream]) as session:
                 await session.reset(stream)
 
-    async def _anew(self, session: Session, stream: StreamId, until: int | None = None) -> int:
+    async def _reapply(self, session: Session, stream: StreamId, until: int | None = None) -> int:
         total = 0
         skipped = await session.reset(stream)
         async for batch in self._log.scan(stream, until=until, batch=BATCH):
