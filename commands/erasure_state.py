@@ -166,8 +166,8 @@ def _unread(state: Written, event: Unread, agent_id: str) -> Written:
 
 def _heard(state: Written, turn: TurnRecorded) -> Written:
     """A turn without text is one that was erased."""
-    standing = {turn.turn_id: turn.thread_id} if turn.text else {}
-    state = replace(state, turns={**state.turns, **standing}, threads=state.threads | {turn.thread_id})
+    with_text = {turn.turn_id: turn.thread_id} if turn.text else {}
+    state = replace(state, turns={**state.turns, **with_text}, threads=state.threads | {turn.thread_id})
     if turn.speaker_entity_id is None:
         return state
     speaker = entity_tag(turn.speaker_entity_id)

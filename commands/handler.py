@@ -152,11 +152,11 @@ class Handler:
     ) -> Sequence[Outcome] | ConcurrencyConflict:
         """`unread`: decided as if nothing they depend on were written; the guard says whether that is so."""
         draft = await self._drafted(decider, stream, orders, unread=unread)
-        standing = draft.standing() if idempotency_key else None
-        if not draft.events and not standing:
+        existing = draft.existing() if idempotency_key else None
+        if not draft.events and not existing:
             return draft.outcomes(first_seq=0)
         fingerprint = orders[0].command.fingerprint() if idempotency_key else b""
-        append = Append(stream, tuple(draft.events), draft.guard, idempotency_key, fingerprint, standing)
+        append = Append(stream, tuple(draft.events), draft.guard, idempotency_key, fingerprint, existing)
         self._decided(draft.events)
         [outcome] = await self._log.append([append])
         if isinstance(outcome, Receipt):
