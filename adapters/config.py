@@ -41,6 +41,13 @@ class Settings(BaseSettings):
     data_dir: Annotated[Path, Field(description="Where the embedded servers and the master key live.")] = Path(
         "~/.mnemolog"
     )
+    engine: Annotated[
+        Literal["background", "in-process"],
+        Field(description="Where Python and the CLI run an engine when none runs: for all programs, or in their own."),
+    ] = "background"
+    idle_grace: Annotated[
+        float, Field(ge=0, description="Seconds that a background engine goes on after its last client has ended.")
+    ] = 60.0
     postgres_url: Annotated[
         str | None, checked_by(checked_url), Field(description="Your Postgres with pgvector, not the embedded one.")
     ] = None

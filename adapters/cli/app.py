@@ -12,6 +12,7 @@ import mnemolog
 from mnemolog.adapters import logs
 from mnemolog.adapters.cli import (
     api_keys,
+    background,
     backing_up,
     catalogue,
     context,
@@ -61,6 +62,7 @@ for module in (
     erasing,
     keys,
     operating,
+    background,
     policy,
     producing,
     profile,

@@ -51,7 +51,7 @@ def up(
             await asyncio.Event().wait()
 
     try:
-        with_engine(settings, run, attach=False)
+        with_engine(settings, run, attach=False, kind="up")
     except asyncio.CancelledError:
         if not json:
             output.done("stopped")

@@ -105,7 +105,7 @@ async def wire(
     if servers is None:
         await require_kept(projections, settings)
         stack.push_async_callback(delivery.anchoring.flush_quietly)
-        await run(stack, [delivery.anchoring.run])
+        await run(stack, [delivery.anchoring.run, parts.recalls.run])
     elif passive:
         await projections.create()
     else:

@@ -259,7 +259,7 @@ async def test_a_command_with_another_embedder_than_the_running_engine_says_so(t
 
     assert ran.code == 3, ran
     error = ran.value["error"]
-    assert (error["code"], error["field"]) == ("engine_error", "embedder")
+    assert (error["code"], error["field"]) == ("engine_setting_differs", "embedder")
     assert "'minilm'" in error["message"]
     assert "MNEMOLOG_EMBEDDER" in error["fix"]
 
