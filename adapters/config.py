@@ -70,6 +70,10 @@ class Settings(BaseSettings):
         Literal["text", "json"],
         Field(description="How commands log: text for people, json for programs."),
     ] = "text"
+    traces: Annotated[
+        Literal["off", "otlp"],
+        Field(description="Whether OpenTelemetry spans are sent by OTLP; it needs `pip install 'mnemolog[otel]'`."),
+    ] = "off"
     tenant: Annotated[Tenant, Field(description="Whose memory the CLI and the Python face work on.")] = "default"
     embedder: Annotated[
         Literal["minilm", "lexical"], Field(description="minilm finds by meaning; lexical by words, for tests.")

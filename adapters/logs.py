@@ -8,6 +8,8 @@ from typing import Literal
 from rich.console import Console
 from rich.logging import RichHandler
 
+from mnemolog.adapters import tracing
+
 LogFormat = Literal["text", "json"]
 
 # Beside the message: what a record was given as `extra`, by these names.
@@ -15,7 +17,7 @@ FIELDS = ("method", "operation", "status", "milliseconds", "caller")
 
 
 class JsonFormatter(logging.Formatter):
-    """One object a line: `ts`, `level`, `logger`, `message`, the fields of the record, and its trace."""
+    """One object a line: `ts`, `level`, `logger`, `message`, the fields of the record, `trace_id` and `span_id`."""
 
     def format(self, record: logging.LogRecord) -> str:
         told: dict[str, object] = {
@@ -25,6 +27,7 @@ class JsonFormatter(logging.Formatter):
             "message": record.getMessage(),
         }
         told |= {name: record.__dict__[name] for name in FIELDS if name in record.__dict__}
+        told |= tracing.current()
         if record.exc_info:
             told["exception"] = self.formatException(record.exc_info)
         return json.dumps(told, ensure_ascii=False)

@@ -11,7 +11,7 @@ from functools import partial
 
 from nats.aio.client import Client
 
-from mnemolog.adapters import keys
+from mnemolog.adapters import keys, tracing
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import EmbeddedServers, Endpoints
 from mnemolog.adapters.engine.api_keys import ApiKeys
@@ -81,6 +81,7 @@ async def wire(
     passive: bool,
 ) -> Parts:
     """Everything connected and, for an engine that has servers and is not `passive`, running."""
+    tracing.start(settings)
     master_key = _master_key(settings)
     to = await connect(stack, endpoints, master_key, migrating=servers is not None)
     delivery = delivery_of(settings, endpoints, to, client=servers is None)

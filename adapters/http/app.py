@@ -41,6 +41,7 @@ from mnemolog.adapters.http.known_hosts import KnownHosts
 from mnemolog.adapters.http.local_token import local_token
 from mnemolog.adapters.http.methods import Methods
 from mnemolog.adapters.http.security import Authenticated
+from mnemolog.adapters.http.traced import Traced
 
 TAGS = [
     {"name": "reading", "description": "What is remembered, now or at an earlier moment."},
@@ -99,6 +100,8 @@ def create_app(engine: Engine) -> FastAPI:
         responses=DOCUMENTED,
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
+        # FastAPI's own spans hold paths and queries, which name users: `Traced` makes others.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.engine, app.state.readiness = engine, ready.Readiness(engine)
     app.add_middleware(JsonBody)
@@ -111,6 +114,8 @@ def create_app(engine: Engine) -> FastAPI:
         app.add_middleware(CORSMiddleware, allow_origins=engine.settings.cors_origins, **CORS)
     app.add_middleware(KnownHosts, hosts=[*engine.settings.http_hosts, engine.settings.http_host])
     app.add_middleware(metrics.Measured)
+    if engine.settings.traces != "off":
+        app.add_middleware(Traced)
     answer_errors(app)
     for router in ROUTERS:
         app.include_router(router, dependencies=[] if router in (health.router, ready.router) else [BEARER])
