@@ -4,6 +4,7 @@ import os
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -21,6 +22,17 @@ GIB = 1024**3
 MOVED = frozenset({"custom_categories", "allowlists"})
 
 
+def _origin(text: str, name: str) -> str:
+    """An origin as browsers send it: scheme, host, and a port that is not the scheme's own."""
+    parts = urlsplit(text)
+    if text != "*" and (parts.scheme not in ("http", "https") or text != f"{parts.scheme}://{parts.netloc}".lower()):
+        raise InvalidInput(f"{text!r} is no origin", field=name, fix="give one such as https://app.example")
+    return text
+
+
+Origin = Annotated[str, checked_by(_origin)]
+
+
 class Settings(BaseSettings):
     """What an engine can be told. Every field is also an environment variable, as MNEMOLOG_DATA_DIR."""
 
@@ -29,6 +41,13 @@ class Settings(BaseSettings):
     data_dir: Annotated[Path, Field(description="Where the embedded servers and the master key live.")] = Path(
         "~/.mnemolog"
     )
+    engine: Annotated[
+        Literal["background", "in-process"],
+        Field(description="Where Python and the CLI run an engine when none runs: for all programs, or in their own."),
+    ] = "background"
+    idle_grace: Annotated[
+        float, Field(ge=0, description="Seconds that a background engine goes on after its last client has ended.")
+    ] = 60.0
     postgres_url: Annotated[
         str | None, checked_by(checked_url), Field(description="Your Postgres with pgvector, not the embedded one.")
     ] = None
@@ -39,6 +58,22 @@ class Settings(BaseSettings):
     http_hosts: Annotated[
         list[str], Field(description="The names under which the HTTP API answers, beside http_host.")
     ] = ["localhost", "127.0.0.1", "::1"]
+    http_token: Annotated[
+        Literal["on", "off"],
+        Field(description="Whether the HTTP API asks callers without an API key for the token of this data directory."),
+    ] = "on"
+    cors_origins: Annotated[
+        list[Origin],
+        Field(description="Web pages that may call the HTTP API, by origin, such as https://app.example; `*` is all."),
+    ] = []
+    log_format: Annotated[
+        Literal["text", "json"],
+        Field(description="How commands log: text for people, json for programs."),
+    ] = "text"
+    traces: Annotated[
+        Literal["off", "otlp"],
+        Field(description="Whether OpenTelemetry spans are sent by OTLP; it needs `pip install 'mnemolog[otel]'`."),
+    ] = "off"
     tenant: Annotated[Tenant, Field(description="Whose memory the CLI and the Python face work on.")] = "default"
     embedder: Annotated[
         Literal["minilm", "lexical"], Field(description="minilm finds by meaning; lexical by words, for tests.")

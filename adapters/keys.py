@@ -1,4 +1,4 @@
-"""The master key: from the environment, or a file in the data directory that only its owner may read (design §7)."""
+"""Secrets in files of the data directory that only its owner may read (design §7): the master key, and others."""
 
 import os
 from base64 import b64decode, b64encode
@@ -27,12 +27,12 @@ def decoded(text: str, field: str) -> bytes:
 def from_file(path: Path, random_bytes: Callable[[int], bytes] = os.urandom) -> bytes:
     """The key in `path`; a new one is written there first when the file does not exist (mode 0600)."""
     if not path.exists():
-        _create(path, b64encode(random_bytes(KEY_BYTES)) + b"\n")
+        create_private(path, b64encode(random_bytes(KEY_BYTES)) + b"\n")
     return decoded(path.read_text(encoding="ascii"), field=str(path))
 
 
-def _create(path: Path, content: bytes) -> None:
-    """Whole or not at all: a half-written key would lock its owner out, and a key is never replaced."""
+def create_private(path: Path, content: bytes) -> None:
+    """Whole or not at all: a half-written key would lock its owner out, and a key is never replaced (mode 0600)."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)  # Of a process that died and had this pid.
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

@@ -24,8 +24,8 @@ class Command(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    # Ids that were drawn for the request rather than named by it: a retry draws others and is still the same request.
-    drawn: ClassVar[frozenset[str]] = frozenset()
+    # Fields that are generated for the request, not sent with it: a retry has others and is still the same request.
+    generated: ClassVar[frozenset[str]] = frozenset()
     # What a principal must be allowed to do, to ask it.
     needs: ClassVar[Role] = Role.WRITE
 
@@ -58,7 +58,7 @@ class Command(BaseModel):
 
         Who asks does not: a principal's idempotency keys are its own.
         """
-        left_out = {*self.drawn, "actor", "consenting", "agents"}
+        left_out = {*self.generated, "actor", "consenting", "agents"}
         return f"{type(self).__name__} {self.model_dump_json(exclude=left_out, exclude_defaults=True)}".encode()
 
 
@@ -81,7 +81,7 @@ class Decider(Generic[C, S]):
 
     `unread`: it is decided by headers where events cannot be read, which come as `Unread`.
 
-    `anew` tells a command that is most likely decided on nothing that was written: it is first tried without reading.
+    `optimistic` tells of a command that most likely depends on nothing that was written: it is first tried unread.
     What it decides on no state at all must then hold on every state that its guard lets pass: on none of its tags.
     """
 
@@ -91,5 +91,5 @@ class Decider(Generic[C, S]):
     evolve: Callable[[S, Happened], S]
     decide: Callable[[S, C], Sequence[Event]]
     written: Callable[[C, Sequence[Placed]], Sequence[Placed]] | None = None
-    anew: Callable[[C], bool] = lambda command: False
+    optimistic: Callable[[C], bool] = lambda command: False
     unread: bool = False

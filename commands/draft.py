@@ -62,7 +62,7 @@ class Draft(Generic[C, S]):
         except MnemologError as error:
             self._parts.append(error)
             return
-        self._parts.append(self._taken(payloads, order) if payloads else self._standing(order.command))
+        self._parts.append(self._taken(payloads, order) if payloads else self._existing(order.command))
 
     def _taken(self, payloads: Sequence[Event], order: Order[C]) -> slice:
         first = len(self.events)
@@ -73,7 +73,7 @@ class Draft(Generic[C, S]):
             self.events.append(event)
         return slice(first, len(self.events))
 
-    def _standing(self, command: C) -> Receipt | Again:
+    def _existing(self, command: C) -> Receipt | Again:
         """Where what a command asks for was written before: in the log, or earlier in this very group."""
         earlier = self._written(command, [(event.seq, event) for event in self._history])
         if earlier:
@@ -88,7 +88,7 @@ class Draft(Generic[C, S]):
         tag = self._decider.subject(command)
         return [one for one in placed if tag in one[1].payload.tags()][-1:]
 
-    def standing(self) -> Receipt | None:
+    def existing(self) -> Receipt | None:
         """The receipt of what changes nothing, to be kept under its idempotency key."""
         return next((part for part in reversed(self._parts) if isinstance(part, Receipt)), None)
 

@@ -28,7 +28,7 @@ class ObserveEntity(GraphCommand, Scoped):
     Of somebody known, what is new is added: aliases and attributes, and a category where none was known.
     """
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"at", "entity_id", "seen"})
+    generated: ClassVar[frozenset[str]] = frozenset({"at", "entity_id", "seen"})
 
     name: Name = Field(description="What it is called.")
     category: Category = Field(

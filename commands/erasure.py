@@ -59,13 +59,13 @@ def at_stake(state: Written, command: Erase) -> frozenset[UUID]:
 
 
 def _concerned(state: Written, found: Taken) -> Collection[str]:
-    """What goes, and whatever was drawn from something that goes, or from an entity that was."""
+    """What goes, and whatever was extracted from something that goes, or from an entity that was."""
     concerned = dict.fromkeys(found.known)
     queue = {*gone_with(found.turns, found.memories), *concerned}
     while queue:
-        drawn = [tag for tag, one in state.known.items() if not one.sources.isdisjoint(queue)]
-        queue = set(drawn).difference(concerned)
-        concerned |= dict.fromkeys(drawn)
+        extracted = [tag for tag, one in state.known.items() if not one.sources.isdisjoint(queue)]
+        queue = set(extracted).difference(concerned)
+        concerned |= dict.fromkeys(extracted)
     return concerned
 
 
@@ -78,7 +78,7 @@ def _unnamed(state: Written, found: Taken, concerned: Iterable[str]) -> Sequence
 
 
 def decide(state: Written, command: Erase) -> Sequence[Event]:
-    """The erasure of each memory, of what was drawn with it, and of the thread; none when nothing is left of it."""
+    """The erasure of each memory, of what was extracted with it, and of the thread; none when nothing is left of it."""
     _require_there(state, command)
     if command.due and not _due(state, command, command.due):
         return []
@@ -190,13 +190,10 @@ def _require_there(state: Written, command: Erase) -> None:
         case EraseKnown():
             known = state.known.get(command.subject())
             if known is None or not readable(known.scope, known.agent_id, command.agent_id):
-                what = f"user {command.user_id!r} has no {command.kind} {command.name!r}"
-                raise NotFound(what, field=NAMED[command.kind], fix=f"look it up: `mnemolog {LISTED[command.kind]}`")
+                raise command.missing()
 
 
 TURN = turn_tag("")
-NAMED = {"entity": "entity_id", "relation": "relation_id", "profile": "field", "todo": "todo_id"}
-LISTED = {"entity": "entity list", "relation": "fact list", "profile": "profile get", "todo": "todo list"}
 ERASURE: Decider[Erase, Written] = Decider(
     initial=Written(),
     subject=lambda command: command.subject(),

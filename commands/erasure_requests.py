@@ -1,15 +1,29 @@
 """What may be asked to be erased: a memory, a thread, what else is known, or a user."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from mnemolog.commands.decider import Command
+from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.memory import Cause
 from mnemolog.domain.principal import Role
 from mnemolog.events.conversation import thread_tag
 from mnemolog.events.event import memory_tag
-from mnemolog.events.fields import Flag, Id, Instant, Uuid
+from mnemolog.events.fields import Flag, Id, Instant, Uuid, checked_by
+from mnemolog.events.subjects import KNOWN, SUBJECTS
+
+
+def _kind(value: object, field: str) -> str:
+    if value in [one.name for one in KNOWN]:
+        return str(value)
+    names = ", ".join(one.name for one in KNOWN)
+    raise InvalidInput(f"{value!r:.40} is no kind of subject", field=field, fix=f"use one of {names}")
+
+
+Kind = Annotated[str, checked_by(_kind)]
+# The field by which a request names a subject of each kind.
+NAMED = {"entity": "entity_id", "relation": "relation_id", "profile": "field", "todo": "todo_id"}
 
 
 class Erase(Command):
@@ -19,7 +33,7 @@ class Erase(Command):
     somebody speaks who would go otherwise; found for the request, and judged by the decision.
     """
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"spoken_in"})
+    generated: ClassVar[frozenset[str]] = frozenset({"spoken_in"})
     needs: ClassVar[Role] = Role.ERASE
 
     with_survivors: Annotated[
@@ -33,7 +47,7 @@ class Erase(Command):
 
 
 class EraseMemory(Erase):
-    """Its text, and that of the turns that it was drawn from unless `keep_turns`.
+    """Its text, and that of the turns that it was extracted from unless `keep_turns`.
 
     `cause`: why it was hidden before, when it is purged at its time.
     """
@@ -47,7 +61,7 @@ class EraseMemory(Erase):
 
 
 class EraseThread(Erase):
-    """Every turn of `thread_id`, and every memory that was drawn from one."""
+    """Every turn of `thread_id`, and every memory that was extracted from one."""
 
     thread_id: Id
 
@@ -56,13 +70,22 @@ class EraseThread(Erase):
 
 
 class EraseKnown(Erase):
-    """An entity with all that is told of it, a relation, a place of the profile or a todo; no turn and no memory."""
+    """A subject other than a memory, by its kind and id: an entity with all that is told of it, but no turn."""
 
-    kind: Literal["entity", "relation", "profile", "todo"]
+    kind: Kind
     name: Id
 
     def subject(self) -> str:
         return f"{self.kind}:{self.name}"
+
+    def missing(self) -> NotFound:
+        """The one answer where there is no such subject, or none that the asker may see."""
+        try:
+            found = SUBJECTS[self.kind].missing(self.user_id, SUBJECTS[self.kind].id_of(self.subject()))
+            return NotFound(found.message, field=NAMED[self.kind], fix=found.fix)
+        except ValueError:
+            fix = "give the id that lists and receipts show"
+            return NotFound(f"{self.name!r:.80} is no id", field=NAMED[self.kind], fix=fix)
 
 
 class EraseUser(Command):

@@ -1,4 +1,4 @@
-"""What an erasure depends on: what was written of memories and turns, and what else was drawn from these."""
+"""What an erasure depends on: what was written of memories and turns, and what else was extracted from these."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,15 +18,13 @@ from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 from mnemolog.events.event import Event, memory_tag, sources_of
 from mnemolog.events.graph import SAID, EntityEvent, RelationEvent
 from mnemolog.events.graph_tags import entity_tag
-from mnemolog.events.memory_fold import LINK, MEMORY
+from mnemolog.events.memory_fold import MEMORY
 from mnemolog.events.profile_fold import ProfileField
 from mnemolog.events.registry import REGISTRY
-from mnemolog.events.subjects import SUBJECTS, subject_of
+from mnemolog.events.subjects import KNOWN, subject_of
 from mnemolog.events.unread import Unread
 
 NO_WORDS = Words()
-# What is known beside memories, and has words of its own.
-KNOWN = tuple(one for one in SUBJECTS.values() if one not in (MEMORY, LINK))
 KNOWING = tuple(event_type for one in KNOWN for event_type in one.folds)
 
 
@@ -45,7 +43,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A subject other than a memory: the tags of what it was drawn from, and what its events left of it.
+    """A subject other than a memory: the tags of what it was extracted from, and what its events left of it.
 
     `thing` is None while only a part of its events was read, or could be: `writer` is then the agent that wrote it.
     `words`: those of an entity.
@@ -123,9 +121,9 @@ def _told(state: Written, payload: Event) -> Written:
             left = {id_: thread for id_, thread in state.turns.items() if thread != payload.thread_id}
             return replace(state, turns=left)
         case events.MemoriesMerged():
-            state = replace(_drawn(state, payload), merges=(*state.merges, _merge(state, payload)))
+            state = replace(_with_sources(state, payload), merges=(*state.merges, _merge(state, payload)))
         case events.MemoryEvent():
-            state = _drawn(state, payload)
+            state = _with_sources(state, payload)
         case MemoryErased():
             gone = {turn.turn_id for turn in payload.turns}
             state = replace(state, turns={id_: one for id_, one in state.turns.items() if id_ not in gone})
@@ -138,7 +136,7 @@ def _told(state: Written, payload: Event) -> Written:
 
 
 def _unread(state: Written, event: Unread, agent_id: str) -> Written:
-    """Something is there, by its tags: what its words may be drawn from, and where they may have gone.
+    """Something is there, by its tags: what its words may be extracted from, and where they may have gone.
 
     Whose it is cannot be told: it is taken to be private to the agent that wrote it.
     """
@@ -168,8 +166,8 @@ def _unread(state: Written, event: Unread, agent_id: str) -> Written:
 
 def _heard(state: Written, turn: TurnRecorded) -> Written:
     """A turn without text is one that was erased."""
-    standing = {turn.turn_id: turn.thread_id} if turn.text else {}
-    state = replace(state, turns={**state.turns, **standing}, threads=state.threads | {turn.thread_id})
+    with_text = {turn.turn_id: turn.thread_id} if turn.text else {}
+    state = replace(state, turns={**state.turns, **with_text}, threads=state.threads | {turn.thread_id})
     if turn.speaker_entity_id is None:
         return state
     speaker = entity_tag(turn.speaker_entity_id)
@@ -178,7 +176,7 @@ def _heard(state: Written, turn: TurnRecorded) -> Written:
     return replace(state, speakers=speakers, known={**state.known, **known})
 
 
-def _drawn(state: Written, event: events.MemoryEvent) -> Written:
+def _with_sources(state: Written, event: events.MemoryEvent) -> Written:
     """Whatever put words of a turn into a memory: its making, an update, a merge, an observation."""
     before = state.sources.get(event.memory_id, ())
     turns = tuple(dict.fromkeys((*before, *(sources_of(event) or ()))))

@@ -1,8 +1,8 @@
 """What an erasure takes: what is named, and what goes with it (X07).
 
-A text may stand in more than one place: in the turn that a memory was drawn from, in what else was drawn from that
-turn, in the memories that were merged into it, and in those that it was merged into. The first three go with it; of the
-last the caller must say so, since more than was asked for is lost then.
+A text may stand in more than one place: in the turn that a memory was extracted from, in what else was extracted from
+that turn, in the memories that were merged into it, and in those that it was merged into. The first three go with it;
+of the last the caller must say so, since more than was asked for is lost then.
 
 An entity of whom others speak, too, stays, and is cleared of what nobody else told.
 """
@@ -24,7 +24,7 @@ from mnemolog.events.graph_fold import ENTITY
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What an erasure takes: memories, the one that was asked for first, turns, and what was drawn from nothing else.
+    """What an erasure takes: memories, first the one that was asked for, turns, and what has no other source.
 
     `known` are the tags of entities, relations, places of the profile and todos; `cleared` those of entities that only
     lose words. `survivors` stand in its way.
@@ -51,14 +51,14 @@ def taken(state: Written, command: Erase) -> Taken:
     found = _found(state, command, ())
     while command.with_survivors and found.survivors:
         found = _found(state, command, (*found.memories, *found.survivors))
-    going = drawn_along(state, found, [command.subject()] if isinstance(command, EraseKnown) else [])
+    going = left_without_sources(state, found, [command.subject()] if isinstance(command, EraseKnown) else [])
     known = tuple(tag for tag in going if not state.known[tag].erased)
     ground, entities = ground_of(state, found, going), [tag for tag in _entities(state) if tag not in going]
     return replace(found, known=known, cleared=tuple(tag for tag in entities if ground.loses(tag)))
 
 
 def gone_with(turns: Iterable[str], memories: Iterable[UUID]) -> set[str]:
-    """The tags of what goes, which other things may have been drawn from."""
+    """The tags of what goes, which other things may have been extracted from."""
     return {*map(turn_tag, turns), *map(memory_tag, memories)}
 
 
@@ -76,12 +76,12 @@ def with_absorbed(state: Written, memories: Iterable[UUID]) -> tuple[UUID, ...]:
     return tuple(found)
 
 
-def drawn_along(state: Written, found: Taken, named: Iterable[str] = ()) -> Sequence[str]:
-    """What is named, and what was drawn from nothing that stays, erased or not."""
+def left_without_sources(state: Written, found: Taken, named: Iterable[str] = ()) -> Sequence[str]:
+    """What is named, and what was extracted from nothing that stays, erased or not."""
     named = with_told(state, named)
     ground = ground_of(state, found, named)
     entities = [tag for tag in _entities(state) if ground.touched(tag) and ground.kept(tag) is None]
-    others = [tag for tag, one in state.known.items() if not ENTITY.has(tag) and _drawn_from(one, ground)]
+    others = [tag for tag, one in state.known.items() if not ENTITY.has(tag) and _extracted_from(one, ground)]
     return with_told(state, [*named, *entities, *others])
 
 
@@ -105,7 +105,7 @@ def with_told(state: Written, tags: Iterable[str]) -> Sequence[str]:
     return list(gone)
 
 
-def _drawn_from(known: Known, ground: Ground) -> bool:
+def _extracted_from(known: Known, ground: Ground) -> bool:
     """Whether some of its sources go, and none of them stays; a place of the profile may hold words of each of them."""
     return not ground.gone.isdisjoint(known.sources) and (ground.staying.isdisjoint(known.sources) or known.place)
 
@@ -119,8 +119,8 @@ def _found(state: Written, command: Erase, more: tuple[UUID, ...]) -> Taken:
     turns = dict.fromkeys(id_ for id_, at in state.turns.items() if _of_thread(command, at))
     if not (isinstance(command, EraseMemory) and command.keep_turns):
         turns |= dict.fromkeys(id_ for one in own for id_ in state.sources.get(one, ()))
-    drawn = [one for one, sources in state.sources.items() if not turns.keys().isdisjoint(sources)]
-    memories = with_absorbed(state, (*own, *drawn))
+    extracted = [one for one, sources in state.sources.items() if not turns.keys().isdisjoint(sources)]
+    memories = with_absorbed(state, (*own, *extracted))
     return Taken(memories, tuple(turns), _survivors(state, memories))
 
 

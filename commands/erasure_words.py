@@ -46,9 +46,9 @@ class Ground:
         names: dict[tuple[str, ...], list[str]] = {}
         attributes: dict[tuple[str, ...], list[str]] = {}
         for name in (traits.name, *traits.aliases):
-            names.setdefault(self._standing(tag, name_word(name)), []).append(name)
+            names.setdefault(self._staying_sources(tag, name_word(name)), []).append(name)
         for key, value in traits.attributes.items():
-            attributes.setdefault(self._standing(tag, attribute_word(key, value)), []).append(key)
+            attributes.setdefault(self._staying_sources(tag, attribute_word(key, value)), []).append(key)
         return tuple(
             events.Telling(
                 sources=sources, names=tuple(names.get(sources, ())), attributes=tuple(attributes.get(sources, ()))
@@ -72,7 +72,7 @@ class Ground:
     def _holds(self, tag: str, word: Word) -> bool:
         return not self.staying.isdisjoint(self._tellers(tag, word))
 
-    def _standing(self, tag: str, word: Word) -> tuple[str, ...]:
+    def _staying_sources(self, tag: str, word: Word) -> tuple[str, ...]:
         """What of its tellers stays; an entity stays as a teller while it has the word itself."""
         told = self.entities[tag].told.get(word, ())
         return tuple(

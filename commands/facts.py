@@ -52,7 +52,7 @@ class Remember(GraphCommand, Scoped):
     name; both were found for the request.
     """
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"at", "rule", "seen", "relation_id", "subject_id", "object_id"})
+    generated: ClassVar[frozenset[str]] = frozenset({"at", "rule", "seen", "relation_id", "subject_id", "object_id"})
 
     subject: Name = Field(description="Who or what it is about: a name, an alias or an id; `me` is the user.")
     predicate: Predicated = Field(description="What it says, such as lives_in or allergy.", examples=["lives_in"])
@@ -165,7 +165,7 @@ def _told(state: Graph, command: Remember, said: Said, place: Place, found: Obje
 
 
 def _repeats(known: Relation, said: Said, command: Remember) -> bool:
-    """What a turn told is not told anew by it once it was retired."""
+    """What a turn told is not told again by it once it was retired."""
     if not known.validity.said and _told_before(known, command):
         return True
     return known.status is Status.ACTIVE and facts.repeats(known.fact, said)

@@ -6,8 +6,8 @@ from typing import ClassVar
 from uuid import UUID
 
 from mnemolog.commands import words
+from mnemolog.commands.change_history import ChangeHistory
 from mnemolog.commands.decider import Command
-from mnemolog.commands.steps import Steps
 from mnemolog.commands.words import Words
 from mnemolog.domain import facts
 from mnemolog.domain.entity import Entity, erased_entity, no_such_entity
@@ -28,7 +28,7 @@ from mnemolog.events.subjects import subject_of
 class GraphCommand(Command):
     """A request about an entity or a relation."""
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"at"})
+    generated: ClassVar[frozenset[str]] = frozenset({"at"})
 
 
 Node = Entity | Relation
@@ -47,7 +47,7 @@ class Graph:
     relations: Mapping[UUID, Relation] = field(default_factory=dict)
     named: frozenset[UUID] = frozenset()
     words: Mapping[str, Words] = field(default_factory=dict)
-    changes: Steps[Node] = field(default_factory=Steps)
+    changes: ChangeHistory[Node] = field(default_factory=ChangeHistory)
 
     def root(self, entity_id: UUID) -> UUID:
         """Whom an entity stands for: itself, or whom it was merged into."""
@@ -74,9 +74,9 @@ def evolve(state: Graph, event: Happened) -> Graph:
     befores = {tag: _node(state, tag) for tag in _subjects(state, payload)}
     if not befores:
         return after
-    changes = state.changes.and_then(event, befores, undoes)
+    changes = state.changes.with_change(event, befores, undoes)
     for_good = isinstance(payload, events.EntityCleared)
-    return replace(after, changes=changes.for_good(event.event_id) if for_good else changes)
+    return replace(after, changes=changes.irreversible(event.event_id) if for_good else changes)
 
 
 def applied(state: Graph, payload: Event) -> Graph:

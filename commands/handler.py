@@ -136,7 +136,7 @@ class Handler:
         """Without waiting for anybody; who met another writer takes turns, else of many most would never win."""
         alone = keyed is None and len(orders) == 1
         if not self._turns.taken(stream):
-            unread = all(decider.anew(order.command) for order in orders)
+            unread = all(decider.optimistic(order.command) for order in orders)
             outcomes = await self._tried(decider, stream, orders, keyed, unread=unread)
             if not isinstance(outcomes, ConcurrencyConflict):
                 return outcomes
@@ -171,11 +171,11 @@ class Handler:
     ) -> Sequence[Outcome] | ConcurrencyConflict:
         """`unread`: decided as if nothing they depend on were written; the guard says whether that is so."""
         draft = await self._drafted(decider, stream, orders, unread=unread)
-        standing = draft.standing() if keyed else None
-        if not draft.events and not standing:
+        existing = draft.existing() if keyed else None
+        if not draft.events and not existing:
             return draft.outcomes(first_seq=0)
         key, fingerprint = (keyed.key, keyed.fingerprint) if keyed else (None, b"")
-        append = Append(stream, tuple(draft.events), draft.guard, key, fingerprint, standing)
+        append = Append(stream, tuple(draft.events), draft.guard, key, fingerprint, existing)
         self._decided(draft.events)
         [outcome] = await self._log.append([append])
         if isinstance(outcome, Receipt):

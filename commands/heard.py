@@ -1,4 +1,4 @@
-"""A turn with what its producer drew from it: memories and facts, decided with the turn and written in one append."""
+"""A turn with the memories and facts that its producer extracted, decided with it and written in one append."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,11 +24,11 @@ from mnemolog.events.event import Event
 from mnemolog.events.fields import Flag, Id, Label, Text, Unit
 from mnemolog.events.graph import EntityObserved
 
-MAX_DRAWN = 20
+MAX_EXTRACTED = 20
 
 
-class DrawnMemory(BaseModel):
-    """A memory that a producer drew from its turn, in the fields of `CreateMemory`."""
+class ExtractedMemory(BaseModel):
+    """A memory that a producer extracted from its turn, in the fields of `CreateMemory`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -50,8 +50,8 @@ class DrawnMemory(BaseModel):
     topics: Topics = ()
 
 
-class DrawnFact(BaseModel):
-    """A fact that a producer drew from its turn, in the fields of `Remember`."""
+class ExtractedFact(BaseModel):
+    """A fact that a producer extracted from its turn, in the fields of `Remember`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -75,7 +75,7 @@ class Heard:
 
 
 class HearTurn(RecordTurn):
-    """Once a turn is recorded, sending it again changes nothing, whatever is drawn from it then."""
+    """Once a turn is recorded, sending it again changes nothing, whatever is extracted from it then."""
 
     memories: tuple[CreateMemory, ...] = ()
     facts: tuple[Remember, ...] = ()
@@ -132,7 +132,7 @@ def _tags(state: Heard, turn: HearTurn) -> frozenset[str]:
 
 
 def _written(turn: HearTurn, placed: Sequence[Placed]) -> Sequence[Placed]:
-    """A turn, whom it showed first, if anybody, and all that was drawn from it in the same append."""
+    """A turn, whom it showed first, if anybody, and all that was extracted from it in the same append."""
     by_place = dict(placed)
     said = [place for place, event in placed if _is(event, turn)]
     if not said:

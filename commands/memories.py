@@ -108,8 +108,8 @@ def _written(command: MemoryCommand, placed: Sequence[Placed]) -> Sequence[Place
     return [one for one in placed if not turns.isdisjoint(sources_of(one[1].payload) or ())][-1:]
 
 
-def _anew(command: MemoryCommand) -> bool:
-    """A memory whose id was just drawn, beside which nothing is known."""
+def _optimistic(command: MemoryCommand) -> bool:
+    """A memory whose id was just generated, beside which nothing is known."""
     plain = isinstance(command, CreateMemory) and not command.key and not command.entity_ids
     return plain and len(command.reads()) == 1
 
@@ -121,5 +121,5 @@ MEMORIES: Decider[MemoryCommand, Memories] = Decider(
     evolve=evolve,
     decide=decide,
     written=_written,
-    anew=_anew,
+    optimistic=_optimistic,
 )

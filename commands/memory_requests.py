@@ -84,7 +84,7 @@ class MemoryCommand(Command):
 class Writing(MemoryCommand):
     """Words of a memory. `similar` is found for it, not asked."""
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"similar"})
+    generated: ClassVar[frozenset[str]] = frozenset({"similar"})
 
     importance_scale: Annotated[
         Scale, Field(description="The scale of `importance`: `unit` is 0 to 1, `level3` 0 to 3, `level5` 1 to 5.")
@@ -101,7 +101,7 @@ class CreateMemory(Writing, Scoped):
     With `merge_similar`, one that says the same without having the key counts as well (B §13).
     """
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"memory_id", "similar"})
+    generated: ClassVar[frozenset[str]] = frozenset({"memory_id", "similar"})
 
     text: Annotated[Text, Field(description="What to remember.")]
     kind: Annotated[Kind, Field(description="What kind of memory it is.")] = Kind.FACT
@@ -228,7 +228,7 @@ class SoftDeleteMemory(MemoryCommand):
     cause: Cause = Cause.ASKED
     at: Instant
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"at"})
+    generated: ClassVar[frozenset[str]] = frozenset({"at"})
 
 
 class ExpireMemory(MemoryCommand):
@@ -270,4 +270,4 @@ class UndoChange(MemoryCommand):
     event_id: Uuid | None = None
     at: Instant
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"at"})
+    generated: ClassVar[frozenset[str]] = frozenset({"at"})

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
+from mnemolog.commands.change_history import ChangeHistory
 from mnemolog.commands.graph import Graph, applied
 from mnemolog.commands.memory_requests import MemoryCommand
-from mnemolog.commands.steps import Steps
 from mnemolog.domain import memory
 from mnemolog.domain.link import Ends, Link
 from mnemolog.domain.memory import Memory, Status
@@ -24,7 +24,7 @@ from mnemolog.events.memory_fold import LINK, MEMORY
 class Memories:
     """The memories of a decision and the links between them, as they are, as they began, and every change of them.
 
-    `sources` are the turns that each memory was drawn from or was observed in; `people`, whom keys may be about;
+    `sources` are the turns that each memory was extracted from or was observed in; `people`, whom keys may be about;
     `said`, the memories that ever read so, by `same_text`.
     """
 
@@ -32,7 +32,7 @@ class Memories:
     created: Mapping[UUID, events.MemoryCreated] = field(default_factory=dict)
     links: Mapping[Ends, Link | None] = field(default_factory=dict)
     sources: Mapping[UUID, frozenset[str]] = field(default_factory=dict)
-    changes: Steps[Memory | Link] = field(default_factory=Steps)
+    changes: ChangeHistory[Memory | Link] = field(default_factory=ChangeHistory)
     people: Graph = field(default_factory=Graph)
     said: Mapping[str, frozenset[UUID]] = field(default_factory=dict)
 
@@ -70,11 +70,11 @@ def evolve(state: Memories, event: Happened) -> Memories:
     befores |= LINK.befores(state.links, payload)
     used = isinstance(payload, events.MemoryObserved) and payload.cause is events.Observation.USE
     undoes = getattr(payload, "undoes", None)
-    changes = state.changes.and_then(event, befores, undoes, mere=used) if befores else state.changes
+    changes = state.changes.with_change(event, befores, undoes, observation=used) if befores else state.changes
     known, links = {**state.known, **MEMORY.evolve(state.known, payload)}, state.links
     if changed := LINK.evolve(links, payload):
         links = {ends: link for ends, link in {**links, **changed}.items() if link}
-    return replace(_drawn(_said(state, payload), payload), known=known, links=links, changes=changes)
+    return replace(_with_sources(_said(state, payload), payload), known=known, links=links, changes=changes)
 
 
 def _said(state: Memories, payload: Event) -> Memories:
@@ -84,7 +84,7 @@ def _said(state: Memories, payload: Event) -> Memories:
     return replace(state, said={**state.said, form: state.said.get(form, frozenset()) | {payload.memory_id}})
 
 
-def _drawn(state: Memories, payload: Event) -> Memories:
+def _with_sources(state: Memories, payload: Event) -> Memories:
     turns = sources_of(payload)
     if not turns or not isinstance(payload, events.MemoryEvent):
         return state

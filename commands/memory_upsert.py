@@ -67,7 +67,7 @@ def _met_by_key(command: CreateMemory, state: Memories, holders: Sequence[Memory
 
 
 def met(command: CreateMemory, state: Memories, known: Memory, match: Match) -> Sequence[Event]:
-    """What is said of a known memory, recorded on it. A turn that it was drawn from already says nothing more."""
+    """What is said of a known memory, recorded on it. A turn that it was extracted from already says nothing more."""
     turns = command.source_turn_ids
     if turns and state.sources.get(known.memory_id, frozenset()).issuperset(turns):
         return []
@@ -136,7 +136,7 @@ def _again(command: CreateMemory, state: Memories) -> Sequence[Event]:
         raise IdempotencyConflict(
             f"memory {command.memory_id} was created before with other content",
             field="memory_id",
-            fix="draw a new id, or update the memory",
+            fix="generate a new id, or update the memory",
         )
     return []
 

@@ -23,9 +23,9 @@ Memories = Mapping[UUID, Memory]
 
 class CloseCycle(Command):
     """Of the being `agent_id`. `memory_ids` are the scenes whose status a reader found to be due, with the cycles that
-    it counted of each; whether they turn is decided anew on what they are by now."""
+    it counted of each; whether they turn is decided again on what they are by now."""
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"memory_ids", "session_counts"})
+    generated: ClassVar[frozenset[str]] = frozenset({"memory_ids", "session_counts"})
 
     memory_ids: tuple[Uuid, ...] = ()
     session_counts: tuple[int, ...] = ()

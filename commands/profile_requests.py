@@ -32,7 +32,7 @@ class ProfileCommand(Command):
 class ProposeProfile(ProfileCommand):
     """A change of a field of the profile. `sensitive` is what the policy says of the field."""
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"patch_id", "sensitive", "at"})
+    generated: ClassVar[frozenset[str]] = frozenset({"patch_id", "sensitive", "at"})
 
     patch_id: Uuid
     field: Annotated[Id, Field(description="The field, such as city, tone or goals_add, which adds a goal.")]
@@ -61,7 +61,7 @@ class StateProfile(ProposeProfile):
 class PatchCommand(ProfileCommand):
     """A request about one proposal."""
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"at"})
+    generated: ClassVar[frozenset[str]] = frozenset({"at"})
 
     patch_id: Annotated[Uuid, Field(description="The proposal's id.")]
     at: Instant

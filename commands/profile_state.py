@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from mnemolog.commands.steps import Steps
+from mnemolog.commands.change_history import ChangeHistory
 from mnemolog.domain.profile import always_sensitive, place_of
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Happened
@@ -18,7 +18,7 @@ class Profile:
     """What a decision reads: fields with their proposals, every change of what is set, and the turns that were said."""
 
     fields: Mapping[str, ProfileField] = field(default_factory=dict)
-    changes: Steps[Setting] = field(default_factory=Steps)
+    changes: ChangeHistory[Setting] = field(default_factory=ChangeHistory)
     turns: frozenset[str] = frozenset()
 
     @property
@@ -47,7 +47,7 @@ def evolve(state: Profile, event: Happened) -> Profile:
             return replace(state, turns=state.turns | {payload.turn_id})
         case ProfileSet():
             befores = {field_tag(payload.field): state.places.get(place_of(payload.field))}
-            state = replace(state, changes=state.changes.and_then(event, befores, payload.undoes))
+            state = replace(state, changes=state.changes.with_change(event, befores, payload.undoes))
         case ProfileErased():
             state = replace(state, changes=state.changes.without(field_tag(payload.field)))
     return replace(state, fields={**state.fields, **FIELD.evolve(state.fields, payload)})

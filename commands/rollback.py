@@ -11,8 +11,8 @@ from uuid import UUID, uuid5
 
 from pydantic import Field
 
+from mnemolog.commands.change_history import ChangeHistory
 from mnemolog.commands.decider import Command, Decider, Placed
-from mnemolog.commands.steps import Steps
 from mnemolog.domain.errors import MnemologError, NotFound, UndoConflict
 from mnemolog.events.envelope import Happened, NewEvent
 from mnemolog.events.erasure import USER
@@ -34,7 +34,7 @@ class Changing(Protocol):
     """A state that knows every change of its subjects."""
 
     @property
-    def changes(self) -> Steps[Any]: ...
+    def changes(self) -> ChangeHistory[Any]: ...
 
 
 S = TypeVar("S", bound=Changing)
@@ -54,9 +54,9 @@ class Undoable(Generic[S]):
 
 
 class Rollback(Command):
-    """`event_ids`, oldest first, and the tags of what they touched are drawn from the log for what is named here."""
+    """`event_ids`, oldest first, and the tags of what they touched are read from the log for what is named here."""
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"event_ids", "touched", "at", "correlation_id"})
+    generated: ClassVar[frozenset[str]] = frozenset({"event_ids", "touched", "at", "correlation_id"})
 
     of_event: Uuid | None = None
     of_run: Annotated[Id | None, Field(description="Undo everything that this run changed.")] = None

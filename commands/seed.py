@@ -64,7 +64,7 @@ def _ordered(value: Any) -> Any:
 class SeedUser(Command):
     """An initial profile to give to a user. `seed` is the correlation id of all that comes of it."""
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"seed", "correlation_id"})
+    generated: ClassVar[frozenset[str]] = frozenset({"seed", "correlation_id"})
 
     seed: Uuid
     content: Annotated[Seed, Field(description="What the user starts with.")]

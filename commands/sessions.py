@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
+from mnemolog.commands.change_history import ChangeHistory, no_such_change
 from mnemolog.commands.decider import Command, Decider
-from mnemolog.commands.steps import Steps, no_such_change
 from mnemolog.domain.errors import NotFound
 from mnemolog.events.conversation import SessionForgotten, SessionReverted, TurnRecorded, thread_tag
 from mnemolog.events.envelope import Happened
@@ -53,12 +53,12 @@ class Sessions:
     """What each agent heard in each chat, and every forgetting of that; a step holds the forgetting before it."""
 
     heard: Mapping[tuple[str, str], Heard] = field(default_factory=dict)
-    changes: Steps[UUID] = field(default_factory=Steps)
+    changes: ChangeHistory[UUID] = field(default_factory=ChangeHistory)
 
     def of(self, agent_id: str, chat_id: str) -> Heard:
         return self.heard.get((agent_id, chat_id)) or Heard(agent_id, chat_id)
 
-    def having(self, *heard: Heard, changes: Steps[UUID] | None = None) -> "Sessions":
+    def having(self, *heard: Heard, changes: ChangeHistory[UUID] | None = None) -> "Sessions":
         new = {(one.agent_id, one.chat_id): one for one in heard}
         return Sessions({**self.heard, **new}, changes or self.changes)
 
@@ -76,11 +76,11 @@ def _evolve(state: Sessions, event: Happened) -> Sessions:
         case SessionForgotten(agent_id=agent_id, chat_id=chat_id):
             heard = state.of(agent_id, chat_id)
             forgotten = {**heard.forgotten, event.event_id: heard.turns}
-            changes = state.changes.and_then(event, {heard.subject: heard.since})
+            changes = state.changes.with_change(event, {heard.subject: heard.since})
             return state.having(replace(heard, forgotten=forgotten, since=event.event_id), changes=changes)
         case SessionReverted(agent_id=agent_id, chat_id=chat_id, undoes=undoes, since=since):
             heard = state.of(agent_id, chat_id)
-            changes = state.changes.and_then(event, {heard.subject: heard.since}, undoes)
+            changes = state.changes.with_change(event, {heard.subject: heard.since}, undoes)
             return state.having(replace(heard, since=since), changes=changes)
         case ThreadErased(thread_id=chat_id):
             return _erased(state, event, [one for one in state.heard.values() if one.chat_id == chat_id])
@@ -92,7 +92,7 @@ def _evolve(state: Sessions, event: Happened) -> Sessions:
 
 def _erased(state: Sessions, event: Happened, heard: Sequence[Heard]) -> Sessions:
     """Nothing that was forgotten before comes back."""
-    changes = state.changes.and_then(event, {one.subject: one.since for one in heard}).for_good(event.event_id)
+    changes = state.changes.with_change(event, {one.subject: one.since for one in heard}).irreversible(event.event_id)
     return state.having(*(replace(one, erased=one.turns) for one in heard), changes=changes)
 
 

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from pydantic import Field
 
+from mnemolog.commands.change_history import ChangeHistory
 from mnemolog.commands.decider import Command, Decider
-from mnemolog.commands.steps import Steps
 from mnemolog.domain.errors import IdempotencyConflict, InvalidInput
 from mnemolog.domain.todo import Kind, Status, Todo, erased_todo, no_such_todo
 from mnemolog.events.envelope import Happened
@@ -29,7 +29,7 @@ class TodoCommand(Command):
 class OpenTodo(TodoCommand):
     """A todo to open. Only its agent sees it."""
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"todo_id"})
+    generated: ClassVar[frozenset[str]] = frozenset({"todo_id"})
 
     text: Annotated[Text, Field(description="What is to be done.")]
     kind: Annotated[Kind, Field(description="What kind of todo it is.")] = Kind.COMMITMENT
@@ -58,7 +58,7 @@ class Todos:
 
     known: Mapping[UUID, Todo] = field(default_factory=dict)
     opened: Mapping[UUID, Todo] = field(default_factory=dict)
-    changes: Steps[Todo] = field(default_factory=Steps)
+    changes: ChangeHistory[Todo] = field(default_factory=ChangeHistory)
 
 
 def evolve(state: Todos, event: Happened) -> Todos:
@@ -68,7 +68,7 @@ def evolve(state: Todos, event: Happened) -> Todos:
         state = replace(state, opened={**state.opened, **changed})
     if changed and isinstance(payload, TodoOpened | TodoChanged):
         befores, undoes = TODO.befores(state.known, payload), getattr(payload, "undoes", None)
-        state = replace(state, changes=state.changes.and_then(event, befores, undoes))
+        state = replace(state, changes=state.changes.with_change(event, befores, undoes))
     return replace(state, known={**state.known, **changed})
 
 
@@ -91,7 +91,7 @@ def _open(command: OpenTodo, state: Todos) -> Sequence[Event]:
         return [opened]
     if state.known[command.todo_id].text and state.opened[command.todo_id] != opened.todo:
         raise IdempotencyConflict(
-            f"todo {command.todo_id} was opened before with other content", field="todo_id", fix="draw a new id"
+            f"todo {command.todo_id} was opened before with other content", field="todo_id", fix="generate a new id"
         )
     return []
 

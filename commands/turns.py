@@ -37,9 +37,9 @@ class ShownAttachment(Attachment):
 
 
 class RecordTurn(Command):
-    """One message as its producer sent it. `turn_id` makes it idempotent; `memory_id` and `entity_id` are drawn."""
+    """One message as its producer sent it. `turn_id` makes it idempotent; `memory_id` and `entity_id` are generated."""
 
-    drawn: ClassVar[frozenset[str]] = frozenset({"memory_id", "entity_id"})
+    generated: ClassVar[frozenset[str]] = frozenset({"memory_id", "entity_id"})
     needs: ClassVar[principal.Role] = principal.Role.PUBLISH
 
     turn_id: Id

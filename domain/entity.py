@@ -113,4 +113,4 @@ def no_such_entity(user_id: str, entity_id: UUID, path: str = "entity_id") -> No
 
 
 def erased_entity(entity_id: UUID, path: str = "entity_id") -> Erased:
-    return Erased(f"entity {entity_id} was erased", field=path, fix="its name is gone for good; name it anew")
+    return Erased(f"entity {entity_id} was erased", field=path, fix="its name is gone for good; add it again")

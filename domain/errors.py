@@ -35,6 +35,7 @@
          ├─ DataDirectoryInUse
          ├─ DatabaseRolledBack
          ├─ EngineEnded          the one whose servers were used
+         ├─ EngineSettingDiffers it runs with another value than this client asks for
          ├─ LeaseLost            another may do by now what this process did
          ├─ ServerFailed
          └─ ModelMissing
@@ -274,6 +275,10 @@ class DatabaseRolledBack(EngineError):
 
 class EngineEnded(EngineError):
     """The engine that ran on this data directory ended."""
+
+
+class EngineSettingDiffers(EngineError):
+    """The engine that runs on this data directory has another value of this setting."""
 
 
 class LeaseLost(EngineError):

@@ -138,7 +138,7 @@ def no_such_memory(user_id: str, memory_id: UUID, path: str = "memory_id") -> No
 
 def erased_memory(memory_id: UUID, path: str = "memory_id") -> Erased:
     """The one answer for a memory whose text was destroyed."""
-    return Erased(f"memory {memory_id} was erased", field=path, fix="its text is gone for good; create it anew")
+    return Erased(f"memory {memory_id} was erased", field=path, fix="its text is gone for good; create it again")
 
 
 def require_visible(memory: Memory, change: str, field: str = "memory_id") -> None:

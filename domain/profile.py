@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.text import normalize_name
 
 CATEGORY = "profile"
@@ -50,6 +50,11 @@ class ProfilePolicy:
 
 
 DEFAULT_PROFILE = ProfilePolicy()
+
+
+def no_such_field(user_id: str, field: str) -> NotFound:
+    what = f"nothing was ever proposed or set for the profile field {field!r:.80} of user {user_id!r}"
+    return NotFound(what, field="field", fix="look it up with `mnemolog profile show`")
 
 
 def always_sensitive(field: str) -> bool:

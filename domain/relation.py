@@ -15,7 +15,7 @@ from mnemolog.domain.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation as its events left it. `sources` are the turns that it was drawn from."""
+    """A relation as its events left it. `sources` are the turns that it was extracted from."""
 
     relation_id: UUID
     scope: Scope
@@ -71,7 +71,7 @@ def no_such_fact(user_id: str, relation_id: UUID, path: str = "relation_id") -> 
 
 
 def erased_fact(relation_id: UUID, path: str = "relation_id") -> Erased:
-    return Erased(f"fact {relation_id} was erased", field=path, fix="its value is gone for good; tell it anew")
+    return Erased(f"fact {relation_id} was erased", field=path, fix="its value is gone for good; record it again")
 
 
 def _plain(value: Any) -> Any:

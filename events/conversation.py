@@ -43,7 +43,7 @@ def turn_tag(turn_id: str) -> str:
 
 
 class SessionForgotten(Event):
-    """The working memory of an agent in one chat begins anew; what was said stays in the log (A §9)."""
+    """The working memory of an agent in one chat begins again; what was said stays in the log (A §9)."""
 
     agent_id: str
     chat_id: str

@@ -143,7 +143,7 @@ class EntityReverted(EntityContent):
 
 
 class EntityCleared(EntityEvent):
-    """Every word that was ever told of an entity is destroyed; what stays of it is told anew by the next event.
+    """Every word that was ever told of an entity is destroyed; what stays of it is told again by the next event.
 
     So goes what an erased turn told of somebody whom others speak of, too.
     """

@@ -26,7 +26,7 @@ class SourceTurn(BaseModel):
 
 
 class MemoryErased(Event):
-    """The text of a memory is destroyed, and that of the turns that it was drawn from.
+    """The text of a memory is destroyed, and that of the turns that it was extracted from.
 
     `cause`: why it was hidden before, when it was purged at its time; None when somebody erased it.
     """

@@ -53,7 +53,7 @@ class Event(BaseModel):
 
 
 def sources_of(event: Event) -> tuple[str, ...] | None:
-    """The turns that an event's words were drawn from; none where they were only said, None where it has none to tell.
+    """The turns that an event's words come from; none where they were only said, None where it has none to tell.
 
     A merge, for one, tells nothing of where its words come from (X04).
     """

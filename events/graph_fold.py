@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from mnemolog.domain.entity import Entity, Traits
+from mnemolog.domain.entity import Entity, Traits, no_such_entity
 from mnemolog.domain.facts import Validity
-from mnemolog.domain.relation import Relation
+from mnemolog.domain.relation import Relation, no_such_fact
 from mnemolog.events import graph as events
 from mnemolog.events.event import Event
 from mnemolog.events.subject import Subject
@@ -58,6 +58,7 @@ ENTITY: Subject[UUID, Entity] = Subject(
     },
     erased=Entity.erased,
     erase=lambda entity_id: events.EntityErased(entity_id=entity_id),
+    missing=no_such_entity,
 )
 
 
@@ -133,4 +134,5 @@ RELATION: Subject[UUID, Relation] = Subject(
     folds={event_type: _with_validity(change) for event_type, change in _CHANGES.items()},
     erased=Relation.erased,
     erase=lambda relation_id: events.RelationErased(relation_id=relation_id),
+    missing=no_such_fact,
 )

@@ -23,7 +23,7 @@ class Append:
     """One atomic write to one stream.
 
     A retry with the same idempotency key gets the first receipt; `fingerprint` tells a retry from another request
-    that uses the key by mistake. A request that changes nothing leaves `standing`, the receipt of what it found, under
+    that uses the key by mistake. A request that changes nothing leaves `existing`, the receipt of what it found, under
     its key: so that a retry changes nothing either, whatever came between (X14).
     """
 
@@ -32,7 +32,7 @@ class Append:
     guard: Guard | None = None
     idempotency_key: str | None = None
     fingerprint: bytes = b""
-    standing: Receipt | None = None
+    existing: Receipt | None = None
 
 
 Outcome = Receipt | MnemologError

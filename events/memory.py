@@ -87,7 +87,7 @@ class ContentEvent(ContentFields, MemoryEvent):
 
 
 class MemoryCreated(ContentEvent):
-    """A memory begins. `source_turn_ids` are the turns that it was drawn from (A10, X04).
+    """A memory begins. `source_turn_ids` are the turns that it was extracted from (A10, X04).
 
     What it is about, and its key, are for life; `match` says what else it is like. What happened may happen again: only
     what is known is found by its text.

@@ -5,7 +5,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from mnemolog.domain.link import Ends, Link
-from mnemolog.domain.memory import Memory
+from mnemolog.domain.memory import Memory, no_such_memory
 from mnemolog.events import memory as events
 from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.subject import Subject
@@ -61,6 +61,7 @@ MEMORY: Subject[UUID, Memory] = Subject(
     },
     erased=Memory.erased,
     erase=lambda memory_id: MemoryErased(memory_id=memory_id),
+    missing=no_such_memory,
 )
 
 
@@ -79,4 +80,5 @@ LINK: Subject[Ends, Link | None] = Subject(
     folds={events.MemoriesLinked: _linked, events.LinkReverted: _linked},
     erased=lambda link: link,  # It has no words, and goes with its memories.
     erase=None,
+    missing=lambda user_id, ends: no_such_memory(user_id, ends.from_id),
 )

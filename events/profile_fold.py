@@ -6,9 +6,9 @@ from datetime import datetime
 from uuid import UUID
 
 from mnemolog.domain.consent import Status, due
-from mnemolog.domain.profile import Values, place_of
+from mnemolog.domain.profile import Values, no_such_field, place_of
 from mnemolog.domain.scope import Scope
-from mnemolog.domain.todo import Todo
+from mnemolog.domain.todo import Todo, no_such_todo
 from mnemolog.events import profile as events
 from mnemolog.events.subject import Subject
 
@@ -91,6 +91,7 @@ FIELD: Subject[str, ProfileField] = Subject(
     },
     erased=_erased,
     erase=lambda name: events.ProfileErased(field=name),
+    missing=no_such_field,
 )
 
 
@@ -114,4 +115,5 @@ TODO: Subject[UUID, Todo] = Subject(
     },
     erased=_without_text,
     erase=lambda todo_id: events.TodoErased(todo_id=todo_id),
+    missing=no_such_todo,
 )

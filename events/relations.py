@@ -44,7 +44,7 @@ class RelationAsserted(ValidityEvent):
     """Something is said to hold, from `valid_from` on: an edge to `object_id`, or a `value` (A §4.2, X13).
 
     `valid_from` and `valid_to` are as said; what follows from it is in `validity`. `single`: whether the predicate was
-    single-valued then. `source_turn_ids` are the turns that it was drawn from this time.
+    single-valued then. `source_turn_ids` are the turns that it was extracted from this time.
     """
 
     scope: Scope

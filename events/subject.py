@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from mnemolog.domain.errors import NotFound
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.event import Event
 
@@ -20,7 +21,8 @@ class Subject(Generic[Id, T]):
     the types in `begins` make their own subject known; of one that is not known, no other event says anything.
 
     `erased` is what the erasure of a user leaves of a subject, and `erase` the event that destroys its words; None
-    where it has no words of its own.
+    where it has no words of its own. `missing` is the one answer for a subject that is not there, and for one that the
+    asker may not see.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Subject(Generic[Id, T]):
     begins: frozenset[type[Event]]
     erased: Callable[[T], T]
     erase: Callable[[Id], Event] | None
+    missing: Callable[[str, Id], NotFound]
 
     def tag(self, id_: Id) -> str:
         return f"{self.name}:{id_}"

@@ -19,6 +19,8 @@ T = TypeVar("T")
 
 SUBJECTS: Mapping[str, Subject[Any, Any]] = {one.name: one for one in (MEMORY, LINK, ENTITY, RELATION, FIELD, TODO)}
 
+# Those that have words of their own, beside memories, which are erased with the turns that they were extracted from.
+KNOWN = tuple(one for one in SUBJECTS.values() if one.erase and one is not MEMORY)
 # The types of events that change a subject of any kind.
 CHANGING = tuple(dict.fromkeys(event_type for one in SUBJECTS.values() for event_type in one.folds))
 # Events that change no subject of any kind: what was said, what was found, who may call.

@@ -28,13 +28,15 @@ class ContextRequest(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    query: Text = Field(description="What the agent is about to answer.")
-    categories: tuple[str, ...] = Field(
-        (), description="Only these categories; all that the agent may read by default."
-    )
-    budget_tokens: Annotated[int, Strict(), Field(ge=1)] | None = Field(
-        None, description="The maximum number of tokens of `bullets`; no maximum by default."
-    )
+    query: Annotated[Text, Field(description="What the agent is about to answer.")]
+    categories: Annotated[
+        tuple[str, ...], Field(description="Only these categories; all that the agent may read by default.")
+    ] = ()
+    budget_tokens: Annotated[
+        int | None,
+        Strict(),
+        Field(ge=1, description="The maximum number of tokens of `bullets`; no maximum by default."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from psycopg.sql import SQL, Identifier
 from sqlalchemy import Table
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.projections.straight import as_sqlalchemy_raises, driver_of, schema_of, type_name
+from mnemolog.projections.raw_sql import as_sqlalchemy_raises, driver_of, schema_of, type_name
 
 
 async def copy_in(

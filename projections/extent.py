@@ -1,6 +1,6 @@
 """What a scope holds: what a forgetting takes, softly or for good (A §9)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -13,10 +13,27 @@ from mnemolog.domain.memory import VISIBLE, Kind, Status
 from mnemolog.domain.profile import place_of
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events.graph_fold import ENTITY, RELATION
+from mnemolog.events.memory_fold import LINK, MEMORY
+from mnemolog.events.profile_fold import FIELD, TODO
+from mnemolog.events.subjects import of_each
 from mnemolog.projections.graph.tables import entities, relations
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.profile.tables import consent, profile_fields, todos
 from mnemolog.projections.visibility import owned
+
+# Where an extent holds the subjects of a kind; links go with their memories. Facts go before whom they are told of.
+HELD: Mapping[str, str | None] = of_each(
+    "HELD in projections/extent.py",
+    {
+        MEMORY.name: "memories",
+        LINK.name: None,
+        RELATION.name: "facts",
+        ENTITY.name: "entities",
+        TODO.name: "todos",
+        FIELD.name: "profile",
+    },
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +45,12 @@ class Extent:
     entities: Sequence[UUID] = ()
     todos: Sequence[UUID] = ()
     profile: Sequence[str] = ()
+
+    @property
+    def known(self) -> Sequence[tuple[str, object]]:
+        """The kind and the id of each subject but the memories."""
+        held = [(kind, name) for kind, name in HELD.items() if name and kind != MEMORY.name]
+        return [(kind, id_) for kind, name in held for id_ in getattr(self, name)]
 
     def as_dict(self) -> dict[str, Any]:
         return {name: [str(one) for one in found] for name, found in asdict(self).items()}

@@ -9,9 +9,10 @@ from functools import partial
 from itertools import chain
 
 from mnemolog.domain.errors import EngineError, TamperedEvent
-from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
+from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.log import EventLog, Head
-from mnemolog.projections.projector import Session, Store, reached_by, to_read
+from mnemolog.projections.applying import Step, apply, decoded
+from mnemolog.projections.projector import Session, Store
 
 _logger = logging.getLogger("mnemolog.projections")
 
@@ -122,31 +123,19 @@ async def _lacking(sessions: _Open, heads: Sequence[Head]) -> Sequence[tuple[Str
 
 async def _apply(log: EventLog, stores: Sequence[Store], sessions: _Open, portion: _Portion) -> Sequence[int]:
     """Decoded while the sessions are open, so that an erasure that sweeps the stores comes before or after it."""
-    read, shapes = to_read(stores, list(chain.from_iterable(portion)))
-    types = {event.header.type for event in read}
-    applied: list[int] = []
     async with sessions(sorted(part[0].header.stream for part in portion)) as opened:
-        decoded = iter(await log.decode(read, shapes))
-        parts = [[(event, next(decoded) if event.header.type in types else None) for event in part] for part in portion]
-        for session, store in zip(opened, stores, strict=True):
-            wanted = _wanted(session, parts)
-            if wanted:
-                own = {one for one in types if store.need(one)}
-                told = [one for part in wanted for _, one in part if one is not None and one.header.type in own]
-                await session.apply(told, reached_by(part[-1][0] for part in wanted))
-            applied.append(sum(map(len, wanted)))
-    return applied
+        events = await decoded(log.decode, stores, list(chain.from_iterable(portion)))
+        steps = [Step(store, one, _wanted(one, portion)) for store, one in zip(stores, opened, strict=True)]
+        await apply(steps, events)
+    return [len(step.events) for step in steps]
 
 
-_Part = Sequence[tuple[StoredEvent, Recorded | None]]
-
-
-def _wanted(session: Session, parts: Sequence[_Part]) -> Sequence[_Part]:
+def _wanted(session: Session, portion: _Portion) -> Sequence[StoredEvent]:
     """What comes next in each stream, and nothing behind an event that was left out."""
-    wanted: list[_Part] = []
-    for part in parts:
-        first = part[0][0].header
+    wanted: list[StoredEvent] = []
+    for part in portion:
+        first = part[0].header
         after = session.progress.get(first.stream, -1)
-        if first.seq - 1 <= after and (lacking := part[after - first.seq + 1 :]):
-            wanted.append(lacking)
+        if first.seq - 1 <= after:
+            wanted += part[after - first.seq + 1 :]
     return wanted

@@ -180,11 +180,3 @@ class Store(Protocol):
     async def count_skipped(self) -> int:
         """How many events were passed over."""
         ...
-
-
-def to_read(stores: Sequence[Store], events: Sequence[StoredEvent]) -> tuple[list[StoredEvent], Collection[str]]:
-    """The events that any of these stores reads, and of their types those whose shape is enough for all of them."""
-    types = {event.header.type for event in events}
-    need = {one: max(store.need(one) for store in stores) for one in types}
-    read = [event for event in events if need[event.header.type]]
-    return read, {one for one, much in need.items() if much is Need.SHAPE}

@@ -13,8 +13,7 @@ from sqlalchemy.sql.selectable import TableValuedAlias
 from mnemolog.events.stored_json import read_json
 from mnemolog.projections.copying import copy_in
 from mnemolog.projections.former import as_written, is_genuine
-from mnemolog.projections.seal import MAC, json_columns, seal_of, sealed_columns, tampered
-from mnemolog.projections.straight import (
+from mnemolog.projections.raw_sql import (
     fetch_all,
     keyed,
     names,
@@ -25,6 +24,7 @@ from mnemolog.projections.straight import (
     schema_of,
     write,
 )
+from mnemolog.projections.seal import MAC, json_columns, seal_of, sealed_columns, tampered
 
 Row = dict[str, Any]
 Key = tuple[Any, ...]
@@ -44,7 +44,7 @@ async def load(connection: AsyncConnection, table: Table, keys: Collection[Key])
     if not keys:
         return {}
     wanted = keyed(list(table.primary_key.columns), keys)
-    rows = await fetch_straight(connection, table, _loading(table, schema_of(connection, table)), [wanted])
+    rows = await fetch_raw(connection, table, _loading(table, schema_of(connection, table)), [wanted])
     take_key = primary_key(table)
     return {take_key(row): row for row in rows}
 
@@ -71,16 +71,14 @@ def stored(table: Table) -> list[Column[Any]]:
 async def fetch(connection: AsyncConnection, table: Table, statement: Select[Any]) -> list[Row]:
     """The rows of `select(*stored(table))...`, without their MACs; TamperedRow names the first that does not fit.
 
-    What a projector reads is checked as well: else it would seal anew what somebody else had changed.
+    What a projector reads is checked as well: else it would reseal what somebody else had changed.
     """
     found = await connection.execute(statement)
     shown = list(map(str, found.keys()))
     return _genuine(connection, table, [dict(zip(shown, row, strict=True)) for row in found])
 
 
-async def fetch_straight(
-    connection: AsyncConnection, table: Table, statement: bytes, values: Sequence[Any]
-) -> list[Row]:
+async def fetch_raw(connection: AsyncConnection, table: Table, statement: bytes, values: Sequence[Any]) -> list[Row]:
     """As `fetch`, of a statement that gives the `stored` columns in their order, `%s` for each value."""
     shown = plain_names(stored(table))
     found = await fetch_all(connection, statement, values)

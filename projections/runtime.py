@@ -9,7 +9,8 @@ from mnemolog.domain.errors import Conflict, EngineError, ModelMissing, ServerFa
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.log import EventLog
-from mnemolog.projections.projector import Lag, Session, Skipped, Stop, Store, reached_by, to_read
+from mnemolog.projections.applying import Step, apply, decoded
+from mnemolog.projections.projector import Lag, Session, Skipped, Stop, Store
 from mnemolog.projections.rule import Delivery, by_stream, outstanding, seq_of
 from mnemolog.projections.strategy import FAIL, Strategy
 
@@ -139,7 +140,7 @@ class Projection:
         return total
 
     async def turn_back(self, lag: Lag) -> None:
-        """Apply anew a stream of which the log holds less than was applied: an operator accepted that, or it stops."""
+        """Reapply a stream of which the log holds less than was applied: an operator accepted that, or it stops."""
         try:
             progress = await self.store.progress(lag.stream)
             if progress <= await self._log.head(lag.stream):
@@ -168,19 +169,19 @@ class Projection:
         return await self.store.lags(self._log)
 
     async def heal(self, stream: StreamId, until: int | None = None) -> int:
-        """Forget what the projection holds of a stream and apply its events anew, in one transaction; how many.
+        """Forget what the projection holds of a stream and reapply its events, in one transaction; how many.
 
         All events, or those up to seq `until`. Readers see the old rows until the new ones are whole. What an operator
         skipped stays skipped. TamperedEvent, and nothing forgotten, where the log is damaged or lacks its keys.
         """
         await self.readable([stream])
         async with self.store.session([stream]) as session:
-            return await self._anew(session, stream, until)
+            return await self._reapply(session, stream, until)
 
     async def forget(self, erasure: Recorded) -> None:
         """Show nothing of what an erasure destroyed, though this projection is not there yet: stopped, paused or late.
 
-        It stays where it is: what it had applied is applied anew, as it reads now. Of an erased user all goes, and it
+        It stays where it is: what it had applied is reapplied, as it reads now. Of an erased user all goes, and it
         comes to his erasure, since nothing before that counts any more. A stop is forgotten: it shows again on retry.
         """
         stream = erasure.stream
@@ -190,13 +191,13 @@ class Projection:
                     await session.reset(stream)
                     await session.apply([erasure])
                 else:
-                    await self._anew(session, stream, await self.store.progress(stream))
+                    await self._reapply(session, stream, await self.store.progress(stream))
         except Exception as error:  # noqa: BLE001  Whatever stands in the way: the text goes, and comes back as it reads.
-            _logger.error("%s: %s cannot be applied anew: %s", self.name, stream, _reason(error))
+            _logger.error("%s: %s cannot be reapplied: %s", self.name, stream, _reason(error))
             async with self.store.session([stream]) as session:
                 await session.reset(stream)
 
-    async def _anew(self, session: Session, stream: StreamId, until: int | None = None) -> int:
+    async def _reapply(self, session: Session, stream: StreamId, until: int | None = None) -> int:
         total = 0
         skipped = await session.reset(stream)
         async for batch in self._log.scan(stream, until=until, batch=BATCH):
@@ -247,8 +248,7 @@ class Projection:
 
     async def _tell(self, session: Session, events: Sequence[StoredEvent]) -> None:
         """Apply what the projection reads of events, opened as far as it reads them."""
-        read, shapes = to_read([self.store], events)
-        await session.apply(await self._log.decode(read, shapes) if read else (), reached_by(events))
+        await apply([Step(self.store, session, events)], await decoded(self._log.decode, [self.store], events))
 
     async def _wanted(
         self, session: Session, stream: StreamId, streams: Mapping[StreamId, Sequence[Delivery]]

@@ -44,7 +44,7 @@ class RowSeal:
     """Seals rows under a key that is never in the database."""
 
     def __init__(self, key: bytes) -> None:
-        self._keyed = hmac.new(key, digestmod=sha256)  # To copy it costs half of beginning anew.
+        self._keyed = hmac.new(key, digestmod=sha256)  # To copy it costs half of beginning again.
 
     def mac(self, table: Table, row: Mapping[str, Any]) -> bytes:
         """HMAC-SHA256 over the table's name and the columns as they are stored; 32 bytes."""

@@ -2,18 +2,14 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Column, ColumnElement, Select, select
+from sqlalchemy import Column, ColumnElement, FromClause, Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import profile
-from mnemolog.domain.entity import no_such_entity
-from mnemolog.domain.errors import NotFound
-from mnemolog.domain.memory import no_such_memory
-from mnemolog.domain.relation import no_such_fact
-from mnemolog.domain.todo import no_such_todo
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
@@ -31,12 +27,11 @@ from mnemolog.projections.visibility import owned, shared
 class Shown:
     """Where subjects of a kind stand, one row each: the column of their ids, and of whom they were merged into, if any.
 
-    `seen` confines a statement to what a viewer may see, and `missing` is the one answer where he sees nothing.
+    `seen` confines a statement to what a viewer may see.
     """
 
     id: Column[UUID]
     seen: Callable[[Viewer], Sequence[ColumnElement[bool]]]
-    missing: Callable[[str, UUID], NotFound]
     merged_into: Column[UUID] | None = None
 
     def ids(self, viewer: Viewer) -> Select[Any]:
@@ -44,23 +39,21 @@ class Shown:
         return select(self.id).where(*self.seen(viewer))
 
 
-def _in_graph(id_: Column[UUID], missing: Callable[[str, UUID], NotFound], *merged_into: Column[UUID]) -> Shown:
-    table = id_.table
-    return Shown(id_, lambda viewer: [owned(table, viewer), shared(table, viewer)], missing, *merged_into)
+def _in_graph(viewer: Viewer, table: FromClause) -> list[ColumnElement[bool]]:
+    return [owned(table, viewer), shared(table, viewer)]
 
 
 SHOWN: Mapping[str, Shown | None] = of_each(
     "SHOWN in projections/shown.py",
     {
-        MEMORY.name: Shown(memories.c.memory_id, visible_to, no_such_memory, memories.c.merged_into),
+        MEMORY.name: Shown(memories.c.memory_id, visible_to, memories.c.merged_into),
         LINK.name: None,  # Seen with the memories at its ends.
-        ENTITY.name: _in_graph(entities.c.entity_id, no_such_entity, entities.c.merged_into),
-        RELATION.name: _in_graph(relations.c.relation_id, no_such_fact),
+        ENTITY.name: Shown(entities.c.entity_id, partial(_in_graph, table=entities), entities.c.merged_into),
+        RELATION.name: Shown(relations.c.relation_id, partial(_in_graph, table=relations)),
         FIELD.name: None,  # What its name says, for whoever may see the profile.
         TODO.name: Shown(
             todos.c.todo_id,
             lambda viewer: [owned(todos, viewer), todos.c.agent_id == viewer.agent_id],
-            no_such_todo,
         ),
     },
 )

@@ -1,5 +1,6 @@
 """What many tests share: one engine on real servers for the whole run, and a user of its own for each test."""
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from itertools import count
 
@@ -10,6 +11,8 @@ from tests.testkit.examples import register
 from tests.testkit.settings import settings_in
 
 register()
+# Tests run their engines themselves, unless they are about the one in the background.
+os.environ["MNEMOLOG_ENGINE"] = "in-process"
 _users: Iterator[int] = count(1)
 
 

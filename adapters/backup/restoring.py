@@ -18,7 +18,7 @@ from mnemolog.adapters.backup.archive import ANCHORS, MASTER_KEY, ArchiveReader,
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded.data_directory import write_privately
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.adapters.engine.starting import started_or_running
+from mnemolog.adapters.engine.starting import attached_or_started
 from mnemolog.adapters.postgres.migrate import is_known, migrate
 from mnemolog.adapters.postgres.roots import require_opened
 from mnemolog.adapters.verify.anchor_file import FORMER, AnchorFile
@@ -119,7 +119,7 @@ def _master_key(settings: Settings, archive: ArchiveReader) -> bytes:
 
 async def _load(settings: Settings, archive: ArchiveReader, master_key: bytes, bar: Bar) -> None:
     async with AsyncExitStack() as stack:
-        _, endpoints = await started_or_running(stack, settings, attach=False)
+        _, endpoints = await attached_or_started(stack, settings)
         async with await AsyncConnection.connect(endpoints.postgres_dsn, autocommit=True) as connection:
             there = [row[0] for row in await (await connection.execute(_OURS)).fetchall()]
             if there:

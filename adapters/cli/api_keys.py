@@ -96,7 +96,7 @@ async def _listed(engine: Engine) -> list[ApiKey]:
 
 def _show(found: list[ApiKey]) -> None:
     if not found:
-        output.console.print("[dim]no API keys: whoever is on this machine may read and write[/]")
+        output.console.print("[dim]no API keys: HTTP asks for the token in http.token of the data directory[/]")
         return
     table = output.table("id", "name", "tenant", "agents", "users", "roles", "since", "state")
     for key in found:

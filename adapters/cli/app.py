@@ -1,18 +1,18 @@
 """The application: its commands, and the one place where errors become messages and exit codes."""
 
 import asyncio
-import logging
 import sys
 from typing import Annotated
 
 import psycopg
 import typer
-from rich.logging import RichHandler
 from sqlalchemy.exc import DBAPIError
 
 import mnemolog
+from mnemolog.adapters import logs
 from mnemolog.adapters.cli import (
     api_keys,
+    background,
     backing_up,
     catalogue,
     dead_letters,
@@ -32,6 +32,7 @@ from mnemolog.adapters.cli import (
     scrubbing,
     verifying,
 )
+from mnemolog.adapters.cli.session import settings_of
 from mnemolog.adapters.operations import OPERATIONS
 from mnemolog.adapters.unreachable import UNREACHABLE, own_words
 from mnemolog.domain.errors import EngineError, InvalidInput, MnemologError, ServerFailed
@@ -54,6 +55,7 @@ for module in (
     scrubbing,
     keys,
     operating,
+    background,
     policy,
     producing,
     projecting,
@@ -86,8 +88,7 @@ def common(
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None:
-    level = logging.INFO if verbose else logging.ERROR
-    logging.basicConfig(level=level, format="%(message)s", handlers=[RichHandler(console=output.errors)])
+    logs.configure(settings_of(data_dir).log_format, output.errors, verbose=verbose)
     context.obj = data_dir
 
 

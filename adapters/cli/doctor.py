@@ -10,7 +10,9 @@ from dataclasses import asdict, dataclass
 import psycopg
 from sqlalchemy.exc import DBAPIError
 
+from mnemolog.adapters.background.clients import others
 from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli.background import KINDS
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import versions
 from mnemolog.adapters.embedded.servers import without_secrets
@@ -94,8 +96,7 @@ async def _engine(settings: Settings) -> list[Finding]:
 
 
 async def _running(engine: Engine) -> AsyncIterator[Finding]:
-    state = f"runs as pid {engine.endpoints.pid}" if engine.attached else "starts and stops"
-    yield Finding("engine", True, f"{state} on {engine.settings.directory}")
+    yield Finding("engine", True, f"{_state(engine)} on {engine.settings.directory}")
     counts = await engine.log.counts()
     yield Finding("log", True, f"{output.count(sum(counts.values()), 'event')} of {output.count(len(counts), 'type')}")
     waiting = await watched(engine.outbox.size)
@@ -136,6 +137,13 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
             yield Finding(name, lag.well, f"{output.count(lag.now, 'event')} behind{lag.course}", fix)
     for name, upgrade in (await engine.projections.upgrading(clock.now())).items():
         yield Finding(name, not upgrade.fault, f"upgrading {name} {upgrade}", _UPGRADE_FIX if upgrade.fault else "")
+
+
+def _state(engine: Engine) -> str:
+    if not engine.attached:
+        return "starts and stops"
+    users = output.count(len(others(engine.settings.directory)), "other program")
+    return f"runs {KINDS[engine.endpoints.kind]} (pid {engine.endpoints.pid}), used by {users}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """`mnemolog user export` and `mnemolog user import` (X17)."""
 
+import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -48,7 +49,7 @@ def export_user(
         stream = StreamId.of_user(user, engine.settings.tenant)
         head = await head_of(engine, stream)
         with ExitStack() as stack:
-            out: IO[bytes] = stack.enter_context(to.open("xb")) if to else sys.stdout.buffer
+            out: IO[bytes] = stack.enter_context(_new_file(to)) if to else sys.stdout.buffer
             progressed = stack.enter_context(bar("out of the log", head.events))
             async for count, piece in lines(engine, stream, head):
                 out.write(piece)
@@ -61,6 +62,11 @@ def export_user(
         output.as_json({"user_id": head.user_id, "events": head.events, "file": str(to)})
     elif to:
         output.done(f"{output.count(head.events, 'event')} of {head.user_id} are in {to}")
+
+
+def _new_file(path: Path) -> IO[bytes]:
+    """For its owner alone: it tells all that is known of somebody."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 
 def import_file(

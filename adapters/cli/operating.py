@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from mnemolog.adapters.cli import demo as demo_story
 from mnemolog.adapters.cli import doctor as examination
@@ -44,26 +45,33 @@ def up(
 
     async def run(engine: Engine) -> None:
         async with serve(engine, settings.http_host, settings.http_port) as url:
-            _announce(engine, url, keyless=not await engine.api_keys.any(), json=json)
+            _announce(engine, url, json=json)
             # What stands now stays. A collector that walks through it makes every write wait for a tenth of a second.
             gc.freeze()
             await asyncio.Event().wait()
 
     try:
-        with_engine(settings, run, attach=False)
+        with_engine(settings, run, attach=False, kind="up")
     except asyncio.CancelledError:
         if not json:
             output.done("stopped")
 
 
-def _announce(engine: Engine, url: str, *, keyless: bool, json: bool) -> None:
+def _announce(engine: Engine, url: str, *, json: bool) -> None:
+    from mnemolog.adapters.http.local_token import token_file
+
+    token = token_file(engine.settings) if engine.settings.http_token == "on" else None
     if json:
-        output.as_json({"http_url": url, "pid": engine.endpoints.pid, "data_dir": str(engine.settings.directory)})
+        told = {"http_url": url, "pid": engine.endpoints.pid, "data_dir": str(engine.settings.directory)}
+        output.as_json({**told, "http_token_file": str(token) if token else None})
         return
     output.done(f"Mnemolog runs on [bold]{engine.settings.directory}[/]")
     output.console.print(f"  HTTP     {url}  [dim](documentation: {url}/docs)[/]")
-    if keyless:
-        output.console.print("           [dim]no API keys: it answers whoever is on this machine, and nobody else[/]")
+    if token:
+        call = f'curl -H "Authorization: Bearer $(cat {token})" "{url}/memory?user_id=ana"'
+        output.console.print(Text(f"           {call}", "dim"), soft_wrap=True)
+    else:
+        output.console.print("           [dim]http_token is off: every account of this machine can call it[/]")
     output.console.print("  NATS     subject mnemolog.turns.<tenant>.<producer>  [dim](users: mnemolog producers)[/]")
     output.console.print("  [dim]Ctrl-C stops it[/]")
 

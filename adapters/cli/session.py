@@ -5,8 +5,9 @@ import signal
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from mnemolog.adapters.background.attaching import is_alive
 from mnemolog.adapters.config import Settings, load
-from mnemolog.adapters.embedded import running_engine
+from mnemolog.adapters.embedded import EngineKind
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain.errors import EngineEnded
@@ -17,18 +18,29 @@ LOOK_SECONDS = 0.5
 
 
 def with_engine(
-    settings: Settings, use: Callable[[Engine], Awaitable[T]], *, attach: bool = True, passive: bool = False
+    settings: Settings,
+    use: Callable[[Engine], Awaitable[T]],
+    *,
+    attach: bool = True,
+    passive: bool = False,
+    kind: EngineKind = "in-process",
 ) -> T:
     """What `use` gives. An engine that runs on the data directory already is used, unless `attach` is False."""
-    return asyncio.run(_cancelled_by_signals(_used(settings, use, attach, passive)))
+    return asyncio.run(_cancelled_by_signals(_used(settings, use, attach, passive, kind)))
 
 
 def settings_of(data_dir: str | None, **given: object) -> Settings:
     return load(data_dir=data_dir, **given)
 
 
-async def _used(settings: Settings, use: Callable[[Engine], Awaitable[T]], attach: bool, passive: bool) -> T:
-    async with open_engine(settings, attach=attach, passive=passive) as engine:
+async def _used(
+    settings: Settings,
+    use: Callable[[Engine], Awaitable[T]],
+    attach: bool,
+    passive: bool,
+    kind: EngineKind = "in-process",
+) -> T:
+    async with open_engine(settings, attach=attach, passive=passive, kind=kind) as engine:
         using = use(await engine.authenticated() if attach and not passive else engine)
         return await (_while_it_runs(engine, using) if engine.attached else using)
 
@@ -55,8 +67,7 @@ async def _ended(engine: Engine) -> None:
 
 
 def _runs(engine: Engine) -> bool:
-    found = running_engine(engine.settings.directory)
-    return found is not None and found.pid == engine.endpoints.pid
+    return is_alive(engine.settings.directory, engine.endpoints)
 
 
 def _gone(engine: Engine) -> EngineEnded:

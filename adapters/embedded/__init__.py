@@ -5,16 +5,19 @@ with EmbeddedServers(Path("~/.mnemolog")) as servers:
 """
 
 from mnemolog.adapters.embedded.binaries import Binary, locate, pgvector, versions
-from mnemolog.adapters.embedded.data_directory import running_engine
-from mnemolog.adapters.embedded.endpoints import Endpoints, ServerEvent, ServerHealth
+from mnemolog.adapters.embedded.data_directory import engine_runs, holder, running_engine
+from mnemolog.adapters.embedded.endpoints import Endpoints, EngineKind, ServerEvent, ServerHealth
 from mnemolog.adapters.embedded.servers import EmbeddedServers
 
 __all__ = [
     "Binary",
     "EmbeddedServers",
     "Endpoints",
+    "EngineKind",
     "ServerEvent",
     "ServerHealth",
+    "engine_runs",
+    "holder",
     "locate",
     "pgvector",
     "running_engine",

@@ -4,17 +4,28 @@
 The file is never removed: a lock on an unlinked file would lock nobody out.
 """
 
-import fcntl
 import json
 import os
 import secrets
-import time
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
-from mnemolog.adapters.embedded.endpoints import Endpoints
+from mnemolog.adapters.embedded.endpoints import Endpoints, EngineKind
+from mnemolog.adapters.embedded.file_lock import FileLock, is_locked
 from mnemolog.domain.errors import DataDirectoryInUse, EngineError
 
 LOCK_PATIENCE = 0.3  # seconds; `running_engine` holds the lock for an instant to look
+# What a guard that ends the servers of a killed engine takes at most: they are given ten seconds to end by themselves.
+CLEANUP_PATIENCE = 30.0
+
+
+@dataclass(frozen=True)
+class Holder:
+    """The process that has a data directory as its own; `cleanup` ends what a killed engine left."""
+
+    pid: int
+    kind: EngineKind | Literal["cleanup"] = "in-process"
 
 
 class DataDirectory:
@@ -22,29 +33,25 @@ class DataDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser().resolve()
-        self._lock: int | None = None
+        self._lock = FileLock(_lock_file(self.path))
 
-    def acquire(self) -> None:
+    def acquire(self, kind: EngineKind | Literal["cleanup"] = "in-process") -> None:
         """Take the directory for this process, or raise DataDirectoryInUse."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = os.open(_lock_file(self.path), os.O_RDWR | os.O_CREAT, 0o600)
+            taken = self._lock.acquire(LOCK_PATIENCE)
+            if not taken and (one := holder(self.path)) and one.kind == "cleanup":
+                taken = self._lock.acquire(CLEANUP_PATIENCE)
         except OSError as error:
             raise _unusable(self.path, error) from error
-        if not _locked(lock, LOCK_PATIENCE):
-            os.close(lock)
+        if not taken:
             raise _in_use(self.path)
-        os.truncate(lock, 0)
-        os.pwrite(lock, json.dumps({"pid": os.getpid()}).encode(), 0)
-        self._lock = lock
         self.withdraw()
+        self._lock.write(json.dumps(asdict(Holder(os.getpid(), kind))))
 
     def release(self) -> None:
         """Give the directory back; harmless when it is not held."""
-        if self._lock is not None:
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
-            os.close(self._lock)
-            self._lock = None
+        self._lock.release()
 
     def publish(self, endpoints: Endpoints) -> None:
         """Tell other processes where this engine answers."""
@@ -73,16 +80,25 @@ class DataDirectory:
 def running_engine(data_dir: Path) -> Endpoints | None:
     """The endpoints of the engine that is up on this directory; None when there is none, or it is still starting."""
     path = data_dir.expanduser().resolve()
+    return _note_of_holder(path) if engine_runs(path) else None
+
+
+def engine_runs(data_dir: Path) -> bool:
+    """Whether a process has this directory as its own, though it may be starting or stopping."""
+    path = data_dir.expanduser().resolve()
     try:
-        lock = os.open(_lock_file(path), os.O_RDONLY)
-    except FileNotFoundError:
-        return None
+        return is_locked(_lock_file(path))
     except OSError as error:
         raise _unusable(path, error) from error
+
+
+def holder(data_dir: Path) -> Holder | None:
+    """The process that has, or last had, this directory as its own."""
     try:
-        return None if _locked(lock, patience=0) else _note_of_holder(path)
-    finally:
-        os.close(lock)
+        said = json.loads(_lock_file(data_dir.expanduser().resolve()).read_text() or "{}")
+    except (FileNotFoundError, ValueError):  # ValueError: it is just being written.
+        return None
+    return Holder(said["pid"], said.get("kind", "in-process")) if said else None
 
 
 def _note_of_holder(path: Path) -> Endpoints | None:
@@ -90,20 +106,8 @@ def _note_of_holder(path: Path) -> Endpoints | None:
         endpoints = Endpoints.from_json(_engine_file(path).read_text())
     except FileNotFoundError:
         return None
-    return endpoints if endpoints.pid == _holder(path) else None
-
-
-def _locked(lock: int, patience: float) -> bool:
-    deadline = time.monotonic() + patience
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(0.02)
-        else:
-            return True
+    found = holder(path)
+    return endpoints if found and endpoints.pid == found.pid else None
 
 
 def _unusable(path: Path, error: OSError) -> EngineError:
@@ -114,16 +118,11 @@ def _unusable(path: Path, error: OSError) -> EngineError:
 
 
 def _in_use(path: Path) -> DataDirectoryInUse:
-    pid = _holder(path)
+    found = holder(path)
     return DataDirectoryInUse(
-        f"an engine (pid {pid or 'unknown'}) already runs on {path}",
-        fix=f"use that engine, stop it{f' (kill {pid})' if pid else ''}, or choose another data directory",
+        f"an engine (pid {found.pid if found else 'unknown'}) already runs on {path}",
+        fix=f"use that engine, stop it{f' (kill {found.pid})' if found else ''}, or choose another data directory",
     )
-
-
-def _holder(path: Path) -> int | None:
-    content = _lock_file(path).read_text()
-    return int(json.loads(content)["pid"]) if content else None
 
 
 def write_privately(file: Path, content: str) -> None:

@@ -1,26 +1,42 @@
-"""Where the servers of a running engine answer."""
+"""Where the servers of a running engine answer, and what kind of engine it is."""
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Literal, Self
 
 ServerName = Literal["postgres", "nats", "redis"]
+EngineKind = Literal["background", "up", "in-process"]
 
 
 @dataclass(frozen=True)
 class Endpoints:
-    """The addresses of one engine; they hold the NATS token, so keep them out of logs."""
+    """The addresses of one engine; they hold the NATS token, so keep them out of logs.
+
+    `ready` is false while the engine starts. `settings` are those that all its clients share, for comparison.
+    """
 
     pid: int
     postgres_dsn: str
     nats_url: str
     redis_url: str
     http_url: str | None = None
+    kind: EngineKind = "in-process"
+    version: str = ""
+    started_at: str = ""
+    ready: bool = False
+    settings: Mapping[str, object] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The endpoints that `as_json` wrote."""
-        return cls(**json.loads(text))
+        """The endpoints that `as_json` wrote; fields of a later version are ignored."""
+        known = {one.name for one in fields(cls)}
+        return cls(**{name: value for name, value in json.loads(text).items() if name in known})
+
+    @property
+    def addresses(self) -> tuple[str, str, str]:
+        """Where the servers answer. They usually stay the same when an engine is replaced by another."""
+        return self.postgres_dsn, self.nats_url, self.redis_url
 
     def as_json(self) -> str:
         """The content of `engine.json`."""

@@ -4,17 +4,21 @@ import atexit
 import os
 import re
 import shutil
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
 from mnemolog.adapters.embedded.account import postgres_account
-from mnemolog.adapters.embedded.binaries import SERVERS, version_of
+from mnemolog.adapters.embedded.binaries import SERVERS, locate, version_of
 from mnemolog.adapters.embedded.data_directory import DataDirectory
-from mnemolog.adapters.embedded.endpoints import Endpoints, ServerEvent, ServerHealth, ServerName
+from mnemolog.adapters.embedded.endpoints import Endpoints, EngineKind, ServerEvent, ServerHealth, ServerName
+from mnemolog.adapters.embedded.leftovers import end_leftovers
 from mnemolog.adapters.embedded.nats_server import NatsServer
+from mnemolog.adapters.embedded.postgres_cluster import clear
 from mnemolog.adapters.embedded.postgres_server import PostgresServer
 from mnemolog.adapters.embedded.redis_server import RedisServer
 from mnemolog.adapters.embedded.server import Server
@@ -41,13 +45,14 @@ class EmbeddedServers:
         durable: bool = True,
         nats_sync: Literal["default", "always"] = "default",
         nats_store: int | None = None,
+        kind: EngineKind = "in-process",
         on_event: Callable[[ServerEvent], None] | None = None,
     ) -> None:
         self._directory = DataDirectory(data_dir)
         self._urls: dict[ServerName, str | None] = {"postgres": postgres_url, "nats": nats_url, "redis": redis_url}
         self._durable = durable
         self._nats_sync, self._nats_store = nats_sync, nats_store
-        self._on_event = on_event
+        self._kind, self._on_event = kind, on_event
         self._owner = os.getpid()
         self._sockets: Path | None = None
         self._supervised: dict[ServerName, SupervisedServer] = {}
@@ -57,7 +62,7 @@ class EmbeddedServers:
         """Start what is to be started, all at once, and return when everything answers."""
         if self._endpoints is not None:
             return self._endpoints
-        self._directory.acquire()
+        self._directory.acquire(self._kind)
         self._owner = os.getpid()
         atexit.register(self.stop)
         try:
@@ -68,7 +73,8 @@ class EmbeddedServers:
         except BaseException:
             self.stop()
             raise
-        return self._publish(Endpoints(os.getpid(), *(self._url(name) for name in SERVERS)))
+        postgres, nats, redis = (self._url(name) for name in SERVERS)
+        return self._publish(Endpoints(os.getpid(), postgres, nats, redis, kind=self._kind))
 
     def stop(self) -> None:
         """Stop everything that was started; harmless when nothing runs, and in a forked child."""
@@ -113,6 +119,17 @@ class EmbeddedServers:
         """Tell other processes where the engine's HTTP API answers."""
         self._publish(replace(self.endpoints, http_url=url))
 
+    def publish_ready(self, version: str, started_at: datetime, settings: Mapping[str, object]) -> Endpoints:
+        """Tell other processes that the engine is complete, so that they may attach to it."""
+        complete = replace(
+            self.endpoints, ready=True, version=version, started_at=started_at.isoformat(), settings=settings
+        )
+        return self._publish(complete)
+
+    def withdraw(self) -> None:
+        """Take the note away before the stop, so that nobody attaches any more."""
+        self._directory.withdraw()
+
     def health(self) -> list[ServerHealth]:
         """How each server is; a server that a URL names is not asked."""
         return [self._health(name) for name in SERVERS]
@@ -152,6 +169,16 @@ class EmbeddedServers:
         server, pid = supervised.server, supervised.pid
         running = pid is not None and server.answers()
         return ServerHealth(name, version_of(server.binary), pid, without_secrets(server.url), running)
+
+
+def end_servers(data_dir: Path) -> None:
+    """End what a killed engine left running. For who holds the lock of this directory, and starts no engine."""
+    others: tuple[ServerName, ...] = ("nats", "redis")
+    for name in others:
+        binary = locate(name)
+        if binary.path and (data_dir / name).exists():
+            end_leftovers(data_dir / name, [binary.path.name], signal.SIGTERM)
+    clear(data_dir / "postgres")
 
 
 def without_secrets(url: str) -> str:

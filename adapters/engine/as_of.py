@@ -16,10 +16,10 @@ from mnemolog.adapters.postgres.ddl import Ddl
 from mnemolog.adapters.postgres.pool import BY_KEY
 from mnemolog.domain import identity
 from mnemolog.domain.session import Session
-from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.log import EventLog
-from mnemolog.projections import forgetting
-from mnemolog.projections.kinds import Kinds, Need
+from mnemolog.projections.applying import Decoded, Step, TableWriter, apply, decoded
+from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.projector import Projector
 from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.vectors.tables import NAME as VECTORS
@@ -66,11 +66,9 @@ async def fill(
     for projector in projectors:
         await connection.run_sync(projector.tables.create_all, checkfirst=False)
     portions = 0
-    async for events in _one_ahead(_decoded(log, stream, until, [projector.kinds for projector in projectors])):
-        for projector in projectors:
-            own = [event for event in events if projector.kinds.need(event.header.type)]
-            if own:
-                await forgetting.apply(projector, connection, own)
+    writers = [(projector.kinds, TableWriter(projector, connection)) for projector in projectors]
+    async for batch, events in _one_ahead(_decoded(log, stream, until, [kinds for kinds, _ in writers])):
+        await apply([Step(kinds, writer, batch) for kinds, writer in writers], events)
         portions += 1
         if portions.bit_count() == 1:  # Each time that there is twice as much.
             await _gather_statistics(connection, projectors)
@@ -94,8 +92,8 @@ async def session_at(log: EventLog, place: Place, until: int, at: datetime | Non
     """The session of a place at seq `until`, or at that time; None when it had ended, was forgotten or never began."""
     session: Session | None = None
     last = datetime.min.replace(tzinfo=UTC)
-    async for events in _decoded(log, place.stream, until, [OF_SESSIONS]):
-        after = fold({place: session} if session else {}, events)
+    async for _, events in _decoded(log, place.stream, until, [OF_SESSIONS]):
+        after = fold({place: session} if session else {}, list(events.values()))
         if place in after:
             session = kept[0] if (kept := after[place]) else None
     if at is None and until:
@@ -125,9 +123,6 @@ async def _one_ahead(batches: AsyncIterator[T]) -> AsyncIterator[T]:
 
 async def _decoded(
     log: EventLog, stream: StreamId, until: int, kinds: Sequence[Kinds]
-) -> AsyncIterator[Sequence[Recorded]]:
-    """The events that any of these kinds reads, no further opened than one of them needs."""
+) -> AsyncIterator[tuple[Sequence[StoredEvent], Decoded]]:
     async for batch in log.scan(stream, until=until, batch=PORTION):
-        need = {one: max(kind.need(one) for kind in kinds) for one in {event.header.type for event in batch}}
-        shapes = {one for one, much in need.items() if much is Need.SHAPE}
-        yield await log.decode([event for event in batch if need[event.header.type]], shapes)
+        yield batch, await decoded(log.decode, kinds, batch)

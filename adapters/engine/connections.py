@@ -18,8 +18,8 @@ from mnemolog.adapters.embedded import Endpoints
 from mnemolog.adapters.engine.as_of import NoSeal
 from mnemolog.adapters.engine.reaching import reaching
 from mnemolog.adapters.minilm import EmbeddingProcess, MiniLM, embedder_named
-from mnemolog.adapters.minilm.ahead import Ahead
-from mnemolog.adapters.minilm.recent import Recent
+from mnemolog.adapters.minilm.caching import CachingEmbedder
+from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
 from mnemolog.adapters.nats import connection as nats_connection
 from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
 from mnemolog.adapters.postgres.pool import CONNECT_SECONDS, Pool, open_pool
@@ -29,6 +29,8 @@ from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.vectors.embedder import Embedder
 
 POOL = 10
+# Of a client, of which there may be many: few that stay, and more while they are needed.
+KEPT_BY_CLIENTS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +59,10 @@ async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes
     roots = await open_roots(pool, master_key, os.urandom)
     seal = RowSeal(roots.derived("rows"))
     role = READER if await may_read_as_reader(pool) else None
-    rows = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal)
-    writing = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, projecting=True)
-    reading = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, role=role)
+    kept = POOL if migrating else KEPT_BY_CLIENTS
+    rows = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, kept)
+    writing = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, kept, projecting=True)
+    reading = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, kept, role=role)
     replaying = create_engine(endpoints.postgres_dsn, NoSeal(), poolclass=NullPool)
     redis = await _redis_client(stack, endpoints.redis_url)
     return Connections(pool, untried, nats, redis, roots, rows, writing, reading, replaying)
@@ -108,19 +111,25 @@ def embedder_of(stack: AsyncExitStack, name: Literal["minilm", "lexical"], *, pr
         return embedder_named(name)
     process = EmbeddingProcess(MiniLM())
     stack.push_async_callback(process.aclose)
-    return Ahead(Recent(process))
+    return PrefetchingEmbedder(CachingEmbedder(process))
 
 
 def _sqlalchemy_engine(
-    stack: AsyncExitStack, postgres_dsn: str, seal: RowSeal, *, projecting: bool = False, role: str | None = None
+    stack: AsyncExitStack,
+    postgres_dsn: str,
+    seal: RowSeal,
+    kept: int,
+    *,
+    projecting: bool = False,
+    role: str | None = None,
 ) -> AsyncEngine:
     options = PROJECTING if projecting else ""
     engine = create_engine(
         postgres_dsn,
         seal,
         f"{options} -c role={role}" if role else options,
-        pool_size=POOL,
-        max_overflow=POOL,
+        pool_size=kept,
+        max_overflow=2 * POOL - kept,
         pool_pre_ping=not projecting,  # A worker tries again anyhow.
     )
     stack.push_async_callback(engine.dispose)

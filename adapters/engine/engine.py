@@ -9,11 +9,14 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from copy import copy
 from typing import Self
 
+import mnemolog
+from mnemolog.adapters.background import forks
+from mnemolog.adapters.background.settings import as_the_engine, shared_settings
 from mnemolog.adapters.config import Settings
-from mnemolog.adapters.embedded import EmbeddedServers, Endpoints
+from mnemolog.adapters.embedded import EmbeddedServers, Endpoints, EngineKind
 from mnemolog.adapters.engine.clock import new_id, now
 from mnemolog.adapters.engine.recurring import recurring
-from mnemolog.adapters.engine.starting import started_or_running
+from mnemolog.adapters.engine.starting import attached_or_started
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.engine.wiring import Parts, wire
 from mnemolog.adapters.jobs.worker import Worker
@@ -86,19 +89,30 @@ class Engine:
 
 
 @asynccontextmanager
-async def open_engine(settings: Settings, *, attach: bool = False, passive: bool = False) -> AsyncIterator[Engine]:
+async def open_engine(
+    settings: Settings, *, attach: bool = False, passive: bool = False, kind: EngineKind = "in-process"
+) -> AsyncIterator[Engine]:
     """Start an engine on the settings' data directory, and stop it cleanly at the end.
 
-    With `attach`, an engine that runs there already is used; without, DataDirectoryInUse is raised then. A `passive`
-    one has its servers and nothing that runs: it starts on a database that is older than its anchors, too.
+    With `attach`, an engine that runs there already is used; when none runs, one is started in the background if the
+    setting `engine` says so. Without, DataDirectoryInUse is raised when one runs, unless it is a background engine that
+    no other process uses: that one is stopped. A `passive` one has its servers and nothing that runs: it starts on a
+    database that is older than its anchors, too.
     """
     policy = settings.policy  # A policy that cannot be accepted is told before anything starts.
+    in_background = settings.engine == "background" and not passive
     async with AsyncExitStack() as stack:
-        servers, endpoints = await started_or_running(stack, settings, attach=attach)
+        servers, endpoints = await attached_or_started(
+            stack, settings, attach=attach, in_background=in_background, kind=kind
+        )
+        await asyncio.to_thread(forks.part_from, endpoints)
+        settings = settings if servers else as_the_engine(settings, endpoints)
         parts = await wire(stack, settings, policy, endpoints, servers, passive=passive)
         engine = Engine(settings, endpoints, servers, parts)
         if servers and not passive:
             await run(stack, [worker_of(engine).run])
+            shared = shared_settings(settings)
+            engine.endpoints = await asyncio.to_thread(servers.publish_ready, mnemolog.__version__, now(), shared)
         yield engine
 
 

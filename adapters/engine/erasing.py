@@ -14,8 +14,8 @@ from redis.exceptions import ResponseError
 from sqlalchemy import delete, tuple_
 
 from mnemolog.adapters.engine.speakers import spoken_in
-from mnemolog.adapters.erasure.leftovers import forget_in_leftovers
 from mnemolog.adapters.erasure.messages import Named, purge_turns
+from mnemolog.adapters.erasure.stale_schemas import forget_in_stale_schemas
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.redis.rebuildable import SHADOW
 from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
@@ -159,11 +159,11 @@ async def _everything(engine: "Engine", stream: StreamId, until: int | None = No
 
 
 async def _sweep(engine: "Engine", stream: StreamId, memories: Sequence[UUID]) -> None:
-    """What no projector reaches: leftovers in Postgres and Redis, and the file to which Redis appends."""
+    """What no projector reaches: stale schemas in Postgres, shadows in Redis, and the file to which Redis appends."""
     await engine.reads.replays.forget(stream)
     stores = [store for store in engine.projections.stores.values() if isinstance(store, PostgresStore)]
     shown = {former.schema for store in stores if (former := await store.look())}
-    await forget_in_leftovers(engine.projections.live, {*shown, *(store.schema for store in stores)}, stream)
+    await forget_in_stale_schemas(engine.projections.live, {*shown, *(store.schema for store in stores)}, stream)
     await _forget_embeddings(engine, stream, memories)
     redis = Redis.from_url(engine.endpoints.redis_url)
     try:

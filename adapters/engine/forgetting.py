@@ -124,15 +124,8 @@ def _hidings(why: dict[str, Any], found: Extent) -> Iterator[Sequence[Hiding]]:
 def _erasures(who: dict[str, Any], found: Extent) -> Iterator[Erase]:
     for memory_id in found.memories:
         yield validated(EraseMemory, {**who, "memory_id": memory_id, "with_survivors": True})
-    known: Sequence[tuple[str, Sequence[object]]] = (
-        ("relation", found.facts),
-        ("entity", found.entities),
-        ("todo", found.todos),
-        ("profile", found.profile),
-    )
-    for kind, names in known:
-        for name in names:
-            yield validated(EraseKnown, {**who, "kind": kind, "name": str(name)})
+    for kind, id_ in found.known:
+        yield validated(EraseKnown, {**who, "kind": kind, "name": str(id_)})
 
 
 def _who(asked: OfScope) -> dict[str, Any]:

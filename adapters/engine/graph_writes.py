@@ -39,8 +39,8 @@ class GraphWrites:
 
     def fact(self, fields: Mapping[str, Any]) -> Remember:
         """The command, with what is configured of its predicate."""
-        drawn = {name: self._handler.new_id() for name in ("relation_id", "subject_id", "object_id")}
-        command = validated(Remember, {"at": self._handler.now(), **fields, **drawn, "rule": Predicate("")})
+        generated = {name: self._handler.new_id() for name in ("relation_id", "subject_id", "object_id")}
+        command = validated(Remember, {"at": self._handler.now(), **fields, **generated, "rule": Predicate("")})
         return command.model_copy(update={"rule": self._predicates.rule(command.predicate)})
 
     async def change_fact(self, command: FactCommand, idempotency_key: str | None = None) -> Receipt:

@@ -59,8 +59,8 @@ class ProfileWrites:
 
     def proposal(self, fields: Mapping[str, Any], *, consented: bool = False) -> ProposeProfile:
         """The command, if the policy knows the field and who asks may consent."""
-        drawn = {"patch_id": self._handler.new_id(), "at": self._handler.now(), "sensitive": True}
-        command = validated(StateProfile if consented else ProposeProfile, {**drawn, **fields})
+        generated = {"patch_id": self._handler.new_id(), "at": self._handler.now(), "sensitive": True}
+        command = validated(StateProfile if consented else ProposeProfile, {**generated, **fields})
         sensitive = self._profile.is_sensitive(command.field)
         if consented:
             consent.require_word_of(self._handler.admitted(command).actor)
@@ -82,7 +82,7 @@ class ProfileWrites:
         return await self._handler.handle(PROFILE, command)
 
     async def open_todo(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
-        """A todo of the asking agent; its id is drawn. A retry with the same key gives the first id."""
+        """A todo of the asking agent; its id is generated. A retry with the same key gives the first id."""
         command = validated(OpenTodo, {"todo_id": self._handler.new_id(), **fields})
         receipt = await self._handler.handle(TODOS, command, idempotency_key=idempotency_key)
         return await self._opened(receipt), receipt

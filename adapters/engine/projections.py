@@ -10,6 +10,7 @@ from functools import partial
 from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from mnemolog.adapters import telemetry
 from mnemolog.adapters.engine.filling import EVENTS_A_PROCESS, FillProcesses
 from mnemolog.adapters.engine.status import Status, status
 from mnemolog.adapters.postgres import lagging, pauses, upgrades
@@ -26,18 +27,19 @@ from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.adapters.verify.kept_keys import KeptKeys, RequireKeys
 from mnemolog.domain.errors import Conflict, InvalidInput, MnemologError, ProjectionPoisoned
 from mnemolog.events.envelope import StoredEvent, StreamId
+from mnemolog.projections.applying import to_read
 from mnemolog.projections.changes.projector import ChangesProjector
 from mnemolog.projections.filling import EVERYTHING, Share, fill, one_by_one
 from mnemolog.projections.graph.projector import GraphProjector
 from mnemolog.projections.history.projector import HistoryProjector
 from mnemolog.projections.memories.projector import MemoriesProjector
 from mnemolog.projections.profile.projector import ProfileProjector
-from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store, to_read
+from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store
 from mnemolog.projections.rebuild import Rebuildable, Rebuilt, Target, rebuild_all
 from mnemolog.projections.rule import Delivery
 from mnemolog.projections.runtime import Projection
+from mnemolog.projections.shared_transaction import Opened, SharedTransaction, each_alone
 from mnemolog.projections.strategy import FAIL, Strategy
-from mnemolog.projections.together import Opened, Together, each_alone
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.vectors.projector import VectorsProjector
 from mnemolog.projections.vectors.tables import NAME as VECTORS
@@ -93,7 +95,7 @@ class Projections:
         self._shadows = {name: one.place for name, one in beside.items()}
         working = RebuildableWorking(redis, self.working)
         self._rebuildable: Mapping[str, Rebuildable] = {**beside, working.name: working}
-        self._together = Together(self._opened)
+        self._shared_transaction = SharedTransaction(self._opened)
         # TamperedEvent when the log lacks an end that it was known to have: nothing is built from what is left.
         self.require_whole_log: Callable[[], Awaitable[None]] = unknown
         # KeyMissing when a text of these streams lost its key though nothing erased it: it is not rebuilt without it.
@@ -114,10 +116,11 @@ class Projections:
 
     async def deliver(self, projections: Sequence[Projection], events: Sequence[Delivery]) -> None:
         """Apply a delivery to the projections of a group."""
-        if all(one.name in self._postgres for one in projections):
-            await self._together.deliver(projections, events)
-        else:
-            await each_alone(projections, events)
+        with telemetry.step("project", projections=" ".join(one.name for one in projections), events=len(events)):
+            if all(one.name in self._postgres for one in projections):
+                await self._shared_transaction.deliver(projections, events)
+            else:
+                await each_alone(projections, events)
 
     def _opened(
         self, projections: Sequence[Projection], streams: Sequence[StreamId], events: Sequence[StoredEvent]

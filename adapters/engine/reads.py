@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from sqlalchemy.pool import Pool
 
 from mnemolog.adapters.engine.as_of import seq_of
 from mnemolog.adapters.engine.graph_reads import GRAPH, GraphReads
@@ -111,6 +112,16 @@ class Reads(GraphReads, PatrolReads):
     async def aclose(self) -> None:
         """Leave no question behind: before the connections are closed."""
         await self._waits.aclose()
+
+    @property
+    def pool(self) -> Pool:
+        """The connections that live reads use."""
+        return self._each_statement_alone.pool
+
+    @property
+    def waiting(self) -> int:
+        """How many reads wait for a projection."""
+        return self._waits.open
 
     def by(self, principal: Principal | None) -> Self:
         """The same reads, no further than this principal reaches."""

@@ -47,6 +47,10 @@ class Recalls:
                 _logger.warning("recalls wait to be written: %s", type(error).__name__)
                 self._found.setdefault(user, Counter()).update(counts)
 
+    def drop(self) -> None:
+        """Forget what was gathered, when there is no log to write it to any more."""
+        self._found.clear()
+
 
 def _command(tenant: str, user_id: str, counts: Counter[UUID]) -> RecordRecalls:
     ids = tuple(sorted(counts))

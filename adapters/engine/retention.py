@@ -104,8 +104,8 @@ async def _purge(engine: "Engine", id_: UUID, command: Erase, done: Retained) ->
 
 
 def _forgotten_memory(row: Row, now: datetime) -> EraseMemory:
-    """What somebody deleted takes the turns that it was drawn from along (ADR 15); those of what faded have their own
-    retention."""
+    """What somebody deleted takes along the turns that it was extracted from (ADR 15); those of what faded have their
+    own retention."""
     cause = Cause(row["deleted_cause"] or Cause.ASKED)
     return EraseMemory(**_who(row), keep_turns=cause is not Cause.ASKED, cause=cause, due=now)
 

@@ -64,7 +64,7 @@ async def key_status(engine: Engine) -> KeyStatus:
 async def rotate_master_key(
     settings: Settings, new_key: bytes | None = None, progressed: Progressed = lambda done, left: None
 ) -> Rotated:
-    """Rotate to `new_key`, or to one that is drawn. No engine may run; DataDirectoryInUse when one does.
+    """Rotate to `new_key`, or to one that is generated. No engine may run; DataDirectoryInUse when one does.
 
     `progressed` is called with the size of each step, and how many were left before it. A key that was set in the
     environment is the caller's to replace: then `new_key` must be given.
@@ -78,11 +78,11 @@ async def rotate_master_key(
         return Rotated(await _rotated(settings, old, new_key, progressed), None)
     file = _key_file(settings)
     ready = file.with_name("master.key.new")
-    drawn = not ready.exists()
+    generated = not ready.exists()
     try:
         count = await _rotated(settings, keys.from_file(file), _prepared(ready, new_key), progressed)
     except DataDirectoryInUse:
-        if drawn:
+        if generated:
             ready.unlink()
         raise
     kept = file.with_name(f"master.key.until-{now():%Y%m%dT%H%M%SZ}")

@@ -79,7 +79,7 @@ def _check(writes: Writes, given: Seed, who: Mapping[str, Any]) -> None:
 
 
 def _require_own(kind: type[Command], part: Mapping[str, Any]) -> None:
-    if others := sorted((_OF_THE_SEED | kind.drawn).intersection(part)):
+    if others := sorted((_OF_THE_SEED | kind.generated).intersection(part)):
         raise InvalidInput("is not known here: the seed says it", field=others[0], fix="leave it out")
 
 

@@ -6,12 +6,15 @@ import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import fields
+from functools import partial
+from pathlib import Path
 
+from mnemolog.adapters.background import attaching, clients
 from mnemolog.adapters.config import Settings
-from mnemolog.adapters.embedded import EmbeddedServers, Endpoints, ServerEvent, running_engine
+from mnemolog.adapters.embedded import EmbeddedServers, Endpoints, EngineKind, ServerEvent
 from mnemolog.adapters.engine.projections import Projections
 from mnemolog.adapters.nats.streams import StreamLimits
-from mnemolog.domain.errors import DataDirectoryInUse, EngineError
+from mnemolog.domain.errors import EngineError
 from mnemolog.projections.vectors.tables import NAME as VECTORS
 
 _logger = logging.getLogger("mnemolog.engine")
@@ -21,26 +24,37 @@ ATTACH_POLL_SECONDS = 0.2
 KEPT_SECONDS = 1.0
 
 
-async def started_or_running(
-    stack: AsyncExitStack, settings: Settings, *, attach: bool
+async def attached_or_started(
+    stack: AsyncExitStack,
+    settings: Settings,
+    *,
+    attach: bool = False,
+    in_background: bool = False,
+    kind: EngineKind = "in-process",
 ) -> tuple[EmbeddedServers | None, Endpoints]:
-    """Servers of our own, or the endpoints of an engine that runs already; one that is just starting is waited for."""
-    until = time.monotonic() + ATTACH_SECONDS
-    while True:
-        running = await asyncio.to_thread(running_engine, settings.directory) if attach else None
-        if running:
-            return None, running
-        try:
-            servers = await _started(stack, settings)
-        except DataDirectoryInUse:
-            if not attach or time.monotonic() > until:
-                raise
-            await asyncio.sleep(ATTACH_POLL_SECONDS)
-        else:
-            return servers, servers.endpoints
+    """The endpoints of an engine that runs, with `attach`; otherwise servers of our own.
+
+    With `in_background` an engine is started in the background instead. One that is just starting is waited for. Until
+    the stack is closed this process counts among the clients of what it is attached to.
+    """
+    path = await asyncio.to_thread(attaching.data_directory, settings)
+    if attach:
+        clients.hold(path)
+        stack.callback(clients.release, path)
+        find = partial(attaching.find_or_start, settings) if in_background else partial(_find, path)
+        if found := await asyncio.to_thread(find):
+            return None, found
+    return await _started(stack, settings, path, kind)
 
 
-async def _started(stack: AsyncExitStack, settings: Settings) -> EmbeddedServers:
+def _find(path: Path) -> Endpoints | None:
+    with clients.entering(path):
+        return attaching.find(path)
+
+
+async def _started(
+    stack: AsyncExitStack, settings: Settings, path: Path, kind: EngineKind
+) -> tuple[EmbeddedServers, Endpoints]:
     servers = EmbeddedServers(
         settings.directory,
         postgres_url=settings.postgres_url,
@@ -49,11 +63,19 @@ async def _started(stack: AsyncExitStack, settings: Settings) -> EmbeddedServers
         durable=settings.durable,
         nats_sync=settings.nats_sync,
         nats_store=limits_of(settings).store_bytes,
+        kind=kind,
         on_event=_log_server_event,
     )
     stack.callback(servers.stop)  # Not in a thread: at interpreter exit none can be started. It takes 0.1 s.
-    await asyncio.to_thread(servers.start)
-    return servers
+    return servers, await asyncio.to_thread(_start, servers, path, kind)
+
+
+def _start(servers: EmbeddedServers, path: Path, kind: EngineKind) -> Endpoints:
+    if kind == "background":  # The client that starts it is at the gate.
+        return servers.start()
+    with clients.entering(path):
+        attaching.replace_idle(path, anyhow=kind == "up")
+        return servers.start()
 
 
 def limits_of(settings: Settings) -> StreamLimits:

@@ -71,8 +71,8 @@ class UndertakingWrites:
     async def _meant(self, command: Rollback) -> Rollback:
         """With the events of what it names. What an event touched never changes, so nothing can come between."""
         events = await named_by(self._log, self._handler.admitted(command))
-        drawn = {"event_ids": tuple(event.event_id for event in events), "touched": touched_by(events)}
-        return command.model_copy(update={**drawn, "correlation_id": self._handler.new_id()})
+        generated = {"event_ids": tuple(event.event_id for event in events), "touched": touched_by(events)}
+        return command.model_copy(update={**generated, "correlation_id": self._handler.new_id()})
 
     async def forget_all(self, commands: Sequence[Hiding], keyed: Keyed | None = None) -> Sequence[Outcome]:
         """Hide things of one user and of one kind, each with its own outcome, in one append."""

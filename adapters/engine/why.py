@@ -163,7 +163,7 @@ class Inquiry:
         )
 
     async def _turns(self, turn_ids: Sequence[str]) -> Sequence[SourceTurn]:
-        """Those of the turns whose own memory, the first that was drawn from it, the viewer may see."""
+        """Those of the turns whose own memory, the first that was extracted from it, the viewer may see."""
         events = await self._events(map(turn_tag, turn_ids))
         own: dict[str, str] = {}
         for event in events:

@@ -11,11 +11,12 @@ from functools import partial
 
 from nats.aio.client import Client
 
-from mnemolog.adapters import keys
+from mnemolog.adapters import keys, tracing
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import EmbeddedServers, Endpoints
 from mnemolog.adapters.engine.api_keys import ApiKeys
 from mnemolog.adapters.engine.clock import new_id, now
+from mnemolog.adapters.engine.commanding import ObservedHandler
 from mnemolog.adapters.engine.connections import Connections, connect, embedder_of
 from mnemolog.adapters.engine.delivery import Delivery, delivery_of, start
 from mnemolog.adapters.engine.filling import FillProcesses, Place
@@ -31,7 +32,7 @@ from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.engine.writes import Writes
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.minilm import EMBEDDERS, embedder_named
-from mnemolog.adapters.minilm.ahead import Ahead
+from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
 from mnemolog.adapters.postgres.api_keys import KeyTable
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.outbox import Outbox
@@ -41,7 +42,6 @@ from mnemolog.adapters.verify.audit import Audit
 from mnemolog.adapters.verify.incidents import Incidents
 from mnemolog.adapters.verify.log_check import require_keys
 from mnemolog.adapters.verify.verification import Verifier
-from mnemolog.commands.handler import Handler
 from mnemolog.domain.errors import ServerFailed, TamperedEvent
 from mnemolog.domain.policy import Policy
 from mnemolog.events.codec import Codec
@@ -81,6 +81,7 @@ async def wire(
     passive: bool,
 ) -> Parts:
     """Everything connected and, for an engine that has servers and is not `passive`, running."""
+    tracing.start(settings)
     master_key = _master_key(settings)
     to = await connect(stack, endpoints, master_key, migrating=servers is not None)
     delivery = delivery_of(settings, endpoints, to, client=servers is None)
@@ -105,7 +106,7 @@ async def wire(
     if servers is None:
         await require_kept(projections, settings)
         stack.push_async_callback(delivery.anchoring.flush_quietly)
-        await run(stack, [delivery.anchoring.run])
+        await run(stack, [delivery.anchoring.run, parts.recalls.run])
     elif passive:
         await projections.create()
     else:
@@ -224,7 +225,7 @@ def _reads(
 
 
 def _writes(policy: Policy, log: PostgresLog, reads: Reads, embedder: Embedder) -> Writes:
-    handler = Handler(log, now, new_id, policy.version, partial(_expected, embedder))
+    handler = ObservedHandler(log, now, new_id, policy.version, partial(_expected, embedder))
     neighbours, sightings = Neighbours(reads, policy.bands), Sightings(reads, log)
     return Writes(handler, log, policy.categories, policy.profile, neighbours, policy.predicates, sightings)
 
@@ -244,5 +245,5 @@ async def _warm(embedder: Embedder) -> None:
 
 def _expected(embedder: Embedder, events: Sequence[NewEvent]) -> None:
     """Have the vectors of these texts begun, which a projection asks for as soon as they are durable."""
-    if isinstance(embedder, Ahead):
+    if isinstance(embedder, PrefetchingEmbedder):
         embedder.expect([one.payload.text for one in events if isinstance(one.payload, ContentEvent)])

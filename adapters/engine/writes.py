@@ -144,21 +144,22 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
         for event in await self._log.read(turns[0].stream(), tags=[turn_tag(turn.turn_id) for turn in turns]):
             if isinstance(event.payload, MemoryCreated) and event.payload.kind is Kind.EPISODE:
                 for turn_id in event.payload.source_turn_ids:
-                    found.setdefault(turn_id, event.payload.memory_id)  # Later ones may be drawn from the same turn.
+                    # Later ones may be extracted from the same turn.
+                    found.setdefault(turn_id, event.payload.memory_id)
         return found
 
     def turn(self, fields: Mapping[str, Any]) -> HearTurn:
-        """The command of a turn in its principal's name, with what was drawn from it: `memories` and `facts`."""
-        drawn = {"memory_id": self._handler.new_id(), "entity_id": self._handler.new_id()}
+        """The command of a turn in its principal's name, with what was extracted from it: `memories` and `facts`."""
+        generated = {"memory_id": self._handler.new_id(), "entity_id": self._handler.new_id()}
         plain = {name: value for name, value in fields.items() if name not in ("memories", "facts")}
-        asked = self._handler.admitted(validated(HearTurn, {**plain, **drawn}))
+        asked = self._handler.admitted(validated(HearTurn, {**plain, **generated}))
         turn = asked.model_copy(update={"turn_id": self._handler.turn_id(asked.turn_id)})
         about = {**turn.model_dump(include=set(Command.model_fields)), "source_turn_ids": (turn.turn_id,)}
-        memories = [self._drawn(about, one) for one in fields.get("memories", ())]
+        memories = [self._extracted(about, one) for one in fields.get("memories", ())]
         facts = [self.fact({**about, "at": turn.occurred_at, **one}) for one in fields.get("facts", ())]
         return turn.model_copy(update={"memories": tuple(memories), "facts": tuple(facts)})
 
-    def _drawn(self, about: Mapping[str, Any], fields: Mapping[str, Any]) -> CreateMemory:
+    def _extracted(self, about: Mapping[str, Any], fields: Mapping[str, Any]) -> CreateMemory:
         command = validated(CreateMemory, {**about, **fields, "memory_id": self._handler.new_id()})
         self._policy.known(command.category)
         return command
@@ -173,7 +174,7 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
         ]
 
     async def _beside(self, turn: HearTurn) -> HearTurn:
-        """With what the memories that were drawn from it are like; they are admitted with it."""
+        """With what the memories that were extracted from it are like; they are admitted with it."""
         if self._neighbours is None or not turn.memories:
             return turn
         similar = [await self._neighbours.beside(one) for one in turn.memories]
@@ -196,7 +197,7 @@ class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
         return turn.model_copy(update={"facts": told})
 
     async def create(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
-        """A memory; its id is drawn unless it is given. A retry with the same idempotency key gives the first id.
+        """A memory; its id is generated unless it is given. A retry with the same idempotency key gives the first id.
 
         Where one of its memory key is known, or with `merge_similar` one that says the same, the id is that one's.
         """

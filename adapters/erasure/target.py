@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from mnemolog.commands.erasure import ERASURE, NAMED, EraseMemory
+from mnemolog.commands.erasure import ERASURE, EraseMemory
+from mnemolog.commands.erasure_requests import NAMED
 from mnemolog.commands.erasure_state import KNOWING, Written
-from mnemolog.commands.erasure_taken import Taken, drawn_along, ground_of, taken, with_absorbed, with_told
+from mnemolog.commands.erasure_taken import Taken, ground_of, left_without_sources, taken, with_absorbed, with_told
 from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.memory import no_such_memory
 from mnemolog.domain.principal import beyond_agents
@@ -146,16 +147,16 @@ class _Read:
         return Target(subject, born, frozenset(meant), met)
 
     def _with_known(self, target: Target) -> Target:
-        """And what was drawn from these alone, erased or not; of what others told, too, what it read before.
+        """And what was extracted from these alone, erased or not; of what others told, too, what it read before.
 
         A place of the profile is always written anew, an entity where it loses a word.
         """
         state, found = self.state, Taken(tuple(target.memory_ids), tuple(target.turn_ids))
         ground = ground_of(state, found, ())
-        drawn = {tag: one for tag, one in state.known.items() if not ground.gone.isdisjoint(one.sources)}
-        gone = [*drawn_along(state, found), *(tag for tag, one in drawn.items() if one.erased)]
+        extracted = {tag: one for tag, one in state.known.items() if not ground.gone.isdisjoint(one.sources)}
+        gone = [*left_without_sources(state, found), *(tag for tag, one in extracted.items() if one.erased)]
         known = frozenset(tag for tag in with_told(state, gone) if not state.known[tag].place)
-        cleared = {tag: self._cleared(tag, target.turn_ids) for tag in drawn.keys() - known}
+        cleared = {tag: self._cleared(tag, target.turn_ids) for tag in extracted.keys() - known}
         losing = {tag: NEVER for tag in cleared if state.known[tag].place or ground.loses(tag)}
         return replace(target, known=known, rewritten={**losing, **{tag: at for tag, at in cleared.items() if at}})
 
@@ -184,8 +185,8 @@ def _of_thread(state: Written, subject: Subject, turns: set[str]) -> Target:
     if not turns:
         what = f"user {subject.stream.owner!r} has no thread {subject.thread_id!r}"
         raise NotFound(what, field="thread_id", fix="name the thread of a turn")
-    drawn = [id_ for id_, sources in state.sources.items() if not turns.isdisjoint(sources)]
-    return Target(subject, frozenset(with_absorbed(state, drawn)), frozenset(turns))
+    extracted = [id_ for id_, sources in state.sources.items() if not turns.isdisjoint(sources)]
+    return Target(subject, frozenset(with_absorbed(state, extracted)), frozenset(turns))
 
 
 def _of_known(state: Written, subject: Subject, tag: str) -> Target:

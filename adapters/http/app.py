@@ -1,27 +1,31 @@
 """The HTTP API of one engine, as a FastAPI application.
 
 A request names its user (`user_id`) and the agent that asks (`agent_id`); its API key says which of them it may name,
-and of which tenant they are. `TheEngine` gives a route an engine that reaches no further than the key. Until there
-are keys, whoever is on this machine can read and write for every user and agent of the tenant of the settings.
+and of which tenant they are. `TheEngine` gives a route an engine that reaches no further than the key. The token of the
+data directory gives all rights in the tenant of the settings, to callers on this machine.
 """
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
+from starlette.middleware.cors import CORSMiddleware
 
 import mnemolog
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http import export, health, importing
+from mnemolog.adapters.http import export, health, importing, metrics, ready
 from mnemolog.adapters.http.body_limit import BodyLimit
 from mnemolog.adapters.http.errors import DOCUMENTED, answer_errors
 from mnemolog.adapters.http.json_body import JsonBody
 from mnemolog.adapters.http.known_hosts import KnownHosts
+from mnemolog.adapters.http.local_token import local_token
 from mnemolog.adapters.http.methods import Methods
 from mnemolog.adapters.http.routes import PREFIX, add_route
 from mnemolog.adapters.http.security import Authenticated
+from mnemolog.adapters.http.traced import Traced
 from mnemolog.adapters.operations import OPERATIONS
 
 TAGS = [
@@ -36,14 +40,24 @@ TAGS = [
     {"name": "maintenance", "description": "How the engine is."},
 ]
 # For the document alone: `Authenticated` has judged every request before a route sees it.
-BEARER = Security(HTTPBearer(auto_error=False, description="An API key: `mnemolog api-keys create`."))
+BEARER = Security(
+    HTTPBearer(auto_error=False, description="The token in http.token of the data directory, or an API key.")
+)
 
 
 _operations = APIRouter(prefix=PREFIX)
 for _operation in OPERATIONS:
     add_route(_operations, _operation)
-_GUARDED = (_operations, export.router, importing.router)
-ROUTES = [one for router in (*_GUARDED, health.router) for one in router.routes if isinstance(one, APIRoute)]
+# How the engine is. What of it a stranger learns, each of them says itself.
+MAINTENANCE = (health.router, ready.router, metrics.router)
+ROUTERS = (_operations, export.router, importing.router, *MAINTENANCE)
+ROUTES = [one for router in ROUTERS for one in router.routes if isinstance(one, APIRoute)]
+# A page sends the token or a key itself; nothing that a browser would add on its own lets anybody in.
+CORS: Mapping[str, Any] = {
+    "allow_methods": ("GET", "POST", "PUT", "PATCH", "DELETE"),
+    "allow_headers": ("Authorization", "Content-Type", "Idempotency-Key", "traceparent", "tracestate"),
+    "expose_headers": ("Retry-After", "Allow"),
+}
 
 
 def create_app(engine: Engine) -> FastAPI:
@@ -56,17 +70,23 @@ def create_app(engine: Engine) -> FastAPI:
         responses=DOCUMENTED,
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
+        # FastAPI's own spans hold paths and queries, which name users: `Traced` makes others.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    app.state.engine = engine
+    app.state.engine, app.state.readiness = engine, ready.Readiness(engine)
     app.add_middleware(JsonBody)
     app.add_middleware(BodyLimit)
     app.add_middleware(Methods, routes=ROUTES)
-    app.add_middleware(Authenticated, keys=engine.api_keys)
+    app.add_middleware(Authenticated, keys=engine.api_keys, token=local_token(engine.settings))
+    if engine.settings.cors_origins:
+        app.add_middleware(CORSMiddleware, allow_origins=engine.settings.cors_origins, **CORS)
     app.add_middleware(KnownHosts, hosts=[*engine.settings.http_hosts, engine.settings.http_host])
+    app.add_middleware(metrics.Measured)
+    if engine.settings.traces != "off":
+        app.add_middleware(Traced)
     answer_errors(app)
-    for router in _GUARDED:
-        app.include_router(router, dependencies=[BEARER])
-    app.include_router(health.router)
+    for router in ROUTERS:
+        app.include_router(router, dependencies=[] if router in (health.router, ready.router) else [BEARER])
     app.openapi = partial(_described, app, engine.settings.max_deadline)  # type: ignore[method-assign]
     return app
 

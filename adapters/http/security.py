@@ -1,5 +1,9 @@
-"""Who calls: every request but for /health names an API key, as soon as there is one (design §7)."""
+"""Who calls: a request names the token of the data directory or an API key (design §7).
 
+Without either it learns that the server lives, and how to call it.
+"""
+
+import hmac
 import logging
 from ipaddress import ip_address
 
@@ -14,20 +18,24 @@ from mnemolog.domain.principal import Principal
 
 _logger = logging.getLogger("mnemolog.http")
 
-OPEN = "/health"
+OPEN = frozenset({"/health", "/ready", "/docs", "/openapi.json"})
 CHALLENGE = {"WWW-Authenticate": "Bearer"}
 # What a proxy says of itself: behind one on this machine every caller has the proxy's address.
 FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 
 
+_FIX_TOKEN = "send `Authorization: Bearer TOKEN` with the token in http.token of the data directory, or with an API key"
 _FIX = "tell who runs this server: `mnemolog verify` names what is damaged"
 
 
 class Authenticated:
-    """Puts the principal of each request into its state: None without any key, for callers on this machine only."""
+    """Puts the principal of each request into its state: None for who has all rights, on this machine only.
 
-    def __init__(self, app: ASGIApp, keys: ApiKeys) -> None:
-        self._app, self._keys = app, keys
+    Without a token that is whoever calls from here, until there are API keys.
+    """
+
+    def __init__(self, app: ASGIApp, keys: ApiKeys, token: str | None) -> None:
+        self._app, self._keys, self._token = app, keys, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -37,7 +45,7 @@ class Authenticated:
         try:
             state["principal"] = await self._principal(scope)
         except Unauthenticated as refused:
-            if scope["path"] != OPEN:
+            if scope["path"] not in OPEN:
                 await error_answer(refused, 401, CHALLENGE)(scope, receive, send)
                 return
             state["principal"] = NOBODY
@@ -46,7 +54,7 @@ class Authenticated:
             return
         except Tampered as damage:
             _logger.error("%s", damage)
-            if scope["path"] != OPEN:
+            if scope["path"] not in OPEN:
                 await error_answer(ServerFailed("API keys cannot be checked", fix=_FIX), 503)(scope, receive, send)
                 return
             state["principal"] = NOBODY
@@ -58,20 +66,25 @@ class Authenticated:
     async def _principal(self, scope: Scope) -> Principal | None:
         headers = Headers(scope=scope)
         scheme, _, text = headers.get("authorization", "").partition(" ")
+        here = is_loopback((scope.get("client") or ("",))[0]) and not any(name in headers for name in FORWARDED)
         if scheme.lower() == "bearer":
-            return await self._keys.principal(text.strip()[: LONGEST + 1])
-        if await self._keys.any():
+            given = text.strip()[: LONGEST + 1]
+            if self._token is None or not hmac.compare_digest(given.encode(), self._token.encode()):
+                return await self._keys.principal(given)
+        elif self._token is not None:
+            raise Unauthenticated("this request names no token and no API key", field="Authorization", fix=_FIX_TOKEN)
+        elif await self._keys.any():
             raise unauthenticated()
-        if not is_loopback((scope.get("client") or ("",))[0]) or any(name in headers for name in FORWARDED):
+        if not here:
             raise NotPermitted(
-                "without API keys only this machine is answered",
+                "without an API key only this machine is answered",
                 field="Authorization",
                 fix="make one: `mnemolog api-keys create`",
             )
         return None
 
 
-# Who may ask for the health, and sees nothing of any user in it.
+# Who named no token and no key that is valid, and is told nothing but that the server lives.
 NOBODY = Principal("", "", frozenset(), frozenset(), frozenset())
 
 

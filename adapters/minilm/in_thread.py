@@ -31,7 +31,7 @@ class InThread:
         self.model, self.dimensions, self.calibration = model.model, model.dimensions, model.calibration
         self._embed = model.embed
 
-    def at_hand(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
+    def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
         """None: it keeps nothing."""
         return {}
 

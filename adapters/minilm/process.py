@@ -34,7 +34,7 @@ class EmbeddingProcess:
         self._starting = asyncio.Lock()
         self._closed = False
 
-    def at_hand(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
+    def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
         """None: it keeps nothing."""
         return {}
 

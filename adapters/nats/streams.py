@@ -140,11 +140,11 @@ class Streams:
         """
         if not await self._all_stand():
             await self.ensure()
-        standing = await self._intake()
-        if self._consumer and not standing:
+        existing = await self._intake()
+        if self._consumer and not existing:
             _logger.warning("the consumer %s was lost and is made again", INTAKE)
             await self._jetstream.add_consumer(TURNS, self._consumer)
-        self._consumer = standing or self._consumer
+        self._consumer = existing or self._consumer
 
     async def _ensure(self, config: StreamConfig) -> None:
         assert config.name

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from mnemolog.adapters.nats.subjects import Address
-from mnemolog.commands.heard import MAX_DRAWN, DrawnFact, DrawnMemory
+from mnemolog.commands.heard import MAX_EXTRACTED, ExtractedFact, ExtractedMemory
 from mnemolog.commands.turns import MAX_ATTACHMENTS, ShownAttachment
 from mnemolog.domain.errors import AmbiguousEntity, InvalidInput, MnemologError, NestedTooDeep, UnreadableTurn
 from mnemolog.domain.json_value import parsed_json
@@ -56,13 +56,13 @@ class TurnMessage(BaseModel):
         tuple[ShownAttachment, ...], Field(max_length=MAX_ATTACHMENTS), Field(description="What was shown with it.")
     ] = ()
     memories: Annotated[
-        tuple[DrawnMemory, ...],
-        Field(max_length=MAX_DRAWN),
+        tuple[ExtractedMemory, ...],
+        Field(max_length=MAX_EXTRACTED),
         Field(description="The memories that you extracted from it."),
     ] = ()
     facts: Annotated[
-        tuple[DrawnFact, ...],
-        Field(max_length=MAX_DRAWN),
+        tuple[ExtractedFact, ...],
+        Field(max_length=MAX_EXTRACTED),
         Field(description="The facts that you extracted from it."),
     ] = ()
 

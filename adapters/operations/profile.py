@@ -221,8 +221,8 @@ async def seed(engine: Engine, asked: Write) -> SeededView:
 
     All of it has one correlation id. Seeding the same content again writes only what is still missing.
     """
-    drawn = engine.writes.new_id()
-    command = command_of(SeedUser, engine, asked, seed=drawn, correlation_id=drawn)
+    seed_id = engine.writes.new_id()
+    command = command_of(SeedUser, engine, asked, seed=seed_id, correlation_id=seed_id)
     found = await seeding.seed(engine.writes, command, asked.idempotency_key)
     return SeededView.of(
         found.receipt,

@@ -121,7 +121,7 @@ def request_of(command: type[Command], *without: str, base: type[Write] = Write,
 
     `more` are fields in the form of `create_model`, in place of the command's or beside them.
     """
-    left_out = SET_BY_ENGINE | command.drawn | set(base.model_fields) | set(without)
+    left_out = SET_BY_ENGINE | command.generated | set(base.model_fields) | set(without)
     own = {
         name: (Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation, field)
         for name, field in command.model_fields.items()

@@ -223,6 +223,14 @@ class Changes(Result):
         return cls(header=found.header, rev=found.rev, changes=[ChangeView.of(entry) for entry in found.entries])
 
 
+class LiveView(Result):
+    """What a caller without a token or a key is told: the server answers."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: Literal["ok"] = "ok"
+
+
 class HealthView(Result):
     """`degraded`: all that is sound is served, but streams stand still in some projection, or damage was found."""
 

@@ -13,9 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.postgres.progress import is_stopped
 from mnemolog.events.envelope import StreamId
-from mnemolog.projections.deferring import Ask, DeferringConnection, Question, Rows, Statement, Values
+from mnemolog.projections.pipelining import Ask, PipeliningConnection, Question, Rows, Statement, Values
+from mnemolog.projections.raw_sql import as_sqlalchemy_raises, driver_of
 from mnemolog.projections.seal import MAC, seal_of
-from mnemolog.projections.straight import as_sqlalchemy_raises, driver_of
 
 T = TypeVar("T")
 Progress = dict[StreamId, int]
@@ -105,7 +105,7 @@ def _named(row: tuple[Any, ...]) -> dict[str, Any]:
 
 
 async def _claimed(
-    driver: DeferringConnection, schemas: tuple[str, ...], streams: Collection[StreamId], beside: Beside[T]
+    driver: PipeliningConnection, schemas: tuple[str, ...], streams: Collection[StreamId], beside: Beside[T]
 ) -> tuple[Sequence[Rows], T]:
     """The rows of each schema, and what was asked beside: last, so that it sees what was done before the claim."""
     questions: list[Question] = [(_HOLD_SCHEMAS, {"schemas": list(schemas)}), (_claim(schemas), _names(streams))]

@@ -228,7 +228,7 @@ class Group:
         actual = conflict or self._conflict_in_group(append, tail)
         if actual and append.guard:
             return ConcurrencyConflict(str(append.stream), append.guard.after, actual)
-        receipt = append.standing or self._chained(tail, append, now)
+        receipt = append.existing or self._chained(tail, append, now)
         if key:
             self._written[append.stream, key] = position
             self._receipts.append(receipt_row(key, receipt, append.fingerprint, self._secrets.fingerprint))

@@ -17,7 +17,7 @@ from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.events.chain import derived_key
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.event import BLIND
-from mnemolog.projections.deferring import Ask
+from mnemolog.projections.pipelining import Ask
 
 TAG_BYTES = 16
 

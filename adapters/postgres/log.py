@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from mnemolog.adapters import telemetry
 from mnemolog.adapters.encryption import ALGORITHM, Keyring
 from mnemolog.adapters.postgres.append import Appender
 from mnemolog.adapters.postgres.chained import END, ChainedRows, KnownHeads, Refused, fetch, unheard
@@ -21,7 +22,7 @@ from mnemolog.events.codec import Body, Codec, PlainCipher
 from mnemolog.events.envelope import NewEvent, Receipt, Recorded, StoredEvent, StreamId
 from mnemolog.events.event import BLIND
 from mnemolog.events.log import Append, Head, Outcome
-from mnemolog.projections.deferring import Ask
+from mnemolog.projections.pipelining import Ask
 
 BATCH = 1000
 
@@ -50,7 +51,7 @@ class PostgresLog:
         known: KnownHeads | None = None,
         refused: Refused = unheard,
     ) -> None:
-        self._pool, self._codec, self._deadline = pool, codec, deadline
+        self.pool, self._codec, self._deadline = pool, codec, deadline
         self._secrets, self._refused = LogSecrets.of(roots), refused
         self._chained = ChainedRows(pool, self._secrets.chain, known, refused)
         self._writer = GroupWriter(pool, codec, self._secrets, now, appended, known)
@@ -69,6 +70,10 @@ class PostgresLog:
         `deadline` in seconds, else that of the settings: then Overloaded (nothing was written) or AppendTimeout (it
         may have been). An outcome that is an error is returned in its place.
         """
+        with telemetry.step("append", streams=len(appends)):
+            return await self._append(appends, deadline)
+
+    async def _append(self, appends: Sequence[Append], deadline: float | None) -> Sequence[Outcome]:
         refused = {place: error for place, one in enumerate(appends) if (error := self._unstorable(one))}
         taken = [one for place, one in enumerate(appends) if place not in refused]
         outcomes = iter(await self._appender.append(taken, self._deadline if deadline is None else deadline))
@@ -108,14 +113,14 @@ class PostgresLog:
             found = await self._chained.some(connection, "read_tagged", **place, tags=keyed)
             return await self._decoded(connection, found, unread=unread)
 
-        return await repeated(self._pool, read)
+        return await repeated(self.pool, read)
 
     async def find(self, stream: StreamId, event_id: UUID) -> Recorded | None:
         async def read(connection: Connection) -> Sequence[Recorded]:
             found = await self._chained.some(connection, "find_event", **_place(stream), event_id=event_id)
             return await self._decoded(connection, found)
 
-        found = await repeated(self._pool, read)
+        found = await repeated(self.pool, read)
         return found[0] if found else None
 
     async def head(self, stream: StreamId) -> int:
@@ -141,9 +146,7 @@ class PostgresLog:
     async def decode(
         self, stored: Sequence[StoredEvent], shapes: Collection[str] = (), *, unread: bool = False
     ) -> Sequence[Recorded]:
-        decoded = await repeated(
-            self._pool, lambda connection: self._decoded(connection, stored, shapes, unread=unread)
-        )
+        decoded = await repeated(self.pool, lambda connection: self._decoded(connection, stored, shapes, unread=unread))
         if erased := {one.stream for one in decoded if one.erased}:
             await self._erased(erased)
         return decoded
@@ -234,7 +237,7 @@ class PostgresLog:
         return sorted(plain.union(map(keys.tag, blind)) if keys.stream_key else plain)
 
     async def _rows(self, name: str, **values: Any) -> list[dict[str, Any]]:
-        return await repeated(self._pool, lambda connection: fetch(connection, name, **values))
+        return await repeated(self.pool, lambda connection: fetch(connection, name, **values))
 
 
 def _place(stream: StreamId) -> dict[str, Any]:

@@ -1,14 +1,18 @@
 """Bring the log's tables to the current version (Alembic). Projections are rebuilt, never migrated."""
 
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 from alembic import command, op
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, create_engine, text
+from sqlalchemy import Connection, Engine, Text, column, create_engine, select, table, text
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.postgres.url import sqlalchemy_url
+
+SCHEMA = "mnemolog"
 
 
 def migrate(postgres_dsn: str, revision: str = "head") -> None:
@@ -24,6 +28,18 @@ def is_known(revision: str) -> bool:
     """Whether this Mnemolog has the migration."""
     script = ScriptDirectory(str(files("mnemolog.adapters.postgres") / "migrations"))
     return revision in {one.revision for one in script.walk_revisions()}
+
+
+async def behind(engine: AsyncEngine) -> bool:
+    """Whether the log's tables are not those of this Mnemolog."""
+    async with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+        asked = select(column("version_num", Text)).select_from(table("migrations", schema=SCHEMA))
+        return (await connection.execute(asked)).scalar_one_or_none() != _newest()
+
+
+@cache
+def _newest() -> str | None:
+    return ScriptDirectory(str(files("mnemolog.adapters.postgres") / "migrations")).get_current_head()
 
 
 def run_sql_beside(migration: str) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from mnemolog.adapters.postgres.pool import BY_KEY
 from mnemolog.adapters.postgres.url import sqlalchemy_url
 from mnemolog.events.stored_json import read_json
-from mnemolog.projections.deferring import DeferringConnection
+from mnemolog.projections.pipelining import PipeliningConnection
 from mnemolog.projections.seal import OPTION as SEAL
 from mnemolog.projections.seal import RowSeal
 
@@ -29,7 +29,7 @@ def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: A
         json_serializer=to_json,
         json_deserializer=read_json,
         hide_parameters=True,  # They hold what people said, and errors reach logs.
-        connect_args={"async_creator_fn": DeferringConnection.connect, "options": f"-c timezone=UTC {options}"},
+        connect_args={"async_creator_fn": PipeliningConnection.connect, "options": f"-c timezone=UTC {options}"},
         **pool,
     )
 

@@ -44,7 +44,7 @@ from mnemolog.adapters.postgres.sqlalchemy import connected
 from mnemolog.domain.errors import ProjectionPoisoned, ServerFailed, TamperedRow
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.log import EventLog
-from mnemolog.projections import forgetting
+from mnemolog.projections.applying import TableWriter
 from mnemolog.projections.former import FormerSchema
 from mnemolog.projections.kinds import Need
 from mnemolog.projections.owner import indexed, owner_of
@@ -62,7 +62,7 @@ NOT_CONFIGURED = "no such model is configured; until the present ones are made, 
 _logger = logging.getLogger("mnemolog.projections")
 
 
-class PostgresSession:
+class PostgresSession(TableWriter):
     """One projection's part of a transaction; other workers wait for its streams. Progress is saved at the end."""
 
     def __init__(
@@ -72,8 +72,8 @@ class PostgresSession:
         progress: Mapping[StreamId, int],
         projector: Projector | None = None,
     ) -> None:
-        self._store, self._connection, self._progress = store, connection, progress
-        self._projector = projector or store.projector
+        super().__init__(projector or store.projector, connection)
+        self._store, self._progress = store, progress
         self.reached: dict[StreamId, int] = {}
 
     @property
@@ -81,8 +81,7 @@ class PostgresSession:
         return self._progress
 
     async def apply(self, events: Sequence[Recorded], reached: Mapping[StreamId, int] | None = None) -> None:
-        if events:
-            await forgetting.apply(self._projector, self._connection, events)
+        await super().apply(events)
         self.reached.update(reached_by(events) if reached is None else reached)
 
     async def reset(self, stream: StreamId) -> Collection[int]:

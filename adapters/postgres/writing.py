@@ -254,4 +254,4 @@ def _by_stream(appends: Sequence[Append]) -> Sequence[Sequence[int]]:
 def _refused(appends: Sequence[Append], error: UniqueViolation) -> IdempotencyConflict:
     if len(appends) > 1 or error.diag.constraint_name != "events_event_id":
         raise error
-    return IdempotencyConflict("an event of this id is in the log", field="event_id", fix="draw a new id")
+    return IdempotencyConflict("an event of this id is in the log", field="event_id", fix="generate a new id")

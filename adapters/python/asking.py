@@ -31,8 +31,8 @@ class Asking(Opening):
         return await operation.run(engine, request)
 
     def _fields(self, operation: Operation[Any, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
-        named = ((name, value) for name, value in arguments.items() if name != "self" and value is not None)
-        given = {name: str(value) if isinstance(value, UUID) else value for name, value in named}
+        asked = ((name, value) for name, value in arguments.items() if name != "self" and value is not None)
+        given = {name: str(value) if isinstance(value, UUID) else value for name, value in asked}
         if isinstance(after := given.get("after"), Written | Receipt):
             given["after"] = after.token
         defaults = {"user_id": self._user_id, "agent_id": self._agent_id, "thread_id": self._thread_id}

@@ -3,8 +3,10 @@
 import asyncio
 import atexit
 import functools
+import os
 import threading
-from collections.abc import Awaitable, Callable, Coroutine
+import weakref
+from collections.abc import Callable, Coroutine
 from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
@@ -16,39 +18,69 @@ T = TypeVar("T")
 
 
 class EventLoopThread:
-    """An event loop in a daemon thread, started at its first use. `closing` runs on it before it stops."""
+    """An event loop in a daemon thread, started at its first use. All sync objects of a program share one.
 
-    def __init__(self, closing: Callable[[], Awaitable[None]]) -> None:
-        self._closing = closing
+    It is no loop of the caller's, so sync calls work inside a running event loop, as in a notebook.
+    """
+
+    def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
+        self._opened: set[Closable] = set()
 
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The coroutine's result; called from inside an event loop it would block it, so that is refused."""
-        if _inside_a_loop():
+    def run(self, coroutine: Coroutine[Any, Any, T], of: "Closable") -> T:
+        """The coroutine's result. What it is a coroutine of is closed when the program ends, unless it was before."""
+        if threading.current_thread() is self._thread:
             coroutine.close()
-            raise EngineError("this call blocks, and this is an event loop", fix="use its Async twin and await")
+            raise EngineError("this call would wait for itself", fix="use its Async twin and await")
+        self._opened.add(of)
         try:
-            return asyncio.run_coroutine_threadsafe(coroutine, self._started()).result()
+            return self._result(coroutine)
         finally:
             # What is registered last runs first: close before the servers that this call may have started.
             atexit.unregister(self.stop)
             atexit.register(self.stop)
 
+    def close(self, one: "Closable") -> None:
+        """Close it; harmless when it was never used."""
+        if one in self._opened:
+            self._opened.discard(one)
+            self._result(one.close())
+
+    def let_go(self, one: "Closable") -> None:
+        """Close it some time, without waiting: for what nobody refers to any more."""
+        if one in self._opened and self._loop is not None:
+            self._opened.discard(one)
+            asyncio.run_coroutine_threadsafe(one.close(), self._loop)
+
     def stop(self) -> None:
-        """Close and stop; harmless when nothing was started."""
+        """Close all and stop; harmless when nothing was started."""
+        for one in list(self._opened):
+            self.close(one)
+        if self._loop is not None:
+            self._result(_cancel_others())
         with self._starting:
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop is None or thread is None:
             return
         atexit.unregister(self.stop)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+    def forget(self) -> None:
+        """In a forked child: the thread is the parent's, and the loop is left alone."""
+        _of_the_parent.append(self._loop)
+        self.__init__()  # type: ignore[misc]
+
+    def _result(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._started())
         try:
-            asyncio.run_coroutine_threadsafe(_awaited(self._closing), loop).result()
-        finally:
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-            loop.close()
+            return future.result()
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
 
     def _started(self) -> asyncio.AbstractEventLoop:
         with self._starting:
@@ -59,16 +91,29 @@ class EventLoopThread:
             return self._loop
 
 
+_thread = EventLoopThread()
+_of_the_parent: list[object] = []
+os.register_at_fork(after_in_child=_thread.forget)
+
+
+async def _cancel_others() -> None:
+    """As `asyncio.run` does it at its end."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+
+
 class Closable(Protocol):
-    async def close(self) -> None: ...
+    def close(self) -> Coroutine[Any, Any, None]: ...
 
 
 class Blocking:
-    """The sync twin of an async object, which runs on a thread of its own until this is closed."""
+    """The sync twin of an async object, which runs on the event loop of a thread beside all others."""
 
     def __init__(self, twin: Closable) -> None:
         self.mirrored: Any = twin
-        self.loop = EventLoopThread(twin.close)
+        weakref.finalize(self, _thread.let_go, twin).atexit = False
 
     def __enter__(self) -> Self:
         return self
@@ -79,8 +124,12 @@ class Blocking:
         self.close()
 
     def close(self) -> None:
-        """Close what it opened: servers, connections. Nothing is lost. Also done when the program ends."""
-        self.loop.stop()
+        """Close what it opened. Nothing is lost. Also done when the program ends."""
+        _thread.close(self.mirrored)
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """The result of a coroutine of the async object."""
+        return _thread.run(coroutine, self.mirrored)
 
 
 class _Mirror(Generic[A, P, T]):
@@ -98,7 +147,7 @@ class _Mirror(Generic[A, P, T]):
 
         @functools.wraps(self._method)
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            return instance.loop.run(self._method(instance.mirrored, *args, **kwargs))
+            return instance.run(self._method(instance.mirrored, *args, **kwargs))
 
         return call
 
@@ -106,15 +155,3 @@ class _Mirror(Generic[A, P, T]):
 def mirrored(method: Callable[Concatenate[A, P], Coroutine[Any, Any, T]]) -> _Mirror[A, P, T]:
     """The sync twin of an async method, with its signature and its docstring."""
     return _Mirror(method)
-
-
-async def _awaited(step: Callable[[], Awaitable[None]]) -> None:
-    await step()
-
-
-def _inside_a_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

@@ -185,6 +185,10 @@ class WorkingStore:
     async def progress(self, stream: StreamId) -> int:
         return (await self.progress_of([stream]))[stream]
 
+    async def ping(self) -> None:
+        """Return when Redis answers."""
+        await self._redis.ping()
+
     async def progress_of(self, streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
         known = await self._redis.hmget(self._progress_key, [str(stream) for stream in streams]) if streams else []
         return {stream: int(seq or 0) for stream, seq in zip(streams, known, strict=True)}

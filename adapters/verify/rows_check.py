@@ -20,7 +20,7 @@ from mnemolog.adapters.verify.still import still
 from mnemolog.domain.errors import MnemologError, TamperedEvent
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.log import EventLog, Head
-from mnemolog.projections import forgetting
+from mnemolog.projections.applying import Step, TableWriter, apply, decoded
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.seal import MAC
 
@@ -224,11 +224,14 @@ class RowsCheck:
     async def _apply(
         self, connection: AsyncConnection, batch: Sequence[StoredEvent], standings: Mapping[str, Standing]
     ) -> None:
-        events = await self._log.decode(batch)
-        for store in self._stores:
-            one = standings[store.name]
-            if wanted := [event for event in events if one.applied(event.stream, event.seq)]:
-                await forgetting.apply(store.projector, connection, wanted)
+        events = await decoded(self._log.decode, self._stores, batch)
+        applied = {
+            store: [one for one in batch if standings[store.name].applied(one.header.stream, one.header.seq)]
+            for store in self._stores
+        }
+        await apply(
+            [Step(store, TableWriter(store.projector, connection), some) for store, some in applied.items()], events
+        )
 
     async def _strangers(self, connection: AsyncConnection) -> None:
         """Rows of users that the log does not know."""

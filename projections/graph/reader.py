@@ -18,9 +18,9 @@ from mnemolog.projections.graph.entities import names
 from mnemolog.projections.graph.tables import aliases, entities
 from mnemolog.projections.owner import owner_of
 from mnemolog.projections.paging import Slice, page_of, sliced
-from mnemolog.projections.rows import Row, fetch, fetch_straight, stored
-from mnemolog.projections.straight import names as columns_of
-from mnemolog.projections.straight import schema_of
+from mnemolog.projections.raw_sql import names as columns_of
+from mnemolog.projections.raw_sql import schema_of
+from mnemolog.projections.rows import Row, fetch, fetch_raw, stored
 from mnemolog.projections.visibility import owned, shared
 
 
@@ -40,7 +40,7 @@ async def find(connection: AsyncConnection, viewer: Viewer, name: str) -> Sequen
     """
     wanted, mine = normalize_name(name), owner_of(StreamId.of_user(viewer.user_id, viewer.tenant))
     values = (*mine, viewer.agent_id, *mine, wanted)
-    rows = await fetch_straight(connection, entities, _finding(schema_of(connection, entities)), values)
+    rows = await fetch_raw(connection, entities, _finding(schema_of(connection, entities)), values)
     found = await survivors(connection, viewer, [row for row in rows if wanted in names(row)])
     left = {row["entity_id"]: row for row in found.values() if row["status"] in VISIBLE}
     return [shown(row) for row in sorted(left.values(), key=_last_seen_first)]

@@ -18,8 +18,8 @@ from mnemolog.projections.history.entries import Ref, entry, erased, left, subje
 from mnemolog.projections.history.tables import NAME, READABLE_FROM, VERSION, history, metadata
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.owner import indexed, owner, owner_row
+from mnemolog.projections.raw_sql import fetch_all, keyed, names, relation, schema_of
 from mnemolog.projections.rows import Key, Row, fetch, stored, upsert
-from mnemolog.projections.straight import fetch_all, keyed, names, relation, schema_of
 
 
 class HistoryProjector:

@@ -10,6 +10,7 @@ from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import MEMORY
+from mnemolog.events.subjects import SUBJECTS
 from mnemolog.projections.history.tables import history
 from mnemolog.projections.memories.filters import visible_to
 from mnemolog.projections.memories.tables import memories
@@ -60,7 +61,7 @@ def _seen(kind: str, viewer: Viewer, id_: UUID) -> ColumnElement[bool]:
 def _nothing(user_id: str, id_: UUID, kinds: Collection[str]) -> NotFound:
     if len(kinds) == 1:
         [kind] = kinds
-        return _shown(kind).missing(user_id, id_)
+        return SUBJECTS[kind].missing(user_id, id_)
     message = f"user {user_id!r} has no memory, entity or fact {id_}"
     return NotFound(message, field="id", fix="look it up with `mnemolog search`, `entity list` or `fact list`")
 

@@ -170,12 +170,12 @@ def _life(memory: Memory, event: Recorded, before: Row) -> Row:
     """How often it was said, when it was last in use, since when it is hidden."""
     payload, turns = event.payload, before["source_turn_ids"]
     own = isinstance(payload, events.MemoryEvent) and payload.memory_id == memory.memory_id
-    drawn = [turn_id for turn_id in sources_of(payload) or () if own and turn_id not in turns]
+    extracted = [turn_id for turn_id in sources_of(payload) or () if own and turn_id not in turns]
     used = isinstance(payload, events.MemoryObserved) and payload.cause is events.Observation.USE
     activated = memory.status is Status.ACTIVE and before.get("status") != Status.ACTIVE
     fades = isinstance(payload, events.MemoryStatusChanged) and memory.status is Status.DYING
     return {
-        "source_turn_ids": [*turns, *drawn],
+        "source_turn_ids": [*turns, *extracted],
         "entity_ids": [*before["entity_ids"], *_mentioned(payload, memory, before)],
         "forget_reason": _reason(payload, memory, before),
         "observations": before["observations"] + (own and _is_observation(payload)),

@@ -26,7 +26,7 @@ class Embedder(Protocol):
         """What its similarities mean."""
         ...
 
-    def at_hand(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
+    def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
         """The vectors of those that it need not make, maybe none: a row each, of length 1."""
         ...
 

@@ -19,13 +19,13 @@ from mnemolog.events.memory import ContentEvent
 from mnemolog.projections.former import as_written
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.owner import indexed, owner
+from mnemolog.projections.raw_sql import fetch_all, keyed, names, one_each, relation, schema_of, write
 from mnemolog.projections.rows import Key
-from mnemolog.projections.straight import fetch_all, keyed, names, one_each, relation, schema_of, write
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 from mnemolog.projections.vectors.tables import NAME, READABLE_FROM, VERSION, embeddings, metadata, vectors
 
-# So few texts are looked for at hand first, which saves a round trip. Of many, as a replay brings them, most are kept
-# in the tables: they need not be sent there again.
+# So few texts are looked up in the cache first, which saves a round trip. Of many, as a replay brings them, most are
+# kept in the tables: they need not be sent there again.
 FEW = 16
 
 
@@ -45,8 +45,8 @@ class VectorsProjector:
         await _forget(connection, batch)
         said = _texts(batch)
         texts = [one.text for one in said.values()]
-        at_hand = self._embedder.at_hand(texts) if len(texts) <= FEW else {}
-        fresh = {key: at_hand[one.text] for key, one in said.items() if one.text in at_hand}
+        cached = self._embedder.cached(texts) if len(texts) <= FEW else {}
+        fresh = {key: cached[one.text] for key, one in said.items() if one.text in cached}
         written = await self._written(connection, {key: one for key, one in said.items() if key not in fresh})
         missing = [key for key in said if key not in fresh and key not in written]
         if missing:

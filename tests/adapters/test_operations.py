@@ -193,7 +193,6 @@ def _words(value: Any) -> list[str]:
 @pytest.fixture
 def faces(engine: Engine) -> Faces:
     memory = AsyncMemory(engine.settings.directory, durable=False, embedder="lexical")
-    memory._opened = engine  # As if this object had opened it: a second engine cannot on the same directory.
     return Faces(engine, memory)
 
 

@@ -159,7 +159,6 @@ async def test_a_command_refuses_another_users_token_and_a_deadline_that_is_none
 @pytest.mark.spec("X10")
 async def test_python_waits_for_a_write_that_was_made_elsewhere(engine: Engine, user: str) -> None:
     memory = AsyncMemory(engine.settings.directory, durable=False, embedder="lexical")
-    memory._opened = engine  # As if this object had opened it: a second engine cannot on the same directory.
     await memory.changes(user_id=user)
     for number in range(5):
         memory_id, receipt = await engine.writes.create({"user_id": user, "text": f"Ana drinks tea {number}"})
@@ -174,7 +173,6 @@ async def test_python_waits_for_a_write_that_was_made_elsewhere(engine: Engine, 
 @pytest.mark.spec_part("A11")
 async def test_python_says_what_it_waited_for_in_vain(engine: Engine, user: str) -> None:
     memory = AsyncMemory(engine.settings.directory, durable=False, embedder="lexical")
-    memory._opened = engine
     memory_id, receipt = await written(engine, user)
     beyond = {"after": BEYOND.format(user=user), "deadline": 0.1}
     async with asyncio.timeout(engine.settings.read_deadline):

@@ -20,13 +20,16 @@ from tests.docs.pages import Block, Command, Names, called, commands
 from tests.testkit.settings import PATIENCE
 from tests.testkit.warm import script_folder
 
-# What the pages show, and each run replaces: the port by a free one, the tenant by one of the page's own.
+# What the pages show, and each run replaces: by a free port, a tenant of the page's own, and a new directory.
 HTTP_PORT = "8765"
 TENANT = "default"
+DATA_DIRECTORY = "~/.mnemolog"
 LAST_LINE_OF_UP = "Ctrl-C stops it"
 SECONDS = 300
 # A first use: nothing is set, and each command is the installed script in an interpreter of its own.
 FIRST = "README.md"
+# Pages that show how programs share an engine; on the others each program has its own, which ends with the page.
+SHARED = (FIRST, "share-one-engine.md")
 
 
 class Reader:
@@ -50,6 +53,8 @@ class Reader:
             "MNEMOLOG_TENANT": self._tenant,
             "MNEMOLOG_HTTP_PORT": self._port,
             "MNEMOLOG_DURABLE": "false",
+            "MNEMOLOG_ENGINE": "background" if self.page.name in SHARED else "in-process",
+            "MNEMOLOG_IDLE_GRACE": "1",
             "MNEMOLOG_READ_DEADLINE": str(PATIENCE),
             "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]),
             "COLUMNS": "110",
@@ -96,7 +101,7 @@ class Reader:
         if line == "mnemolog up":
             self._compare(command.shown, self._started(line), f"{where} $ {line}")
             return
-        if program == "mnemolog" and not {"demo", "config"} & set(line.split()):
+        if program == "mnemolog" and not {"demo", "config", "status", "down"} & set(line.split()):
             self._keep_an_engine()
         environment = self.environment()
         if self.page.name != FIRST:
@@ -133,6 +138,7 @@ class Reader:
             self._keeper.changes(user_id="keeper")
 
     def _here(self, text: str) -> str:
+        text = text.replace(DATA_DIRECTORY, str(self._data_dir))
         return text.replace(HTTP_PORT, self._port).replace(f"{TENANT}/user:", f"{self._tenant}/user:")
 
     def _compare(self, shown: str, printed: str, where: str) -> None:

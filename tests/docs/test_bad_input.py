@@ -28,7 +28,7 @@ from tests.docs.pages import ROOT, section
 PAGE = ROOT / "docs" / "reference" / "bad-input.md"
 TENANT = "bad-input"
 NOBODY = "01942b6e-7c00-7000-8000-000000000000"
-NO_INPUT = {"GET /health"}
+NO_INPUT = {"GET /health", "GET /ready", "GET /metrics"}
 USAGE = "usage"
 
 

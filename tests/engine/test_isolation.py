@@ -55,7 +55,7 @@ def every_way() -> Iterator[Asked]:
 READING = [one for one in every_way() if one.reads]
 CHANGING = [one for one in every_way() if not one.reads]
 # What needs no user, and what only an admin may have, who may have all.
-OF_NO_USER, OF_ADMINS = {"get_health"}, {"export_user"}
+OF_NO_USER, OF_ADMINS = {"get_health", "get_ready", "get_metrics"}, {"export_user"}
 # Streams take their user, and nobody else, in the query.
 OF_USER = {"export_user", "import_user"}
 

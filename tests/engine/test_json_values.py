@@ -147,7 +147,7 @@ class Unreadable(Unchecked):
 
 
 def log_with(engine: Engine, codec: Codec) -> PostgresLog:
-    return PostgresLog(engine.log._pool, codec, engine.log._secrets.roots, now)
+    return PostgresLog(engine.log.pool, codec, engine.log._secrets.roots, now)
 
 
 async def test_what_could_not_be_read_again_never_comes_into_the_log_and_harms_no_neighbour(
@@ -220,7 +220,7 @@ async def test_a_memory_and_a_thread_with_events_that_cannot_be_read_are_erased_
     assert of_memory.extent.memories == (spoilt.memory_id,)
     assert (of_thread.extent.turns, of_thread.extent.memories) == (("turn-1", "turn-2"), (drawn.memory_id,))
     scopes = {memory_tag(spoilt.memory_id), memory_tag(drawn.memory_id), *(one.key_scope() for one in turns)}
-    async with engine.log._pool.connection() as connection:
+    async with engine.log.pool.connection() as connection:
         kept = await connection.execute(
             "SELECT scope FROM mnemolog_keys.data_keys WHERE stream = %s", [ana.stream.name]
         )

@@ -103,7 +103,7 @@ async def test_only_the_owner_of_a_partition_applies_its_events(
         return open_session(streams)
 
     monkeypatch.setattr(running.store, "session", noticed)
-    monkeypatch.setattr(engine.projections._together, "_at_once", _never)
+    monkeypatch.setattr(engine.projections._shared_transaction, "_at_once", _never)
     people = [Person(engine, f"{user}-{number}") for number in range(40)]
     async with another(engine, tmp_path):
         await until(shared_by(engine, 2))

@@ -24,11 +24,11 @@ MARK = np.eye(1, Lexical.dimensions, dtype=np.float32)[0]
 class Marking(InThread):
     """Has a vector that tells where it comes from at hand for some texts, and keeps what it was asked to make."""
 
-    def __init__(self, *at_hand: str) -> None:
+    def __init__(self, *cached: str) -> None:
         super().__init__(Lexical())
-        self._at_hand, self.made = at_hand, list[str]()
+        self._at_hand, self.made = cached, list[str]()
 
-    def at_hand(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
+    def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
         return {text: MARK for text in texts if text in self._at_hand}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:

@@ -15,6 +15,7 @@ import psutil  # type: ignore[import-untyped]
 
 from mnemolog.adapters.config import Settings, load
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.http.local_token import local_token
 from mnemolog.events.envelope import Receipt
 from tests.engine.engine_process import another
 
@@ -50,7 +51,9 @@ class Deployment:
         async with asyncio.timeout(START_SECONDS):
             url = json.loads(await self._announced(self._process))["http_url"]
             self.engine = await self._clients.enter_async_context(open_engine(self.settings, attach=True))
-        self.http = await self._clients.enter_async_context(httpx.AsyncClient(base_url=url, timeout=10))
+        token = await asyncio.to_thread(local_token, self.settings)
+        http = httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=10)
+        self.http = await self._clients.enter_async_context(http)
         assert self.engine.attached
         self.ready.set()
 

@@ -93,7 +93,14 @@ def _requests(told: dict[str, object]) -> int:
 async def main(arguments: argparse.Namespace) -> int:
     seeded = ("--seed", str(arguments.seed)) if arguments.seed is not None else ("--generation-deterministic",)
     with tempfile.TemporaryDirectory() as directory:
-        settings = load(data_dir=Path(directory), durable=False, embedder="lexical", http_port=0, read_deadline=0.05)
+        settings = load(
+            data_dir=Path(directory),
+            durable=False,
+            embedder="lexical",
+            http_port=0,
+            http_token="off",
+            read_deadline=0.05,
+        )
         async with open_engine(settings) as engine:
             found = await fuzz(engine, "--phases", arguments.phases, "-n", str(arguments.examples), *seeded)
     sys.stdout.write(f"{found.output}\n{json.dumps(found.as_dict())}\n")

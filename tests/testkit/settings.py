@@ -10,5 +10,5 @@ PATIENCE = 60.0
 
 def settings_in(directory: Path, **given: Any) -> Settings:
     """For an engine on this directory; what is given comes first."""
-    fast = {"durable": False, "embedder": "lexical", "http_port": 0, "recall_seconds": 0}
+    fast = {"durable": False, "embedder": "lexical", "http_port": 0, "recall_seconds": 0, "http_token": "off"}
     return load(data_dir=directory, **{**fast, "read_deadline": PATIENCE, "append_deadline": PATIENCE, **given})

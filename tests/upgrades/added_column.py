@@ -13,6 +13,7 @@ from sqlalchemy import BigInteger, Column
 from mnemolog import AsyncMemory
 from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.engine.projections import Projections
+from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.former import added
 from mnemolog.projections.history import projector, tables
 from tests.engine.equality import assert_live_equals_rebuilt
@@ -40,7 +41,7 @@ type.__setattr__(projector.HistoryProjector, "version", NEXT)
 async def letters(memory: AsyncMemory, id_: UUID) -> list[int]:
     engine = await memory._engine()
     await memory.history(id_, user_id="ana")  # It waits for what this object wrote.
-    return [row["letters"] for row in await engine.reads.history(memory._viewer("ana"), id_)]
+    return [row["letters"] for row in await engine.reads.history(Viewer("default", "ana", "default"), id_)]
 
 
 async def upgraded(engine: Engine) -> None:
@@ -60,7 +61,7 @@ async def main(directory: str) -> None:
     vars_of.upgrade = held
     async with AsyncMemory(directory, durable=False, embedder="lexical") as memory:
         engine = await memory._engine()
-        [old] = await engine.reads.newest(memory._viewer("ana"), 10)
+        [old] = await engine.reads.newest(Viewer("default", "ana", "default"), 10)
         assert await letters(memory, old["memory_id"]) == [0], "the former version has no such column"
         assert [f"{one.former} -> {one.version}" for one in (await engine.projections.upgrading(now())).values()] == [
             f"v{tables.VERSION} -> v{NEXT}"

@@ -18,8 +18,8 @@ from mnemolog.events.envelope import NewEvent, Recorded, StreamId
 from mnemolog.projections.history.projector import HistoryProjector
 from mnemolog.projections.history.tables import history
 from mnemolog.projections.memories import tables as memories
+from mnemolog.projections.raw_sql import schema_of
 from mnemolog.projections.rebuild import Rebuilt
-from mnemolog.projections.straight import schema_of
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
 from tests.engine.test_streams import append

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import psycopg
 import pytest
 from sqlalchemy import text
@@ -229,6 +230,13 @@ async def test_up_serves_until_sigterm_and_refuses_a_second_engine(tmp_path: Pat
     async with asyncio.timeout(60):
         while b"Ctrl-C" not in await process.stdout.readline():
             pass
+    endpoints = json.loads((tmp_path / "engine.json").read_text())
+    token = (tmp_path / "http.token").read_text().strip()
+    asked = httpx.AsyncClient(base_url=endpoints["http_url"])
+    async with asked as http:
+        assert (await http.get("/memory", params={"user_id": "ana"})).status_code == 401
+        let_in = await http.get("/memory", params={"user_id": "ana"}, headers={"Authorization": f"Bearer {token}"})
+        assert let_in.json() == {"memories": []}
     second = await mnemolog(tmp_path, "up", "--port", "0", "--json")
     assert (second.code, second.value["error"]["code"]) == (3, "data_directory_in_use")
     assert str(process.pid) in second.value["error"]["message"]
@@ -254,7 +262,7 @@ async def test_a_command_with_another_embedder_than_the_running_engine_says_so(t
 
     assert ran.code == 3, ran
     error = ran.value["error"]
-    assert (error["code"], error["field"]) == ("engine_error", "embedder")
+    assert (error["code"], error["field"]) == ("engine_setting_differs", "embedder")
     assert "'minilm'" in error["message"]
     assert "MNEMOLOG_EMBEDDER" in error["fix"]
 

@@ -1,6 +1,7 @@
 """`mnemolog user export`, `user import`, `why`, `context` and `policy`: what they print."""
 
 import json
+import stat
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,16 @@ async def test_an_export_never_overwrites_a_file(engine: Engine, user: str, tmp_
 
     assert (refused.code, refused.value["error"]["field"]) == (2, "to")
     assert path.read_text(encoding="utf-8") == "mine"
+
+
+async def test_an_export_can_be_read_by_its_owner_alone(engine: Engine, user: str, tmp_path: Path) -> None:
+    await Person(engine, user).creates("Ana drinks tea")
+    path = tmp_path / "ana.jsonl"
+
+    assert (await run(engine, "export", "-u", user, "--to", str(path))).code == 0
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert "Ana drinks tea" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.spec("X04")

@@ -90,8 +90,8 @@ async def test_a_fact_a_field_of_the_profile_and_a_todo_are_erased_each_alone(ap
     await api.post("/v1/profile", 201, field="tone", value=SECRET, consent=True)
     todo = await api.post("/v1/todos", 201, agent_id="coach", kind="habit", text=SECRET)
     names = (f"relation:{told['relation_id']}", "profile:tone", f"todo:{todo['todo_id']}")
-    paths = (f"/v1/facts/{told['relation_id']}", "/v1/profile/tone", f"/v1/todos/{todo['todo_id']}")
-    paths = tuple(f"{path}/erase" for path in paths)
+    places = (f"/v1/facts/{told['relation_id']}", "/v1/profile/tone", f"/v1/todos/{todo['todo_id']}")
+    paths = [f"{place}/erase" for place in places]
     await api.post(paths[2], 404, agent_id="cook")
     for name, path in zip(names, paths, strict=True):
         assert (await api.post(path, agent_id="coach"))["known"] == [name]

@@ -190,7 +190,7 @@ gentle = st.tuples(st.sampled_from(sorted(GENTLE)), drawn)
 
 
 def test_every_write_of_the_api_is_among_these() -> None:
-    writing = {route.name for route in ROUTES if "GET" not in route.methods}
+    writing = {route.name for route in ROUTES if "GET" not in (route.methods or ())}
     assert writing - READING == WRITES.keys()
 
 

@@ -240,7 +240,7 @@ async def test_one_key_from_many_writers_at_once_is_one_write(log: PostgresLog, 
 async def test_a_request_that_changed_nothing_keeps_its_key(log: PostgresLog, stream: StreamId) -> None:
     [found] = await log.append([one(stream)])
     assert isinstance(found, Receipt)
-    nothing = Append(stream, (), None, "key", b"this", standing=found)
+    nothing = Append(stream, (), None, "key", b"this", existing=found)
 
     [first] = await log.append([nothing])
     await log.append([one(stream)])

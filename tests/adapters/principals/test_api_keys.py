@@ -27,14 +27,15 @@ async def test_without_any_key_whoever_comes_through_a_proxy_is_not_of_this_mach
     assert (refused.status_code, refused.json()["error"]["code"]) == (403, "not_permitted")
 
 
-@pytest.mark.parametrize("path", ["/v1/memories", "/docs", "/openapi.json", "/no-such-page", "/health/"])
-async def test_once_there_is_a_key_every_request_but_for_the_health_needs_one(guarded: Engine, path: str) -> None:
+@pytest.mark.parametrize("path", ["/v1/memories", "/metrics", "/no-such-page", "/health/"])
+async def test_once_there_is_a_key_every_request_but_for_the_open_ones_needs_one(guarded: Engine, path: str) -> None:
     async with calling(guarded, principal()) as known, calling(guarded, None) as stranger:
         assert (await known.get(path)).status_code in (200, 404, 422)
         refused = await stranger.get(path, params={"user_id": "ana"})
         assert (refused.status_code, refused.json()["error"]["code"]) == (401, "unauthenticated")
         assert refused.headers["WWW-Authenticate"] == "Bearer"
-        assert (await stranger.get("/health")).status_code == 200
+        for open_to_all in ("/health", "/docs", "/openapi.json"):
+            assert (await stranger.get(open_to_all)).status_code == 200
 
 
 async def test_a_key_that_nobody_gave_opens_nothing(guarded: Engine) -> None:

@@ -11,8 +11,7 @@ from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import StreamId
 from tests.adapters.principals.keys import calling, principal
 
-
-NOTHING = {"items": [], "next_cursor": None}
+NOTHING: dict[str, Any] = {"items": [], "next_cursor": None}
 
 
 async def written(engine: Engine, user: str, **fields: Any) -> str:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from mnemolog.adapters.minilm import InThread, Lexical
-from mnemolog.adapters.minilm.ahead import AHEAD, Ahead
+from mnemolog.adapters.minilm.caching import CachingEmbedder
+from mnemolog.adapters.minilm.prefetching import PREFETCHED, PrefetchingEmbedder
 from mnemolog.adapters.minilm.process import PORTION
-from mnemolog.adapters.minilm.recent import Recent
 from mnemolog.domain.errors import ServerFailed
 from mnemolog.projections.vectors.embedder import Vectors
 
@@ -43,7 +43,7 @@ async def begun() -> None:
 
 async def test_what_was_expected_is_made_once_and_reads_the_same() -> None:
     slow = Slow()
-    ahead = Ahead(Recent(slow))
+    ahead = PrefetchingEmbedder(CachingEmbedder(slow))
     ahead.expect(["tea"])
     await begun()
     ahead.expect(["rain", "cake"])
@@ -59,22 +59,22 @@ async def test_what_was_expected_is_made_once_and_reads_the_same() -> None:
 async def test_what_was_taken_at_hand_makes_room_for_what_is_expected_next() -> None:
     slow = Slow()
     slow.may.set()
-    ahead = Ahead(Recent(slow))
-    for number in range(2 * AHEAD):
+    ahead = PrefetchingEmbedder(CachingEmbedder(slow))
+    for number in range(2 * PREFETCHED):
         text = str(number)
         ahead.expect([text])
-        assert ahead.at_hand([text]) == {}
+        assert ahead.cached([text]) == {}
         await ahead._working  # type: ignore[misc]
-        assert ahead.at_hand([text]).keys() == {text}
+        assert ahead.cached([text]).keys() == {text}
 
-    assert [text for texts in slow.asked for text in texts] == [str(number) for number in range(2 * AHEAD)]
+    assert [text for texts in slow.asked for text in texts] == [str(number) for number in range(2 * PREFETCHED)]
 
 
 async def test_a_model_that_fails_ahead_is_asked_again_by_who_needs_it() -> None:
     slow = Slow()
     slow.may.set()
     slow.down = True
-    ahead = Ahead(Recent(slow))
+    ahead = PrefetchingEmbedder(CachingEmbedder(slow))
     ahead.expect(["tea"])
     await begun()
 
@@ -89,7 +89,7 @@ async def test_whatever_a_model_fails_with_ahead_nobody_waits_for_it_for_ever() 
     slow = Slow()
     slow.may.set()
     slow.fails_once = OSError("no more processes")
-    ahead = Ahead(Recent(slow))
+    ahead = PrefetchingEmbedder(CachingEmbedder(slow))
     texts = [str(number) for number in range(2 * PORTION)]
     ahead.expect(texts)
 
@@ -100,20 +100,20 @@ async def test_whatever_a_model_fails_with_ahead_nobody_waits_for_it_for_ever() 
 async def test_of_many_that_nobody_asks_for_only_the_first_are_made() -> None:
     slow = Slow()
     slow.may.set()
-    ahead = Ahead(Recent(slow))
+    ahead = PrefetchingEmbedder(CachingEmbedder(slow))
 
-    for number in range(3 * AHEAD):
+    for number in range(3 * PREFETCHED):
         ahead.expect([str(number)])
         await asyncio.sleep(0)
-    await ahead.embed([str(AHEAD - 1)])
+    await ahead.embed([str(PREFETCHED - 1)])
 
     made = [text for texts in slow.asked for text in texts]
-    assert sorted(made, key=int) == [str(number) for number in range(AHEAD)]
+    assert sorted(made, key=int) == [str(number) for number in range(PREFETCHED)]
 
 
 async def test_who_gives_up_waiting_leaves_the_vector_for_others() -> None:
     slow = Slow()
-    ahead = Ahead(Recent(slow))
+    ahead = PrefetchingEmbedder(CachingEmbedder(slow))
     ahead.expect(["tea"])
     await begun()
 

@@ -1,4 +1,4 @@
-"""An embedder that begins with what it will soon be asked for: while a write becomes durable, its vector is made."""
+"""An embedder that prefetches: while a write becomes durable, its vector is made."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from mnemolog.adapters.minilm.caching import digest_of
 from mnemolog.adapters.minilm.process import PORTION
-from mnemolog.adapters.minilm.recent import digest_of
 from mnemolog.domain.calibration import Calibration
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 
 # Who writes faster than that has no use for it: what is asked for late would be made twice.
-AHEAD = 64
+PREFETCHED = 64
 # Nobody asks any more for a vector that another process projects, or for one of a write that failed.
 FORGET_SECONDS = 5.0
 
@@ -26,7 +26,7 @@ class Expected:
     done: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-class Ahead:
+class PrefetchingEmbedder:
     """`embedder` remembers what it made."""
 
     def __init__(self, embedder: Embedder) -> None:
@@ -42,16 +42,16 @@ class Ahead:
         now = asyncio.get_running_loop().time()
         while self._expected and next(iter(self._expected.values())).at < now - FORGET_SECONDS:
             self._expected.popitem(last=False)
-        for text in texts[: AHEAD - len(self._expected)]:
+        for text in texts[: PREFETCHED - len(self._expected)]:
             expected = Expected(text, now)
             self._expected[digest_of(text)] = expected
             self._waiting.append(expected)
         if self._waiting and (self._working is None or self._working.done()):
             self._working = asyncio.create_task(self._work())
 
-    def at_hand(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
+    def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
         """Those that are made; they count as expected no longer."""
-        found = self._embedder.at_hand(texts)
+        found = self._embedder.cached(texts)
         for text in found:
             self._expected.pop(digest_of(text), None)
         return found

@@ -12,10 +12,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres.sqlalchemy import create_engine
-from mnemolog.projections.deferring import DeferringConnection
+from mnemolog.projections.applying import side_by_side
+from mnemolog.projections.pipelining import PipeliningConnection
+from mnemolog.projections.raw_sql import driver_of, fetch_all
 from mnemolog.projections.seal import RowSeal
-from mnemolog.projections.straight import driver_of, fetch_all
-from mnemolog.projections.together import side_by_side
 
 ADD = b"INSERT INTO deferred_notes (note) VALUES (%s)"
 NOTES = "SELECT note FROM deferred_notes ORDER BY id"
@@ -33,8 +33,8 @@ async def sqlalchemy(engine: Engine) -> AsyncIterator[AsyncEngine]:
 
 
 @pytest.fixture
-async def driver(engine: Engine, sqlalchemy: AsyncEngine) -> AsyncIterator[DeferringConnection]:
-    async with await DeferringConnection.connect(engine.endpoints.postgres_dsn) as made:
+async def driver(engine: Engine, sqlalchemy: AsyncEngine) -> AsyncIterator[PipeliningConnection]:
+    async with await PipeliningConnection.connect(engine.endpoints.postgres_dsn) as made:
         yield made
 
 
@@ -59,7 +59,7 @@ async def test_what_is_deferred_first_begins_the_transaction(sqlalchemy: AsyncEn
     assert await notes(sqlalchemy) == ["alone"]
 
 
-async def test_a_rollback_forgets_what_was_deferred(driver: DeferringConnection, sqlalchemy: AsyncEngine) -> None:
+async def test_a_rollback_forgets_what_was_deferred(driver: PipeliningConnection, sqlalchemy: AsyncEngine) -> None:
     driver.defer(ADD, ["never"])
     await driver.rollback()
     await driver.commit()
@@ -67,7 +67,7 @@ async def test_a_rollback_forgets_what_was_deferred(driver: DeferringConnection,
 
 
 async def test_more_than_a_socket_holds_is_sent_whole_with_the_commit(
-    driver: DeferringConnection, sqlalchemy: AsyncEngine
+    driver: PipeliningConnection, sqlalchemy: AsyncEngine
 ) -> None:
     await driver.execute("SELECT 1")
     driver.defer(ADD, ["x" * 20_000_000])
@@ -76,7 +76,7 @@ async def test_more_than_a_socket_holds_is_sent_whole_with_the_commit(
 
 
 async def test_a_deferred_statement_that_fails_takes_its_transaction_along(
-    driver: DeferringConnection, sqlalchemy: AsyncEngine
+    driver: PipeliningConnection, sqlalchemy: AsyncEngine
 ) -> None:
     await driver.execute(ADD, ["before"])
     driver.defer(b"SELECT 1 / %s::int", [0])
@@ -88,7 +88,7 @@ async def test_a_deferred_statement_that_fails_takes_its_transaction_along(
     assert await notes(sqlalchemy) == ["after"]
 
 
-async def test_a_copy_comes_after_what_was_deferred(driver: DeferringConnection, sqlalchemy: AsyncEngine) -> None:
+async def test_a_copy_comes_after_what_was_deferred(driver: PipeliningConnection, sqlalchemy: AsyncEngine) -> None:
     driver.defer(ADD, ["before"])
     async with driver.cursor() as cursor, cursor.copy("COPY deferred_notes (note) FROM STDIN") as copy:
         await copy.write_row(["copied"])
@@ -97,7 +97,7 @@ async def test_a_copy_comes_after_what_was_deferred(driver: DeferringConnection,
 
 
 async def test_a_statement_for_many_rows_comes_after_what_was_deferred(
-    driver: DeferringConnection, sqlalchemy: AsyncEngine
+    driver: PipeliningConnection, sqlalchemy: AsyncEngine
 ) -> None:
     driver.defer(ADD, ["before"])
     async with driver.cursor() as cursor:
@@ -107,7 +107,7 @@ async def test_a_statement_for_many_rows_comes_after_what_was_deferred(
 
 
 async def test_what_several_ask_for_at_once_goes_in_one_round_trip(
-    driver: DeferringConnection, sqlalchemy: AsyncEngine, monkeypatch: pytest.MonkeyPatch
+    driver: PipeliningConnection, sqlalchemy: AsyncEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipelines = Mock(side_effect=driver.pipeline)
     monkeypatch.setattr(driver, "pipeline", pipelines)
@@ -121,7 +121,7 @@ async def test_what_several_ask_for_at_once_goes_in_one_round_trip(
     assert pipelines.call_count == 1
 
 
-async def test_an_error_of_one_question_is_told_to_all_who_asked_with_it(driver: DeferringConnection) -> None:
+async def test_an_error_of_one_question_is_told_to_all_who_asked_with_it(driver: PipeliningConnection) -> None:
     asked = (driver.ask(b"SELECT 1 / %s::int", [divisor]) for divisor in (1, 0, 2))
     answers = await asyncio.gather(*asked, return_exceptions=True)
     assert [type(answer) for answer in answers] == [DivisionByZero] * 3
@@ -129,7 +129,7 @@ async def test_an_error_of_one_question_is_told_to_all_who_asked_with_it(driver:
     assert await driver.ask(b"SELECT 2", []) == [(2,)]
 
 
-async def test_who_asked_first_may_be_cancelled(driver: DeferringConnection) -> None:
+async def test_who_asked_first_may_be_cancelled(driver: PipeliningConnection) -> None:
     first, second = (asyncio.create_task(driver.ask(b"SELECT %s::int", [number])) for number in (1, 2))
     await asyncio.sleep(0)
     first.cancel()
@@ -137,7 +137,7 @@ async def test_who_asked_first_may_be_cancelled(driver: DeferringConnection) -> 
     assert first.cancelled()
 
 
-async def test_a_rollback_forgets_what_was_asked(driver: DeferringConnection, sqlalchemy: AsyncEngine) -> None:
+async def test_a_rollback_forgets_what_was_asked(driver: PipeliningConnection, sqlalchemy: AsyncEngine) -> None:
     asked = asyncio.create_task(driver.ask(ADD + b" RETURNING note", ["never"]))
     await asyncio.sleep(0)
 
@@ -150,7 +150,7 @@ async def test_a_rollback_forgets_what_was_asked(driver: DeferringConnection, sq
     assert await notes(sqlalchemy) == []
 
 
-async def test_a_question_waits_for_the_copy_of_another(driver: DeferringConnection, sqlalchemy: AsyncEngine) -> None:
+async def test_a_question_waits_for_the_copy_of_another(driver: PipeliningConnection, sqlalchemy: AsyncEngine) -> None:
     async with driver.cursor() as cursor, cursor.copy("COPY deferred_notes (note) FROM STDIN") as copy:
         asked = asyncio.create_task(driver.ask(b"SELECT count(*) FROM deferred_notes", []))
         await asyncio.sleep(0.05)

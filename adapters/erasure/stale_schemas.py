@@ -23,7 +23,7 @@ _COLUMNS = table(
 )
 
 
-async def forget_in_leftovers(engine: AsyncEngine, live: Collection[str], stream: StreamId) -> Sequence[str]:
+async def forget_in_stale_schemas(engine: AsyncEngine, live: Collection[str], stream: StreamId) -> Sequence[str]:
     """Delete a user's rows and progress in every such schema; which these were.
 
     A rebuild that goes on there reads the user's events again, as they read now.

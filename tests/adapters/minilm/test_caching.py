@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mnemolog.adapters.minilm import InThread, Lexical
-from mnemolog.adapters.minilm.recent import REMEMBERED, Recent
+from mnemolog.adapters.minilm.caching import REMEMBERED, CachingEmbedder
 from mnemolog.projections.vectors.embedder import Vectors
 
 
@@ -23,7 +23,7 @@ class Counted(InThread):
 
 async def test_a_text_is_embedded_once_and_reads_the_same_in_any_order() -> None:
     plain, counted = InThread(Lexical()), Counted()
-    recent = Recent(counted)
+    recent = CachingEmbedder(counted)
 
     first = await recent.embed(["tea", "rain", "tea"])
     second = await recent.embed(["rain", "cake", "tea"])
@@ -36,10 +36,10 @@ async def test_a_text_is_embedded_once_and_reads_the_same_in_any_order() -> None
 
 async def test_what_was_embedded_lately_is_at_hand_and_nothing_is_made_for_it() -> None:
     counted = Counted()
-    recent = Recent(counted)
+    recent = CachingEmbedder(counted)
     [tea] = await recent.embed(["tea"])
 
-    found = recent.at_hand(["rain", "tea"])
+    found = recent.cached(["rain", "tea"])
 
     assert found.keys() == {"tea"}
     assert np.array_equal(found["tea"], tea)
@@ -48,7 +48,7 @@ async def test_what_was_embedded_lately_is_at_hand_and_nothing_is_made_for_it() 
 
 async def test_only_the_last_ones_are_remembered() -> None:
     counted = Counted()
-    recent = Recent(counted)
+    recent = CachingEmbedder(counted)
     await recent.embed(["first"])
     for number in range(REMEMBERED):
         await recent.embed([str(number)])

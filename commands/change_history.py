@@ -1,7 +1,7 @@
 """The changes of what a decision reads, subject by subject: which stand, which were undone, which can be undone (X03).
 
 A change can be undone when on each of its subjects everything later is undone too. An undo is a change as well, so
-it can itself be undone: then what it had taken back stands again. What is mere observation is in no undo's way: whoever
+it can itself be undone: then what it had taken back stands again. An observation is in no undo's way: whoever
 undoes what came before it lets it stand.
 """
 
@@ -17,43 +17,46 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Generic[T]):
-    """One change of one subject. `before`: what it was until then; None when it began here. `mere`: an observation."""
+class RecordedChange(Generic[T]):
+    """One change of one subject. `before`: what it was until then; None when it began here.
+
+    `observation`: it was said or used again, and nothing else changed.
+    """
 
     event_id: UUID
     name: str
     before: T | None
     undoes: UUID | None = None
-    mere: bool = False
+    observation: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Steps(Generic[T]):
+class ChangeHistory(Generic[T]):
     """Every change of every subject, oldest first. A subject is named by its tag."""
 
-    of: Mapping[str, tuple[Step[T], ...]] = field(default_factory=dict)
+    of: Mapping[str, tuple[RecordedChange[T], ...]] = field(default_factory=dict)
     changed: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict)
-    taken_back: Mapping[UUID, frozenset[UUID]] = field(default_factory=dict)
+    undone_by: Mapping[UUID, frozenset[UUID]] = field(default_factory=dict)
 
-    def and_then(
-        self, event: Happened, befores: Mapping[str, T | None], undoes: UUID | None = None, *, mere: bool = False
-    ) -> "Steps[T]":
+    def with_change(
+        self, event: Happened, befores: Mapping[str, T | None], undoes: UUID | None = None, *, observation: bool = False
+    ) -> "ChangeHistory[T]":
         """With an event that changed these subjects, in this order."""
         id_, name = event.event_id, event.payload.type_name()
         added = {
-            subject: (*self.of.get(subject, ()), Step(id_, name, before, undoes, mere))
+            subject: (*self.of.get(subject, ()), RecordedChange(id_, name, before, undoes, observation))
             for subject, before in befores.items()
         }
-        takers = {undoes: self.taken_back.get(undoes, frozenset()) | {id_}} if undoes else {}
-        return Steps({**self.of, **added}, {**self.changed, id_: tuple(befores)}, {**self.taken_back, **takers})
+        takers = {undoes: self.undone_by.get(undoes, frozenset()) | {id_}} if undoes else {}
+        return ChangeHistory({**self.of, **added}, {**self.changed, id_: tuple(befores)}, {**self.undone_by, **takers})
 
-    def for_good(self, event_id: UUID) -> "Steps[T]":
+    def irreversible(self, event_id: UUID) -> "ChangeHistory[T]":
         """With a change that cannot be undone, and so stands in the way of undoing what came before it."""
         return replace(self, changed={id_: subjects for id_, subjects in self.changed.items() if id_ != event_id})
 
-    def without(self, subject: str) -> "Steps[T]":
+    def without(self, subject: str) -> "ChangeHistory[T]":
         """As if this subject had never been changed."""
-        of = {one: steps for one, steps in self.of.items() if one != subject}
+        of = {one: changes for one, changes in self.of.items() if one != subject}
         changed = {id_: subjects for id_, subjects in self.changed.items() if subject not in subjects}
         return replace(self, of=of, changed=changed)
 
@@ -63,16 +66,16 @@ class Steps(Generic[T]):
 
     def undone(self, event_id: UUID) -> bool:
         """Whether an event was undone, and that still holds."""
-        return any(not self.undone(taker) for taker in self.taken_back.get(event_id, ()))
+        return any(not self.undone(taker) for taker in self.undone_by.get(event_id, ()))
 
     def last(self, subject: str) -> UUID | None:
-        """The last change of a subject that stands, and is no mere observation."""
-        standing = [one for one in _standing(self.of.get(subject, ())) if not one.mere]
-        return standing[-1].event_id if standing else None
+        """The last change of a subject that stands, and is no observation."""
+        in_effect = [one for one in _in_effect(self.of.get(subject, ())) if not one.observation]
+        return in_effect[-1].event_id if in_effect else None
 
     def observed_since(self, subject: str, event_id: UUID) -> int:
         """How many observations stand that came after a change."""
-        return sum(one.mere for one in self._after(subject, event_id))
+        return sum(one.observation for one in self._after(subject, event_id))
 
     def befores(self, event_id: UUID) -> Mapping[str, T | None]:
         """What each subject of a change was before it; UndoConflict when a later change stands on one of them."""
@@ -82,7 +85,7 @@ class Steps(Generic[T]):
         return found
 
     def _before(self, subject: str, event_id: UUID) -> T | None:
-        if later := [one for one in self._after(subject, event_id) if not one.mere]:
+        if later := [one for one in self._after(subject, event_id) if not one.observation]:
             final = next((one for one in later if one.event_id not in self.changed), None)
             stands = final or later[-1]
             raise UndoConflict(
@@ -92,11 +95,11 @@ class Steps(Generic[T]):
             )
         return next(one.before for one in self.of[subject] if one.event_id == event_id)
 
-    def _after(self, subject: str, event_id: UUID) -> list[Step[T]]:
+    def _after(self, subject: str, event_id: UUID) -> list[RecordedChange[T]]:
         """What came after a change, and stands."""
-        steps = self.of[subject]
-        place = next(place for place, one in enumerate(steps) if one.event_id == event_id)
-        return _standing(steps[place + 1 :])
+        changes = self.of[subject]
+        place = next(place for place, one in enumerate(changes) if one.event_id == event_id)
+        return _in_effect(changes[place + 1 :])
 
 
 _FINAL = "that erased words for good and cannot be undone: write what it should read now"
@@ -110,28 +113,28 @@ def no_such_change(event_id: UUID) -> NotFound:
     )
 
 
-def _standing(steps: Sequence[Step[T]]) -> list[Step[T]]:
+def _in_effect(changes: Sequence[RecordedChange[T]]) -> list[RecordedChange[T]]:
     """What is left of some changes when those that were undone among them, and their undoing, are left out.
 
     What an undone undo brought back stands again, by that undo.
     """
-    standing: list[tuple[UUID, Step[T]]] = []
+    in_effect: list[tuple[UUID, RecordedChange[T]]] = []
     taken: dict[UUID, UUID] = {}
-    for one in steps:
-        place = _undone(standing, one.undoes)
+    for one in changes:
+        place = _undone(in_effect, one.undoes)
         if place is not None:
-            taken[one.event_id] = standing.pop(place)[0]
+            taken[one.event_id] = in_effect.pop(place)[0]
         else:
-            standing.append((taken.get(one.undoes, one.event_id) if one.undoes else one.event_id, one))
-    return [one for _, one in standing]
+            in_effect.append((taken.get(one.undoes, one.event_id) if one.undoes else one.event_id, one))
+    return [one for _, one in in_effect]
 
 
-def _undone(standing: Sequence[tuple[UUID, Step[T]]], undoes: UUID | None) -> int | None:
-    """The place of what is undone: below mere observations, if at all."""
-    for place in reversed(range(len(standing))):
-        id_, one = standing[place]
+def _undone(in_effect: Sequence[tuple[UUID, RecordedChange[T]]], undoes: UUID | None) -> int | None:
+    """The place of what is undone: below observations, if at all."""
+    for place in reversed(range(len(in_effect))):
+        id_, one = in_effect[place]
         if undoes in (id_, one.event_id):
             return place
-        if not one.mere:
+        if not one.observation:
             return None
     return None

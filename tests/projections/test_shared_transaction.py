@@ -11,10 +11,10 @@ from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.store import PostgresStore, sessions
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.log import EventLog
-from mnemolog.projections.deferring import Ask
+from mnemolog.projections.pipelining import Ask
 from mnemolog.projections.projector import Stop
 from mnemolog.projections.runtime import Projection
-from mnemolog.projections.together import Opened, Together
+from mnemolog.projections.shared_transaction import Opened, SharedTransaction
 from tests.engine.person import Person
 from tests.projections.test_runtime import Seen, stored
 
@@ -46,7 +46,7 @@ class Pair:
         self.stores = [PostgresStore(engine.projections.live, one) for one in self.seen]
         log: EventLog = self.log  # type: ignore[assignment]
         self.projections = [Projection(store, log) for store in self.stores]
-        self._together = Together(self._opened)
+        self._together = SharedTransaction(self._opened)
 
     async def deliver(self, events: Sequence[StoredEvent]) -> None:
         await self._together.deliver(self.projections, events)

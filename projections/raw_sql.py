@@ -1,4 +1,4 @@
-"""Statements straight through psycopg, in the transaction that SQLAlchemy began.
+"""Raw SQL through psycopg, in the transaction that SQLAlchemy began.
 
 For what runs with every small batch: there, to build and compile an expression costs more than the statement itself.
 """
@@ -17,15 +17,15 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import TypeEngine
 
-from mnemolog.projections.deferring import DeferringConnection, Values
+from mnemolog.projections.pipelining import PipeliningConnection, Values
 from mnemolog.projections.seal import JsonText
 
 
-def driver_of(connection: AsyncConnection) -> DeferringConnection:
+def driver_of(connection: AsyncConnection) -> PipeliningConnection:
     """The driver's own connection, in the same transaction."""
     sync_connection = connection.sync_connection
     assert sync_connection is not None, "the connection is open"
-    return cast("DeferringConnection", sync_connection.connection.driver_connection)
+    return cast("PipeliningConnection", sync_connection.connection.driver_connection)
 
 
 def schema_of(connection: AsyncConnection, table: Table) -> str:

@@ -20,7 +20,7 @@ Rows = list[tuple[Any, ...]]
 Ask = Callable[[Statement, Values], Awaitable[Rows]]
 
 
-class DeferringConnection(AsyncConnection[Any]):
+class PipeliningConnection(AsyncConnection[Any]):
     """In one transaction, and in its order. An error of a deferred statement shows with what it was sent along with.
 
     Several tasks may use it side by side. Who ends the transaction, or closes it, has waited for them or has cancelled
@@ -29,7 +29,7 @@ class DeferringConnection(AsyncConnection[Any]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.cursor_factory = DeferringCursor
+        self.cursor_factory = PipeliningCursor
         self._deferred: list[tuple[bytes, Values]] = []
         self._asked: list[tuple[Question, asyncio.Future[Rows]]] = []
         self._answering: asyncio.Task[None] | None = None  # Takes more questions, until it begins.
@@ -128,7 +128,7 @@ class DeferringConnection(AsyncConnection[Any]):
             answering.cancel()
 
 
-class DeferringCursor(AsyncCursor[Any]):
+class PipeliningCursor(AsyncCursor[Any]):
     """Every statement goes through here, SQLAlchemy's too, but for those of a server-side cursor."""
 
     async def execute(self, *args: Any, **kwargs: Any) -> Self:
@@ -145,6 +145,6 @@ class DeferringCursor(AsyncCursor[Any]):
         async with self._held().alone(), super().copy(*args, **kwargs) as copy:
             yield copy
 
-    def _held(self) -> DeferringConnection:
-        assert isinstance(self.connection, DeferringConnection)
+    def _held(self) -> PipeliningConnection:
+        assert isinstance(self.connection, PipeliningConnection)
         return self.connection

@@ -1,15 +1,16 @@
-"""Several projections of one database, as long as nothing goes wrong: one transaction, and decoded once for all.
+"""Several projections of one database share a transaction, as long as nothing goes wrong.
 
 What a small batch costs is the transaction around it, not its rows. The first thing that is out of the ordinary, a
 gap or an error, and each projection goes on alone: so none of them ever holds another up, or is blamed for it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
-from mnemolog.projections.projector import Session, reached_by
+from mnemolog.projections.applying import Step, apply
+from mnemolog.projections.projector import Session
 from mnemolog.projections.rule import Delivery, by_stream, outstanding
 from mnemolog.projections.runtime import Projection
 
@@ -17,7 +18,7 @@ Opened = tuple[Sequence[Session], Sequence[Recorded]]
 Open = Callable[[Sequence[Projection], Sequence[StreamId], Sequence[StoredEvent]], AbstractAsyncContextManager[Opened]]
 
 
-class Together:
+class SharedTransaction:
     """`open_and_decode` begins one transaction with a session for each projection, and decodes a delivery in it.
 
     All of the delivery, in the round trip that claims its streams: what was applied before is decoded for nothing.
@@ -36,10 +37,13 @@ class Together:
         streams, whole = by_stream(events), [event for event in events if isinstance(event, StoredEvent)]
         try:
             async with self._open(projections, sorted(streams), whole) as (sessions, decoded):
-                wanted = [_wanted(session, streams) for session in sessions]
-                if any(found is None for found in wanted):
-                    return False
-                await _apply(projections, sessions, decoded, [found or [] for found in wanted])
+                steps: list[Step] = []
+                for projection, session in zip(projections, sessions, strict=True):
+                    wanted = _wanted(session, streams)
+                    if wanted is None:
+                        return False
+                    steps.append(Step(projection.store, session, wanted))
+                await apply(steps, {one.event_id: one for one in decoded})
         except Exception as error:
             # What cannot be reached is tried again by who delivers. Else whose fault it is, and which event's, shows
             # when each goes alone.
@@ -52,32 +56,6 @@ class Together:
 async def each_alone(projections: Sequence[Projection], events: Sequence[Delivery]) -> None:
     """A delivery to each of them, in transactions of their own."""
     await asyncio.gather(*(projection.deliver(events) for projection in projections))
-
-
-async def _apply(
-    projections: Sequence[Projection],
-    sessions: Sequence[Session],
-    decoded: Sequence[Recorded],
-    wanted: Sequence[Sequence[StoredEvent]],
-) -> None:
-    """Side by side: what they read is asked for at once."""
-    by_id = {one.event_id: one for one in decoded}
-
-    def told(projection: Projection, events: Sequence[StoredEvent]) -> Sequence[Recorded]:
-        return [by_id[one.header.event_id] for one in events if projection.store.need(one.header.type)]
-
-    await side_by_side(
-        session.apply(told(projection, events), reached_by(events))
-        for projection, session, events in zip(projections, sessions, wanted, strict=True)
-        if events
-    )
-
-
-async def side_by_side(steps: Iterable[Awaitable[None]]) -> None:
-    """Steps on one connection: all come to their end, whatever one of them meets; then the first error is raised."""
-    for outcome in await asyncio.gather(*steps, return_exceptions=True):
-        if outcome is not None:
-            raise outcome
 
 
 def _wanted(session: Session, streams: Mapping[StreamId, Sequence[Delivery]]) -> list[StoredEvent] | None:

@@ -1,4 +1,4 @@
-"""An embedder that remembers its last vectors: what is looked for before a write is projected a moment later."""
+"""An embedder with a cache of its last vectors: a text is looked up before a write, and projected a moment later."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from mnemolog.projections.vectors.embedder import Embedder, Vectors
 REMEMBERED = 4096
 
 
-class Recent:
+class CachingEmbedder:
     """Of a text that was embedded lately the vector comes from memory; by its hash, so that no text is kept."""
 
     def __init__(self, embedder: Embedder) -> None:
@@ -22,7 +22,7 @@ class Recent:
         self._embedder = embedder
         self._known: OrderedDict[bytes, Vectors] = OrderedDict()
 
-    def at_hand(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
+    def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
         """Those of its last texts."""
         return {text: self._known[digest] for text in texts if (digest := digest_of(text)) in self._known}
 

@@ -1,0 +1,37 @@
+"""The process of a background engine: `python -m mnemolog.adapters.background FD`, which a client starts.
+
+It reads its settings from standard input and writes one line to the file descriptor: that it is ready, or its error.
+There are two processes. One is the engine. The other, its parent, waits for its end, and when the engine was killed,
+ends the servers that it left, unless a new engine has done so before. Nothing but the standard library is imported
+before the fork, so that the parent stays small.
+"""
+
+import json
+import os
+import signal
+import sys
+
+
+def main() -> None:
+    given = json.load(sys.stdin)
+    tell = int(sys.argv[1])
+    if os.fork():
+        os._exit(0)  # So that nobody who started us has to wait for us.
+    engine = os.fork()
+    if engine == 0:
+        from mnemolog.adapters.background.process import run
+
+        run(given["settings"], given["data_dir"], tell)
+        return
+    os.close(tell)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    _, status = os.waitpid(engine, 0)
+    if os.waitstatus_to_exitcode(status) < 0:
+        from mnemolog.adapters.background.guard import clean_up
+
+        clean_up(given["data_dir"], os.waitstatus_to_exitcode(status))
+
+
+if __name__ == "__main__":
+    main()

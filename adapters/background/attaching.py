@@ -1,0 +1,237 @@
+"""Find the engine of a data directory, start one in the background when none runs, or stop the one that does.
+
+Everything here blocks, so call it in a thread.
+"""
+
+import json
+import logging
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import mnemolog
+from mnemolog.adapters.background.clients import entering, others
+from mnemolog.adapters.config import Settings
+from mnemolog.adapters.embedded import Endpoints, engine_runs, holder, running_engine
+from mnemolog.domain.errors import DataDirectoryInUse, EngineError, ServerFailed
+
+_logger = logging.getLogger("mnemolog.engine")
+
+START_SECONDS = 180.0
+# Of an engine in a program, or of a command that has the data directory for itself.
+ATTACH_SECONDS = 15.0
+STOP_SECONDS = 60.0
+POLL_SECONDS = 0.05
+LOG_LINES = 12
+PATHS = ("data_dir", "policy_file", "anchor_file")
+
+
+def find_or_start(settings: Settings) -> Endpoints:
+    """The engine that runs, or one that is started for it in the background. Its errors are raised here."""
+    with entering(path := data_directory(settings)):
+        found = find(path)
+        if found and found.version != mnemolog.__version__:
+            _require_replaceable(path, found)
+            stop(path)
+            found = None
+        return found or _start(settings, path)
+
+
+def find(path: Path) -> Endpoints | None:
+    """The engine that runs, once it is ready when it is still starting. DataDirectoryInUse when that takes too long."""
+    began = time.monotonic()
+    while engine_runs(path):
+        if (found := running_engine(path)) and found.ready:
+            return found
+        who = holder(path)
+        patience = START_SECONDS if who and who.kind != "in-process" else ATTACH_SECONDS
+        if time.monotonic() > began + patience:
+            raise DataDirectoryInUse(
+                f"a process (pid {who.pid if who else 'unknown'}) has {path} to itself",
+                fix="wait until it ends, or choose another data directory",
+            )
+        time.sleep(POLL_SECONDS)
+    return None
+
+
+def is_alive(data_dir: Path, engine: Endpoints) -> bool:
+    """Whether this very engine still runs. Takes some ten microseconds."""
+    found = holder(data_dir)
+    return found is not None and found.pid == engine.pid and engine_runs(data_dir)
+
+
+def stop(path: Path) -> int | None:
+    """Stop a background engine or `mnemolog up`, and wait for its end; its process id. None when none runs.
+
+    DataDirectoryInUse when the engine belongs to a program. For who is `entering`.
+    """
+    while engine_runs(path) and (who := holder(path)):
+        if who.kind == "cleanup":
+            time.sleep(POLL_SECONDS)
+            continue
+        if who.kind == "in-process":
+            raise DataDirectoryInUse(
+                f"the engine on {path} is part of a program (pid {who.pid})",
+                fix="end that program, and the engine ends",
+            )
+        _end(path, who.pid)
+        return who.pid
+    return None
+
+
+def replace_idle(path: Path, *, anyhow: bool = False) -> None:
+    """Stop a background engine that no other process uses, or `anyhow`. For who is `entering`, to run an engine itself.
+
+    DataDirectoryInUse when other processes use it.
+    """
+    who = holder(path)
+    if who is None or who.kind != "background" or not engine_runs(path):
+        return
+    if not anyhow and (users := others(path)):
+        named = ", ".join(f"{one.program} (pid {one.pid})" for one in users)
+        raise DataDirectoryInUse(
+            f"the background engine (pid {who.pid}) on {path} is used by {named}",
+            fix="end them, or run `mnemolog down` if they may lose their engine for a moment",
+        )
+    stop(path)
+
+
+def data_directory(settings: Settings) -> Path:
+    """The data directory by its real path, which is made when it is missing."""
+    path = settings.data_dir.expanduser().resolve()
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise PermissionError("permission denied")
+    except OSError as error:
+        raise EngineError(
+            f"the data directory {path} cannot be used: {error.strerror or error}",
+            fix="choose a data directory that this user may write",
+        ) from error
+    return path
+
+
+def log_file(path: Path) -> Path:
+    """What a background engine has to say."""
+    return path / "logs" / "engine.log"
+
+
+def _require_replaceable(path: Path, found: Endpoints) -> None:
+    """An idle background engine of another version is replaced; any other is not ours to end."""
+    if found.kind == "background" and not others(path):
+        return
+    raise EngineError(
+        f"the engine that runs on {path} (pid {found.pid}) is Mnemolog {found.version or 'of an earlier version'}, "
+        f"and this is {mnemolog.__version__}",
+        field="data_dir",
+        fix="end the programs that use it (`mnemolog status` names them), or stop it with `mnemolog down`",
+    )
+
+
+def _start(settings: Settings, path: Path) -> Endpoints:
+    """Start it detached, and wait until it says that it is ready, or why it cannot be."""
+    given = settings.model_dump(mode="json")
+    given |= {name: str(Path(given[name]).expanduser().absolute()) for name in PATHS if given[name]}
+    log = log_file(path)
+    log.parent.mkdir(mode=0o700, exist_ok=True)
+    with _pipe() as (hear, tell), log.open("ab") as out:
+        before = out.tell()
+        launcher = subprocess.Popen(
+            [sys.executable, "-m", "mnemolog.adapters.background", str(tell)],
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=out,
+            pass_fds=[tell],
+            cwd=path,
+            env=_environment(),
+            start_new_session=True,
+        )
+        os.close(tell)
+        launcher.communicate(json.dumps({"settings": given, "data_dir": str(path)}).encode())
+        said = _heard(hear)
+    if "error" in said:
+        from mnemolog.adapters.nats.turn_message import error_of
+
+        raise error_of(said["error"])  # type: ignore[arg-type]
+    found = running_engine(path)
+    if "ready" not in said or found is None:
+        raise _not_started(log, before)
+    return found
+
+
+def _not_started(log: Path, before: int) -> ServerFailed:
+    with log.open("rb") as written:
+        written.seek(before)
+        tail = "\n".join(written.read().decode(errors="replace").splitlines()[-LOG_LINES:])
+    return ServerFailed(
+        "the background engine did not start" + (f"; its log ends with:\n{tail}\n" if tail else ""),
+        field="data_dir",
+        fix=f"see {log}",
+    )
+
+
+def _heard(hear: int) -> dict[str, object]:
+    """What the new engine says: one line of JSON. Nothing when it ends without a word, or takes too long."""
+    text, until = b"", time.monotonic() + START_SECONDS
+    while not text.endswith(b"\n") and (left := until - time.monotonic()) > 0:
+        if not select.select([hear], [], [], left)[0]:
+            break
+        more = os.read(hear, 65536)
+        if not more:
+            break
+        text += more
+    try:
+        said: dict[str, object] = json.loads(text or b"{}")
+    except ValueError:
+        return {}
+    return said
+
+
+def _environment() -> dict[str, str]:
+    """Ours without our settings, which it is told; its working directory holds no modules."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MNEMOLOG_")}
+    return {**kept, "PYTHONSAFEPATH": "1"}
+
+
+@contextmanager
+def _pipe() -> Iterator[tuple[int, int]]:
+    """Two ends; the second is the caller's to close."""
+    hear, tell = os.pipe()
+    try:
+        yield hear, tell
+    finally:
+        os.close(hear)
+
+
+def _end(path: Path, pid: int) -> None:
+    _signal(path, pid)
+    until = time.monotonic() + STOP_SECONDS
+    while engine_runs(path) and (who := holder(path)) and who.pid == pid:
+        if time.monotonic() > until:
+            raise EngineError(
+                f"the engine (pid {pid}) on {path} did not stop within {STOP_SECONDS:.0f} s",
+                field="data_dir",
+                fix=f"see {log_file(path)}; `kill -9 {pid}` loses nothing that was acknowledged",
+            )
+        time.sleep(POLL_SECONDS)
+
+
+def _signal(path: Path, pid: int) -> None:
+    """SIGTERM to that very process: once we have a handle of it, its lock shows that the pid is still its own."""
+    with suppress(ProcessLookupError):
+        if not hasattr(os, "pidfd_open"):
+            os.kill(pid, signal.SIGTERM)
+            return
+        handle = os.pidfd_open(pid)
+        try:
+            who = holder(path)
+            if who and who.pid == pid and engine_runs(path):
+                signal.pidfd_send_signal(handle, signal.SIGTERM)
+        finally:
+            os.close(handle)

@@ -1,0 +1,23 @@
+"""What the parent of a background engine does when the engine was killed."""
+
+import sys
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from mnemolog.adapters.embedded.data_directory import DataDirectory
+from mnemolog.adapters.embedded.servers import end_servers
+from mnemolog.domain.errors import DataDirectoryInUse
+
+
+def clean_up(data_dir: str, code: int) -> None:
+    """End the servers that it left. An engine that has the directory by now has done so itself."""
+    sys.stderr.write(f"{datetime.now(UTC).isoformat(timespec='seconds')} the engine was ended by signal {-code}\n")
+    sys.stderr.flush()
+    directory = DataDirectory(Path(data_dir))
+    with suppress(DataDirectoryInUse):
+        directory.acquire("cleanup")
+        try:
+            end_servers(directory.path)
+        finally:
+            directory.release()

@@ -1,0 +1,80 @@
+"""A background engine from its start to its end: it ends after a grace without clients, or on SIGTERM."""
+
+import asyncio
+import gc
+import json
+import logging
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from mnemolog.adapters.background.clients import clients, gate_of, last_change
+from mnemolog.adapters.config import Settings
+from mnemolog.adapters.engine.engine import open_engine
+from mnemolog.domain.errors import MnemologError
+
+_logger = logging.getLogger("mnemolog.engine")
+
+LOOK_SECONDS = 1.0
+
+
+def run(given: dict[str, Any], data_dir: str, tell: int) -> None:
+    """Exit code 0 after a clean end, 1 when it could not start or a part of it failed."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    _logger.setLevel(logging.INFO)
+    try:
+        asyncio.run(_serve(Settings(**given), Path(data_dir), tell))
+    except MnemologError as error:
+        _logger.error("%s", error)
+        _say(tell, {"error": error.plain()})
+        sys.exit(1)
+
+
+async def _serve(settings: Settings, data_dir: Path, tell: int) -> None:
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    async with open_engine(settings, kind="background") as engine:
+        _logger.info("runs as pid %d", os.getpid())
+        _say(tell, {"ready": True})
+        # What stands now stays. A collector that walks through it makes every write wait for a tenth of a second.
+        gc.freeze()
+        waiting = {asyncio.create_task(stopped.wait()), asyncio.create_task(_idle(data_dir, settings.idle_grace))}
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for one in waiting:
+            one.cancel()
+        if engine.servers:
+            engine.servers.withdraw()
+        _logger.info("ends %s", "on a signal" if stopped.is_set() else "without clients")
+
+
+async def _idle(data_dir: Path, grace: float) -> None:
+    """Return when no client was there for so many seconds, and none can come any more."""
+    busy = time.time()
+    while True:
+        await asyncio.sleep(min(LOOK_SECONDS, grace / 4 or 0.05))
+        if await asyncio.to_thread(clients, data_dir):
+            busy = time.time()
+        elif time.time() - max(busy, last_change(data_dir)) >= grace and await asyncio.to_thread(_closed, data_dir):
+            return
+
+
+def _closed(data_dir: Path) -> bool:
+    """Whether the gate is shut to the end of this process: not when a client waits at it, or stands in it."""
+    gate = gate_of(data_dir)
+    if not gate.acquire():
+        return False
+    if clients(data_dir):
+        gate.release()
+        return False
+    return True
+
+
+def _say(tell: int, what: dict[str, Any]) -> None:
+    with suppress(OSError):  # Whoever started us was killed, or was told already.
+        os.write(tell, json.dumps(what).encode() + b"\n")
+        os.close(tell)

@@ -1,0 +1,54 @@
+"""The settings that all clients of one engine share, and what happens when one of them wants another value."""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+
+from mnemolog.adapters import keys
+from mnemolog.adapters.config import Settings
+from mnemolog.adapters.embedded import Endpoints
+from mnemolog.domain.errors import EngineSettingDiffers
+
+PLAIN = ("embedder", "durable", "nats_sync", "anchor_file", "projection_strategy", "projection_strategies")
+ADDRESSES = ("postgres_url", "nats_url", "redis_url")
+MASTER_KEY = "master_key"
+SECRET = frozenset({*ADDRESSES, MASTER_KEY})
+
+
+def shared_settings(settings: Settings) -> Mapping[str, object]:
+    """Their values for `engine.json`, beside the addresses that stand there anyhow; of the master key a hash."""
+    return {**settings.model_dump(mode="json", include=set(PLAIN)), MASTER_KEY: _key_hash(settings)}
+
+
+def as_the_engine(settings: Settings, engine: Endpoints) -> Settings:
+    """A client's settings beside this engine: what it leaves unset is as the engine has it.
+
+    EngineSettingDiffers when it sets one of those that are shared to another value.
+    """
+    theirs = {**engine.settings, **dict(zip(ADDRESSES, engine.addresses, strict=True))}
+    own = {**shared_settings(settings), **settings.model_dump(include=set(ADDRESSES))}
+    for name in own.keys() & theirs.keys() & settings.model_fields_set:
+        if own[name] is not None and own[name] != theirs[name]:
+            raise _differs(name, own[name], theirs[name], engine.pid)
+    embedder = theirs.get("embedder", settings.embedder)
+    return settings if embedder == settings.embedder else settings.model_copy(update={"embedder": embedder})
+
+
+def _differs(name: str, own: object, theirs: object, pid: int) -> EngineSettingDiffers:
+    values = "" if name in SECRET else f": {theirs!r}, and here it is {own!r}"
+    return EngineSettingDiffers(
+        f"the engine that runs on this data directory (pid {pid}) has another value of it{values}",
+        field=name,
+        fix=f"set it as that engine has it (MNEMOLOG_{name.upper()}), or run `mnemolog down` and start again",
+    )
+
+
+def _key_hash(settings: Settings) -> str | None:
+    """Of the key that is set, or stands in the data directory. It is random, so that a hash tells nothing of it."""
+    file = settings.directory / "master.key"
+    if settings.master_key:
+        key = keys.decoded(settings.master_key, field=MASTER_KEY)
+    elif file.exists():
+        key = keys.from_file(file)
+    else:
+        return None
+    return blake2b(key, digest_size=16, person=b"mnemolog client").hexdigest()

@@ -1,0 +1,149 @@
+"""Engines that the objects of a program share: one for each event loop and each set of settings.
+
+So a program may have an object for each conversation and needs no more connections for it. An engine of another process
+that ended is replaced at the next call, or at once while calls wait for it.
+"""
+
+import asyncio
+import logging
+import os
+from contextlib import AsyncExitStack, suppress
+from copy import copy
+from typing import Self
+from weakref import WeakKeyDictionary
+
+from mnemolog.adapters.background import attaching
+from mnemolog.adapters.background.settings import as_the_engine
+from mnemolog.adapters.config import Settings
+from mnemolog.adapters.embedded import running_engine
+from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.starting import require_kept
+from mnemolog.adapters.unreachable import UNREACHABLE
+from mnemolog.domain.errors import MnemologError
+
+_logger = logging.getLogger("mnemolog.engine")
+
+LOOK_SECONDS = 0.25
+# What is gathered and not written yet is not waited for when the servers are gone.
+CLOSE_SECONDS = 5.0
+# Of the caller alone: objects with different values share an engine.
+OWN = frozenset({"tenant", "api_key"})
+
+
+class SharedEngine:
+    """Opened at the first use, closed with its last user."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._stack = AsyncExitStack()
+        self._engine: Engine | None = None
+        self._opening = asyncio.Lock()
+        self._watching: asyncio.Task[None] | None = None
+        self.users = self.calls = 0
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        """That of the running event loop."""
+        engines = _engines.setdefault(asyncio.get_running_loop(), {})
+        key = settings.model_dump_json(exclude=set(OWN))
+        return engines.setdefault(key, cls(settings))  # type: ignore[return-value]
+
+    @property
+    def ended(self) -> bool:
+        """Whether it belonged to another process, and that one ended or was replaced."""
+        return self._engine is not None and self._engine.attached and not self._alive(self._engine)
+
+    async def engine(self) -> Engine:
+        """The engine, which runs: it is opened, or found or started again, when it does not."""
+        if self._engine is not None and not self.ended:
+            return self._engine
+        async with self._opening:
+            if self._engine is None:
+                self._engine = await self._opened()
+            elif self.ended:
+                self._engine = await self._again(self._engine)
+            return self._engine
+
+    async def release(self) -> None:
+        """One user less; the last one closes it. Who comes meanwhile waits, and opens it again."""
+        self.users -= 1
+        async with self._opening:
+            if self.users:
+                return
+            if self._watching:
+                self._watching.cancel()
+                await asyncio.wait([self._watching])
+                self._watching = None
+            await self._close()
+            engines = _engines.get(asyncio.get_running_loop(), {})
+            for key in [key for key, one in engines.items() if one is self and not self.users]:
+                del engines[key]
+
+    async def _opened(self) -> Engine:
+        engine = await self._stack.enter_async_context(open_engine(self._settings, attach=self._attaches()))
+        if self._watching is None:
+            self._watching = asyncio.create_task(self._watch())
+        return engine
+
+    async def _close(self) -> None:
+        """Close it; of one that ended nothing is waited for long, and no error is news."""
+        ended, engine, self._engine = self.ended, self._engine, None
+        if not ended:
+            await self._stack.aclose()
+            return
+        if engine:
+            engine.recalls.drop()
+        with suppress(*UNREACHABLE):
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await self._stack.aclose()
+
+    def _attaches(self) -> bool:
+        """In-process engines are attached to as well, by another event loop of the same program."""
+        running = running_engine(self._settings.directory)
+        return self._settings.engine == "background" or (running is not None and running.pid == os.getpid())
+
+    async def _again(self, engine: Engine) -> Engine:
+        """Another engine in its place. Connections are kept when it answers where the former one did."""
+        if self._settings.engine == "in-process":
+            await self._close()
+            return await self._opened()
+        found = await asyncio.to_thread(attaching.find_or_start, self._settings)
+        if found.addresses == engine.endpoints.addresses:
+            engine.endpoints, engine.settings = found, as_the_engine(self._settings, found)
+            await require_kept(engine.projections, engine.settings)
+            return engine
+        await self._close()
+        return await self._opened()
+
+    async def _watch(self) -> None:
+        """Calls that wait for a server while no engine runs would wait in vain."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if self.calls and self.ended:
+                with suppress(
+                    MnemologError, *UNREACHABLE
+                ):  # The calls say so themselves, and the next one tries again.
+                    await self.engine()
+
+    def _alive(self, engine: Engine) -> bool:
+        return attaching.is_alive(self._settings.directory, engine.endpoints)
+
+
+def with_own(engine: Engine, settings: Settings) -> Engine:
+    """The same engine for a caller whose own settings these are."""
+    own = copy(engine)
+    own.settings = engine.settings.model_copy(update={name: getattr(settings, name) for name in OWN})
+    return own
+
+
+_engines: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, SharedEngine]] = WeakKeyDictionary()
+_of_the_parent: list[object] = []
+
+
+def _forget_in_child() -> None:
+    """Kept, so that nothing of the parent's is torn down in the middle of what the child does."""
+    _of_the_parent.extend(list(_engines.items()))
+    _engines.clear()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)

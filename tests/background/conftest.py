@@ -1,0 +1,131 @@
+"""Programs of their own on one data directory, and an end without anything left."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil  # type: ignore[import-untyped]
+import pytest
+
+from mnemolog.adapters.background import attaching
+from mnemolog.adapters.background.clients import entering
+from mnemolog.adapters.embedded import Endpoints, engine_runs, running_engine
+from mnemolog.adapters.embedded.leftovers import working_in
+from mnemolog.domain.errors import DataDirectoryInUse
+
+SERVERS = {"postgres": ["postgres", "initdb"], "nats": ["nats-server"], "redis": ["redis-server"]}
+PATIENCE = 120.0
+
+
+class Running:
+    """A program in a process of its own."""
+
+    def __init__(self, data_dir: Path, settings: dict[str, Any]) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.background.program", str(data_dir), json.dumps(settings)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, *words: object) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(words) + "\n")
+        self.process.stdin.flush()
+
+    def answer(self) -> Any:
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        assert line, f"the program ended with {self.process.wait()}"
+        return json.loads(line)
+
+    def does(self, *words: object) -> Any:
+        self.ask(*words)
+        return self.answer()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self._let_go()
+
+    def end(self) -> int:
+        """As a program ends that closes nothing."""
+        assert self.process.stdin
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
+        code = self.process.wait(PATIENCE)
+        self._let_go()
+        return code
+
+    def _let_go(self) -> None:
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            with suppress(BrokenPipeError):
+                if pipe:
+                    pipe.close()
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Iterator[Path]:
+    """Whatever the test left there is stopped."""
+    path = tmp_path / "data"
+    yield path
+    if path.exists():
+        with entering(path), suppress(DataDirectoryInUse):
+            attaching.stop(path)
+        eventually(lambda: not servers(path))
+
+
+@pytest.fixture
+def program(data_dir: Path) -> Iterator[Callable[..., Running]]:
+    """Starts a program; all are ended with the test."""
+    started: list[Running] = []
+
+    def start(**settings: Any) -> Running:
+        started.append(Running(data_dir, settings))
+        return started[-1]
+
+    yield start
+    for one in started:
+        if one.process.returncode is None:
+            one.end()
+
+
+def engine_of(data_dir: Path) -> Endpoints:
+    found = running_engine(data_dir)
+    assert found
+    return found
+
+
+def kill_engine(data_dir: Path) -> int:
+    pid = engine_of(data_dir).pid
+    os.kill(pid, signal.SIGKILL)
+    return pid
+
+
+def servers(data_dir: Path) -> Sequence[psutil.Process]:
+    """The servers that work in this directory, whoever started them."""
+    return [
+        one
+        for name, names in SERVERS.items()
+        if (data_dir / name).exists()
+        for one in working_in(data_dir / name, names)
+    ]
+
+
+def gone(data_dir: Path) -> bool:
+    """Whether no engine and no server is there any more."""
+    return not engine_runs(data_dir) and not servers(data_dir)
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < until, "it never came to hold"
+        time.sleep(0.05)
