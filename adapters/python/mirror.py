@@ -127,7 +127,7 @@ class Blocking:
         """Close what it opened. Nothing is lost. Also done when the program ends."""
         _thread.close(self.mirrored)
 
-    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The result of a coroutine of the async object."""
         return _thread.run(coroutine, self.mirrored)
 
@@ -147,7 +147,7 @@ class _Mirror(Generic[A, P, T]):
 
         @functools.wraps(self._method)
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
-            return instance.run(self._method(instance.mirrored, *args, **kwargs))
+            return instance._run(self._method(instance.mirrored, *args, **kwargs))
 
         return call
 

@@ -33,7 +33,7 @@ async def test_a_request_is_logged_with_its_operation_and_without_its_user(
 ) -> None:
     with caplog.at_level(logging.INFO, "mnemolog.http.requests"):
         async with calling(engine, None) as http:
-            await http.get("/memory/no-id", params={"user_id": user})
+            await http.get("/v1/memories/no-id", params={"user_id": user})
 
     [told] = [json.loads(JsonFormatter().format(one)) for one in caplog.records if one.name.endswith("requests")]
     assert {name: told[name] for name in ("method", "operation", "status", "caller")} == {

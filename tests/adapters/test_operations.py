@@ -27,7 +27,21 @@ STREAMED = {"export_user": ("user export", "GET /user/export"), "import_user": (
 # nothing of a user's memory.
 WITHOUT_COMMAND = {"restore"}
 MAINTENANCE = {
-    *("asyncapi", "backup", "config", "demo", "doctor", "events", "ingest", "replay", "restore", "scrub", "up"),
+    *(
+        "asyncapi",
+        "backup",
+        "config",
+        "demo",
+        "doctor",
+        "down",
+        "events",
+        "ingest",
+        "replay",
+        "restore",
+        "scrub",
+        "status",
+        "up",
+    ),
     *("api-keys", "dead-letters", "incidents", "jobs", "keys", "patrol", "policy", "producers", "projections"),
     *("retention", "verify"),
 }

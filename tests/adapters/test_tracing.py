@@ -49,7 +49,7 @@ async def test_a_request_its_command_and_its_append_are_in_the_trace_of_the_call
 ) -> None:
     async with calling(traced(engine), None) as http:
         body, headers = {"user_id": user, "text": "Ana drinks tea"}, {"traceparent": f"00-{TRACE}-{PARENT}-01"}
-        assert (await http.post("/memory", json=body, headers=headers)).status_code == 201
+        assert (await http.post("/v1/memories", json=body, headers=headers)).status_code == 201
     await engine.settled()
 
     [request] = named(spans, "POST create_memory")
@@ -74,7 +74,7 @@ async def test_a_request_its_command_and_its_append_are_in_the_trace_of_the_call
 async def test_a_refused_command_is_told_by_its_code(engine: Engine, user: str, spans: InMemorySpanExporter) -> None:
     missing = "01942b6e-7c00-7000-8000-000000000000"
     async with calling(traced(engine), None) as http:
-        assert (await http.delete(f"/memory/{missing}", params={"user_id": user})).status_code == 404
+        assert (await http.delete(f"/v1/memories/{missing}", params={"user_id": user})).status_code == 404
 
     [command] = named(spans, "mnemolog.command")
     assert (command.status.is_ok, command.status.description) == (False, "not_found")

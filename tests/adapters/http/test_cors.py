@@ -26,8 +26,8 @@ def for_pages(engine: Engine, *origins: str) -> Engine:
 
 async def test_no_page_is_let_in_unless_it_is_named(engine: Engine, user: str) -> None:
     async with calling_with(engine, None) as http:
-        answer = await http.get("/memory", params={"user_id": user}, headers={"Origin": APP})
-        asked = await http.options("/memory", headers={"Origin": APP, **PREFLIGHT})
+        answer = await http.get("/v1/memories", params={"user_id": user}, headers={"Origin": APP})
+        asked = await http.options("/v1/memories", headers={"Origin": APP, **PREFLIGHT})
     assert ALLOWED not in answer.headers
     assert ALLOWED not in asked.headers
 
@@ -35,11 +35,11 @@ async def test_no_page_is_let_in_unless_it_is_named(engine: Engine, user: str) -
 async def test_a_named_page_asks_before_it_sends_the_token(engine: Engine, user: str) -> None:
     asking, token = with_token(for_pages(engine, APP))
     async with calling_with(asking, None) as http:
-        asked = await http.options("/memory", headers={"Origin": APP, **PREFLIGHT})
+        asked = await http.options("/v1/memories", headers={"Origin": APP, **PREFLIGHT})
         sent = {"Origin": APP, "Authorization": f"Bearer {token}"}
-        answer = await http.get("/memory", params={"user_id": user}, headers=sent)
-        without = await http.get("/memory", params={"user_id": user}, headers={"Origin": APP})
-        other = await http.options("/memory", headers={"Origin": "https://other.example", **PREFLIGHT})
+        answer = await http.get("/v1/memories", params={"user_id": user}, headers=sent)
+        without = await http.get("/v1/memories", params={"user_id": user}, headers={"Origin": APP})
+        other = await http.options("/v1/memories", headers={"Origin": "https://other.example", **PREFLIGHT})
     assert (asked.status_code, asked.headers[ALLOWED]) == (200, APP)
     assert "PATCH" in asked.headers["Access-Control-Allow-Methods"]
     assert "Access-Control-Allow-Credentials" not in asked.headers

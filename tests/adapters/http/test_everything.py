@@ -248,7 +248,10 @@ async def shown(life: Life, **moment: Any) -> dict[str, Json]:
     who = {"user_id": life.api.user, "agent_id": "coach", **moment}
     found: dict[str, Json] = {}
     for path, key in LISTS:
-        for row in (await life.api.call("GET", path, params={**who, "limit": 1000}))["items"]:
+        page = {} if path == "/v1/profile" else {"limit": 1000}
+        page |= {"status": "all"} if path == "/v1/todos" else {}
+        answer = await life.api.call("GET", path, params={**who, **page})
+        for row in answer.get("items") or answer.get("fields") or ():
             found[f"{key}:{row[key]}"] = {part: value for part, value in row.items() if part not in HISTORY}
     return found
 

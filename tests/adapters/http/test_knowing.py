@@ -15,7 +15,7 @@ async def test_the_context_tells_each_category_in_its_mode(api: Api) -> None:
     await api.remember("Ana is lactose intolerant", category="profile", pinned=True)
     made = await api.remember("lunch with Bo", category="event")
 
-    answer = await api.post("/v1/memories/context?after=" + made["token"], query="lunch")
+    answer = await api.post("/v1/context", after=made["token"], query="lunch")
 
     assert [row["text"] for row in answer["foundation"]] == ["Ana is lactose intolerant"]
     told = [(one["category"], one["context"], one["rag_length"], len(one["memories"])) for one in answer["categories"]]
@@ -31,12 +31,12 @@ async def test_the_context_begins_with_the_cards_of_whom_it_is_about(api: Api) -
     await api.remember("Bo is a vegan", entity_refs=["person:bo"], importance=0.9)
     made = await api.remember("Bo cooks on Fridays", entity_refs=["person:bo"], importance=0.7)
 
-    answer = await api.post("/v1/memories/context?after=" + made["token"], query="dinner with Bo")
+    answer = await api.post("/v1/context", after=made["token"], query="dinner with Bo")
 
     [card] = answer["cards"]
     assert (card["ref"], card["line"]) == ("person:bo", "[person:bo]: Bo is a vegan; Bo cooks on Fridays")
     assert [one["text"] for one in card["memories"]] == ["Bo is a vegan", "Bo cooks on Fridays"]
-    assert (await api.get("/v1/cards", ref=["person:ann", "person:bo"]))["cards"] == [card]
+    assert (await api.get("/v1/cards", refs=["person:ann", "person:bo"]))["items"] == [card]
 
 
 @pytest.mark.spec("B05")
@@ -62,7 +62,7 @@ async def test_an_export_can_be_imported(api: Api, tmp_path: Path) -> None:
     await api.remember("Ana drinks tea")
     await api.remember("Ana has a cat")
 
-    answer = await api.http.get(f"/v1/users/{api.user}/export")
+    answer = await api.http.get("/v1/user/export", params={"user_id": api.user})
 
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/x-ndjson"
@@ -70,4 +70,4 @@ async def test_an_export_can_be_imported(api: Api, tmp_path: Path) -> None:
     path.write_bytes(answer.content)
     assert checked(path, now()).head.events == 2
     assert json.loads(answer.content.splitlines()[1])["data"]["text"] == "Ana drinks tea"
-    await api.call("GET", "/v1/users/nobody-of-this-name/export", 404)
+    await api.of("nobody-of-this-name").get("/v1/user/export", 404)

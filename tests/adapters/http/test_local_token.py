@@ -54,8 +54,8 @@ async def test_who_does_not_send_the_token_reads_and_writes_nothing(engine: Engi
     asking, token = with_token(engine)
     for wrong in (None, "", "mnt_wrong", token[:-1], f"{token}x", "mnk_0_0"):
         async with calling_with(asking, wrong) as client:
-            read = await client.get("/memory", params={"user_id": user})
-            written = await client.post("/memory", json={"user_id": user, "text": "Ana drinks tea"})
+            read = await client.get("/v1/memories", params={"user_id": user})
+            written = await client.post("/v1/memories", json={"user_id": user, "text": "Ana drinks tea"})
         assert {read.status_code, written.status_code} == {401}, wrong
         assert read.headers["WWW-Authenticate"] == "Bearer"
         assert read.json()["error"]["code"] == "unauthenticated"
@@ -64,25 +64,25 @@ async def test_who_does_not_send_the_token_reads_and_writes_nothing(engine: Engi
 async def test_the_token_gives_all_rights_to_callers_on_this_machine(engine: Engine, user: str) -> None:
     asking, token = with_token(engine)
     async with calling_with(asking, token) as client:
-        assert (await client.post("/memory", json={"user_id": user, "text": "Ana drinks tea"})).status_code == 201
-        assert "Ana drinks tea" in (await client.get(f"/users/{user}/export")).text
+        assert (await client.post("/v1/memories", json={"user_id": user, "text": "Ana drinks tea"})).status_code == 201
+        assert "Ana drinks tea" in (await client.get(f"/v1/user/export?user_id={user}")).text
     async with calling_with(asking, token, host="192.0.2.7") as elsewhere:
-        assert (await elsewhere.get("/memory", params={"user_id": user})).status_code == 403
+        assert (await elsewhere.get("/v1/memories", params={"user_id": user})).status_code == 403
     async with calling_with(asking, token) as client:
         behind_a_proxy = {"X-Forwarded-For": "192.0.2.7"}
-        refused = await client.get("/memory", params={"user_id": user}, headers=behind_a_proxy)
+        refused = await client.get("/v1/memories", params={"user_id": user}, headers=behind_a_proxy)
         assert refused.status_code == 403
 
 
 async def test_the_token_is_taken_beside_api_keys(guarded: Engine, user: str) -> None:
     asking, token = with_token(guarded)
     async with calling(asking, principal(f"app-{user}")) as app, calling_with(asking, token) as operator:
-        assert (await app.post("/memory", json={"user_id": user, "text": "Ana drinks tea"})).status_code == 201
-        assert (await app.get(f"/users/{user}/export")).status_code == 403
-        assert (await operator.get("/memory", params={"user_id": user})).status_code == 200
-        assert (await operator.get(f"/users/{user}/export")).status_code == 200
+        assert (await app.post("/v1/memories", json={"user_id": user, "text": "Ana drinks tea"})).status_code == 201
+        assert (await app.get(f"/v1/user/export?user_id={user}")).status_code == 403
+        assert (await operator.get("/v1/memories", params={"user_id": user})).status_code == 200
+        assert (await operator.get(f"/v1/user/export?user_id={user}")).status_code == 200
     async with calling_with(guarded, token) as off:
-        assert (await off.get("/memory", params={"user_id": user})).status_code == 401
+        assert (await off.get("/v1/memories", params={"user_id": user})).status_code == 401
 
 
 async def test_health_without_a_token_says_only_that_the_server_lives(engine: Engine) -> None:

@@ -37,8 +37,8 @@ def value(samples: Samples, name: str, **labels: str) -> float:
 async def test_metrics_count_and_time_requests_by_operation_and_status(api: Api) -> None:
     before = await scraped(api.http)
     made = await api.remember("Ana drinks tea")
-    await api.get(f"/memory/{made['memory_id']}")
-    await api.get("/memory/no-id", 422)
+    await api.get(f"/v1/memories/{made['memory_id']}")
+    await api.get("/v1/memories/no-id", 422)
     await api.call("GET", "/nothing-of-the-kind", 404)
 
     after = await scraped(api.http)
@@ -46,11 +46,11 @@ async def test_metrics_count_and_time_requests_by_operation_and_status(api: Api)
     def more(name: str, **labels: str) -> float:
         return value(after, name, **labels) - value(before, name, **labels)
 
-    assert more("mnemolog_requests_total", operation="create_memory", status="201") == 1
-    assert more("mnemolog_requests_total", operation="get_memory", status="200") == 1
-    assert more("mnemolog_requests_total", operation="get_memory", status="422") == 1
+    assert more("mnemolog_requests_total", operation="create", status="201") == 1
+    assert more("mnemolog_requests_total", operation="get", status="200") == 1
+    assert more("mnemolog_requests_total", operation="get", status="422") == 1
     assert more("mnemolog_requests_total", operation="none", status="404") == 1
-    assert more("mnemolog_request_seconds_count", operation="get_memory") == 2
+    assert more("mnemolog_request_seconds_count", operation="get") == 2
     assert more("mnemolog_append_seconds_count") >= 1
     assert more("mnemolog_command_seconds_count") >= 1
     assert not any("no-id" in str(labels) or api.user in str(labels) for _, labels in after)
