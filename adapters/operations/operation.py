@@ -1,4 +1,7 @@
-"""An operation: one thing that can be asked, defined once for every face (docs/decisions/0050-operations.md)."""
+"""An operation: one thing that can be asked, defined once for every face.
+
+Decided in docs/decisions/0049-operations-are-defined-once.md.
+"""
 
 import inspect
 from collections.abc import Awaitable, Callable

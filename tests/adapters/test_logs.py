@@ -38,7 +38,7 @@ async def test_a_request_is_logged_with_its_operation_and_without_its_user(
     [told] = [json.loads(JsonFormatter().format(one)) for one in caplog.records if one.name.endswith("requests")]
     assert {name: told[name] for name in ("method", "operation", "status", "caller")} == {
         "method": "GET",
-        "operation": "get_memory",
+        "operation": "get",
         "status": 422,
         "caller": "",
     }

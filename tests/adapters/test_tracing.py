@@ -52,7 +52,7 @@ async def test_a_request_its_command_and_its_append_are_in_the_trace_of_the_call
         assert (await http.post("/v1/memories", json=body, headers=headers)).status_code == 201
     await engine.settled()
 
-    [request] = named(spans, "POST create_memory")
+    [request] = named(spans, "POST create")
     [command] = named(spans, "mnemolog.command")
     [append] = [one for one in named(spans, "mnemolog.append") if one.parent and command.context == one.parent]
     assert request.context

@@ -248,7 +248,7 @@ async def shown(life: Life, **moment: Any) -> dict[str, Json]:
     who = {"user_id": life.api.user, "agent_id": "coach", **moment}
     found: dict[str, Json] = {}
     for path, key in LISTS:
-        page = {} if path == "/v1/profile" else {"limit": 1000}
+        page: Json = {} if path == "/v1/profile" else {"limit": 1000}
         page |= {"status": "all"} if path == "/v1/todos" else {}
         answer = await life.api.call("GET", path, params={**who, **page})
         for row in answer.get("items") or answer.get("fields") or ():
