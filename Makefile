@@ -65,7 +65,7 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV) || \
 		{ rm -rf $(VENV); echo "python3 lacks its venv module; on Debian: apt-get install python3-venv"; exit 1; }
 
-$(VENV)/.runtime: $(VENV)/bin/python infra/requirements.txt infra/requirements-redis.txt pyproject.toml
+$(VENV)/.runtime: $(VENV)/bin/python infra/requirements.txt pyproject.toml
 	@echo "Installing Mnemolog into $(VENV) (once, about a minute)"
 	@infra/install $(BIN)/python infra/requirements.txt
 	@touch $@

