@@ -20,7 +20,7 @@ def _whose_word(fields: dict[str, Any]) -> str:
 
 
 class Command(BaseModel):
-    """Something that is asked of one user's stream: whose it is, who asks, in which thread, run and undertaking."""
+    """Something that is asked of one user's stream: whose it is, who asks, in which thread, run and batch."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

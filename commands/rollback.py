@@ -1,4 +1,4 @@
-"""Take back one change, or a whole undertaking: a run, an import, a consolidation, a stretch of a thread (X03, X15).
+"""Take back one change, or a whole batch: a run, an import, a consolidation, a stretch of a thread (X03, X15).
 
 Each of its changes is undone as by itself, the newest first, all in one append. What was changed again later by
 somebody else is a conflict; it is named, and nothing is undone unless the caller says to leave conflicts as they are.
@@ -25,7 +25,7 @@ WHO = ("tenant", "user_id", "agent_id", "thread_id", "actor", "consenting", "at"
 NAMED = {
     "of_event": "event_id",
     "of_run": "of_run",
-    "of_undertaking": "of_batch",
+    "of_batch": "of_batch",
     "of_thread": "of_thread",
 }
 
@@ -60,7 +60,7 @@ class Rollback(Command):
 
     of_event: Uuid | None = None
     of_run: Annotated[Id | None, Field(description="Undo everything that this run changed.")] = None
-    of_undertaking: Uuid | None = None
+    of_batch: Uuid | None = None
     of_thread: Annotated[Id | None, Field(description="Undo everything that was changed in this thread.")] = None
     since: Annotated[Instant | None, Field(description="With `of_thread`: only changes from this time on.")] = None
     until: Annotated[Instant | None, Field(description="With `of_thread`: only changes before this time.")] = None

@@ -54,7 +54,7 @@ def batch_tag(correlation_id: UUID) -> str:
 class Meta:
     """Who did it, where, and why. Ids only: never personal text, since it is not sealed.
 
-    `correlation_id` is shared by all events of one undertaking: an import, a consolidation, a forgetting by scope.
+    `correlation_id` is shared by all events of one batch: an import, a consolidation, a forgetting by scope.
     """
 
     actor: str
@@ -66,7 +66,7 @@ class Meta:
     run_id: str | None = None
 
     def tags(self) -> frozenset[str]:
-        """What a rollback finds the events of a run or of an undertaking by (X15)."""
+        """What a rollback finds the events of a run or of a batch by (X15)."""
         run = {run_tag(self.run_id)} if self.run_id else set()
         return frozenset(run | ({batch_tag(self.correlation_id)} if self.correlation_id else set()))
 

@@ -9,9 +9,9 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from mnemolog.adapters.engine import erasing
+from mnemolog.adapters.engine.batch_writes import Hiding
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.moment import Moment
-from mnemolog.adapters.engine.undertaking_writes import Hiding
 from mnemolog.commands.entities import ForgetEntity
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory
 from mnemolog.commands.fact_changes import ForgetFact

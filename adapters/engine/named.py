@@ -1,4 +1,4 @@
-"""The events that a rollback names: of a change, a run, an undertaking or a stretch of a thread."""
+"""The events that a rollback names: of a change, a run, a batch or a stretch of a thread."""
 
 from collections.abc import Sequence
 
@@ -20,8 +20,8 @@ async def named_by(log: EventLog, command: Rollback) -> Sequence[Recorded]:
         return [found] if found else []
     if command.of_run:
         return _without_own_undos(await log.read(stream, tags=[run_tag(command.of_run)]))
-    if command.of_undertaking:
-        return _without_own_undos(await log.read(stream, tags=[batch_tag(command.of_undertaking)]))
+    if command.of_batch:
+        return _without_own_undos(await log.read(stream, tags=[batch_tag(command.of_batch)]))
     return _without_own_undos([event for event in await log.read(stream) if _within(event, command)])
 
 

@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from mnemolog.adapters.engine.batch_writes import BatchWrites
 from mnemolog.adapters.engine.graph_writes import GraphWrites
 from mnemolog.adapters.engine.neighbours import Neighbours
 from mnemolog.adapters.engine.profile_writes import ProfileWrites
 from mnemolog.adapters.engine.sightings import Sightings
-from mnemolog.adapters.engine.undertaking_writes import UndertakingWrites
 from mnemolog.commands.decider import Command
 from mnemolog.commands.handler import C, Handler
 from mnemolog.commands.heard import HEARD, HearTurn, TurnRefused, together
@@ -42,7 +42,7 @@ class Added:
     receipt: Receipt
 
 
-class Writes(ProfileWrites, GraphWrites, UndertakingWrites):
+class Writes(ProfileWrites, GraphWrites, BatchWrites):
     def __init__(
         self,
         handler: Handler,

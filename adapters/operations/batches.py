@@ -49,7 +49,7 @@ class OfBatch(Rehearsed):
 @operation(
     "rollback",
     "POST /rollback",
-    request_of(Rollback, "of_event", "of_undertaking", base=OfBatch),
+    request_of(Rollback, "of_event", "of_batch", base=OfBatch),
     tag="changes",
     done="Rolled back",
 )
@@ -59,7 +59,7 @@ async def rollback(engine: Engine, asked: OfBatch) -> Undone:
     All or nothing: a change that was changed again later is a conflict, and `skip_conflicts` leaves it as it is. Turns
     are kept.
     """
-    command = command_of(Rollback, engine, asked, of_undertaking=asked.of_batch)
+    command = command_of(Rollback, engine, asked)
     if asked.dry_run:
         return Undone.of(await engine.writes.rollback_plan(command), None)
     return Undone.of(*await engine.writes.rolled_back(command, asked.idempotency_key))

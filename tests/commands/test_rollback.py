@@ -1,4 +1,4 @@
-"""Rolling back an undertaking: everything of it, newest first; conflicts are named, and again changes nothing (X15)."""
+"""Rolling back a batch: everything of it, newest first; conflicts are named, and again changes nothing (X15)."""
 
 from typing import Any
 from uuid import UUID, uuid4

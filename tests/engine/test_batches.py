@@ -123,7 +123,7 @@ async def test_an_agents_own_is_forgotten_without_the_rest_and_a_rollback_brings
 
     assert await shown(coach) == {"Ana runs"}
     assert "Ana bakes" in await shown(Person(engine, user, agent="cook"))
-    await engine.writes.rollback(rolled_back(coach, of_undertaking=done.batch))
+    await engine.writes.rollback(rolled_back(coach, of_batch=done.batch))
     assert await shown(coach) == {"Ana runs", "Ana hides a cake"}
     await assert_live_equals_replayed(engine, StreamId.of_user(user))
 
@@ -195,9 +195,9 @@ async def test_a_rollback_brings_a_session_back_with_the_memories_that_were_forg
     done = await forget(engine, forgetting(ana, Reach.SESSION, chat_id=ana.thread, with_episodes=True))
     assert (await heard(ana), await shown(ana)) == (None, set())
 
-    plan = await engine.writes.rollback_plan(rolled_back(ana, of_undertaking=done.batch))
+    plan = await engine.writes.rollback_plan(rolled_back(ana, of_batch=done.batch))
     assert {change["type"] for change in plan.changes} == {"MemoryReverted", "SessionReverted"}
-    await engine.writes.rollback(rolled_back(ana, of_undertaking=done.batch))
+    await engine.writes.rollback(rolled_back(ana, of_batch=done.batch))
 
     assert await heard(ana) == ["I moved to Lisbon"]
     assert len(await shown(ana)) == 1
@@ -356,7 +356,7 @@ async def test_a_retry_finishes_a_forgetting_that_was_interrupted_as_one_batch(
     done = await forget(engine, forgetting(ana, Reach.GLOBAL), "once")
 
     assert (len(done.extent.memories), await shown(ana)) == (3, set())
-    await engine.writes.rollback(rolled_back(ana, of_undertaking=done.batch))
+    await engine.writes.rollback(rolled_back(ana, of_batch=done.batch))
     assert len(await shown(ana)) == 3
 
 

@@ -168,7 +168,7 @@ WRITES: Mapping[str, Write] = {
     "erase_scope": lambda life, drawn: ("POST", "/v1/erase-scope", _scope(drawn)),
 }
 ERASING = {name for name in WRITES if name.startswith("erase")} | {"forget"}
-# What an undertaking is about, and so in no run of its own.
+# What a batch is about, and so in no run of its own.
 WHOLE = {"rollback", "import_user"}
 
 texts = st.integers(0, 5).map(lambda number: f"{WORD} {number}")

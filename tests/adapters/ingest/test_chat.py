@@ -66,7 +66,7 @@ async def test_an_ingested_file_is_rolled_back_as_one(engine: Engine, user: str,
     assert (report.recorded, report.set_aside) == (3, [])
     assert len(await ana.finds("Ana Miso cat dog name")) == 4
 
-    asked = {"user_id": user, "of_undertaking": source.import_id(path), "at": now()}
+    asked = {"user_id": user, "of_batch": source.import_id(path), "at": now()}
     await engine.writes.rollback(Rollback.model_validate(asked))
 
     assert await ana.finds("Ana Miso cat dog name") == ["Ana had a dog"]

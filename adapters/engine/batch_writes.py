@@ -1,4 +1,4 @@
-"""The writes of whole undertakings: roll back, forget many things at once, forget a session."""
+"""The writes of whole batches: roll back, forget many things at once, forget a session."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -27,14 +27,14 @@ HIDING: Mapping[type[Command], Decider[Any, Any]] = {
 }
 
 
-class UndertakingWrites:
+class BatchWrites:
     """The part of `Writes` that does many things as one."""
 
     _handler: Handler
     _log: EventLog
 
     async def rollback(self, command: Rollback, idempotency_key: str | None = None) -> Receipt:
-        """Undo one change, or all of a run, an undertaking or a stretch of a thread, in one append (X03, X15)."""
+        """Undo one change, or all of a run, a batch or a stretch of a thread, in one append (X03, X15)."""
         meant = await self._meant(command)
         return await self._handler.handle(ROLLBACKS.decider, meant, idempotency_key=idempotency_key)
 
