@@ -7,11 +7,11 @@ from uuid import UUID
 from mnemolog.commands.decider import Decider
 from mnemolog.commands.entities import content
 from mnemolog.commands.erasure_requests import Erase, EraseKnown, EraseMemory, EraseThread, EraseUser
-from mnemolog.commands.erasure_state import Known, Written, evolve
+from mnemolog.commands.erasure_state import KnownSubject, Written, evolve
 from mnemolog.commands.erasure_taken import Taken, gone_with, ground_of, purged, taken
 from mnemolog.commands.profile import holding
 from mnemolog.commands.words import UNTOLD
-from mnemolog.domain.consent import Status as Decision
+from mnemolog.domain.consent import PatchStatus as Decision
 from mnemolog.domain.errors import NotFound, TransitionRefused
 from mnemolog.domain.memory import Cause, Status, no_such_memory
 from mnemolog.domain.principal import beyond_agents
@@ -133,7 +133,7 @@ def _due(state: Written, command: Erase, at: datetime) -> bool:
     return purge_at is not None and purge_at <= at
 
 
-def _known_erased(known: Known, tag: str, found: Taken) -> Iterable[Event]:
+def _known_erased(known: KnownSubject, tag: str, found: Taken) -> Iterable[Event]:
     kind = subject_of(tag)
     assert kind.erase, "what has no words is not taken by itself"
     yield kind.erase(kind.id_of(tag))

@@ -21,7 +21,7 @@ def _kind(value: object, field: str) -> str:
     raise InvalidInput(f"{value!r:.40} is no kind of subject", field=field, fix=f"use one of {names}")
 
 
-Kind = Annotated[str, checked_by(_kind)]
+KnownKind = Annotated[str, checked_by(_kind)]
 # The field by which a request names a subject of each kind.
 NAMED = {"entity": "entity_id", "relation": "relation_id", "profile": "field", "todo": "todo_id"}
 
@@ -72,7 +72,7 @@ class EraseThread(Erase):
 class EraseKnown(Erase):
     """A subject other than a memory, by its kind and id: an entity with all that is told of it, but no turn."""
 
-    kind: Kind
+    kind: KnownKind
     name: Id
 
     def subject(self) -> str:

@@ -42,7 +42,7 @@ class Merge:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownSubject:
     """A subject other than a memory: the tags of what it was extracted from, and what its events left of it.
 
     `thing` is None while only a part of its events was read, or could be: `writer` is then the agent that wrote it.
@@ -104,7 +104,7 @@ class Written:
     turns: Mapping[str, str] = field(default_factory=dict)
     speakers: Mapping[str, str] = field(default_factory=dict)
     threads: frozenset[str] = frozenset()
-    known: Mapping[str, Known] = field(default_factory=dict)
+    known: Mapping[str, KnownSubject] = field(default_factory=dict)
 
 
 def evolve(state: Written, event: Happened) -> Written:
@@ -150,7 +150,7 @@ def _unread(state: Written, event: Unread, agent_id: str) -> Written:
         )
     for subject in KNOWN if issubclass(kind, KNOWING) else ():
         for tag in (f"{subject.name}:{name}" for name in event.names(subject.name)):
-            before = state.known.get(tag, Known(writer=agent_id))
+            before = state.known.get(tag, KnownSubject(writer=agent_id))
             state = replace(state, known={**state.known, tag: _spoken_of(before, set(map(turn_tag, turns)))})
     memories = tuple(map(UUID, event.names("memory"))) if issubclass(kind, events.MemoryEvent) else ()
     if issubclass(kind, events.MemoriesMerged) and event.shape is None:
@@ -188,21 +188,21 @@ def _merge(state: Written, merged: events.MemoriesMerged) -> Merge:
     return Merge(merged.memory_id, merged.absorbed_ids, before is None or before.content.text != merged.text)
 
 
-def _spoken_of(entity: Known, told: frozenset[str] | set[str]) -> Known:
+def _spoken_of(entity: KnownSubject, told: frozenset[str] | set[str]) -> KnownSubject:
     return replace(entity, words=entity.words.spoken_of(told), sources=entity.sources | told)
 
 
-def _known(state: Written, event: Event) -> Mapping[str, Known]:
+def _known(state: Written, event: Event) -> Mapping[str, KnownSubject]:
     """What an event leaves of each subject that it names, and of whom a fact tells."""
-    found: dict[str, Known] = {}
+    found: dict[str, KnownSubject] = {}
     for kind in KNOWN:
-        before = {id_: state.known.get(kind.tag(id_), Known()) for id_ in kind.touched(event)}
+        before = {id_: state.known.get(kind.tag(id_), KnownSubject()) for id_ in kind.touched(event)}
         things = {id_: one.thing for id_, one in before.items() if one.thing}
         found |= {kind.tag(id_): replace(before[id_], thing=one) for id_, one in kind.evolve(things, event).items()}
     if not isinstance(event, KNOWING):
         return found
     tag = event.key_scope()
-    own = found.get(tag) or state.known.get(tag, Known())
+    own = found.get(tag) or state.known.get(tag, KnownSubject())
     if isinstance(event, EntityEvent):
         words = after({one: known.words for one, known in state.known.items()}, event).get(tag, NO_WORDS)
         return {**found, tag: replace(own, words=words, sources=own.sources | words.sources)}

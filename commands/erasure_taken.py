@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemolog.commands.erasure_requests import Erase, EraseKnown, EraseMemory, EraseThread
-from mnemolog.commands.erasure_state import Known, Written
+from mnemolog.commands.erasure_state import KnownSubject, Written
 from mnemolog.commands.erasure_words import Ground
 from mnemolog.domain.memory import Status
 from mnemolog.events.conversation import turn_tag
@@ -105,7 +105,7 @@ def with_told(state: Written, tags: Iterable[str]) -> Sequence[str]:
     return list(gone)
 
 
-def _extracted_from(known: Known, ground: Ground) -> bool:
+def _extracted_from(known: KnownSubject, ground: Ground) -> bool:
     """Whether some of its sources go, and none of them stays; a place of the profile may hold words of each of them."""
     return not ground.gone.isdisjoint(known.sources) and (ground.staying.isdisjoint(known.sources) or known.place)
 

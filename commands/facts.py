@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import Field, JsonValue, WithJsonSchema
 
 from mnemolog.commands.decider import Decider, Placed
-from mnemolog.commands.graph import Graph, GraphCommand, Place, entity_reads, evolve, facts_of, slot_reads
+from mnemolog.commands.graph import Graph, GraphCommand, SlotKey, entity_reads, evolve, facts_of, slot_reads
 from mnemolog.commands.naming import Name, Seen, bearers, id_in, is_same_name, meant, name_of, name_reads, person_or
 from mnemolog.commands.scoped import Scoped
 from mnemolog.domain import corroboration, facts, identity
@@ -153,7 +153,7 @@ def _first_seen(command: Remember, entity_id: UUID, name: str, category: str) ->
     )
 
 
-def _told(state: Graph, command: Remember, said: Said, place: Place, found: Object) -> Sequence[Event]:
+def _told(state: Graph, command: Remember, said: Said, place: SlotKey, found: Object) -> Sequence[Event]:
     slot = state.slot(place)
     same = [one for one in slot if found.is_of(state, one, command.object)]
     known = next((one for one in same if one.status is Status.ACTIVE), next(iter(same), None))
@@ -187,7 +187,7 @@ def _observed(known: Relation, command: Remember) -> Event:
 
 
 def _asserted(
-    command: Remember, said: Said, place: Place, found: Object, slot: facts.Slot, known: Relation | None = None
+    command: Remember, said: Said, place: SlotKey, found: Object, slot: facts.Slot, known: Relation | None = None
 ) -> Event:
     scope, agent_id, subject_id, predicate = place
     relation_id = known.relation_id if known else command.relation_id

@@ -33,7 +33,7 @@ class GraphCommand(Command):
 
 Node = Entity | Relation
 # Scope, agent, subject and predicate.
-Place = tuple[Scope, str | None, UUID, str]
+SlotKey = tuple[Scope, str | None, UUID, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,10 @@ class Graph:
         root = self.root(entity_id)
         return tuple(dict.fromkeys((root, *(id_ for id_ in self.entities if self.root(id_) == root))))
 
-    def place(self, relation: Relation) -> Place:
+    def place(self, relation: Relation) -> SlotKey:
         return (relation.scope, relation.agent_id, self.root(relation.subject_id), relation.predicate)
 
-    def slot(self, place: Place) -> list[Relation]:
+    def slot(self, place: SlotKey) -> list[Relation]:
         """All that is said under one predicate of one subject, in one scope."""
         return [one for one in self.relations.values() if self.place(one) == place]
 
@@ -126,7 +126,7 @@ def entity_reads(state: Graph, entity_ids: Iterable[UUID] = ()) -> frozenset[str
     return frozenset({USER, *map(entity_tag, {*entity_ids, *state.named, *_merged_into(state)})})
 
 
-def slot_reads(state: Graph, place: Place) -> frozenset[str]:
+def slot_reads(state: Graph, place: SlotKey) -> frozenset[str]:
     """What must be read to know all that is said under one predicate of a subject."""
     scope, agent_id, subject_id, predicate = place
     slots = {slot_tag(scope, agent_id, member, predicate) for member in state.members(subject_id)}

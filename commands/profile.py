@@ -22,7 +22,7 @@ from mnemolog.commands.profile_requests import (
 )
 from mnemolog.commands.profile_state import Profile, evolve
 from mnemolog.domain import consent, profile
-from mnemolog.domain.consent import Status
+from mnemolog.domain.consent import PatchStatus
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.profile import place_of
 from mnemolog.events.conversation import turn_tag
@@ -67,7 +67,7 @@ def _propose(command: ProposeProfile, state: Profile) -> Sequence[Event]:
     decision = _verdict(command, met)
     if met == before and decision is None:
         return []
-    expired = [_decided(waiting, Status.EXPIRED, consent.CLOCK)] if waiting and late else []
+    expired = [_decided(waiting, PatchStatus.EXPIRED, consent.CLOCK)] if waiting and late else []
     signalled = [met] if met != before else []
     return [*expired, *signalled, *_applied(state, met, decision, command.actor)]
 
@@ -86,7 +86,7 @@ def _counted(command: ProposeProfile, state: Profile) -> bool:
 
 def _waiting(command: ProposeProfile, state: Profile) -> ProfileProposed | None:
     """The proposal of the same that nobody decided yet."""
-    waiting = (one.proposed for one in state.patches.values() if one.status is Status.PROPOSED)
+    waiting = (one.proposed for one in state.patches.values() if one.status is PatchStatus.PROPOSED)
     return next((one for one in waiting if _says(one, command)), None)
 
 
@@ -113,10 +113,10 @@ def _met(command: ProposeProfile, before: ProfileProposed | None) -> ProfileProp
     )
 
 
-def _verdict(command: ProposeProfile, met: ProfileProposed) -> Status | None:
+def _verdict(command: ProposeProfile, met: ProfileProposed) -> PatchStatus | None:
     if isinstance(command, StateProfile):
-        return Status.GRANTED
-    return Status.CORROBORATED if not met.sensitive and consent.corroborated(met.signals, met.confidence) else None
+        return PatchStatus.GRANTED
+    return PatchStatus.CORROBORATED if not met.sensitive and consent.corroborated(met.signals, met.confidence) else None
 
 
 @_decide.register
@@ -125,7 +125,7 @@ def _on_patch(command: DecidePatch, state: Profile) -> Sequence[Event]:
     if patch.status is command.decision:
         return []
     consent.require_open(command.patch_id, patch.status, patch.proposed.expires_at, command.at)
-    if command.decision is Status.GRANTED:
+    if command.decision is PatchStatus.GRANTED:
         consent.require_other(command.actor, patch.proposed.proposed_by)
     return _applied(state, patch.proposed, command.decision, command.actor)
 
@@ -133,9 +133,9 @@ def _on_patch(command: DecidePatch, state: Profile) -> Sequence[Event]:
 @_decide.register
 def _expire(command: ExpirePatch, state: Profile) -> Sequence[Event]:
     patch = _get(state, command)
-    if patch.status is not Status.PROPOSED or not consent.due(patch.proposed.expires_at, command.at):
+    if patch.status is not PatchStatus.PROPOSED or not consent.due(patch.proposed.expires_at, command.at):
         return []
-    return [_decided(patch.proposed, Status.EXPIRED, command.actor)]
+    return [_decided(patch.proposed, PatchStatus.EXPIRED, command.actor)]
 
 
 @_decide.register
@@ -166,7 +166,7 @@ def patch_of(state: Profile, command: ProposeProfile) -> Patch | None:
     return state.patches.get(command.patch_id) or (said[-1] if said else None)
 
 
-def _applied(state: Profile, patch: ProfileProposed, decision: Status | None, by: str) -> list[Event]:
+def _applied(state: Profile, patch: ProfileProposed, decision: PatchStatus | None, by: str) -> list[Event]:
     if decision is None:
         return []
     decided = _decided(patch, decision, by)
@@ -179,7 +179,7 @@ def _applied(state: Profile, patch: ProfileProposed, decision: Status | None, by
     return [decided, holding(place_of(patch.field), setting)]
 
 
-def _decided(patch: ProfileProposed, decision: Status, by: str) -> ProfileDecided:
+def _decided(patch: ProfileProposed, decision: PatchStatus, by: str) -> ProfileDecided:
     return ProfileDecided(field=patch.field, patch_id=patch.patch_id, decision=decision, by=by)
 
 

@@ -6,7 +6,7 @@ from pydantic import Field, WithJsonSchema
 
 from mnemolog.commands.decider import Command
 from mnemolog.domain import text
-from mnemolog.domain.consent import Status
+from mnemolog.domain.consent import PatchStatus
 from mnemolog.domain.principal import Role
 from mnemolog.events.fields import Flag, Id, Instant, Unit, Uuid, checked_by
 from mnemolog.events.profile import field_tag, patch_tag
@@ -75,7 +75,7 @@ class DecidePatch(PatchCommand):
 
     needs: ClassVar[Role] = Role.CONSENT
 
-    decision: Literal[Status.GRANTED, Status.REFUSED]
+    decision: Literal[PatchStatus.GRANTED, PatchStatus.REFUSED]
 
 
 class ExpirePatch(PatchCommand):

@@ -71,7 +71,7 @@ class Rollback(Command):
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
+class UndoRefusal:
     """An event that cannot be undone, and why."""
 
     event_id: UUID
@@ -87,7 +87,7 @@ class Plan:
 
     undone: tuple[UUID, ...] = ()
     events: tuple[Event, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[UndoRefusal, ...] = ()
 
     @property
     def changes(self) -> Sequence[Mapping[str, str]]:
@@ -134,7 +134,7 @@ class Rollbacks:
                 held, undoable = state.of[name], self._undoable[name]
                 reverts = undoable.decider.decide(held, _undo(held, undoable, command, event_id))
             except MnemologError as error:
-                plan = replace(plan, conflicts=(*plan.conflicts, Conflict(event_id, error)))
+                plan = replace(plan, conflicts=(*plan.conflicts, UndoRefusal(event_id, error)))
                 continue
             plan = replace(plan, undone=(*plan.undone, event_id), events=(*plan.events, *reverts))
             for place, revert in enumerate(reverts):
@@ -189,7 +189,7 @@ def _undo(state: S, undoable: Undoable[S], command: Rollback, event_id: UUID) ->
     return undoable.undo(who, event_id, state.changes.subjects(event_id))
 
 
-def _conflict(conflicts: Sequence[Conflict]) -> UndoConflict:
+def _conflict(conflicts: Sequence[UndoRefusal]) -> UndoConflict:
     more = f"; and {len(conflicts) - 1} more" if len(conflicts) > 1 else ""
     return UndoConflict(
         f"{conflicts[0].event_id} cannot be undone: {conflicts[0].error.message}{more}",

@@ -11,7 +11,7 @@ from pydantic import Field
 from mnemolog.commands.change_history import ChangeHistory
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.domain.errors import IdempotencyConflict, InvalidInput
-from mnemolog.domain.todo import Kind, Status, Todo, erased_todo, no_such_todo
+from mnemolog.domain.todo import Todo, TodoKind, TodoStatus, erased_todo, no_such_todo
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import USER
 from mnemolog.events.event import Event
@@ -32,7 +32,7 @@ class OpenTodo(TodoCommand):
     generated: ClassVar[frozenset[str]] = frozenset({"todo_id"})
 
     text: Annotated[Text, Field(description="What is to be done.")]
-    kind: Annotated[Kind, Field(description="What kind of todo it is.")] = Kind.COMMITMENT
+    kind: Annotated[TodoKind, Field(description="What kind of todo it is.")] = TodoKind.COMMITMENT
     due: Annotated[Instant | None, Field(description="When it is due: a time with its offset.")] = None
     source_turn_ids: Annotated[tuple[Id, ...], Field(description="The turns that it was extracted from.")] = ()
 
@@ -40,8 +40,8 @@ class OpenTodo(TodoCommand):
 class ChangeTodo(TodoCommand):
     """What to change. Fields that are left out stay as they are."""
 
-    status: Annotated[Status | None, Field(description="Its new status: `done` and `dropped` close it.")] = None
-    kind: Annotated[Kind | None, Field(description="Its new kind.")] = None
+    status: Annotated[TodoStatus | None, Field(description="Its new status: `done` and `dropped` close it.")] = None
+    kind: Annotated[TodoKind | None, Field(description="Its new kind.")] = None
     text: Annotated[Text | None, Field(description="Its new text.")] = None
     due: Annotated[Instant | None, Field(description="When it is due from now on: a time with its offset.")] = None
 
@@ -124,7 +124,7 @@ def _undo(command: UndoTodo, state: Todos) -> Sequence[Event]:
 def reverted(state: Todos, event_id: UUID, subject: str, before: Todo | None) -> TodoChanged:
     """What makes a todo read again as before the event; one that began with it is dropped."""
     now = state.known[TODO.id_of(subject)]
-    return _changing(before or replace(now, status=Status.DROPPED), undoes=event_id)
+    return _changing(before or replace(now, status=TodoStatus.DROPPED), undoes=event_id)
 
 
 def _changing(todo: Todo, undoes: UUID | None = None) -> TodoChanged:

@@ -17,7 +17,7 @@ CLOCK = "schedule"
 PERSON, AGENT = "user", "agent:"
 
 
-class Status(StrEnum):
+class PatchStatus(StrEnum):
     """Of a proposed change. `granted` and `corroborated` ones are applied."""
 
     PROPOSED = "proposed"
@@ -27,7 +27,7 @@ class Status(StrEnum):
     CORROBORATED = "corroborated"
 
 
-APPLIED = frozenset({Status.GRANTED, Status.CORROBORATED})
+APPLIED = frozenset({PatchStatus.GRANTED, PatchStatus.CORROBORATED})
 
 
 def corroborated(signals: int, confidence: float) -> bool:
@@ -73,12 +73,12 @@ def _who(actor: str) -> str:
     return actor if actor.startswith(AGENT) else actor.partition("/")[0]
 
 
-def require_open(patch_id: UUID, status: Status, expires_at: datetime, now: datetime) -> None:
+def require_open(patch_id: UUID, status: PatchStatus, expires_at: datetime, now: datetime) -> None:
     """Refuse a decision on what is decided, or has waited too long."""
-    late = status is Status.PROPOSED and due(expires_at, now)
-    if late or status is not Status.PROPOSED:
+    late = status is PatchStatus.PROPOSED and due(expires_at, now)
+    if late or status is not PatchStatus.PROPOSED:
         raise TransitionRefused(
-            f"proposal {patch_id} is {Status.EXPIRED if late else status} and cannot be decided",
+            f"proposal {patch_id} is {PatchStatus.EXPIRED if late else status} and cannot be decided",
             field="patch_id",
             fix="propose it again",
         )

@@ -14,7 +14,7 @@ from mnemolog.domain.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ScopedFact:
     """A fact as one scope tells it. `object`: the entity or the value, in a form in which equal ones are equal."""
 
     relation_id: UUID
@@ -24,7 +24,7 @@ class Told:
     object: Hashable
 
 
-def overridden(facts: Sequence[Told], predicates: PredicatePolicy) -> Mapping[UUID, UUID]:
+def overridden(facts: Sequence[ScopedFact], predicates: PredicatePolicy) -> Mapping[UUID, UUID]:
     """By the id of each fact that is overridden, the id of the one that wins: the first of its kind in `facts`.
 
     Facts that hold at the same time are meant. Two values of a multi-valued predicate contradict each other only where
@@ -38,9 +38,11 @@ def overridden(facts: Sequence[Told], predicates: PredicatePolicy) -> Mapping[UU
     return found
 
 
-def _slots(facts: Iterable[Told], predicates: PredicatePolicy) -> Iterable[tuple[Predicate, Sequence[Told]]]:
+def _slots(
+    facts: Iterable[ScopedFact], predicates: PredicatePolicy
+) -> Iterable[tuple[Predicate, Sequence[ScopedFact]]]:
     """What contradicts each other: all of a single-valued predicate, else what has the same object."""
-    slots: defaultdict[Hashable, list[Told]] = defaultdict(list)
+    slots: defaultdict[Hashable, list[ScopedFact]] = defaultdict(list)
     for one in facts:
         rule = predicates.rule(one.predicate)
         slots[one.subject_id, rule.name, None if rule.single else (one.object,)].append(one)

@@ -9,14 +9,14 @@ from mnemolog.domain.errors import Erased, NotFound
 from mnemolog.domain.scope import Scope
 
 
-class Kind(StrEnum):
+class TodoKind(StrEnum):
     COMMITMENT = "commitment"
     HABIT = "habit"
     THREAD = "thread"
     FRICTION = "friction"
 
 
-class Status(StrEnum):
+class TodoStatus(StrEnum):
     OPEN = "open"
     DONE = "done"
     DROPPED = "dropped"
@@ -28,9 +28,9 @@ class Todo:
 
     todo_id: UUID
     agent_id: str
-    kind: Kind
+    kind: TodoKind
     text: str
-    status: Status = Status.OPEN
+    status: TodoStatus = TodoStatus.OPEN
     due: datetime | None = None
     source_turn_ids: tuple[str, ...] = ()
 

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from mnemolog.domain.consent import Status as Decision
+from mnemolog.domain.consent import PatchStatus as Decision
 from mnemolog.domain.profile import Values, place_of
-from mnemolog.domain.todo import Kind, Status, Todo
+from mnemolog.domain.todo import Todo, TodoKind, TodoStatus
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.event import Event, Personal, PersonalText, blind_tag
 
@@ -95,7 +95,7 @@ class TodoEvent(Event):
 class TodoOpened(TodoEvent):
     """A commitment, a habit, an open thread or a friction is noted for one agent."""
 
-    kind: Kind
+    kind: TodoKind
     agent_id: str
     due: datetime | None = None
     source_turn_ids: tuple[str, ...] = ()
@@ -114,8 +114,8 @@ class TodoOpened(TodoEvent):
 class TodoChanged(TodoEvent):
     """A todo reads so from now on. An undo names the event that it `undoes`."""
 
-    kind: Kind
-    status: Status
+    kind: TodoKind
+    status: TodoStatus
     due: datetime | None = None
     undoes: UUID | None = None
     text: PersonalText = ""

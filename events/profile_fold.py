@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
-from mnemolog.domain.consent import Status, due
+from mnemolog.domain.consent import PatchStatus, due
 from mnemolog.domain.profile import Values, no_such_field, place_of
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.todo import Todo, no_such_todo
@@ -28,11 +28,11 @@ class Patch:
     """A proposal, with all its signals."""
 
     proposed: events.ProfileProposed
-    status: Status = Status.PROPOSED
+    status: PatchStatus = PatchStatus.PROPOSED
 
     def open(self, now: datetime) -> bool:
         """Whether it can still be decided."""
-        return self.status is Status.PROPOSED and not due(self.proposed.expires_at, now)
+        return self.status is PatchStatus.PROPOSED and not due(self.proposed.expires_at, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,12 @@ def _erased(held: ProfileField) -> ProfileField:
 
     A proposal that still waited has expired with its value.
     """
-    waited = {id_: one for id_, one in held.patches.items() if one.status in (Status.PROPOSED, Status.EXPIRED)}
-    blank = {id_: Patch(one.proposed.model_copy(update={"value": ""}), Status.EXPIRED) for id_, one in waited.items()}
+    waited = {
+        id_: one for id_, one in held.patches.items() if one.status in (PatchStatus.PROPOSED, PatchStatus.EXPIRED)
+    }
+    blank = {
+        id_: Patch(one.proposed.model_copy(update={"value": ""}), PatchStatus.EXPIRED) for id_, one in waited.items()
+    }
     return ProfileField(patches=blank, is_erased=True)
 
 

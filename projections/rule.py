@@ -6,10 +6,10 @@ from itertools import groupby
 from mnemolog.events.envelope import Position, StoredEvent, StreamId
 
 # A position announces an event that was too large for its message, or found no place in a queue: the log has it.
-Delivery = StoredEvent | Position
+Delivered = StoredEvent | Position
 
 
-def outstanding(progress: int, delivered: Sequence[Delivery]) -> Sequence[StoredEvent] | None:
+def outstanding(progress: int, delivered: Sequence[Delivered]) -> Sequence[StoredEvent] | None:
     """What of a stream's delivery is to be applied, in order; None when the log must be read for it.
 
     Whatever was lost, doubled or reordered on the way, the outcome is a gapless continuation of `progress` or None.
@@ -22,15 +22,15 @@ def outstanding(progress: int, delivered: Sequence[Delivery]) -> Sequence[Stored
     return [by_seq[seq] for seq in ordered]
 
 
-def stream_of(delivery: Delivery) -> StreamId:
+def stream_of(delivery: Delivered) -> StreamId:
     return delivery.header.stream if isinstance(delivery, StoredEvent) else delivery.stream
 
 
-def seq_of(delivery: Delivery) -> int:
+def seq_of(delivery: Delivered) -> int:
     return delivery.header.seq if isinstance(delivery, StoredEvent) else delivery.seq
 
 
-def by_stream(deliveries: Sequence[Delivery]) -> Mapping[StreamId, Sequence[Delivery]]:
+def by_stream(deliveries: Sequence[Delivered]) -> Mapping[StreamId, Sequence[Delivered]]:
     """A delivery, each stream's part by itself."""
     ordered = sorted(deliveries, key=stream_of)
     return {stream: list(group) for stream, group in groupby(ordered, key=stream_of)}

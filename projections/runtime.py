@@ -11,7 +11,7 @@ from mnemolog.events.erasure import UserErased
 from mnemolog.events.log import EventLog
 from mnemolog.projections.applying import Step, apply, decoded
 from mnemolog.projections.projector import Lag, Session, Skipped, Stop, Store
-from mnemolog.projections.rule import Delivery, by_stream, outstanding, seq_of
+from mnemolog.projections.rule import Delivered, by_stream, outstanding, seq_of
 from mnemolog.projections.strategy import FAIL, Strategy
 
 _logger = logging.getLogger("mnemolog.projections")
@@ -65,7 +65,7 @@ class Projection:
     def name(self) -> str:
         return self.store.name
 
-    async def deliver(self, events: Sequence[Delivery]) -> None:
+    async def deliver(self, events: Sequence[Delivered]) -> None:
         """Apply what JetStream brought, in any order and any number of times.
 
         A store or log that cannot be reached raises one of the `transient` errors, and the delivery is to be repeated.
@@ -237,7 +237,7 @@ class Projection:
         header = event.header
         return Skipped(header.stream, header.seq, header.event_id, header.type, reason, self._now(), by)
 
-    async def _apply(self, streams: Mapping[StreamId, Sequence[Delivery]]) -> bool:
+    async def _apply(self, streams: Mapping[StreamId, Sequence[Delivered]]) -> bool:
         """One step; whether it reached the end of what was delivered. A long gap takes several, to bound the memory."""
         async with self.store.session(sorted(streams)) as session:
             steps = [await self._wanted(session, stream, streams) for stream in session.progress]
@@ -251,7 +251,7 @@ class Projection:
         await apply([Step(self.store, session, events)], await decoded(self._log.decode, [self.store], events))
 
     async def _wanted(
-        self, session: Session, stream: StreamId, streams: Mapping[StreamId, Sequence[Delivery]]
+        self, session: Session, stream: StreamId, streams: Mapping[StreamId, Sequence[Delivered]]
     ) -> tuple[Sequence[StoredEvent], bool]:
         progress, delivered = session.progress[stream], streams[stream]
         found = outstanding(progress, delivered)

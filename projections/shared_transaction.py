@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.projections.applying import Step, apply
 from mnemolog.projections.projector import Session
-from mnemolog.projections.rule import Delivery, by_stream, outstanding
+from mnemolog.projections.rule import Delivered, by_stream, outstanding
 from mnemolog.projections.runtime import Projection
 
 Opened = tuple[Sequence[Session], Sequence[Recorded]]
@@ -27,12 +27,12 @@ class SharedTransaction:
     def __init__(self, open_and_decode: Open) -> None:
         self._open = open_and_decode
 
-    async def deliver(self, projections: Sequence[Projection], events: Sequence[Delivery]) -> None:
+    async def deliver(self, projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
         """As `Projection.deliver`, for all of them."""
         if not await self._at_once(projections, events):
             await each_alone(projections, events)
 
-    async def _at_once(self, projections: Sequence[Projection], events: Sequence[Delivery]) -> bool:
+    async def _at_once(self, projections: Sequence[Projection], events: Sequence[Delivered]) -> bool:
         """Whether that was all; False when nothing was applied."""
         streams, whole = by_stream(events), [event for event in events if isinstance(event, StoredEvent)]
         try:
@@ -53,12 +53,12 @@ class SharedTransaction:
         return True
 
 
-async def each_alone(projections: Sequence[Projection], events: Sequence[Delivery]) -> None:
+async def each_alone(projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
     """A delivery to each of them, in transactions of their own."""
     await asyncio.gather(*(projection.deliver(events) for projection in projections))
 
 
-def _wanted(session: Session, streams: Mapping[StreamId, Sequence[Delivery]]) -> list[StoredEvent] | None:
+def _wanted(session: Session, streams: Mapping[StreamId, Sequence[Delivered]]) -> list[StoredEvent] | None:
     """What of a delivery one projection lacks; None when it must be read from the log."""
     found: list[StoredEvent] = []
     for stream, progress in session.progress.items():

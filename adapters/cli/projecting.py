@@ -14,7 +14,7 @@ from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine, now
-from mnemolog.adapters.engine.status import Status
+from mnemolog.adapters.engine.status import ProjectionStatus
 from mnemolog.adapters.postgres.pauses import Pause
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import StreamId
@@ -166,7 +166,7 @@ async def _watch(engine: Engine) -> None:
             await asyncio.sleep(WATCH_SECONDS)
 
 
-def _table(found: Sequence[Status]) -> Table:
+def _table(found: Sequence[ProjectionStatus]) -> Table:
     table = Table(box=None, header_style="dim", pad_edge=False)
     for column in ("projection", "version", "behind", "for", "stopped", "skipped", ""):
         table.add_column(column, justify="left" if column in ("projection", "") else "right")
@@ -179,7 +179,7 @@ def _table(found: Sequence[Status]) -> Table:
     return table
 
 
-def _show_stopped(found: Sequence[Status]) -> None:
+def _show_stopped(found: Sequence[ProjectionStatus]) -> None:
     for one in found:
         for stop in one.stopped:
             output.line(f"✗ {one.name}", f"stopped {stop.stream} at seq {stop.seq} ({stop.type}): {stop.reason}")

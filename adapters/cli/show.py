@@ -33,7 +33,7 @@ from mnemolog.adapters.operations.results import (
 )
 from mnemolog.adapters.operations.todos import Todo
 from mnemolog.domain.consent import APPLIED
-from mnemolog.domain.consent import Status as Consent
+from mnemolog.domain.consent import PatchStatus as Consent
 from mnemolog.projections.graph.facts import State, as_text
 
 LISTED = 10  # Of many ids or changes, how many are shown.

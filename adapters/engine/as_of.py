@@ -24,7 +24,7 @@ from mnemolog.projections.projector import Projector
 from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.vectors.tables import NAME as VECTORS
 from mnemolog.projections.working.projector import KINDS as OF_SESSIONS
-from mnemolog.projections.working.projector import Place, fold
+from mnemolog.projections.working.projector import SessionPlace, fold
 
 T = TypeVar("T")
 
@@ -88,7 +88,7 @@ async def _gather_statistics(connection: AsyncConnection, projectors: Sequence[P
             await connection.execute(Ddl("ANALYZE {} ({})", (TEMPORARY, table.name), columns))
 
 
-async def session_at(log: EventLog, place: Place, until: int, at: datetime | None) -> Session | None:
+async def session_at(log: EventLog, place: SessionPlace, until: int, at: datetime | None) -> Session | None:
     """The session of a place at seq `until`, or at that time; None when it had ended, was forgotten or never began."""
     session: Session | None = None
     last = datetime.min.replace(tzinfo=UTC)

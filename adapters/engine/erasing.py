@@ -14,7 +14,7 @@ from redis.exceptions import ResponseError
 from sqlalchemy import delete, tuple_
 
 from mnemolog.adapters.engine.speakers import spoken_in
-from mnemolog.adapters.erasure.messages import Named, purge_turns
+from mnemolog.adapters.erasure.messages import TurnSelection, purge_turns
 from mnemolog.adapters.erasure.stale_schemas import forget_in_stale_schemas
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.redis.rebuildable import SHADOW
@@ -133,13 +133,13 @@ async def _forgotten(engine: "Engine", at: Position) -> Mapping[str, MnemologErr
     return held_up
 
 
-def _named(command: Erase | EraseUser, found: Taken, keyed: Collection[str]) -> tuple[Named, Named]:
+def _named(command: Erase | EraseUser, found: Taken, keyed: Collection[str]) -> tuple[TurnSelection, TurnSelection]:
     """Turns that wait and were recorded already; and of those that were set aside, all that belong to it."""
     stream = command.stream()
-    waiting = Named(stream, turns=frozenset(found.turns), keyed=keyed)
+    waiting = TurnSelection(stream, turns=frozenset(found.turns), keyed=keyed)
     match command:
         case EraseUser():
-            return waiting, Named(stream, everything=True)
+            return waiting, TurnSelection(stream, everything=True)
         case EraseThread(thread_id=thread_id):
             return waiting, replace(waiting, threads=frozenset({thread_id}))
         case _:

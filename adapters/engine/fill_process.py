@@ -19,7 +19,7 @@ from typing import IO
 
 from redis.asyncio import Redis
 
-from mnemolog.adapters.engine.filling import Order, Place
+from mnemolog.adapters.engine.filling import FillEndpoints, Order
 from mnemolog.adapters.engine.projections import Projections
 from mnemolog.adapters.minilm import embedder_named
 from mnemolog.adapters.postgres.log import PostgresLog
@@ -86,7 +86,7 @@ class _Parent:
         os._exit(1)
 
 
-async def _wire(stack: AsyncExitStack, place: Place) -> Projections:
+async def _wire(stack: AsyncExitStack, place: FillEndpoints) -> Projections:
     pool = await open_pool(place.postgres_dsn, size=2 * LANES)
     stack.push_async_callback(pool.close)
     roots = await open_roots(pool, place.master_key, os.urandom)

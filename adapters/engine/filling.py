@@ -23,7 +23,7 @@ Progressed = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FillEndpoints:
     """Where a process finds the log and the stores, and the key that opens them."""
 
     postgres_dsn: str = field(repr=False)
@@ -36,7 +36,7 @@ class Place:
 class Order:
     """Fill the shadows of the projections `names` with some of the `shares`: ask for each."""
 
-    place: Place
+    place: FillEndpoints
     names: tuple[str, ...]
     shares: int
 
@@ -50,13 +50,13 @@ class Order:
         fields = json.loads(line)
         place = fields["place"]
         key = bytes.fromhex(place["master_key"])
-        return cls(Place(**{**place, "master_key": key}), tuple(fields["names"]), fields["shares"])
+        return cls(FillEndpoints(**{**place, "master_key": key}), tuple(fields["names"]), fields["shares"])
 
 
 class FillProcesses:
     """Starts processes, adds up what they tell, and leaves none behind."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: FillEndpoints) -> None:
         self._place = place
 
     async def fill(self, names: Sequence[str], processes: int, progressed: Progressed) -> Mapping[str, int]:

@@ -18,7 +18,7 @@ from mnemolog.commands.seed import SEED, SeedUser, seed_of
 from mnemolog.commands.todos import TODOS, ChangeTodo, OpenTodo
 from mnemolog.domain import consent
 from mnemolog.domain.category import CategoryPolicy
-from mnemolog.domain.consent import Status
+from mnemolog.domain.consent import PatchStatus
 from mnemolog.domain.profile import ProfilePolicy
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.fields import validated
@@ -31,7 +31,7 @@ class Proposed:
     """What became of a proposal: `status` is `proposed` while it waits, `granted` or `corroborated` once it applies."""
 
     patch_id: UUID
-    status: Status
+    status: PatchStatus
     receipt: Receipt
 
 
@@ -54,7 +54,7 @@ class ProfileWrites:
         receipt = await self._handler.handle(PROFILE, command, idempotency_key=idempotency_key)
         patch = patch_of(await self._handler.read(PROFILE, command), command)
         if patch is None:  # What holds already was brought back by an undo.
-            return Proposed(command.patch_id, Status.GRANTED, receipt)
+            return Proposed(command.patch_id, PatchStatus.GRANTED, receipt)
         return Proposed(patch.proposed.patch_id, patch.status, receipt)
 
     def proposal(self, fields: Mapping[str, Any], *, consented: bool = False) -> ProposeProfile:

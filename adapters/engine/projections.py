@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters import telemetry
 from mnemolog.adapters.engine.filling import EVENTS_A_PROCESS, FillProcesses
-from mnemolog.adapters.engine.status import Status, status
+from mnemolog.adapters.engine.status import ProjectionStatus, status
 from mnemolog.adapters.postgres import lagging, pauses, upgrades
 from mnemolog.adapters.postgres.claims import nothing
 from mnemolog.adapters.postgres.locks import advisory_lock
@@ -36,7 +36,7 @@ from mnemolog.projections.memories.projector import MemoriesProjector
 from mnemolog.projections.profile.projector import ProfileProjector
 from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store
 from mnemolog.projections.rebuild import Rebuildable, Rebuilt, Target, rebuild_all
-from mnemolog.projections.rule import Delivery
+from mnemolog.projections.rule import Delivered
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.shared_transaction import Opened, SharedTransaction, each_alone
 from mnemolog.projections.strategy import FAIL, Strategy
@@ -114,7 +114,7 @@ class Projections:
         schemas = {name: store.schema for name, store in self._postgres.items()}
         return engine.execution_options(schema_translate_map=schemas)
 
-    async def deliver(self, projections: Sequence[Projection], events: Sequence[Delivery]) -> None:
+    async def deliver(self, projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
         """Apply a delivery to the projections of a group."""
         with telemetry.step("project", projections=" ".join(one.name for one in projections), events=len(events)):
             if all(one.name in self._postgres for one in projections):
@@ -276,7 +276,7 @@ class Projections:
         """The projections that an operator paused, by name."""
         return await pauses.paused(self._engine)
 
-    async def status(self, now: datetime) -> Sequence[Status]:
+    async def status(self, now: datetime) -> Sequence[ProjectionStatus]:
         """How each projection is."""
         paused, upgrading = await self.paused(), await self.upgrading(now)
         return [await status(one, self._log, self._engine, paused, upgrading, now) for one in self.running.values()]

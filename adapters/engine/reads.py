@@ -51,7 +51,7 @@ from mnemolog.projections.profile import reader as profile
 from mnemolog.projections.projector import Store
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.vectors.embedder import Embedder
-from mnemolog.projections.working.projector import Place
+from mnemolog.projections.working.projector import SessionPlace
 
 _logger = logging.getLogger("mnemolog.reads")
 
@@ -270,7 +270,7 @@ class Reads(GraphReads, PatrolReads):
     async def consent(
         self,
         viewer: Viewer,
-        status: consent.Status | None = None,
+        status: consent.PatchStatus | None = None,
         limit: int = 100,
         moment: Moment = NOW,
         cursor: str | None = None,
@@ -282,8 +282,8 @@ class Reads(GraphReads, PatrolReads):
     async def todos(
         self,
         viewer: Viewer,
-        status: todo.Status | None = None,
-        kind: todo.Kind | None = None,
+        status: todo.TodoStatus | None = None,
+        kind: todo.TodoKind | None = None,
         moment: Moment = NOW,
         limit: int = 100,
         cursor: str | None = None,
@@ -300,7 +300,7 @@ class Reads(GraphReads, PatrolReads):
             return await self._session_of(viewer, chat_id, moment)
 
     async def _session_of(self, viewer: Viewer, chat_id: str, moment: Moment) -> Session:
-        place = Place(viewer.tenant, viewer.user_id, viewer.agent_id, chat_id)
+        place = SessionPlace(viewer.tenant, viewer.user_id, viewer.agent_id, chat_id)
         if moment.as_of is None:
             await self._wait(place.stream, moment, [self._working.name])
         found = await self._session(place, moment)
@@ -316,7 +316,7 @@ class Reads(GraphReads, PatrolReads):
         """Wait until every projection shows a write; those that do not within the deadline of reads, and why."""
         return await self._waits.held_up(position)
 
-    async def _session(self, place: Place, moment: Moment) -> Session | None:
+    async def _session(self, place: SessionPlace, moment: Moment) -> Session | None:
         if moment.as_of is None:
             return await self._working.read(place)
         return await self.replays.session(place, moment.as_of, moment.deadline)

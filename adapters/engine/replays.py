@@ -20,7 +20,7 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.events.registry import REGISTRY, SHREDDING
 from mnemolog.projections.projector import Projector
-from mnemolog.projections.working.projector import Place
+from mnemolog.projections.working.projector import SessionPlace
 
 IDLE_SECONDS = 60.0
 
@@ -111,7 +111,9 @@ class Replays:
             replay.used = time.monotonic()
             await self._let_go()
 
-    async def session(self, place: Place, point: datetime | int, deadline: float | None = None) -> Session | None:
+    async def session(
+        self, place: SessionPlace, point: datetime | int, deadline: float | None = None
+    ) -> Session | None:
         """The session of a place as it stood at `point`; None when there was none or it had ended."""
         until = await as_of.seq_of(self._log, place.stream, point)
         async with _in_turn(self._running, time.monotonic() + (deadline or self._deadline)):

@@ -32,7 +32,7 @@ class StoppedStream:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class ProjectionStatus:
     """One projection. `lag_seconds` is the age of the oldest event that is not applied; what stopped is not counted.
 
     `stopped` names at most SHOWN streams; `stopped_streams` counts all. `upgrade`: of a former version that is read
@@ -60,13 +60,13 @@ async def status(
     paused: Mapping[str, Pause],
     upgrading: Mapping[str, Upgrade],
     now: datetime,
-) -> Status:
+) -> ProjectionStatus:
     """Look at one projection. Costs little however many streams there are, as long as few of them lag."""
     store = projection.store
     events, oldest = await _behind(projection, engine)
     stopped = await store.stopped()
     shown = sorted(stopped.items(), key=lambda one: one[0])[:SHOWN]
-    return Status(
+    return ProjectionStatus(
         store.name,
         store.version,
         events,

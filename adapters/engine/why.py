@@ -25,7 +25,7 @@ Fields = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class WhyEvent:
     """One event: who did what, when, and under which policy. `about`: others of its kind that it touched as well."""
 
     seq: int
@@ -63,7 +63,7 @@ class Why:
 
     id: str
     kind: str
-    events: Sequence[Cause]
+    events: Sequence[WhyEvent]
     turns: Sequence[SourceTurn]
     merged_from: Sequence[str]
     merged_into: str | None
@@ -143,10 +143,10 @@ class Inquiry:
         into = (await self._connection.execute(wanted)).scalar_one_or_none()
         return str(into) if into and await self._visible(kind, {str(into)}) else None
 
-    async def _cause(self, kind: str, id_: str, event: Recorded) -> Cause:
+    async def _cause(self, kind: str, id_: str, event: Recorded) -> WhyEvent:
         others = {tag.partition(":")[2] for tag in event.payload.tags() if tag.startswith(f"{kind}:")} - {id_}
         match, meta = getattr(event.payload, "match", None), event.meta
-        return Cause(
+        return WhyEvent(
             event.seq,
             event.event_id,
             event.payload.type_name(),

@@ -19,7 +19,7 @@ from mnemolog.adapters.engine.clock import new_id, now
 from mnemolog.adapters.engine.commanding import ObservedHandler
 from mnemolog.adapters.engine.connections import Connections, connect, embedder_of
 from mnemolog.adapters.engine.delivery import Delivery, delivery_of, start
-from mnemolog.adapters.engine.filling import FillProcesses, Place
+from mnemolog.adapters.engine.filling import FillEndpoints, FillProcesses
 from mnemolog.adapters.engine.limits import ReadLimits
 from mnemolog.adapters.engine.neighbours import Neighbours
 from mnemolog.adapters.engine.projections import Projections
@@ -98,7 +98,11 @@ async def wire(
     )
     embedder = embedder_of(stack, settings.embedder, projecting=servers is not None and not passive)
     projections = _projections(
-        settings, Place(endpoints.postgres_dsn, endpoints.redis_url, master_key, settings.embedder), to, log, embedder
+        settings,
+        FillEndpoints(endpoints.postgres_dsn, endpoints.redis_url, master_key, settings.embedder),
+        to,
+        log,
+        embedder,
     )
     parts = await _parts(stack, settings, policy, to, delivery, log, projections, embedder)
     stack.push_async_callback(parts.reads.aclose)
@@ -117,7 +121,7 @@ async def wire(
 
 
 def _projections(
-    settings: Settings, place: Place, to: Connections, log: PostgresLog, embedder: Embedder
+    settings: Settings, place: FillEndpoints, to: Connections, log: PostgresLog, embedder: Embedder
 ) -> Projections:
     former = [embedder_named(one) for one in EMBEDDERS if one != settings.embedder]
     processes = FillProcesses(place)

@@ -10,7 +10,7 @@ from mnemolog.adapters.batching import Batcher
 from mnemolog.adapters.nats.subjects import PARTITIONS, partition_of
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.projections.projector import Lag
-from mnemolog.projections.rule import Delivery, seq_of, stream_of
+from mnemolog.projections.rule import Delivered, seq_of, stream_of
 from mnemolog.projections.runtime import Projection
 
 _logger = logging.getLogger("mnemolog.workers")
@@ -31,7 +31,7 @@ LEAST_SHARE = 10
 REMEMBERED = 5000
 LOOK_SECONDS = 0.5
 
-Deliver = Callable[[Sequence[Projection], Sequence[Delivery]], Awaitable[None]]
+Deliver = Callable[[Sequence[Projection], Sequence[Delivered]], Awaitable[None]]
 
 EVERY_PARTITION = frozenset(range(PARTITIONS))
 
@@ -142,9 +142,9 @@ class ProjectionWorker:
 
     def __init__(self, sweepers: Sequence[Sweeper], deliver: Deliver) -> None:
         self._sweepers, self._deliver = sweepers, deliver
-        self._batches: Batcher[Delivery] = Batcher(BATCH, QUEUE, LONGEST_SECONDS)
+        self._batches: Batcher[Delivered] = Batcher(BATCH, QUEUE, LONGEST_SECONDS)
 
-    def offer(self, delivery: Delivery) -> None:
+    def offer(self, delivery: Delivered) -> None:
         """Take an event, unless the queue is full: then it is read from the log, and no other worker waits."""
         if not self._batches.offer(delivery):
             for sweeper in self._sweepers:
@@ -156,7 +156,7 @@ class ProjectionWorker:
             batch = await self._batches.take()
             await self._persist(partial(self._apply, batch))
 
-    async def _apply(self, batch: Sequence[Delivery]) -> None:
+    async def _apply(self, batch: Sequence[Delivered]) -> None:
         going = [sweeper for sweeper in self._sweepers if not sweeper.paused]
         mine = [one for one in batch if going and going[0].mine(stream_of(one))]
         if mine:
@@ -189,7 +189,7 @@ class Workers:
         self._paused = paused
         self._delivered: dict[StreamId, int] = {}
 
-    def deliver(self, delivery: Delivery) -> None:
+    def deliver(self, delivery: Delivered) -> None:
         """Hand it to every worker, unless it was: what this process appends comes to it at once and from NATS."""
         place = Position(stream_of(delivery), seq_of(delivery))
         if self.delivered(place):

@@ -32,7 +32,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class TurnSelection:
     """What a turn's message may name: a user, and of his only these threads and turns where they are given.
 
     `keyed`: the producers that have a key, or had one; their turns are recorded under ids of their own.
@@ -91,7 +91,7 @@ async def stored(jetstream: JetStreamContext, stream: str, *subjects: str) -> As
                 seq = found.seq + 1
 
 
-async def purge_turns(jetstream: JetStreamContext, waiting: Named, set_aside: Named) -> int:
+async def purge_turns(jetstream: JetStreamContext, waiting: TurnSelection, set_aside: TurnSelection) -> int:
     """Overwrite and delete turns that wait to be recorded, and turns that were set aside; how many those were."""
     tenant = waiting.stream.tenant
     count = 0

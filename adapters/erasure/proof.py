@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ProofPlace:
     """`looked_at`: rows, messages, keys or files; `readable` of them show the text, or what leads to it."""
 
     name: str
@@ -19,7 +19,7 @@ class Place:
 class Proof:
     """What was found. `unseen`: places that no query reaches, each with what makes them unreadable."""
 
-    places: tuple[Place, ...]
+    places: tuple[ProofPlace, ...]
     unseen: tuple[str, ...] = field(default=())
 
     @property
@@ -35,7 +35,7 @@ class Proof:
         }
 
 
-def tallied(name: str, found: Iterable[bool], detail: str = "") -> Place:
+def tallied(name: str, found: Iterable[bool], detail: str = "") -> ProofPlace:
     """A place from what was found at each thing there: whether it can be read."""
     verdicts = list(found)
-    return Place(name, len(verdicts), sum(verdicts), detail)
+    return ProofPlace(name, len(verdicts), sum(verdicts), detail)

@@ -7,8 +7,8 @@ from redis.asyncio import Redis
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure import stores, tables
-from mnemolog.adapters.erasure.proof import Place, Proof
-from mnemolog.adapters.erasure.target import Subject, Target, target_of
+from mnemolog.adapters.erasure.proof import Proof, ProofPlace
+from mnemolog.adapters.erasure.target import ProofSubject, Target, target_of
 from mnemolog.domain.principal import Role
 
 BACKUPS = (
@@ -27,9 +27,9 @@ CLEARED_BY = ", in what was freed and not overwritten yet: `mnemolog scrub` clea
 
 async def prove(
     engine: Engine,
-    subject: Subject,
+    subject: ProofSubject,
     phrase: str | None = None,
-    progressed: Callable[[Place], None] = lambda place: None,
+    progressed: Callable[[ProofPlace], None] = lambda place: None,
     *,
     agent_id: str | None = None,
 ) -> Proof:
@@ -50,7 +50,7 @@ async def prove(
     return Proof(tuple(places), tuple(_unseen(engine, phrase)))
 
 
-def _reached(engine: Engine, subject: Subject, phrase: str | None) -> frozenset[str] | None:
+def _reached(engine: Engine, subject: ProofSubject, phrase: str | None) -> frozenset[str] | None:
     """The agents whose private memory may be asked about; None for every one."""
     principal = engine.principal
     if principal is None:
@@ -62,8 +62,8 @@ def _reached(engine: Engine, subject: Subject, phrase: str | None) -> frozenset[
     return principal.bound_agents
 
 
-async def _places(engine: Engine, target: Target, phrase: str | None) -> AsyncIterator[Place]:
-    yield Place("log", len(target.event_ids), target.opened, "events that the keys open")
+async def _places(engine: Engine, target: Target, phrase: str | None) -> AsyncIterator[ProofPlace]:
+    yield ProofPlace("log", len(target.event_ids), target.opened, "events that the keys open")
     async with engine.projections.live.connect() as connection:
         async for place in tables.look_through(connection, target, phrase):
             yield place

@@ -8,8 +8,8 @@ from typing import Any
 from nats.js import JetStreamContext
 from redis.asyncio import Redis
 
-from mnemolog.adapters.erasure.messages import Message, Named, forms, stored
-from mnemolog.adapters.erasure.proof import Place, tallied
+from mnemolog.adapters.erasure.messages import Message, TurnSelection, forms, stored
+from mnemolog.adapters.erasure.proof import ProofPlace, tallied
 from mnemolog.adapters.erasure.target import Target
 from mnemolog.adapters.nats import wire
 from mnemolog.adapters.nats.subjects import (
@@ -25,13 +25,15 @@ from mnemolog.domain.errors import MalformedEvent
 from mnemolog.domain.session import SAID
 from mnemolog.events.envelope import StoredEvent
 from mnemolog.events.log import EventLog
-from mnemolog.projections.working.projector import Place as Session
+from mnemolog.projections.working.projector import SessionPlace as Session
 
 CHUNK = 1 << 20
 SERVERS = ("postgres", "nats", "redis")
 
 
-async def events_on_jetstream(jetstream: JetStreamContext, log: EventLog, target: Target, phrase: str | None) -> Place:
+async def events_on_jetstream(
+    jetstream: JetStreamContext, log: EventLog, target: Target, phrase: str | None
+) -> ProofPlace:
     """The copies of the events: which of them the keys that exist now still open."""
     stream, verdicts = target.subject.stream, []
     async for message in stored(jetstream, EVENTS, partition_subject(partition_of(stream))):
@@ -46,17 +48,17 @@ async def events_on_jetstream(jetstream: JetStreamContext, log: EventLog, target
 
 async def turns_on_jetstream(
     jetstream: JetStreamContext, target: Target, phrase: str | None, keyed: Collection[str]
-) -> AsyncIterator[Place]:
+) -> AsyncIterator[ProofPlace]:
     """Turns that wait to be recorded, and turns that were set aside; `keyed` are the producers that have a key."""
     subject = target.subject
-    named = Named(
+    named = TurnSelection(
         subject.stream,
         threads=frozenset({subject.thread_id}) if subject.thread_id is not None else (),
         turns=target.turn_ids,
         everything=subject.everything,
         keyed=keyed,
     )
-    waiting = Named(subject.stream, turns=target.turn_ids, keyed=keyed)
+    waiting = TurnSelection(subject.stream, turns=target.turn_ids, keyed=keyed)
     tenant = subject.stream.tenant
     for name, where, meant in ((TURNS, turns_of(tenant), waiting), (DEAD_LETTERS, dead_letters_of(tenant), named)):
         messages = [one async for one in stored(jetstream, name, *where) if meant.concerns(one)]
@@ -64,7 +66,7 @@ async def turns_on_jetstream(
         yield tallied(f"jetstream {name}", found)
 
 
-async def keys_in_redis(redis: Redis, target: Target, phrase: str | None) -> Place:
+async def keys_in_redis(redis: Redis, target: Target, phrase: str | None) -> ProofPlace:
     """Every key that names the user, sessions of rebuilds among them; with a phrase all but other users' sessions."""
     verdicts = []
     own = Session.keys_begin(target.subject.stream)
@@ -77,7 +79,7 @@ async def keys_in_redis(redis: Redis, target: Target, phrase: str | None) -> Pla
     return tallied("redis", verdicts)
 
 
-def files(directory: Path, phrase: str | None) -> Iterator[Place]:
+def files(directory: Path, phrase: str | None) -> Iterator[ProofPlace]:
     """The engine's own files beside those of its servers: notes and logs. Those of the servers are shown apart."""
     if phrase is None:
         return

@@ -26,7 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.adapters.erasure.proof import Place
+from mnemolog.adapters.erasure.proof import ProofPlace
 from mnemolog.adapters.erasure.target import Target
 from mnemolog.domain.profile import ADDING, place_of
 from mnemolog.domain.text import search_document
@@ -66,7 +66,7 @@ class Columns:
         return self.schema not in (LOG, KEYS)
 
 
-async def look_through(connection: AsyncConnection, target: Target, phrase: str | None) -> AsyncIterator[Place]:
+async def look_through(connection: AsyncConnection, target: Target, phrase: str | None) -> AsyncIterator[ProofPlace]:
     """A place for each table that tells whose its rows are."""
     for one in await _tables(connection):
         rows = table(one.name, *map(column, one.types), schema=one.schema)
@@ -74,7 +74,7 @@ async def look_through(connection: AsyncConnection, target: Target, phrase: str 
         shown = or_(_named(one, rows, target), _worded(one, rows, phrase) if phrase else false())
         statement = select(func.count(), func.count().filter(shown)).select_from(rows).where(whose)
         looked_at, readable = (await connection.execute(statement)).one()
-        yield Place(f"postgres {one.schema}.{one.name}", looked_at, readable)
+        yield ProofPlace(f"postgres {one.schema}.{one.name}", looked_at, readable)
 
 
 async def _tables(connection: AsyncConnection) -> Sequence[Columns]:

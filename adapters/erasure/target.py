@@ -26,7 +26,7 @@ NEVER = 2**63
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ProofSubject:
     """What was erased: one memory, one thread, one thing known by its tag, or all of the user's stream."""
 
     stream: StreamId
@@ -50,7 +50,7 @@ class Target:
     `rewritten`: what lost words only, and the seq that its events come before that must not open.
     """
 
-    subject: Subject
+    subject: ProofSubject
     memory_ids: frozenset[UUID] = frozenset()
     turn_ids: frozenset[str] = frozenset()
     known: frozenset[str] = frozenset()
@@ -67,7 +67,7 @@ class Target:
         return self.memory_ids | {id_ for id_ in named if isinstance(id_, UUID)}
 
 
-async def target_of(log: EventLog, subject: Subject, agents: frozenset[str] | None = None) -> Target:
+async def target_of(log: EventLog, subject: ProofSubject, agents: frozenset[str] | None = None) -> Target:
     """Read the user's stream, twice: first what belongs together, then what of it still opens.
 
     NotPermitted when something of it is, or was, private to an agent that is not among these.
@@ -91,7 +91,7 @@ async def target_of(log: EventLog, subject: Subject, agents: frozenset[str] | No
 class _Read:
     """What a stream tells of a subject. `until`: its last erasure, since what came later is not meant."""
 
-    subject: Subject
+    subject: ProofSubject
     until: int
     state: Written = ERASURE.initial
     turns: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -166,14 +166,14 @@ class _Read:
         return next((seq for seq in self.shredded.get(tag, ()) if seq > last), None)
 
 
-async def _read(log: EventLog, subject: Subject) -> _Read:
+async def _read(log: EventLog, subject: ProofSubject) -> _Read:
     found = _Read(subject, await log.head(subject.stream) + 1)
     async for _, event in _events(log, subject.stream):
         found.take(event)
     return found
 
 
-def _of_memory(state: Written, subject: Subject, memory_id: UUID, *, keep_turns: bool) -> Target:
+def _of_memory(state: Written, subject: ProofSubject, memory_id: UUID, *, keep_turns: bool) -> Target:
     if memory_id not in state.memories:
         raise no_such_memory(subject.stream.owner, memory_id)
     wanted = EraseMemory(user_id=subject.stream.owner, memory_id=memory_id, keep_turns=keep_turns, with_survivors=True)
@@ -181,7 +181,7 @@ def _of_memory(state: Written, subject: Subject, memory_id: UUID, *, keep_turns:
     return Target(subject, frozenset(found.memories), frozenset(found.turns))
 
 
-def _of_thread(state: Written, subject: Subject, turns: set[str]) -> Target:
+def _of_thread(state: Written, subject: ProofSubject, turns: set[str]) -> Target:
     if not turns:
         what = f"user {subject.stream.owner!r} has no thread {subject.thread_id!r}"
         raise NotFound(what, field="thread_id", fix="name the thread of a turn")
@@ -189,7 +189,7 @@ def _of_thread(state: Written, subject: Subject, turns: set[str]) -> Target:
     return Target(subject, frozenset(with_absorbed(state, extracted)), frozenset(turns))
 
 
-def _of_known(state: Written, subject: Subject, tag: str) -> Target:
+def _of_known(state: Written, subject: ProofSubject, tag: str) -> Target:
     if tag not in state.known:
         raise NotFound(
             f"user {subject.stream.owner!r} has no {tag!r}",

@@ -18,7 +18,7 @@ from mnemolog.adapters.nats import wire
 from mnemolog.adapters.nats.subjects import partition_subject
 from mnemolog.domain.errors import MalformedEvent
 from mnemolog.events.envelope import Position
-from mnemolog.projections.rule import Delivery
+from mnemolog.projections.rule import Delivered
 
 _logger = logging.getLogger("mnemolog.subscribers")
 
@@ -37,7 +37,7 @@ class EventSubscriber:
         self,
         client: Client,
         wire_key: bytes,
-        deliver: Callable[[Delivery], None],
+        deliver: Callable[[Delivered], None],
         delivered: Callable[[Position], bool] = lambda place: False,
     ) -> None:
         self._client, self._key, self._deliver, self._delivered = client, wire_key, deliver, delivered

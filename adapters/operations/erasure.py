@@ -9,7 +9,7 @@ from mnemolog.adapters.engine import erasing
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.erasing import Erasure
 from mnemolog.adapters.erasure.prove import prove
-from mnemolog.adapters.erasure.target import Subject
+from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Rehearsed, Request, command_of, request_of, stream_of
 from mnemolog.adapters.operations.results import Result, Written
@@ -110,12 +110,12 @@ class ProveErased(Request):
         Text | None, Field(description="Words of it, to look for in every row, value and message of the user.")
     ] = None
 
-    def subject(self, stream: StreamId) -> Subject:
+    def subject(self, stream: StreamId) -> ProofSubject:
         known = {"entity": self.entity_id, "relation": self.relation_id, "profile": self.field, "todo": self.todo_id}
         tags = [f"{kind}:{name}" for kind, name in known.items() if name is not None]
         if len(tags) > 1:
             raise InvalidInput("name one thing at a time", field="thread_id", fix="leave all others out")
-        return Subject(stream, self.memory_id, self.thread_id, *tags)
+        return ProofSubject(stream, self.memory_id, self.thread_id, *tags)
 
 
 @operation(

@@ -22,7 +22,7 @@ from mnemolog.adapters.operations.results import HistoryEntry, Page, Result, Wri
 from mnemolog.commands.profile import ProposeProfile
 from mnemolog.commands.profile_requests import PatchCommand
 from mnemolog.commands.seed import SeedUser
-from mnemolog.domain.consent import Status
+from mnemolog.domain.consent import PatchStatus
 from mnemolog.domain.principal import Role
 from mnemolog.events.fields import Flag, Id
 
@@ -44,9 +44,16 @@ class ConsentRead(PagedRead):
     """Proposals, newest first."""
 
     status: Annotated[
-        Literal[Status.PROPOSED, Status.GRANTED, Status.REFUSED, Status.EXPIRED, Status.CORROBORATED, "all"],
+        Literal[
+            PatchStatus.PROPOSED,
+            PatchStatus.GRANTED,
+            PatchStatus.REFUSED,
+            PatchStatus.EXPIRED,
+            PatchStatus.CORROBORATED,
+            "all",
+        ],
         Field(description="Only proposals of this status, or `all`; `proposed` ones wait for consent."),
-    ] = Status.PROPOSED
+    ] = PatchStatus.PROPOSED
 
 
 class ProfileField(Result):
@@ -84,7 +91,7 @@ class Proposal(Result):
     source: str
     source_turn_ids: list[str]
     proposed_by: list[str]
-    status: Status
+    status: PatchStatus
     decided_by: str | None
     decided_at: datetime | None
     proposed_at: datetime
@@ -97,7 +104,7 @@ class Proposed(Written):
 
     patch_id: UUID
     field: str
-    status: Status
+    status: PatchStatus
 
 
 class SeededView(Written):
@@ -178,7 +185,7 @@ async def grant_consent(engine: Engine, asked: Write) -> Written:
 
     It is applied at once. An agent cannot grant what it proposed itself.
     """
-    return await _decide(engine, asked, Status.GRANTED)
+    return await _decide(engine, asked, PatchStatus.GRANTED)
 
 
 @operation(
@@ -195,10 +202,10 @@ async def refuse_consent(engine: Engine, asked: Write) -> Written:
 
     The profile stays as it is.
     """
-    return await _decide(engine, asked, Status.REFUSED)
+    return await _decide(engine, asked, PatchStatus.REFUSED)
 
 
-async def _decide(engine: Engine, asked: Write, decision: Status) -> Written:
+async def _decide(engine: Engine, asked: Write, decision: PatchStatus) -> Written:
     fields = {**fields_of(engine, asked), "decision": decision}
     return Written.of(await engine.writes.decide_patch(fields, asked.idempotency_key))
 

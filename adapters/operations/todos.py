@@ -11,7 +11,7 @@ from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import PagedRead, Write, fields_of, viewer_of
 from mnemolog.adapters.operations.results import HistoryEntry, Page, Result, Written
 from mnemolog.commands.todos import ChangeTodo, OpenTodo
-from mnemolog.domain.todo import Kind, Status
+from mnemolog.domain.todo import TodoKind, TodoStatus
 from mnemolog.events.fields import Uuid
 
 
@@ -19,10 +19,10 @@ class TodosRead(PagedRead):
     """An agent's todos: what is due first, then the oldest."""
 
     status: Annotated[
-        Literal[Status.OPEN, Status.DONE, Status.DROPPED, "all"],
+        Literal[TodoStatus.OPEN, TodoStatus.DONE, TodoStatus.DROPPED, "all"],
         Field(description="Only todos of this status, or `all`."),
-    ] = Status.OPEN
-    kind: Annotated[Kind | None, Field(description="Only todos of this kind.")] = None
+    ] = TodoStatus.OPEN
+    kind: Annotated[TodoKind | None, Field(description="Only todos of this kind.")] = None
 
 
 class TodoHistoryRead(PagedRead):
@@ -36,9 +36,9 @@ class Todo(Result):
 
     todo_id: UUID
     agent_id: str
-    kind: Kind
+    kind: TodoKind
     text: str
-    status: Status
+    status: TodoStatus
     due: datetime | None
     source_turn_ids: list[str]
     created_at: datetime

@@ -22,7 +22,7 @@ from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.log import EventLog, Head
 from mnemolog.projections.kinds import Need
 from mnemolog.projections.projector import Lag, Skipped, Stop, reached_by
-from mnemolog.projections.working.projector import KINDS, NAME, Kept, Place, erases, fold, place_of
+from mnemolog.projections.working.projector import KINDS, NAME, Kept, SessionPlace, erases, fold, place_of
 
 # A session stays this much longer than it can be read, for projectors that come late: whether a turn goes on with it or
 # begins a new one is decided by the turn's own time, so that a rebuild in batches ends like the live projection.
@@ -41,7 +41,7 @@ class RedisSession:
 
     def __init__(self, store: "WorkingStore", progress: Mapping[StreamId, int]) -> None:
         self._store, self._progress = store, dict(progress)
-        self._anew: dict[Place, Kept] | None = None
+        self._anew: dict[SessionPlace, Kept] | None = None
         self._gone: Sequence[str] = ()
         self._reached: dict[StreamId, int] = {}
 
@@ -57,7 +57,7 @@ class RedisSession:
             return
         places = {place for event in events if (place := place_of(event))}
         for stream in {event.stream for event in events if erases(event)}:
-            places |= {Place.of_key(stream, name) for name in await self._store.keys_of(stream)}
+            places |= {SessionPlace.of_key(stream, name) for name in await self._store.keys_of(stream)}
         before = await self._store.read_all(sorted(places))
         await self._store.save(fold(before, events), self._progress, new)
 
@@ -129,13 +129,13 @@ class WorkingStore:
     def need(self, event_type: str) -> Need:
         return KINDS.need(event_type)
 
-    async def read(self, place: Place) -> Session | None:
+    async def read(self, place: SessionPlace) -> Session | None:
         """The session of a place, in one round trip; None when there is none, or it expired or was forgotten."""
         blob = await self._redis.get(self.prefix + place.key)
         session = Session.from_stored(json.loads(blob)) if blob is not None else None
         return None if session is None or session.expired(self._now()) else session
 
-    async def read_all(self, places: Sequence[Place]) -> dict[Place, Session]:
+    async def read_all(self, places: Sequence[SessionPlace]) -> dict[SessionPlace, Session]:
         """Sessions as they were left, those that were forgotten or are in their grace included."""
         if not places:
             return {}
@@ -147,7 +147,7 @@ class WorkingStore:
 
     async def save(
         self,
-        sessions: Mapping[Place, Kept],
+        sessions: Mapping[SessionPlace, Kept],
         expected: Mapping[StreamId, int],
         new: Mapping[StreamId, int],
         gone: Sequence[str] = (),
@@ -253,7 +253,7 @@ class WorkingStore:
 
     async def keys_of(self, stream: StreamId) -> Sequence[str]:
         """The session keys of one stream, without the prefix."""
-        theirs = Place.keys_begin(stream)
+        theirs = SessionPlace.keys_begin(stream)
         return [name for name in await self.keys() if name.startswith(theirs)]
 
     async def keys(self) -> Sequence[str]:

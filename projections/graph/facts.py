@@ -20,7 +20,7 @@ from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.relation import value_key
 from mnemolog.domain.scope import Scope
-from mnemolog.domain.scope_merge import Told, overridden
+from mnemolog.domain.scope_merge import ScopedFact, overridden
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph import reader
 from mnemolog.projections.graph.hiding import hidden_at
@@ -201,15 +201,15 @@ def _dates(period: Row) -> Row:
 
 def _once(rows: Iterable[Row]) -> Sequence[Row]:
     """What a merge of entities made one fact is shown once, as its first."""
-    first: dict[Told, Row] = {}
+    first: dict[ScopedFact, Row] = {}
     for row in rows:
         first.setdefault(replace(_told(row), relation_id=UUID(int=0)), row)
     return list(first.values())
 
 
-def _told(row: Row) -> Told:
+def _told(row: Row) -> ScopedFact:
     value = row["object"]["entity_id"] if row["object"] else value_key(row["value"])
-    return Told(row["relation_id"], Scope(row["scope"]), row["subject"]["entity_id"], row["predicate"], value)
+    return ScopedFact(row["relation_id"], Scope(row["scope"]), row["subject"]["entity_id"], row["predicate"], value)
 
 
 _SHOWN = ("user_id", "relation_id", "scope", "agent_id", "predicate", "value", "metadata", "confidence")

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from mnemolog.domain.profile import place_of
-from mnemolog.domain.todo import Status, no_such_todo
+from mnemolog.domain.todo import TodoStatus, no_such_todo
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import USER, UserErased
@@ -74,7 +74,7 @@ def _undoes(payload: ProfileSet | TodoChanged) -> Mapping[str, str]:
     return {"undoes": str(payload.undoes)} if payload.undoes else {}
 
 
-def _todo(payload: TodoOpened | TodoChanged, status: Status) -> Mapping[str, str]:
+def _todo(payload: TodoOpened | TodoChanged, status: TodoStatus) -> Mapping[str, str]:
     return {"text": payload.text, "kind": str(payload.kind), "status": str(status)}
 
 
@@ -87,7 +87,7 @@ VALUES: Mapping[type[Event], Callable[[Any], tuple[str, Mapping[str, Any]]]] = {
     ),
     ProfileSet: lambda it: ("ADD" if it.values else "DELETE", {"values": list(it.values), **_undoes(it)}),
     ProfileErased: lambda it: ("DELETE", {}),
-    TodoOpened: lambda it: ("ADD", _todo(it, Status.OPEN)),
+    TodoOpened: lambda it: ("ADD", _todo(it, TodoStatus.OPEN)),
     TodoChanged: lambda it: ("UPDATE", {**_todo(it, it.status), **_undoes(it)}),
     TodoErased: lambda it: ("DELETE", {}),
 }

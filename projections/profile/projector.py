@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping, Sequence
 from sqlalchemy import MetaData, Table, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain.consent import Status
+from mnemolog.domain.consent import PatchStatus
 from mnemolog.domain.profile import place_of
-from mnemolog.domain.todo import Status as TodoStatus
+from mnemolog.domain.todo import TodoStatus
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.profile import (
     FieldEvent,
@@ -130,7 +130,7 @@ def _proposed(event: Recorded, patch: ProfileProposed, before: Row | None) -> Ro
         "source": patch.source,
         "source_turn_ids": list(patch.source_turn_ids),
         "proposed_by": list(patch.proposed_by),
-        "status": Status.PROPOSED,
+        "status": PatchStatus.PROPOSED,
         "decided_by": None,
         "decided_at": None,
         "proposed_at": before["proposed_at"] if before else event.recorded_at,
@@ -171,9 +171,9 @@ def _erased(rows: Rows, event: Recorded, place: str) -> Sequence[Change]:
 
 def _closed(row: Row, event: Recorded) -> Row:
     """A proposal that nobody can decide any more."""
-    if row["status"] != Status.PROPOSED:
+    if row["status"] != PatchStatus.PROPOSED:
         return row
-    verdict = {"status": Status.EXPIRED, "decided_by": event.meta.actor, "decided_at": event.recorded_at}
+    verdict = {"status": PatchStatus.EXPIRED, "decided_by": event.meta.actor, "decided_at": event.recorded_at}
     return {**row, **verdict, "seq": event.seq}
 
 

@@ -8,11 +8,10 @@ from uuid import UUID
 from sqlalchemy import select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.domain.consent import Status
+from mnemolog.domain.consent import PatchStatus
 from mnemolog.domain.errors import CategoryNotAllowed
 from mnemolog.domain.profile import CATEGORY
-from mnemolog.domain.todo import Kind
-from mnemolog.domain.todo import Status as TodoStatus
+from mnemolog.domain.todo import TodoKind, TodoStatus
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import USER, StreamId
 from mnemolog.projections.owner import OWNER, stream_of
@@ -37,7 +36,7 @@ async def fields(connection: AsyncConnection, viewer: Viewer) -> Sequence[dict[s
 async def patches(
     connection: AsyncConnection,
     viewer: Viewer,
-    status: Status | None = None,
+    status: PatchStatus | None = None,
     limit: int = 100,
     cursor: str | None = None,
 ) -> Slice:
@@ -54,7 +53,7 @@ async def own_todos(
     connection: AsyncConnection,
     viewer: Viewer,
     status: TodoStatus | None = None,
-    kind: Kind | None = None,
+    kind: TodoKind | None = None,
     limit: int = 100,
     cursor: str | None = None,
 ) -> Slice:
@@ -74,7 +73,7 @@ async def overdue(connection: AsyncConnection, now: datetime) -> AsyncIterator[S
     """Proposals of any user that nobody decided in time, page by page. For the schedule, which shows them to nobody."""
     column, last = consent.c, (_EARLIEST, UUID(int=0))
     while True:
-        waiting = (column.status == Status.PROPOSED) & (column.expires_at <= now)
+        waiting = (column.status == PatchStatus.PROPOSED) & (column.expires_at <= now)
         place = tuple_(column.expires_at, column.patch_id)
         users = column.stream_kind == USER
         statement = select(*stored(consent)).where(users, waiting, place > last).order_by(place).limit(PAGE)

@@ -18,7 +18,7 @@ ERASURES = MemoryErased | ThreadErased | UserErased | EntityErased | EntityForgo
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class SessionPlace:
     """The (user, agent, chat) of a session, in a tenant. Of an agent's own stream, `user_id` is the agent."""
 
     tenant: str
@@ -61,13 +61,13 @@ Kept = tuple[Session, datetime] | None
 KINDS = Kinds(TurnRecorded | SessionForgotten | SessionReverted | ERASURES)
 
 
-def place_of(event: Recorded) -> Place | None:
+def place_of(event: Recorded) -> SessionPlace | None:
     """The one session that an event concerns; None when it is of none, or may concern several."""
     match event.payload:
         case TurnRecorded(thread_id=chat_id):
-            return Place.of(event.stream, event.meta.agent_id, chat_id)
+            return SessionPlace.of(event.stream, event.meta.agent_id, chat_id)
         case SessionForgotten(agent_id=agent_id, chat_id=chat_id) | SessionReverted(agent_id=agent_id, chat_id=chat_id):
-            return Place.of(event.stream, agent_id, chat_id)
+            return SessionPlace.of(event.stream, agent_id, chat_id)
         case _:
             return None
 
@@ -77,13 +77,13 @@ def erases(event: Recorded) -> bool:
     return isinstance(event.payload, ERASURES)
 
 
-def fold(before: Mapping[Place, Session], events: Sequence[Recorded]) -> Mapping[Place, Kept]:
+def fold(before: Mapping[SessionPlace, Session], events: Sequence[Recorded]) -> Mapping[SessionPlace, Kept]:
     """The sessions that the events change, and when each of them ends. After a long silence a new one begins.
 
     A forgotten session stays, out of sight, until it ends. For an event that `erases`, `before` holds every session of
     its user.
     """
-    after: dict[Place, Kept] = {}
+    after: dict[SessionPlace, Kept] = {}
     for event in events:
         place = place_of(event)
         if place is not None:
@@ -95,14 +95,16 @@ def fold(before: Mapping[Place, Session], events: Sequence[Recorded]) -> Mapping
     return {place: kept for place, kept in after.items() if kept is None or kept[0] is not before.get(place)}
 
 
-def _current(before: Mapping[Place, Session], after: Mapping[Place, Kept], place: Place) -> Session | None:
+def _current(
+    before: Mapping[SessionPlace, Session], after: Mapping[SessionPlace, Kept], place: SessionPlace
+) -> Session | None:
     if place not in after:
         return before.get(place)
     kept = after[place]
     return kept[0] if kept else None
 
 
-def _left(current: Session | None, place: Place, event: Recorded) -> Kept:
+def _left(current: Session | None, place: SessionPlace, event: Recorded) -> Kept:
     turn = event.payload
     if isinstance(turn, TurnRecorded):
         if current is None or current.expired(event.recorded_at):

@@ -26,7 +26,7 @@ from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.engine.projections import Projections
 from mnemolog.events.envelope import Receipt, StreamId
-from mnemolog.projections.rule import Delivery, seq_of, stream_of
+from mnemolog.projections.rule import Delivered, seq_of, stream_of
 from mnemolog.projections.runtime import Projection
 
 WARM_SECONDS = 3.0
@@ -49,7 +49,7 @@ class Watched:
         self._reached: dict[StreamId, int] = {}
         self.at: dict[tuple[StreamId, int], float] = {}
 
-    def delivered(self, events: Sequence[Delivery]) -> None:
+    def delivered(self, events: Sequence[Delivered]) -> None:
         now = time.perf_counter()
         for event in events:
             stream, seq = stream_of(event), seq_of(event)
@@ -63,7 +63,7 @@ def watch() -> defaultdict[str, Watched]:
     watched: defaultdict[str, Watched] = defaultdict(Watched)
     deliver = Projections.deliver
 
-    async def delivered(self: Projections, projections: Sequence[Projection], events: Sequence[Delivery]) -> None:
+    async def delivered(self: Projections, projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
         await deliver(self, projections, events)
         for projection in projections:
             watched[projection.name].delivered(events)

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from mnemolog.commands.erasure import ERASURE, EraseKnown, EraseThread
-from mnemolog.domain.consent import Status as Decision
+from mnemolog.domain.consent import PatchStatus as Decision
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.scope import Scope
 from mnemolog.events.conversation import TurnRecorded

@@ -32,7 +32,7 @@ from mnemolog.commands.profile_state import Profile
 from mnemolog.commands.rollback import Rollback, touched
 from mnemolog.commands.todos import TODOS, ChangeTodo, OpenTodo, Todos
 from mnemolog.commands.undo import ROLLBACKS
-from mnemolog.domain.consent import Status as Consent
+from mnemolog.domain.consent import PatchStatus as Consent
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.memory import Status
 from mnemolog.domain.predicates import PredicatePolicy

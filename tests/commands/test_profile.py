@@ -20,7 +20,7 @@ from mnemolog.commands.profile import (
     UndoProfile,
 )
 from mnemolog.commands.profile_state import Profile
-from mnemolog.domain.consent import APPLIED, QUEUED_FOR, Status
+from mnemolog.domain.consent import APPLIED, QUEUED_FOR, PatchStatus
 from mnemolog.domain.errors import ConsentRequired, MnemologError, NotFound, TransitionRefused, UndoConflict
 from mnemolog.domain.profile import Values, always_sensitive, place_of
 from mnemolog.domain.turn import Role
@@ -73,7 +73,7 @@ def proposed(field: str, value: str, **fields: Any) -> ProfileProposed:
     return ProfileProposed.model_validate({**asked, "field": field, "value": value, **fields})
 
 
-def decided(field: str, decision: Status, by: str = "user") -> ProfileDecided:
+def decided(field: str, decision: PatchStatus, by: str = "user") -> ProfileDecided:
     return ProfileDecided(field=field, patch_id=PATCH, decision=decision, by=by)
 
 
@@ -82,7 +82,7 @@ def holding(field: str, *values: str, **fields: Any) -> ProfileSet:
 
 
 CITY = proposed("city", "Lisbon")
-GRANTED = [CITY, decided("city", Status.GRANTED), holding("city", "Lisbon")]
+GRANTED = [CITY, decided("city", PatchStatus.GRANTED), holding("city", "Lisbon")]
 
 
 @pytest.mark.parametrize("confidence", [0.5, 1.0])
@@ -112,12 +112,12 @@ def test_a_grant_applies_what_was_proposed() -> None:
 
 
 def test_a_refusal_changes_nothing_but_says_so() -> None:
-    given(PROFILE, CITY).when(decide("refused")).then(decided("city", Status.REFUSED))
+    given(PROFILE, CITY).when(decide("refused")).then(decided("city", PatchStatus.REFUSED))
 
 
 def test_who_proposed_it_cannot_grant_it_and_can_take_it_back() -> None:
     given(PROFILE, CITY).when(decide("granted", actor=COACH)).then_refused(ConsentRequired, "actor")
-    given(PROFILE, CITY).when(decide("refused", actor=COACH)).then(decided("city", Status.REFUSED, by=COACH))
+    given(PROFILE, CITY).when(decide("refused", actor=COACH)).then(decided("city", PatchStatus.REFUSED, by=COACH))
 
 
 def test_who_gave_a_further_signal_proposed_it_as_well() -> None:
@@ -127,9 +127,9 @@ def test_who_gave_a_further_signal_proposed_it_as_well() -> None:
     story.when(decide("granted", actor="agent:spy")).then_refused(ConsentRequired, "actor")
 
 
-@pytest.mark.parametrize("decision", [Status.GRANTED, Status.REFUSED])
-def test_the_same_decision_again_changes_nothing_and_another_is_refused(decision: Status) -> None:
-    other = Status.REFUSED if decision is Status.GRANTED else Status.GRANTED
+@pytest.mark.parametrize("decision", [PatchStatus.GRANTED, PatchStatus.REFUSED])
+def test_the_same_decision_again_changes_nothing_and_another_is_refused(decision: PatchStatus) -> None:
+    other = PatchStatus.REFUSED if decision is PatchStatus.GRANTED else PatchStatus.GRANTED
     story = given(PROFILE, CITY).after(decide(decision))
     story.when(decide(decision)).then_nothing()
     story.when(decide(other)).then_refused(TransitionRefused, "patch_id")
@@ -145,7 +145,7 @@ def test_after_seven_days_it_is_too_late_and_the_clock_says_so() -> None:
     story = given(PROFILE, CITY)
     story.when(decide("granted", at=late)).then_refused(TransitionRefused, "patch_id", "expired")
     story.when(expire.model_copy(update={"at": late - timedelta(seconds=1)})).then_nothing()
-    story.when(expire).then(decided("city", Status.EXPIRED, by="schedule"))
+    story.when(expire).then(decided("city", PatchStatus.EXPIRED, by="schedule"))
     story.after(expire).when(expire).then_nothing()
     given(PROFILE, *GRANTED).when(expire).then_nothing()
 
@@ -154,7 +154,7 @@ def test_a_proposal_that_meets_an_expired_one_opens_another() -> None:
     later = START + QUEUED_FOR
     again = propose("city", "Lisbon", patch_id=OTHER, at=later)
     given(PROFILE, CITY).when(again).then(
-        decided("city", Status.EXPIRED, by="schedule"),
+        decided("city", PatchStatus.EXPIRED, by="schedule"),
         proposed("city", "Lisbon", patch_id=OTHER, expires_at=later + QUEUED_FOR),
     )
 
@@ -166,7 +166,7 @@ def test_a_benign_field_applies_at_the_second_turn_or_at_high_confidence() -> No
     both = ("t1", "t2")
     first.when(propose("tone", "Brief", turn_id="t2", patch_id=OTHER)).then(
         proposed("tone", "brief", signals=2, source_turn_ids=both),
-        decided("tone", Status.CORROBORATED, by=COACH),
+        decided("tone", PatchStatus.CORROBORATED, by=COACH),
         holding("tone", "brief", source_turn_ids=both),
     )
     assert heard.after(propose("tone", "brief", confidence=0.8)).state.places["tone"].values == ("brief",)
@@ -200,7 +200,7 @@ def test_the_person_himself_is_taken_at_his_word_and_an_agent_is_not() -> None:
 def test_his_word_grants_what_waits() -> None:
     story = given(PROFILE, CITY).after(state("city", "Lisbon", patch_id=OTHER))
     assert story.state.places["city"].values == ("Lisbon",)
-    assert [patch.status for patch in story.state.patches.values()] == [Status.GRANTED]
+    assert [patch.status for patch in story.state.patches.values()] == [PatchStatus.GRANTED]
 
 
 def test_what_holds_already_is_not_proposed() -> None:
@@ -263,7 +263,7 @@ def test_a_place_that_the_policy_calls_sensitive_is_undone_by_the_person_and_a_b
     for sensitive in (True, False):
         first = new(holding("tone", "brief"))
         patch = proposed("tone", "brief", sensitive=sensitive)
-        story = given(PROFILE, patch, decided("tone", Status.GRANTED), first)
+        story = given(PROFILE, patch, decided("tone", PatchStatus.GRANTED), first)
         undo = UndoProfile(user_id="ana", field="tone", event_id=first.event_id, actor="agent:planner")
         if sensitive:
             story.when(undo).then_refused(ConsentRequired, "actor")
@@ -279,7 +279,7 @@ def holding_none(undone: UUID) -> ProfileSet:
 def test_what_waited_when_its_place_was_erased_has_expired_without_its_value() -> None:
     story = given(PROFILE, CITY, ProfileErased(field="city"))
     [patch] = story.state.patches.values()
-    assert (patch.status, patch.proposed.value) == (Status.EXPIRED, "")
+    assert (patch.status, patch.proposed.value) == (PatchStatus.EXPIRED, "")
     late = START + QUEUED_FOR
     story.when(ExpirePatch(user_id="ana", patch_id=PATCH, at=late, actor="schedule")).then_nothing()
     story.when(decide("granted")).then_refused(TransitionRefused, "patch_id", "expired")
@@ -352,7 +352,7 @@ def test_consent_is_never_skipped(asked: list[tuple[Any, ...]]) -> None:
 
 
 def _grants(event: Event, earlier: Sequence[Event], field: str, value: str) -> bool:
-    if not (isinstance(event, ProfileDecided) and event.decision is Status.GRANTED):
+    if not (isinstance(event, ProfileDecided) and event.decision is PatchStatus.GRANTED):
         return False
     of_it = [one for one in earlier if isinstance(one, ProfileProposed) and one.patch_id == event.patch_id]
     by_another = event.by == "user" or event.by not in of_it[-1].proposed_by or event.by == UI

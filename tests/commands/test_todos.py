@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mnemolog.commands.todos import TODOS, ChangeTodo, OpenTodo, TodoCommand, UndoTodo
 from mnemolog.domain.errors import Erased, IdempotencyConflict, InvalidInput, MnemologError, NotFound, UndoConflict
-from mnemolog.domain.todo import Kind, Status, Todo
+from mnemolog.domain.todo import Todo, TodoKind, TodoStatus
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.profile import TodoChanged, TodoErased, TodoOpened
 from tests.testkit.clock import START
@@ -24,31 +24,31 @@ pytestmark = pytest.mark.spec("D11")
 
 WALK, READ = UUID(int=1), UUID(int=2)
 WHO: dict[str, Any] = {"user_id": "ana", "agent_id": "coach"}
-OPENED = TodoOpened(todo_id=WALK, kind=Kind.COMMITMENT, agent_id="coach", text="walk", source_turn_ids=("t1",))
+OPENED = TodoOpened(todo_id=WALK, kind=TodoKind.COMMITMENT, agent_id="coach", text="walk", source_turn_ids=("t1",))
 
 
 def change(**fields: Any) -> ChangeTodo:
     return ChangeTodo.model_validate({**WHO, "todo_id": WALK, **fields})
 
 
-def changed(status: Status, **fields: Any) -> TodoChanged:
+def changed(status: TodoStatus, **fields: Any) -> TodoChanged:
     return TodoChanged.model_validate(
-        {"todo_id": WALK, "kind": Kind.COMMITMENT, "text": "walk", "status": status, **fields}
+        {"todo_id": WALK, "kind": TodoKind.COMMITMENT, "text": "walk", "status": status, **fields}
     )
 
 
 def test_a_todo_is_opened_once_under_its_id() -> None:
-    asked = OpenTodo(**WHO, todo_id=WALK, kind=Kind.COMMITMENT, text="walk", source_turn_ids=("t1",))
+    asked = OpenTodo(**WHO, todo_id=WALK, kind=TodoKind.COMMITMENT, text="walk", source_turn_ids=("t1",))
     given(TODOS).when(asked).then(OPENED)
-    given(TODOS, OPENED, changed(Status.DONE)).when(asked).then_nothing()
+    given(TODOS, OPENED, changed(TodoStatus.DONE)).when(asked).then_nothing()
     other = asked.model_copy(update={"text": "run"})
     given(TODOS, OPENED).when(other).then_refused(IdempotencyConflict, "todo_id")
 
 
 def test_a_change_carries_the_whole_todo() -> None:
     due = START + timedelta(days=1)
-    given(TODOS, OPENED).when(change(text="walk far", due=due)).then(changed(Status.OPEN, text="walk far", due=due))
-    given(TODOS, OPENED).when(change(status="done")).then(changed(Status.DONE))
+    given(TODOS, OPENED).when(change(text="walk far", due=due)).then(changed(TodoStatus.OPEN, text="walk far", due=due))
+    given(TODOS, OPENED).when(change(status="done")).then(changed(TodoStatus.DONE))
 
 
 def test_a_change_to_what_holds_is_none_and_one_of_nothing_is_refused() -> None:
@@ -73,12 +73,12 @@ def test_an_erased_todo_can_only_be_added_anew(erasure: Any) -> None:
 
 @pytest.mark.spec("X03")
 def test_undo_gives_back_the_todo_before_and_drops_what_began_with_it() -> None:
-    opened, done = new(OPENED), new(changed(Status.DONE))
+    opened, done = new(OPENED), new(changed(TodoStatus.DONE))
     story = given(TODOS, opened, done)
-    story.when(UndoTodo(**WHO, todo_id=WALK)).then(changed(Status.OPEN, undoes=done.event_id))
+    story.when(UndoTodo(**WHO, todo_id=WALK)).then(changed(TodoStatus.OPEN, undoes=done.event_id))
     first = UndoTodo(**WHO, todo_id=WALK, event_id=opened.event_id)
     story.when(first).then_refused(UndoConflict, "event_id")
-    given(TODOS, opened).when(first).then(changed(Status.DROPPED, undoes=opened.event_id))
+    given(TODOS, opened).when(first).then(changed(TodoStatus.DROPPED, undoes=opened.event_id))
     given(TODOS, opened).after(first).when(first).then_nothing()
     story.when(first.model_copy(update={"event_id": READ})).then_refused(NotFound, "event_id")
 
@@ -86,14 +86,14 @@ def test_undo_gives_back_the_todo_before_and_drops_what_began_with_it() -> None:
 ids = st.sampled_from([WALK, READ])
 requests: st.SearchStrategy[TodoCommand] = st.one_of(
     st.builds(
-        lambda id_, text: OpenTodo(**WHO, todo_id=id_, kind=Kind.HABIT, text=text),
+        lambda id_, text: OpenTodo(**WHO, todo_id=id_, kind=TodoKind.HABIT, text=text),
         ids,
         st.sampled_from(["walk", "run"]),
     ),
     st.builds(
         lambda id_, status, text: ChangeTodo(**WHO, todo_id=id_, status=status, text=text),
         ids,
-        st.none() | st.sampled_from(Status),
+        st.none() | st.sampled_from(TodoStatus),
         st.none() | st.sampled_from(["walk", "run", "read"]),
     ),
 )
@@ -116,4 +116,4 @@ def test_undoing_backwards_gives_each_earlier_todo_exactly(asked: Sequence[TodoC
     for todo_id, was in reversed(before):
         story = story.after(UndoTodo(**WHO, todo_id=todo_id))
         now = story.state.known[todo_id]
-        assert now == was if was else now.status is Status.DROPPED
+        assert now == was if was else now.status is TodoStatus.DROPPED

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from mnemolog.domain import consent
-from mnemolog.domain.consent import QUEUED_FOR, Status
+from mnemolog.domain.consent import QUEUED_FOR, PatchStatus
 from mnemolog.domain.errors import ConsentRequired, TransitionRefused
 
 pytestmark = pytest.mark.spec("B10")
@@ -56,13 +56,15 @@ def test_an_agent_does_not_consent_in_one_breath() -> None:
         consent.require_word_of("agent:coach")
 
 
-@pytest.mark.parametrize("status", [Status.GRANTED, Status.REFUSED, Status.EXPIRED, Status.CORROBORATED])
-def test_what_is_decided_is_not_decided_again(status: Status) -> None:
+@pytest.mark.parametrize(
+    "status", [PatchStatus.GRANTED, PatchStatus.REFUSED, PatchStatus.EXPIRED, PatchStatus.CORROBORATED]
+)
+def test_what_is_decided_is_not_decided_again(status: PatchStatus) -> None:
     with pytest.raises(TransitionRefused, match=status):
         consent.require_open(PATCH, status, NOW, NOW - QUEUED_FOR)
 
 
 def test_what_is_too_old_is_not_decided_even_before_that_is_noted() -> None:
-    consent.require_open(PATCH, Status.PROPOSED, NOW, NOW - timedelta(seconds=1))
+    consent.require_open(PATCH, PatchStatus.PROPOSED, NOW, NOW - timedelta(seconds=1))
     with pytest.raises(TransitionRefused, match="expired"):
-        consent.require_open(PATCH, Status.PROPOSED, NOW, NOW)
+        consent.require_open(PATCH, PatchStatus.PROPOSED, NOW, NOW)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mnemolog.domain.predicates import Predicate, PredicateClass, PredicatePolicy
 from mnemolog.domain.scope import Scope
-from mnemolog.domain.scope_merge import Told, overridden
+from mnemolog.domain.scope_merge import ScopedFact, overridden
 
 POLICY = PredicatePolicy.of(
     [
@@ -21,8 +21,8 @@ POLICY = PredicatePolicy.of(
 ANA = UUID(int=100)
 
 
-def told(number: int, scope: Scope, predicate: str, thing: str) -> Told:
-    return Told(UUID(int=number), scope, ANA, predicate, thing)
+def told(number: int, scope: Scope, predicate: str, thing: str) -> ScopedFact:
+    return ScopedFact(UUID(int=number), scope, ANA, predicate, thing)
 
 
 @pytest.mark.spec("A09")

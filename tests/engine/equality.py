@@ -10,7 +10,7 @@ from mnemolog.adapters.verify.rows_check import RowsCheck
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.runtime import Projection
-from mnemolog.projections.working.projector import Place
+from mnemolog.projections.working.projector import SessionPlace
 
 
 async def assert_live_equals_rebuilt(engine: Engine, *names: str) -> None:
@@ -52,6 +52,6 @@ async def _assert_sessions_equal(engine: Engine, stream: StreamId) -> None:
         await replayed.drop()
 
 
-async def _sessions(store: WorkingStore, stream: StreamId) -> Mapping[Place, Session]:
-    found = await store.read_all([Place.of_key(stream, name) for name in await store.keys_of(stream)])
+async def _sessions(store: WorkingStore, stream: StreamId) -> Mapping[SessionPlace, Session]:
+    found = await store.read_all([SessionPlace.of_key(stream, name) for name in await store.keys_of(stream)])
     return {place: session for place, session in found.items() if not session.expired(now())}

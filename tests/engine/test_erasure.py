@@ -12,9 +12,9 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.engine.erasing import Erasure, erase
 from mnemolog.adapters.engine.moment import Moment
-from mnemolog.adapters.erasure.proof import Place as Looked
+from mnemolog.adapters.erasure.proof import ProofPlace as Looked
 from mnemolog.adapters.erasure.prove import prove
-from mnemolog.adapters.erasure.target import Subject
+from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.postgres.pauses import Pause
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.redis import working
@@ -180,7 +180,7 @@ async def test_a_speaker_keeps_his_name_until_the_last_turn_that_he_speaks_in_is
 
     assert await engine.reads.entities(first.viewer) == []
     assert SECRET not in await in_the_log(first) + repr(await first.everything())
-    assert (await prove(engine, Subject(first.stream, thread_id="second"), SECRET)).holds
+    assert (await prove(engine, ProofSubject(first.stream, thread_id="second"), SECRET)).holds
     await drawn(second, "I am back", speaker=SECRET)
     assert [row["name"] for row in await engine.reads.entities(first.viewer, await second.caught_up())] == [SECRET]
     await assert_live_equals_replayed(engine, StreamId.of_user(user))
@@ -429,10 +429,10 @@ async def _refusing(self: object, connection: object, events: object) -> None:
 
 async def readable(ana: Person, memory_id: UUID | None = None) -> list[Looked]:
     """Where an erased text can still be read."""
-    proof = await prove(ana.engine, Subject(ana.stream, memory_id), SECRET)
+    proof = await prove(ana.engine, ProofSubject(ana.stream, memory_id), SECRET)
     return [place for place in proof.places if place.readable]
 
 
 async def proven(ana: Person, memory_id: UUID) -> bool:
     await ana.engine.settled(60)
-    return (await prove(ana.engine, Subject(ana.stream, memory_id), SECRET)).holds
+    return (await prove(ana.engine, ProofSubject(ana.stream, memory_id), SECRET)).holds

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
-from mnemolog.adapters.erasure.target import Subject
+from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.commands.erasure import Erase, EraseMemory, EraseThread, EraseUser
 from mnemolog.domain.errors import (
     ConcurrencyConflict,
@@ -79,13 +79,13 @@ class Life:
     async def _erase(self, what: str, one: int | str) -> None:
         command: Erase | EraseUser
         if what == "erase user":
-            command, subject = EraseUser(user_id=self.ana.user), Subject(self.ana.stream)
+            command, subject = EraseUser(user_id=self.ana.user), ProofSubject(self.ana.stream)
         elif isinstance(one, str):
             command = EraseThread(user_id=self.ana.user, thread_id=one, with_survivors=True)
-            subject = Subject(self.ana.stream, thread_id=one)
+            subject = ProofSubject(self.ana.stream, thread_id=one)
         else:
             command = EraseMemory(user_id=self.ana.user, memory_id=self.at(one), with_survivors=True)
-            subject = Subject(self.ana.stream, memory_id=self.at(one))
+            subject = ProofSubject(self.ana.stream, memory_id=self.at(one))
         await erase(self.ana.engine, command)
         proof = await prove(self.ana.engine, subject)
         assert proof.holds, [place for place in proof.places if place.readable]

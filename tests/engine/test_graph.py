@@ -9,7 +9,7 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.erasing import erase
 from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.erasure.prove import prove
-from mnemolog.adapters.erasure.target import Subject
+from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.commands.erasure import EraseKnown
 from mnemolog.domain.errors import Erased, NotFound
 from mnemolog.events.envelope import Receipt, StreamId
@@ -161,7 +161,7 @@ async def test_an_erased_entity_keeps_its_shape_and_nothing_else(engine: Engine,
 
     await erase(engine, EraseKnown(user_id=user, agent_id=ana.agent, kind="entity", name=str(secret)))
 
-    assert (await prove(engine, Subject(ana.stream, known=f"entity:{secret}"), SECRET)).holds
+    assert (await prove(engine, ProofSubject(ana.stream, known=f"entity:{secret}"), SECRET)).holds
     with pytest.raises(Erased):
         await ana.entity(secret)
     assert await ana.entities(SECRET) == []

@@ -12,11 +12,11 @@ from mnemolog.adapters.engine.expiring import expire
 from mnemolog.adapters.engine.profile_writes import Proposed
 from mnemolog.adapters.engine.seeding import Seeded, seed
 from mnemolog.adapters.erasure.prove import prove
-from mnemolog.adapters.erasure.target import Subject
+from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.commands.erasure import EraseKnown, EraseThread, EraseUser
 from mnemolog.commands.seed import SeedUser
 from mnemolog.domain import todo
-from mnemolog.domain.consent import QUEUED_FOR, Status
+from mnemolog.domain.consent import QUEUED_FOR, PatchStatus
 from mnemolog.domain.errors import (
     CategoryNotAllowed,
     ConsentRequired,
@@ -76,17 +76,17 @@ async def consent(person: Person) -> list[tuple[str, str, str]]:
     return [(row["field"], row["value"], row["status"]) for row in rows]
 
 
-async def decides(person: Person, patch_id: UUID, decision: Status) -> None:
+async def decides(person: Person, patch_id: UUID, decision: PatchStatus) -> None:
     await person.engine.writes.decide_patch({**who(person), "patch_id": patch_id, "decision": decision})
 
 
 async def test_a_sensitive_field_waits_until_the_user_grants_it(ana: Person) -> None:
     queued = await proposes(coach(ana), "city", "Lisbon", confidence=1.0)
-    assert (queued.status, await profile(ana)) == (Status.PROPOSED, {})
+    assert (queued.status, await profile(ana)) == (PatchStatus.PROPOSED, {})
 
     with pytest.raises(ConsentRequired):
-        await decides(coach(ana), queued.patch_id, Status.GRANTED)
-    await decides(ana, queued.patch_id, Status.GRANTED)
+        await decides(coach(ana), queued.patch_id, PatchStatus.GRANTED)
+    await decides(ana, queued.patch_id, PatchStatus.GRANTED)
 
     assert await profile(ana) == {"city": "Lisbon"}
     assert await consent(ana) == [("city", "Lisbon", "granted")]
@@ -96,11 +96,11 @@ async def test_a_sensitive_field_waits_until_the_user_grants_it(ana: Person) -> 
 async def test_a_benign_field_applies_at_the_second_turn_that_says_so(ana: Person) -> None:
     for turn in ("t1", "t2"):
         await ana.says("keep it short", turn_id=turn)
-    assert (await proposes(coach(ana), "tone", "brief", turn_id="t1")).status is Status.PROPOSED
-    assert (await proposes(coach(ana), "tone", "Brief", turn_id="t1")).status is Status.PROPOSED
+    assert (await proposes(coach(ana), "tone", "brief", turn_id="t1")).status is PatchStatus.PROPOSED
+    assert (await proposes(coach(ana), "tone", "Brief", turn_id="t1")).status is PatchStatus.PROPOSED
     assert await profile(ana) == {}
 
-    assert (await proposes(coach(ana), "tone", "Brief", turn_id="t2")).status is Status.CORROBORATED
+    assert (await proposes(coach(ana), "tone", "Brief", turn_id="t2")).status is PatchStatus.CORROBORATED
     assert await profile(ana) == {"tone": "brief"}
 
 
@@ -124,7 +124,7 @@ async def test_what_nobody_decided_expires(ana: Person, monkeypatch: pytest.Monk
     assert (await ana.engine.writes.expire_patch(ana.stream, queued.patch_id)).already, "it has time left"
     monkeypatch.setattr(handler, "now", lambda: later)
     with pytest.raises(TransitionRefused, match="expired"):
-        await decides(ana, queued.patch_id, Status.GRANTED)
+        await decides(ana, queued.patch_id, PatchStatus.GRANTED)
     other = Person(ana.engine, ana.user, "acme", "coach")
     beside = await proposes(other, "language", "pt")
     await consent(ana)
@@ -188,7 +188,7 @@ async def test_a_todo_is_of_one_agent(ana: Person) -> None:
 async def test_a_todo_is_done_and_undone(ana: Person) -> None:
     mine = coach(ana)
     walk = await opens(mine, "walk tomorrow")
-    done = await ana.engine.writes.change_todo({**who(mine), "todo_id": walk, "status": todo.Status.DONE})
+    done = await ana.engine.writes.change_todo({**who(mine), "todo_id": walk, "status": todo.TodoStatus.DONE})
     assert await todos(mine) == [("walk tomorrow", "done")]
 
     await ana.engine.writes.undo_event(ana.stream, done.event_ids[0], agent_id=mine.agent)
@@ -277,7 +277,7 @@ async def test_an_erased_user_leaves_no_profile_and_the_proof_says_so(ana: Perso
     await ana.caught_up()
 
     await erase(ana.engine, EraseUser(user_id=ana.user))
-    proof = await prove(ana.engine, Subject(ana.stream), "Tejo")
+    proof = await prove(ana.engine, ProofSubject(ana.stream), "Tejo")
 
     assert proof.holds, [place for place in proof.places if place.readable]
     assert {"mnemolog_profile_v2.todos", "mnemolog_profile_v2.profile_fields"} <= {
@@ -296,16 +296,16 @@ async def test_a_proposal_of_another_turn_outlives_an_erasure_and_can_be_granted
         await ana.engine.writes.record_turn(turn)
     await proposes(coach(ana), "city", "Zanzibarquux", turn_id=f"{ana.user}-1")
     kept = await proposes(coach(ana), "city", "Porto", turn_id=f"{ana.user}-2")
-    subject = Subject(ana.stream, thread_id=f"{ana.user}-1")
+    subject = ProofSubject(ana.stream, thread_id=f"{ana.user}-1")
     assert not (await prove(ana.engine, subject)).holds
 
     await erase(ana.engine, EraseThread(user_id=ana.user, thread_id=f"{ana.user}-1"))
 
     for phrase in (None, "Zanzibarquux"):
         assert (await prove(ana.engine, subject, phrase)).holds
-    assert sorted(await consent(ana)) == [("city", "", Status.EXPIRED), ("city", "Porto", Status.PROPOSED)]
+    assert sorted(await consent(ana)) == [("city", "", PatchStatus.EXPIRED), ("city", "Porto", PatchStatus.PROPOSED)]
     await assert_live_equals_replayed(ana.engine, ana.stream)
-    await decides(ana, kept.patch_id, Status.GRANTED)
+    await decides(ana, kept.patch_id, PatchStatus.GRANTED)
     assert await profile(ana) == {"city": "Porto"}
 
 
@@ -316,7 +316,7 @@ async def test_a_place_and_a_todo_can_be_erased_alone(ana: Person) -> None:
     for kind, name, agent in (("profile", "city", "default"), ("todo", str(walk), "coach")):
         asked = {"user_id": ana.user, "agent_id": agent, "kind": kind, "name": name}
         await erase(ana.engine, EraseKnown.model_validate(asked))
-        proof = await prove(ana.engine, Subject(ana.stream, known=f"{kind}:{name}"))
+        proof = await prove(ana.engine, ProofSubject(ana.stream, known=f"{kind}:{name}"))
         assert proof.holds, [place for place in proof.places if place.readable]
 
     assert (await profile(ana), await consent(ana)) == ({"tone": "brief"}, [("city", "", "expired"), *BRIEF])
@@ -324,5 +324,5 @@ async def test_a_place_and_a_todo_can_be_erased_alone(ana: Person) -> None:
     with pytest.raises(Erased):
         await ana.engine.writes.change_todo({**who(coach(ana)), "todo_id": walk, "status": "done"})
     await proposes(ana, "city", "Porto", consented=True)
-    assert (await prove(ana.engine, Subject(ana.stream, known="profile:city"))).holds
+    assert (await prove(ana.engine, ProofSubject(ana.stream, known="profile:city"))).holds
     await assert_live_equals_replayed(ana.engine, ana.stream)

@@ -11,10 +11,10 @@ from sqlalchemy import text
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.engine.erasing import erase
 from mnemolog.adapters.engine.moment import Moment
-from mnemolog.adapters.erasure.messages import Message, Named
+from mnemolog.adapters.erasure.messages import Message, TurnSelection
 from mnemolog.adapters.erasure.proof import Proof
 from mnemolog.adapters.erasure.prove import prove
-from mnemolog.adapters.erasure.target import Subject
+from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.nats.subjects import DEAD_LETTERS, TURNS, Address
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.commands.erasure import Erase, EraseMemory, EraseThread, EraseUser
@@ -62,7 +62,7 @@ async def set_aside(ana: Person, phrase: str = SECRET) -> None:
 
 
 async def proof_of(ana: Person, memory_id: UUID | None = None, phrase: str | None = SECRET) -> Proof:
-    return await prove(ana.engine, Subject(ana.stream, memory_id), phrase)
+    return await prove(ana.engine, ProofSubject(ana.stream, memory_id), phrase)
 
 
 def readable(proof: Proof) -> dict[str, int]:
@@ -103,9 +103,9 @@ async def test_after_an_erasure_the_text_can_be_read_nowhere(engine: Engine, use
         "user": EraseUser(user_id=user),
     }
     subject = {
-        "memory": Subject(ana.stream, memory_id=memory_id),
-        "thread": Subject(ana.stream, thread_id=ana.thread),
-        "user": Subject(ana.stream),
+        "memory": ProofSubject(ana.stream, memory_id=memory_id),
+        "thread": ProofSubject(ana.stream, thread_id=ana.thread),
+        "user": ProofSubject(ana.stream),
     }[what]
 
     await erase(engine, commands[what])
@@ -134,7 +134,7 @@ async def test_after_an_erasure_the_text_can_be_read_nowhere(engine: Engine, use
     ],
 )
 def test_a_message_is_meant_by_its_ids_however_they_are_written(fields: dict[str, object], meant: bool) -> None:
-    named = Named(StreamId.of_user("42"), threads=frozenset({"12"}), turns=frozenset({"7"}))
+    named = TurnSelection(StreamId.of_user("42"), threads=frozenset({"12"}), turns=frozenset({"7"}))
     body = json.dumps({"user_id": 42, **fields}).encode()
     assert named.matches(Message(TURNS, Address.of("default").turns, 1, body, {})) is meant
 
@@ -159,7 +159,9 @@ def test_a_message_is_the_turn_of_who_sent_it(producer: str, headers: dict[str, 
     found = [
         id_
         for id_ in ("7", "juno/7", "old/7", "engine/7")
-        if Named(StreamId.of_user("42"), turns=frozenset({id_}), keyed=frozenset({"juno", "nova"})).matches(sent)
+        if TurnSelection(StreamId.of_user("42"), turns=frozenset({id_}), keyed=frozenset({"juno", "nova"})).matches(
+            sent
+        )
     ]
     assert found == [meant]
 
@@ -296,11 +298,11 @@ async def test_what_is_said_in_a_thread_after_its_user_was_erased_is_not_what_wa
     await erase(engine, EraseUser(user_id=user))
     await ana.says("I am back")
 
-    assert (await prove(engine, Subject(ana.stream, thread_id=ana.thread))).holds
+    assert (await prove(engine, ProofSubject(ana.stream, thread_id=ana.thread))).holds
     await ana.caught_up()
     other = Person(engine, user, thread="other")
     await other.says("And here")
-    assert not (await prove(engine, Subject(ana.stream, thread_id="other"))).holds
+    assert not (await prove(engine, ProofSubject(ana.stream, thread_id="other"))).holds
 
 
 @pytest.mark.spec("X07", "X16", "A19")
@@ -316,7 +318,7 @@ async def test_an_alias_that_an_erased_turn_told_can_be_read_nowhere_and_the_res
     await ana.knows_of("Marta", source_turn_ids=[f"{user}-2"], aliases=[SECRET], attributes=attributes)
     await ana.knows_of("Marta", source_turn_ids=[f"{user}-1"], attributes={"job": "baker"})
     before = Moment(as_of=await engine.log.head(ana.stream))
-    subject = Subject(ana.stream, thread_id=f"{user}-2")
+    subject = ProofSubject(ana.stream, thread_id=f"{user}-2")
     assert not (await prove(engine, subject)).holds
 
     await erase(engine, EraseThread(user_id=user, thread_id=f"{user}-2"))

@@ -11,8 +11,8 @@ from sqlalchemy import text
 from sqlalchemy.schema import CreateSchema, DropSchema
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.filling import FillEndpoints as FillPlace
 from mnemolog.adapters.engine.filling import FillProcesses
-from mnemolog.adapters.engine.filling import Place as FillPlace
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.redis.working import WorkingStore

@@ -14,7 +14,7 @@ from mnemolog.domain.errors import MnemologError
 from mnemolog.events.envelope import NewEvent, StreamId
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.log import Append
-from mnemolog.projections.working.projector import Place
+from mnemolog.projections.working.projector import SessionPlace
 from tests.engine.equality import assert_live_equals_rebuilt, assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.story import tell
@@ -53,7 +53,7 @@ async def held(engine: Engine, stream: StreamId) -> dict[str, list[Any]]:
                 statement = select(*shown).where(rows.c.tenant == stream.tenant, own)
                 found[f"{store.name}.{one.name}"] = sorted(map(repr, await connection.execute(statement)))
     keys = await engine.projections.working.keys_of(stream)
-    found["sessions"] = [Place.of_key(stream, key).chat_id for key in keys]
+    found["sessions"] = [SessionPlace.of_key(stream, key).chat_id for key in keys]
     return found
 
 

@@ -26,7 +26,7 @@ from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import Header, Meta, NewEvent, Recorded, StoredEvent, StreamId
 from mnemolog.events.log import Append
 from mnemolog.events.memory import MemoryCreated
-from mnemolog.projections.rule import Delivery
+from mnemolog.projections.rule import Delivered
 from mnemolog.projections.runtime import Projection
 from tests.engine.equality import assert_live_equals_rebuilt, assert_live_equals_replayed
 from tests.engine.person import Person
@@ -249,7 +249,7 @@ async def test_a_projection_that_stands_still_holds_no_other_up() -> None:
         both.deliver(recorded_event())
 
 
-async def deliver_to_each(projections: Sequence[Projection], events: Sequence[Delivery]) -> None:
+async def deliver_to_each(projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
     for projection in projections:
         await projection.deliver(events)
 

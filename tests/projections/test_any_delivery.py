@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mnemolog.events.envelope import Position, Recorded, StoredEvent, StreamId
 from mnemolog.events.memory import ContentEvent, MemoryRestored
 from mnemolog.projections.kinds import Need
-from mnemolog.projections.rule import Delivery
+from mnemolog.projections.rule import Delivered
 from mnemolog.projections.runtime import Projection
 from tests.testkit.events import created, rows
 from tests.testkit.log import MemoryLog
@@ -35,7 +35,7 @@ def seqs(store: MemoryStore) -> dict[StreamId, list[int]]:
 
 @pytest.mark.spec("X09")
 @given(batches)
-async def test_any_delivery_and_then_a_sweep_end_as_in_order(deliveries: Sequence[Sequence[Delivery]]) -> None:
+async def test_any_delivery_and_then_a_sweep_end_as_in_order(deliveries: Sequence[Sequence[Delivered]]) -> None:
     store = MemoryStore()
     projection = Projection(store, LOG)
 
@@ -53,7 +53,7 @@ async def test_any_delivery_and_then_a_sweep_end_as_in_order(deliveries: Sequenc
 @pytest.mark.spec("X09")
 @given(batches, st.sets(st.integers(1, 40), max_size=6))
 async def test_a_store_that_comes_and_goes_changes_nothing_in_the_end(
-    deliveries: Sequence[Sequence[Delivery]], away: set[int]
+    deliveries: Sequence[Sequence[Delivered]], away: set[int]
 ) -> None:
     calls = 0
 
@@ -76,7 +76,7 @@ async def test_a_store_that_comes_and_goes_changes_nothing_in_the_end(
 @pytest.mark.spec("X09")
 @given(batches, st.integers(1, 6))
 async def test_poison_stops_its_stream_before_it_and_no_other(
-    deliveries: Sequence[Sequence[Delivery]], at: int
+    deliveries: Sequence[Sequence[Delivered]], at: int
 ) -> None:
     log = MemoryLog()
     said = ["fine"] * (at - 1) + [POISON] + ["fine"] * (6 - at)
@@ -95,7 +95,7 @@ async def test_poison_stops_its_stream_before_it_and_no_other(
     assert await projection.lag() == 0, "what was set aside is not waited for"
 
 
-def _of(log: MemoryLog, one: Delivery) -> Delivery:
+def _of(log: MemoryLog, one: Delivered) -> Delivered:
     return log.streams[one.header.stream][one.header.seq - 1] if isinstance(one, StoredEvent) else one
 
 
@@ -104,7 +104,7 @@ def _cannot_bear_poison(event: Recorded) -> None:
         raise ValueError("I cannot bear this")
 
 
-async def _until_it_answers(projection: Projection, delivery: Sequence[Delivery]) -> None:
+async def _until_it_answers(projection: Projection, delivery: Sequence[Delivered]) -> None:
     while True:
         try:
             return await projection.deliver(delivery)

@@ -5,9 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from mnemolog.domain.consent import Status
-from mnemolog.domain.todo import Kind
-from mnemolog.domain.todo import Status as TodoStatus
+from mnemolog.domain.consent import PatchStatus
+from mnemolog.domain.todo import TodoKind, TodoStatus
 from mnemolog.events.event import Event
 from mnemolog.events.profile import (
     ProfileDecided,
@@ -35,10 +34,10 @@ PROPOSED = ProfileProposed(
     proposed_by=("agent:coach",),
     value="Lisbon",
 )
-DECIDED = ProfileDecided(field="city", patch_id=PATCH, decision=Status.GRANTED, by="user")
+DECIDED = ProfileDecided(field="city", patch_id=PATCH, decision=PatchStatus.GRANTED, by="user")
 SET = ProfileSet(field="city", patch_id=PATCH, source="api", values=("Lisbon",))
-OPENED = TodoOpened(todo_id=TODO, kind=Kind.HABIT, agent_id="coach", text="walk")
-CHANGED = TodoChanged(todo_id=TODO, kind=Kind.HABIT, status=TodoStatus.DONE, text="walk")
+OPENED = TodoOpened(todo_id=TODO, kind=TodoKind.HABIT, agent_id="coach", text="walk")
+CHANGED = TodoChanged(todo_id=TODO, kind=TodoKind.HABIT, status=TodoStatus.DONE, text="walk")
 
 
 def folded(*payloads: Event) -> dict[str, list[Row]]:
@@ -71,7 +70,7 @@ def test_an_erased_place_takes_its_values_and_expires_what_waits() -> None:
     rows = folded(PROPOSED, SET, ProfileErased(field="city"))
 
     [patch], [place] = rows["consent"], rows["profile_fields"]
-    assert (patch["value"], patch["status"], place["held"]) == ("", Status.EXPIRED, [])
+    assert (patch["value"], patch["status"], place["held"]) == ("", PatchStatus.EXPIRED, [])
 
 
 @pytest.mark.spec("X07", "B10")
@@ -81,5 +80,5 @@ def test_a_proposal_that_is_made_again_after_an_erasure_waits_since_it_was_made_
         folded(*story)["consent"] for story in ([PROPOSED], [PROPOSED, ProfileErased(field="city"), again])
     )
 
-    assert (after_["status"], after_["value"], after_["source_turn_ids"]) == (Status.PROPOSED, "Lisbon", ["t9"])
+    assert (after_["status"], after_["value"], after_["source_turn_ids"]) == (PatchStatus.PROPOSED, "Lisbon", ["t9"])
     assert after_["proposed_at"] == before["proposed_at"]

@@ -14,14 +14,16 @@ from mnemolog.events.conversation import SessionForgotten, SessionReverted, Turn
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.graph import EntityErased, EntityEvent, EntityForgotten
 from mnemolog.events.memory import MemoryRestored
-from mnemolog.projections.working.projector import Place, fold, place_of
+from mnemolog.projections.working.projector import SessionPlace, fold, place_of
 from tests.projections.recorded import START, recorded, turns
 
-PLACE = Place("default", "ana", "deanna", "main")
+PLACE = SessionPlace("default", "ana", "deanna", "main")
 RESTORED = MemoryRestored(memory_id="01942b6e-7c00-7000-8000-000000000000")  # type: ignore[arg-type]
 
 
-def kept(before: Mapping[Place, Session], events: Sequence[Recorded]) -> dict[Place, tuple[Session, datetime]]:
+def kept(
+    before: Mapping[SessionPlace, Session], events: Sequence[Recorded]
+) -> dict[SessionPlace, tuple[Session, datetime]]:
     """The sessions that the events leave, of those that they change."""
     return {place: left for place, left in fold(before, events).items() if left is not None}
 
@@ -32,7 +34,7 @@ def test_batches_of_any_size_leave_the_same_session(sizes: list[int], every: tim
     events = turns(sum(sizes), every=every)
     [(whole, ends_at)] = kept({}, events).values()
 
-    known: dict[Place, Session] = {}
+    known: dict[SessionPlace, Session] = {}
     for start, size in zip([sum(sizes[:n]) for n in range(len(sizes))], sizes, strict=True):
         known = {place: session for place, (session, _) in kept(known, events[start : start + size]).items()}
 
@@ -101,7 +103,7 @@ def test_an_entity_that_nobody_spoke_as_changes_no_session() -> None:
 FORGOTTEN = SessionForgotten(agent_id="deanna", chat_id="main")
 
 
-def shown(left: Mapping[Place, tuple[Session, datetime]]) -> object:
+def shown(left: Mapping[SessionPlace, tuple[Session, datetime]]) -> object:
     """What a reader of the place sees."""
     seen = left[PLACE][0].shown() if PLACE in left else None
     return seen and seen.as_dict()
@@ -117,7 +119,7 @@ def test_an_undone_forgetting_leaves_what_would_be_there_without_it_in_batches_o
     undo = SessionReverted(agent_id="deanna", chat_id="main", undoes=forgotten.event_id)
     events = [*said[:before], forgotten, *said[before:], recorded(undo, before + since + 2, at=said[-1].recorded_at)]
 
-    known: dict[Place, Session] = {}
+    known: dict[SessionPlace, Session] = {}
     for start in range(0, len(events), size):
         known |= {place: session for place, (session, _) in kept(known, events[start : start + size]).items()}
 

@@ -8,7 +8,7 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.engine.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
-from mnemolog.adapters.erasure.target import Subject
+from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.jobs.job import Status
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.commands.erasure import EraseUser
@@ -79,7 +79,7 @@ async def test_finished_jobs_are_deleted_after_their_time(queue: JobQueue, kind:
 async def test_the_jobs_of_a_user_go_with_his_erasure(engine: Engine, queue: JobQueue, kind: str, user: str) -> None:
     ana = Person(engine, user)
     await ana.creates("I keep goats.")
-    subject = Subject(StreamId.of_user(user))
+    subject = ProofSubject(StreamId.of_user(user))
     mine = await queue.enqueue(kind, {"memory_id": uuid4()}, stream=subject.stream)
     other = await queue.enqueue(kind, {}, stream=StreamId.of_user(f"{user}-x"))
 

@@ -9,7 +9,7 @@ import pytest
 from mnemolog.adapters.engine import erasing, forgetting
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.prove import prove
-from mnemolog.adapters.erasure.target import Subject
+from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory, EraseThread, EraseUser
 from mnemolog.commands.scopes import EraseScope, Reach
 from mnemolog.domain.errors import NotPermitted
@@ -98,20 +98,20 @@ async def test_a_hard_forgetting_that_reaches_too_far_erases_nothing_of_it(guard
 async def test_a_bound_key_is_shown_no_proof_of_what_another_agent_keeps(guarded: Engine, user: str) -> None:
     shared, stream = await said(guarded, user), StreamId.of_user(user)
     stylist = guarded.by(of_agents("stylist", roles=(*ROLES, Role.ADMIN)))
-    asked: list[tuple[Subject, str | None]] = [
-        (Subject(stream), None),
-        (Subject(stream, thread_id="main"), None),
-        (Subject(stream, memory_id=shared), "broke"),
+    asked: list[tuple[ProofSubject, str | None]] = [
+        (ProofSubject(stream), None),
+        (ProofSubject(stream, thread_id="main"), None),
+        (ProofSubject(stream, memory_id=shared), "broke"),
     ]
     for subject, phrase in asked:
         with pytest.raises(NotPermitted, match=BEYOND):
             await prove(stylist, subject, phrase)
     with pytest.raises(NotPermitted, match="may not erase"):
-        await prove(guarded.by(of_agents(roles=(Role.READ,))), Subject(stream))
+        await prove(guarded.by(of_agents(roles=(Role.READ,))), ProofSubject(stream))
     with pytest.raises(NotPermitted, match="look after"):
-        await prove(guarded.by(of_agents()), Subject(stream), "broke")
+        await prove(guarded.by(of_agents()), ProofSubject(stream), "broke")
     both = guarded.by(of_agents("stylist", "planner"))
-    assert not (await prove(both, Subject(stream, thread_id="main"))).holds
+    assert not (await prove(both, ProofSubject(stream, thread_id="main"))).holds
 
 
 async def test_over_http_too_a_bound_key_erases_and_exports_no_more_than_its_agents(guarded: Engine, user: str) -> None:

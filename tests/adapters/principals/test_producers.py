@@ -20,7 +20,7 @@ from mnemolog.adapters.engine import producers
 from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.engine.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
-from mnemolog.adapters.erasure.target import Subject
+from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.nats.dead_letters import DeadLetter, DeadLetters
 from mnemolog.adapters.nats.producer import TurnSender
 from mnemolog.adapters.nats.subjects import Address
@@ -393,7 +393,7 @@ async def test_an_erasure_takes_what_a_producer_has_waiting_and_set_aside(
     assert erased.messages == 1
     assert await one.letters() == []
     assert len(await two.letters()) == 1, "the message of another that is counted alike stays"
-    proof = await prove(guarded, Subject(stream, thread_id=thread), None)
+    proof = await prove(guarded, ProofSubject(stream, thread_id=thread), None)
     assert proof.holds
 
 
@@ -414,7 +414,7 @@ async def test_an_erasure_of_a_turn_of_nobodys_leaves_the_message_of_a_producer_
 
     assert [len(await one.letters()) for one in (kira, gone, operator)] == [1, 1, 0]
     assert erased.messages == 1
-    assert (await prove(guarded, Subject(StreamId.of_user(user, tenant), thread_id="said"), None)).holds
+    assert (await prove(guarded, ProofSubject(StreamId.of_user(user, tenant), thread_id="said"), None)).holds
 
 
 async def two_called_marta(engine: Engine, user: str, tenant: str) -> dict[str, Any]:

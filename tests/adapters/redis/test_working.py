@@ -16,12 +16,12 @@ from mnemolog.domain.session import LIFETIME
 from mnemolog.events.conversation import SessionForgotten, SessionReverted
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.projections.projector import Stop
-from mnemolog.projections.working.projector import Place
+from mnemolog.projections.working.projector import SessionPlace
 from tests.engine.person import Person
 from tests.projections.recorded import recorded, turns
 
 ANA = StreamId.of_user("ana")
-PLACE = Place("default", "ana", "deanna", "main")
+PLACE = SessionPlace("default", "ana", "deanna", "main")
 _prefixes = count(1)
 
 
