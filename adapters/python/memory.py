@@ -175,7 +175,7 @@ class AsyncMemory(
         """Read what an agent should know before it answers: pinned memories, and each category in its mode (B §5).
 
         Example:
-            print("\n".join(memory.context("where to eat?", user_id="ana").lines))
+            print("\\n".join(memory.context("where to eat?", user_id="ana").lines))
         """
         return await self._ask(memories.context, locals())
 

@@ -236,7 +236,7 @@ async def test_up_serves_until_sigterm_and_refuses_a_second_engine(tmp_path: Pat
     async with asked as http:
         assert (await http.get("/v1/memories", params={"user_id": "ana"})).status_code == 401
         let_in = await http.get("/v1/memories", params={"user_id": "ana"}, headers={"Authorization": f"Bearer {token}"})
-        assert let_in.json() == {"memories": []}
+        assert let_in.json() == {"items": [], "next_cursor": None}
     second = await mnemolog(tmp_path, "up", "--port", "0", "--json")
     assert (second.code, second.value["error"]["code"]) == (3, "data_directory_in_use")
     assert str(process.pid) in second.value["error"]["message"]

@@ -53,7 +53,7 @@ async def test_an_export_can_be_read_by_its_owner_alone(engine: Engine, user: st
     await Person(engine, user).creates("Ana drinks tea")
     path = tmp_path / "ana.jsonl"
 
-    assert (await run(engine, "export", "-u", user, "--to", str(path))).code == 0
+    assert (await run(engine, "user", "export", "-u", user, "--to", str(path))).code == 0
 
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert "Ana drinks tea" in path.read_text(encoding="utf-8")

@@ -318,7 +318,7 @@ async def test_accepted_means_readable_exportable_undoable_and_erasable(
     await assert_live_equals_replayed(engine, Person(engine, life.api.user).stream)
 
     erased = await life.api.post("/v1/user/erase")
-    life.token = erased["token"]
+    life.token = erased["receipt"]["token"]
     assert erased["held_up"] == {}
     assert await shown(life) == {}
     assert not [line for line in await exported(life) if WORD in line]
