@@ -224,9 +224,9 @@ def _seq(token: str) -> int:
 
 async def _asked(life: Life, name: str, method: str, path: str, body: Json) -> httpx.Response:
     who = {"user_id": life.api.user, "agent_id": "coach"}
-    if method == "DELETE":
-        return await life.api.http.request(method, path, params={**who, **body})
     run = {} if name in WHOLE else {"run_id": life.run}
+    if method == "DELETE":
+        return await life.api.http.request(method, path, params={**who, **run, **body})
     return await life.api.http.request(method, path, json={**who, **run, **body})
 
 
