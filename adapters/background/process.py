@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mnemolog.adapters.background.clients import clients, gate_of, last_change
+from mnemolog.adapters.background.commands import fork_server
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.engine.engine import open_engine
 from mnemolog.domain.errors import MnemologError
@@ -24,6 +25,7 @@ LOOK_SECONDS = 1.0
 
 def run(given: dict[str, Any], data_dir: str, tell: int) -> None:
     """Exit code 0 after a clean end, 1 when it could not start or a part of it failed."""
+    commands = fork_server(Path(data_dir))
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     _logger.setLevel(logging.INFO)
     try:
@@ -32,6 +34,9 @@ def run(given: dict[str, Any], data_dir: str, tell: int) -> None:
         _logger.error("%s", error)
         _say(tell, {"error": error.plain()})
         sys.exit(1)
+    finally:
+        if commands is not None:
+            os.close(commands)
 
 
 async def _serve(settings: Settings, data_dir: Path, tell: int) -> None:

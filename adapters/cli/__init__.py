@@ -1,8 +1,20 @@
 """The command line: `mnemolog`."""
 
+import sys
+
 
 def main() -> None:
-    """The entry point; imports wait until it is called, so that `mnemolog --help` is quick."""
+    """The entry point; imports wait until it is known what for."""
+    if sys.argv[1:] == ["--version"]:
+        import mnemolog
+
+        sys.stdout.write(f"{mnemolog.__version__}\n")
+        return
+    from mnemolog.adapters.cli.forwarding import forwarded
+
+    code = forwarded(sys.argv[1:])
+    if code is not None:
+        sys.exit(code)
     from mnemolog.adapters.cli.app import run
 
     run()
