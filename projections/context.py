@@ -20,7 +20,6 @@ from mnemolog.projections.memories.filters import active, unasked, visible_to
 from mnemolog.projections.memories.reader import Row
 from mnemolog.projections.memories.tables import memories as table
 from mnemolog.projections.query import Question, hybrid
-from mnemolog.projections.vectors.embedder import Embedder
 
 
 class ContextRequest(BaseModel):
@@ -71,12 +70,10 @@ class AgentContext:
 
 
 async def gather(
-    connection: AsyncConnection, viewer: Viewer, request: ContextRequest, policy: CategoryPolicy, embedder: Embedder
+    connection: AsyncConnection, viewer: Viewer, request: ContextRequest, policy: CategoryPolicy, question: Question
 ) -> AgentContext:
     """CategoryNotAllowed when it asks for what the agent's allowlist leaves out."""
     viewer = viewer.within(policy.allowed(viewer.agent_id, request.categories))
-    [vector] = await embedder.embed([request.query])
-    question = Question(request.query, embedder.model, vector)
     foundation = await memories.foundation(connection, viewer)
     sections = [
         Section(category, policy.mode(category), await _section(connection, viewer, category, policy, question))

@@ -12,6 +12,7 @@ from mnemolog.domain.errors import EngineError, TamperedEvent
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.log import EventLog, Head
 from mnemolog.projections.applying import Step, apply, decoded
+from mnemolog.projections.preparing import prepared
 from mnemolog.projections.projector import Session, Store
 
 _logger = logging.getLogger("mnemolog.projections")
@@ -70,7 +71,7 @@ async def fill(
     open_sessions = partial(sessions, stores)
     async for portion in _portions(log, open_sessions, share):
         try:
-            applied = await _apply(log, stores, open_sessions, portion)
+            applied = await prepared(partial(_apply, log, stores, open_sessions, portion))
         except infrastructure:
             raise
         except Exception as error:  # noqa: BLE001  Whatever a projector raises; its text may be what somebody said.

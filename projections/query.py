@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import delta, ranking
+from mnemolog.domain.calibration import Calibration
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import VISIBLE
@@ -121,21 +122,28 @@ class Question:
 
     text: str
     model: str
+    calibration: Calibration
     vector: Vectors = field(repr=False)
 
 
+async def question_of(text: str, embedder: Embedder) -> Question:
+    """Asks a model, which takes its time: before a connection is taken."""
+    [vector] = await embedder.embed([text])
+    return Question(text, embedder.model, embedder.calibration, vector)
+
+
 async def answer(
-    connection: AsyncConnection, viewer: Viewer, request: MemoryQuery, policy: CategoryPolicy, embedder: Embedder
+    connection: AsyncConnection, viewer: Viewer, request: MemoryQuery, policy: CategoryPolicy, question: Question
 ) -> Answer:
     """Search one user's memories as one agent. CategoryNotAllowed when it asks for what its allowlist leaves out."""
-    hits = await _search(connection, viewer.within(_categories(request, policy)), request, embedder)
+    hits = await _search(connection, viewer.within(categories(request, policy)), request, question)
     kept = ranking.within_budget(hits, request.budget_tokens, lambda hit: hit.bullet)
     rev = await changes.revision(connection, viewer, request.thread_id)
     return Answer(await _header(connection, viewer, request, rev), rev, kept)
 
 
-def _categories(request: MemoryQuery, policy: CategoryPolicy) -> frozenset[str] | None:
-    """A category that a filter names is asked for like any other, and refused like any other."""
+def categories(request: MemoryQuery, policy: CategoryPolicy) -> frozenset[str] | None:
+    """What a request may search. A category that a filter names is asked for like any other, and refused like any."""
     if request.filters.category is None:
         return policy.allowed(request.agent_id, request.categories)
     named = policy.allowed(request.agent_id, [request.filters.category], "filters.category")
@@ -151,10 +159,8 @@ async def _header(connection: AsyncConnection, viewer: Viewer, request: MemoryQu
 
 
 async def _search(
-    connection: AsyncConnection, viewer: Viewer, request: MemoryQuery, embedder: Embedder
+    connection: AsyncConnection, viewer: Viewer, request: MemoryQuery, question: Question
 ) -> Sequence[Hit]:
-    [vector] = await embedder.embed([request.query])
-    question = Question(request.query, embedder.model, vector)
     narrowed = request.filters.conditions()
     if wanted := request.filters.entity_ids:
         known = await entities.survivors(connection, viewer, await entities.by_ids(connection, viewer, wanted))

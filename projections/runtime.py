@@ -10,6 +10,7 @@ from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.log import EventLog
 from mnemolog.projections.applying import Step, apply, decoded
+from mnemolog.projections.preparing import Lacking, prepared
 from mnemolog.projections.projector import Lag, Session, Skipped, Stop, Store
 from mnemolog.projections.rule import Delivered, by_stream, outstanding, seq_of
 from mnemolog.projections.strategy import FAIL, Strategy
@@ -175,8 +176,12 @@ class Projection:
         skipped stays skipped. TamperedEvent, and nothing forgotten, where the log is damaged or lacks its keys.
         """
         await self.readable([stream])
-        async with self.store.session([stream]) as session:
-            return await self._reapply(session, stream, until)
+
+        async def step() -> int:
+            async with self.store.session([stream]) as session:
+                return await self._reapply(session, stream, until)
+
+        return await prepared(step)
 
     async def forget(self, erasure: Recorded) -> None:
         """Show nothing of what an erasure destroyed, though this projection is not there yet: stopped, paused or late.
@@ -185,24 +190,29 @@ class Projection:
         comes to his erasure, since nothing before that counts any more. A stop is forgotten: it shows again on retry.
         """
         stream = erasure.stream
-        try:
+
+        async def step() -> None:
             async with self.store.session([stream]) as session:
                 if isinstance(erasure.payload, UserErased):
                     await session.reset(stream)
                     await session.apply([erasure])
                 else:
                     await self._reapply(session, stream, await self.store.progress(stream))
+
+        try:
+            await prepared(step)
         except Exception as error:  # noqa: BLE001  Whatever stands in the way: the text goes, and comes back as it reads.
             _logger.error("%s: %s cannot be reapplied: %s", self.name, stream, _reason(error))
             async with self.store.session([stream]) as session:
                 await session.reset(stream)
 
     async def _reapply(self, session: Session, stream: StreamId, until: int | None = None) -> int:
-        total = 0
+        total, lacking = 0, Lacking()
         skipped = await session.reset(stream)
         async for batch in self._log.scan(stream, until=until, batch=BATCH):
-            await self._replay(session, batch, skipped)
+            await lacking.noted(self._replay(session, batch, skipped))
             total += len(batch)
+        lacking.require_none()
         return total
 
     async def _replay(self, session: Session, batch: Sequence[StoredEvent], skipped: Collection[int]) -> None:
@@ -239,12 +249,16 @@ class Projection:
 
     async def _apply(self, streams: Mapping[StreamId, Sequence[Delivered]]) -> bool:
         """One step; whether it reached the end of what was delivered. A long gap takes several, to bound the memory."""
-        async with self.store.session(sorted(streams)) as session:
-            steps = [await self._wanted(session, stream, streams) for stream in session.progress]
-            wanted = [event for events, _ in steps for event in events]
-            if wanted:
-                await self._tell(session, wanted)
-        return all(ended for _, ended in steps)
+
+        async def step() -> bool:
+            async with self.store.session(sorted(streams)) as session:
+                steps = [await self._wanted(session, stream, streams) for stream in session.progress]
+                wanted = [event for events, _ in steps for event in events]
+                if wanted:
+                    await self._tell(session, wanted)
+            return all(ended for _, ended in steps)
+
+        return await prepared(step)
 
     async def _tell(self, session: Session, events: Sequence[StoredEvent]) -> None:
         """Apply what the projection reads of events, opened as far as it reads them."""

@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager
 
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.projections.applying import Step, apply
+from mnemolog.projections.preparing import Unprepared, prepared
 from mnemolog.projections.projector import Session
 from mnemolog.projections.rule import Delivered, by_stream, outstanding
 from mnemolog.projections.runtime import Projection
@@ -29,7 +30,7 @@ class SharedTransaction:
 
     async def deliver(self, projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
         """As `Projection.deliver`, for all of them."""
-        if not await self._at_once(projections, events):
+        if not await prepared(lambda: self._at_once(projections, events)):
             await each_alone(projections, events)
 
     async def _at_once(self, projections: Sequence[Projection], events: Sequence[Delivered]) -> bool:
@@ -44,6 +45,8 @@ class SharedTransaction:
                         return False
                     steps.append(Step(projection.store, session, wanted))
                 await apply(steps, {one.event_id: one for one in decoded})
+        except Unprepared:
+            raise
         except Exception as error:
             # What cannot be reached is tried again by who delivers. Else whose fault it is, and which event's, shows
             # when each goes alone.

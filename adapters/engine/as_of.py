@@ -20,6 +20,7 @@ from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.projections.applying import Decoded, Step, TableWriter, apply, decoded
 from mnemolog.projections.kinds import Kinds
+from mnemolog.projections.preparing import Lacking
 from mnemolog.projections.projector import Projector
 from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.vectors.tables import NAME as VECTORS
@@ -60,18 +61,22 @@ class NoSeal(RowSeal):
 async def fill(
     connection: AsyncConnection, log: EventLog, projectors: Sequence[Projector], stream: StreamId, until: int
 ) -> None:
-    """Make the tables of these projectors as they stood at seq `until`, in the transaction that this begins."""
+    """Make the tables of these projectors as they stood at seq `until`, in the transaction that this begins.
+
+    Unprepared when a vector is not kept: what was done is to be rolled back then.
+    """
     await connection.execute(_WHILE_FILLING)
     await connection.execute(_SMALL_SAMPLE)
     for projector in projectors:
         await connection.run_sync(projector.tables.create_all, checkfirst=False)
-    portions = 0
+    portions, lacking = 0, Lacking()
     writers = [(projector.kinds, TableWriter(projector, connection)) for projector in projectors]
     async for batch, events in _one_ahead(_decoded(log, stream, until, [kinds for kinds, _ in writers])):
-        await apply([Step(kinds, writer, batch) for kinds, writer in writers], events)
+        await lacking.noted(apply([Step(kinds, writer, batch) for kinds, writer in writers], events))
         portions += 1
         if portions.bit_count() == 1:  # Each time that there is twice as much.
             await _gather_statistics(connection, projectors)
+    lacking.require_none()
     if any(projector.name == VECTORS for projector in projectors):
         await connection.execute(_UNKEEP, {"tenant": stream.tenant, "kind": stream.kind, "owner": stream.owner})
 

@@ -30,8 +30,8 @@ class Neighbours:
 
     async def _similar(self, command: CreateMemory | UpdateMemory, text: str) -> Similar:
         viewer = Viewer(command.tenant, command.user_id, command.agent_id)
-        embedder, scores = await self._reads.nearest(viewer, command.memory_id, text)
-        bands, link_min = self._bands or embedder.calibration.bands, embedder.calibration.link_min
+        question, scores = await self._reads.nearest(viewer, command.memory_id, text)
+        bands, link_min = self._bands or question.calibration.bands, question.calibration.link_min
         least = min(link_min, bands.fallback_low)
         near = tuple(Near(memory_id=id_, similarity=score) for id_, score in scores.items() if score >= least)
-        return Similar(model=embedder.model, bands=bands, link_min=link_min, near=near)
+        return Similar(model=question.model, bands=bands, link_min=link_min, near=near)

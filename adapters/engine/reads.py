@@ -49,6 +49,7 @@ from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.paging import Slice, slice_of
 from mnemolog.projections.profile import reader as profile
 from mnemolog.projections.projector import Store
+from mnemolog.projections.query import Question
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.working.projector import SessionPlace
@@ -142,25 +143,20 @@ class Reads(GraphReads, PatrolReads):
 
     async def query(self, request: query.MemoryQuery, moment: Moment = NOW) -> query.Answer:
         """memory.query (B §6)."""
-
-        graph = (GRAPH,) if request.filters.entity_ids else ()
-
-        async def ask(embedder: Embedder) -> query.Answer:
-            answer = partial(query.answer, request=request, policy=self._policy, embedder=embedder)
-            return await self._read(request.viewer, moment, (MEMORIES, VECTORS, CHANGES, *graph), answer)
-
-        answer = await self._by_meaning(request.viewer, moment, ask)
+        viewer, graph = request.viewer, (GRAPH,) if request.filters.entity_ids else ()
+        self._admitted(viewer)
+        query.categories(request, self._policy)
+        ask = partial(query.answer, request=request, policy=self._policy)
+        _, answer = await self._by_meaning(viewer, moment, (MEMORIES, VECTORS, CHANGES, *graph), request.query, ask)
         self._used(request.viewer, moment, (hit.row for hit in answer.hits))
         return answer
 
     async def context(self, viewer: Viewer, request: context.ContextRequest, moment: Moment = NOW) -> AgentContext:
         """What an agent is told before it answers: pinned memories, and each category in its mode (B §5)."""
-
-        async def ask(embedder: Embedder) -> AgentContext:
-            gather = partial(context.gather, request=request, policy=self._policy, embedder=embedder)
-            return await self._read(viewer, moment, (MEMORIES, VECTORS), gather)
-
-        told = await self._by_meaning(viewer, moment, ask)
+        self._admitted(viewer)
+        self._policy.allowed(viewer.agent_id, request.categories)
+        gather = partial(context.gather, request=request, policy=self._policy)
+        _, told = await self._by_meaning(viewer, moment, (MEMORIES, VECTORS), request.query, gather)
         self._used(viewer, moment, told.shown)
         return told
 
@@ -183,15 +179,10 @@ class Reads(GraphReads, PatrolReads):
         """What a memory is linked to, the strongest link first (B §2)."""
         return await self._read(viewer, moment, (MEMORIES,), partial(memories.linked, memory_id=memory_id))
 
-    async def nearest(self, viewer: Viewer, memory_id: UUID, text: str) -> tuple[Embedder, Mapping[UUID, float]]:
+    async def nearest(self, viewer: Viewer, memory_id: UUID, text: str) -> tuple[Question, Mapping[UUID, float]]:
         """The memories that a statement is like, beside the memory itself (B §2), and by whose measure."""
-
-        async def ask(embedder: Embedder) -> tuple[Embedder, Mapping[UUID, float]]:
-            [vector] = await embedder.embed([text])
-            near = partial(neighbours.nearest, memory_id=memory_id, model=embedder.model, vector=vector)
-            return embedder, await self._read(viewer, NOW, (MEMORIES, VECTORS), near)
-
-        return await self._by_meaning(viewer, NOW, ask)
+        near = partial(neighbours.nearest, memory_id=memory_id)
+        return await self._by_meaning(viewer, NOW, (MEMORIES, VECTORS), text, near)
 
     async def newest(self, viewer: Viewer, limit: int, moment: Moment = NOW, cursor: str | None = None) -> Slice:
         """The most recently changed memories."""
@@ -321,19 +312,33 @@ class Reads(GraphReads, PatrolReads):
             return await self._working.read(place)
         return await self.replays.session(place, moment.as_of, moment.deadline)
 
-    async def _by_meaning(self, viewer: Viewer, moment: Moment, ask: Callable[[Embedder], Awaitable[T]]) -> T:
-        """What `ask` gives with the embedder of the vectors that it sees: once more when they were swapped meanwhile.
+    async def _by_meaning(
+        self,
+        viewer: Viewer,
+        moment: Moment,
+        names: Sequence[str],
+        text: str,
+        ask: Callable[..., Awaitable[T]],
+    ) -> tuple[Question, T]:
+        """A text as a question to the vectors, and what `ask` gives of it: the model is asked before the database.
 
-        As of an earlier moment they are always of the present model.
+        With the embedder of the vectors that are seen, and once more when they were swapped meanwhile. As of an earlier
+        moment they are always of the present model.
         """
-        self._admitted(viewer)  # Before a model is asked.
-        embedder = self._embedder if moment.as_of is not None else await self._live_embedder()
-        while True:
-            found = await ask(embedder)
-            now = embedder if moment.as_of is not None else await self._live_embedder()
-            if now is embedder:
-                return found
-            embedder = now
+        viewer, stream = self._admitted(viewer), StreamId.of_user(viewer.user_id, viewer.tenant)
+        self._callers.limits.require(moment)
+        async with self._caller.read(moment):
+            embedder = await self._seen_embedder(moment)
+            while True:
+                question = await query.question_of(text, embedder)
+                found = await self._healed(viewer, stream, moment, names, partial(ask, question=question))
+                now = await self._seen_embedder(moment)
+                if now is embedder:
+                    return question, found
+                embedder = now
+
+    async def _seen_embedder(self, moment: Moment) -> Embedder:
+        return self._embedder if moment.as_of is not None else await self._live_embedder()
 
     async def _read(
         self,

@@ -19,6 +19,7 @@ from mnemolog.domain.session import Session
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.events.registry import REGISTRY, SHREDDING
+from mnemolog.projections.preparing import Unprepared, prepared
 from mnemolog.projections.projector import Projector
 from mnemolog.projections.working.projector import SessionPlace
 
@@ -145,8 +146,16 @@ class Replays:
         if lacking or replay.connection is None:
             async with _in_turn(self._running, give_up):
                 connection = replay.connection or await self._connected(replay)
-                await as_of.fill(connection, self._log, lacking, replay.stream, replay.until)
-                await connection.commit()
+
+                async def fill() -> None:
+                    try:
+                        await as_of.fill(connection, self._log, lacking, replay.stream, replay.until)
+                    except Unprepared:
+                        await connection.rollback()
+                        raise
+                    await connection.commit()
+
+                await prepared(fill)
             replay.names.update(projector.name for projector in lacking)
         assert replay.connection is not None
         return replay.connection

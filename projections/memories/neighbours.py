@@ -9,14 +9,15 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.memories.filters import active, visible_to
 from mnemolog.projections.memories.reader import by_vector
 from mnemolog.projections.memories.tables import memories
-from mnemolog.projections.vectors.embedder import Vectors
+from mnemolog.projections.query import Question
 
 NEAREST = 5
 
 
 async def nearest(
-    connection: AsyncConnection, viewer: Viewer, memory_id: UUID, model: str, vector: Vectors
+    connection: AsyncConnection, viewer: Viewer, memory_id: UUID, question: Question
 ) -> dict[UUID, float]:
     """The cosine similarity, in [-1, 1], of the nearest five semantic memories beside `memory_id`, nearest first."""
     semantic = memories.c.kind.in_(sorted(SEMANTIC)), memories.c.memory_id != memory_id
-    return await by_vector(connection, viewer, [*visible_to(viewer), active(), *semantic], model, vector, NEAREST)
+    conditions = [*visible_to(viewer), active(), *semantic]
+    return await by_vector(connection, viewer, conditions, question.model, question.vector, NEAREST)

@@ -5,7 +5,7 @@ Embeddings are kept by memory, model and content, so that a rebuild does not pay
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from mnemolog.events.memory import ContentEvent
 from mnemolog.projections.former import as_written
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.owner import indexed, owner
+from mnemolog.projections.preparing import Unprepared, made
 from mnemolog.projections.raw_sql import fetch_all, keyed, names, one_each, relation, schema_of, write
 from mnemolog.projections.rows import Key
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
@@ -50,10 +51,22 @@ class VectorsProjector:
         written = await self._written(connection, {key: one for key, one in said.items() if key not in fresh})
         missing = [key for key in said if key not in fresh and key not in written]
         if missing:
-            fresh |= zip(missing, await self._embedder.embed([said[key].text for key in missing]), strict=True)
+            fresh |= self._made({key: said[key].text for key in missing})
         if fresh:
             self._keep(connection, fresh, said)
             write(connection, *self._writing(connection, {key: said[key] for key in fresh}))
+
+    def _made(self, texts: Mapping[Key, str]) -> Mapping[Key, Vectors]:
+        """The vectors of these; Unprepared when any is still to be made."""
+        vectors_of, model = made(), self._embedder.model
+        lacking = [text for text in dict.fromkeys(texts.values()) if (model, text) not in vectors_of]
+        if lacking:
+            raise Unprepared(partial(self._make, lacking))
+        return {key: vectors_of[model, text] for key, text in texts.items()}
+
+    async def _make(self, texts: Sequence[str]) -> Mapping[tuple[str, str], Vectors]:
+        rows = await self._embedder.embed(texts)
+        return {(self._embedder.model, text): row for text, row in zip(texts, rows, strict=True)}
 
     async def _written(self, connection: AsyncConnection, said: Mapping[Key, "_Said"]) -> set[Key]:
         """Those whose vectors are kept already, which no client ever sees: they go from table to table."""
