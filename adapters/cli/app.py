@@ -29,6 +29,7 @@ from mnemolog.adapters.cli import (
     producing,
     projecting,
     retention,
+    roles,
     scrubbing,
     verifying,
 )
@@ -56,6 +57,7 @@ for module in (
     keys,
     operating,
     background,
+    roles,
     policy,
     producing,
     projecting,

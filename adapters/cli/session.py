@@ -26,7 +26,7 @@ def with_engine(
     kind: EngineKind = "in-process",
 ) -> T:
     """What `use` gives. An engine that runs on the data directory already is used, unless `attach` is False."""
-    return asyncio.run(_cancelled_by_signals(_used(settings, use, attach, passive, kind)))
+    return asyncio.run(cancelled_by_signals(_used(settings, use, attach, passive, kind)))
 
 
 def settings_of(data_dir: str | None, **given: object) -> Settings:
@@ -78,7 +78,7 @@ def _gone(engine: Engine) -> EngineEnded:
     )
 
 
-async def _cancelled_by_signals(work: Awaitable[T]) -> T:
+async def cancelled_by_signals(work: Awaitable[T]) -> T:
     """SIGTERM ends a command as Ctrl-C does: what is open is closed first."""
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()

@@ -8,6 +8,7 @@ from functools import partial
 
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
+from mnemolog.adapters.embedded.file_lock import FileLock
 from mnemolog.adapters.engine.api_keys import ApiKeys
 from mnemolog.adapters.engine.clock import new_id, now
 from mnemolog.adapters.engine.connections import Connections
@@ -63,14 +64,16 @@ class Delivery:
             follower(events)
 
 
-def delivery_of(settings: Settings, endpoints: Endpoints, to: Connections, *, client: bool) -> Delivery:
-    """Made, and not yet running. A `client` of an engine elsewhere keeps no file of anchors."""
+def delivery_of(
+    stack: AsyncExitStack, settings: Settings, endpoints: Endpoints, to: Connections, *, anchoring: bool
+) -> Delivery:
+    """Made, and not yet running. Without `anchoring` heads are anchored in JetStream alone, as clients do."""
     outbox = Outbox(to.pool, endpoints.postgres_dsn, to.roots.derived("chain"))
     jetstream = to.nats.jetstream()
     streams = Streams(jetstream, limits_of(settings))
     anchors = _anchor_file(settings, to.roots)
-    anchoring = Anchoring(
-        None if client else anchors,
+    keeper = Anchoring(
+        anchors if anchoring and _held(stack, anchors) else None,
         AnchorStream(jetstream, settings.replicas),
         to.pool,
         to.roots.derived("anchors"),
@@ -91,43 +94,42 @@ def delivery_of(settings: Settings, endpoints: Endpoints, to: Connections, *, cl
         to.nats,
         to.roots.derived("wire"),
         streams,
-        anchoring.take,
+        keeper.take,
         partial(incidents.refused, found_by=By.RELAY),
     )
-    return Delivery(
-        outbox, streams, anchors, anchoring, incidents, relay, [anchoring.take, lambda events: relay.wake()]
-    )
+    return Delivery(outbox, streams, anchors, keeper, incidents, relay, [keeper.take, lambda events: relay.wake()])
 
 
-async def start(
+async def start_relay(
     stack: AsyncExitStack,
     settings: Settings,
     endpoints: Endpoints,
     to: Connections,
     delivery: Delivery,
-    projections: Projections,
     writes: Writes,
     api_keys: ApiKeys,
-    key_table: KeyTable,
 ) -> None:
-    """Run what keeps events and turns delivered and projections applied, until the stack is closed."""
-    await _begin(settings, delivery)
-    await api_keys.take_over(key_table)
+    """Run what carries events to JetStream and producers' turns into the log, until the stack is closed."""
+    await api_keys.take_over(KeyTable(to.rows, to.roots.derived("api keys")))
     stack.push_async_callback(delivery.anchoring.flush)
     await delivery.streams.ensure()
-    await projections.create()
-    workers = Workers(projections.groups, projections.deliver, projections.paused)
-    # At once: by way of the relay it would take some milliseconds.
-    delivery.followers.append(partial(_delivered, workers))
     in_name_of = partial(_in_name_of, writes, api_keys)
     turns = subscribers.Turns(TurnIntake(in_name_of, to.nats, to.nats.jetstream(), settings.dead_letter_bytes))
-    projecting = _projecting(endpoints.postgres_dsn, to, workers)
-    steps = [delivery.relay.run, delivery.anchoring.run, delivery.streams.keep, turns.run]
-    await run(stack, [*steps, *projecting, partial(keep, projections)])
+    await run(stack, [delivery.relay.run, delivery.anchoring.run, delivery.streams.keep, turns.run])
     await _subscribe(stack, endpoints.nats_url, turns)
 
 
-async def _begin(settings: Settings, delivery: Delivery) -> None:
+async def start_projecting(
+    stack: AsyncExitStack, endpoints: Endpoints, to: Connections, delivery: Delivery, projections: Projections
+) -> None:
+    """Run what keeps this process's share of the projections applied, until the stack is closed."""
+    workers = Workers(projections.groups, projections.deliver, projections.paused)
+    # At once: by way of the relay it would take some milliseconds.
+    delivery.followers.append(partial(_delivered, workers))
+    await run(stack, [*_projecting(endpoints.postgres_dsn, to, workers), partial(keep, projections)])
+
+
+async def begin(settings: Settings, delivery: Delivery) -> None:
     """On a database that holds what was anchored of it, or by an operator's word on one that does not: an incident."""
     try:
         accepted = await delivery.anchoring.begin(accept=settings.accept_rollback)
@@ -151,6 +153,13 @@ def _anchor_file(settings: Settings, roots: Roots) -> AnchorFile:
         _logger.warning("anchors stay in the data directory: %s; set anchor_file to keep them apart", error)
         return AnchorFile(settings.directory / FORMER)
     return AnchorFile(path, former)
+
+
+def _held(stack: AsyncExitStack, anchors: AnchorFile) -> bool:
+    """Whether this process writes the file: not while another does, such as a second relay on this machine."""
+    lock = FileLock(anchors.path.with_suffix(".lock"))
+    stack.callback(lock.release)
+    return lock.acquire()
 
 
 def _projecting(postgres_dsn: str, to: Connections, workers: Workers) -> Sequence[Callable[[], Awaitable[None]]]:

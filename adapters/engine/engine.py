@@ -16,6 +16,7 @@ from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import EmbeddedServers, Endpoints, EngineKind
 from mnemolog.adapters.engine.clock import new_id, now
 from mnemolog.adapters.engine.recurring import recurring
+from mnemolog.adapters.engine.roles import EVERY_ROLE, NO_ROLE, EngineRole, configured_endpoints
 from mnemolog.adapters.engine.starting import attached_or_started
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.engine.wiring import Parts, wire
@@ -107,12 +108,25 @@ async def open_engine(
         )
         await asyncio.to_thread(forks.part_from, endpoints)
         settings = settings if servers else as_the_engine(settings, endpoints)
-        parts = await wire(stack, settings, policy, endpoints, servers, passive=passive)
+        roles = EVERY_ROLE if servers and not passive else NO_ROLE
+        parts = await wire(stack, settings, policy, endpoints, roles, attached=servers is None)
         engine = Engine(settings, endpoints, servers, parts)
         if servers and not passive:
             await run(stack, [worker_of(engine).run])
             shared = shared_settings(settings)
             engine.endpoints = await asyncio.to_thread(servers.publish_ready, mnemolog.__version__, now(), shared)
+        yield engine
+
+
+@asynccontextmanager
+async def open_role(settings: Settings, role: EngineRole) -> AsyncIterator[Engine]:
+    """One role of an engine, on the servers that the settings name. It takes no data directory."""
+    policy, endpoints = settings.policy, configured_endpoints(settings)
+    async with AsyncExitStack() as stack:
+        parts = await wire(stack, settings, policy, endpoints, frozenset({role}), attached=False)
+        engine = Engine(settings, endpoints, None, parts)
+        if role is EngineRole.WORK:
+            await run(stack, [worker_of(engine).run])
         yield engine
 
 

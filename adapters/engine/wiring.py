@@ -13,12 +13,12 @@ from nats.aio.client import Client
 
 from mnemolog.adapters import keys, tracing
 from mnemolog.adapters.config import Settings
-from mnemolog.adapters.embedded import EmbeddedServers, Endpoints
+from mnemolog.adapters.embedded import Endpoints
 from mnemolog.adapters.engine.api_keys import ApiKeys
 from mnemolog.adapters.engine.clock import new_id, now
 from mnemolog.adapters.engine.commanding import ObservedHandler
 from mnemolog.adapters.engine.connections import Connections, connect, embedder_of
-from mnemolog.adapters.engine.delivery import Delivery, delivery_of, start
+from mnemolog.adapters.engine.delivery import Delivery, begin, delivery_of, start_projecting, start_relay
 from mnemolog.adapters.engine.filling import FillEndpoints, FillProcesses
 from mnemolog.adapters.engine.limits import ReadLimits
 from mnemolog.adapters.engine.neighbours import Neighbours
@@ -26,6 +26,7 @@ from mnemolog.adapters.engine.projections import Projections
 from mnemolog.adapters.engine.reads import Reads
 from mnemolog.adapters.engine.recalls import Recalls
 from mnemolog.adapters.engine.replays import Replays
+from mnemolog.adapters.engine.roles import EngineRole, Roles
 from mnemolog.adapters.engine.sightings import Sightings
 from mnemolog.adapters.engine.starting import require_kept
 from mnemolog.adapters.engine.tasks import run
@@ -33,7 +34,6 @@ from mnemolog.adapters.engine.writes import Writes
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.minilm import EMBEDDERS, embedder_named
 from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
-from mnemolog.adapters.postgres.api_keys import KeyTable
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.outbox import Outbox
 from mnemolog.adapters.postgres.policies import Policies
@@ -72,19 +72,16 @@ class Parts:
 
 
 async def wire(
-    stack: AsyncExitStack,
-    settings: Settings,
-    policy: Policy,
-    endpoints: Endpoints,
-    servers: EmbeddedServers | None,
-    *,
-    passive: bool,
+    stack: AsyncExitStack, settings: Settings, policy: Policy, endpoints: Endpoints, roles: Roles, *, attached: bool
 ) -> Parts:
-    """Everything connected and, for an engine that has servers and is not `passive`, running."""
+    """Everything connected, and running as far as these roles take part in it.
+
+    What is `attached` to an engine elsewhere makes no tables, and needs those that it reads.
+    """
     tracing.start(settings)
     master_key = _master_key(settings)
-    to = await connect(stack, endpoints, master_key, migrating=servers is not None)
-    delivery = delivery_of(settings, endpoints, to, client=servers is None)
+    to = await connect(stack, endpoints, master_key, migrating=not attached)
+    delivery = delivery_of(stack, settings, endpoints, to, anchoring=_anchors_here(roles, attached=attached))
     await delivery.incidents.load()
     log = PostgresLog(
         to.untried,
@@ -96,7 +93,7 @@ async def wire(
         known=delivery.anchoring.known,
         refused=delivery.incidents.refused,
     )
-    embedder = embedder_of(stack, settings.embedder, projecting=servers is not None and not passive)
+    embedder = embedder_of(stack, settings.embedder, projecting=EngineRole.PROJECT in roles)
     projections = _projections(
         settings,
         FillEndpoints(endpoints.postgres_dsn, endpoints.redis_url, master_key, settings.embedder),
@@ -107,17 +104,45 @@ async def wire(
     parts = await _parts(stack, settings, policy, to, delivery, log, projections, embedder)
     stack.push_async_callback(parts.reads.aclose)
     stack.push_async_callback(parts.recalls.flush)
-    if servers is None:
+    if EngineRole.RELAY in roles:
+        await begin(settings, delivery)
+    if attached:
         await require_kept(projections, settings)
-        stack.push_async_callback(delivery.anchoring.flush_quietly)
-        await run(stack, [delivery.anchoring.run, parts.recalls.run])
-    elif passive:
-        await projections.create()
     else:
-        key_table = KeyTable(to.rows, to.roots.derived("api keys"))
-        await start(stack, settings, endpoints, to, delivery, projections, parts.writes, parts.api_keys, key_table)
-        await run(stack, [parts.recalls.run, partial(_warm, embedder), parts.audit.run])
+        await projections.create()
+    await _run_roles(stack, settings, endpoints, to, delivery, parts, roles, attached=attached)
+    if EngineRole.PROJECT in roles:
+        await run(stack, [partial(_warm, embedder)])
     return parts
+
+
+def _anchors_here(roles: Roles, *, attached: bool) -> bool:
+    """Whether this process keeps the file of anchors: of those that run, the relay; and one that looks after it."""
+    return EngineRole.RELAY in roles or not (roles or attached)
+
+
+async def _run_roles(
+    stack: AsyncExitStack,
+    settings: Settings,
+    endpoints: Endpoints,
+    to: Connections,
+    delivery: Delivery,
+    parts: Parts,
+    roles: Roles,
+    *,
+    attached: bool,
+) -> None:
+    if EngineRole.RELAY in roles:
+        await start_relay(stack, settings, endpoints, to, delivery, parts.writes, parts.api_keys)
+    elif roles or attached:
+        stack.push_async_callback(delivery.anchoring.flush_quietly)
+        await run(stack, [delivery.anchoring.run])
+    if EngineRole.PROJECT in roles:
+        await start_projecting(stack, endpoints, to, delivery, parts.projections)
+    if roles or attached:
+        await run(stack, [parts.recalls.run])
+    if EngineRole.WORK in roles:
+        await run(stack, [parts.audit.run])
 
 
 def _projections(

@@ -1,0 +1,36 @@
+"""The roles of an engine: what it does, in one process or each role in processes of its own (ADR 48)."""
+
+import os
+from enum import StrEnum
+
+from mnemolog.adapters.config import Settings
+from mnemolog.adapters.embedded import Endpoints
+from mnemolog.domain.errors import InvalidInput
+
+
+class EngineRole(StrEnum):
+    """`serve` answers HTTP; `relay` carries events to JetStream, and producers' turns into the log; `project` keeps
+    projections up to date; `work` runs jobs and the audit."""
+
+    SERVE = "serve"
+    RELAY = "relay"
+    PROJECT = "project"
+    WORK = "work"
+
+
+Roles = frozenset[EngineRole]
+EVERY_ROLE: Roles = frozenset(EngineRole)
+NO_ROLE: Roles = frozenset()
+
+
+def configured_endpoints(settings: Settings) -> Endpoints:
+    """The servers that the settings name; InvalidInput when they do not name all three."""
+    urls = {name: getattr(settings, name) for name in ("postgres_url", "nats_url", "redis_url")}
+    for name, url in urls.items():
+        if url is None:
+            raise InvalidInput(
+                "is not set: a role runs on servers of your own",
+                field=name,
+                fix=f"set MNEMOLOG_{name.upper()}, or run `mnemolog up`, which has embedded servers",
+            )
+    return Endpoints(os.getpid(), *urls.values())
