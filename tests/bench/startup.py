@@ -35,7 +35,7 @@ def commands(data_dir: Path) -> Mapping[str, Sequence[str]]:
         "import": (sys.executable, "-c", "import mnemolog"),
         "version": (SCRIPT, "--version"),
         "read": (SCRIPT, "--data-dir", str(data_dir), "list", "--user", "ana"),
-        "query": (SCRIPT, "--data-dir", str(data_dir), "query", "what does Ana drink?", "--user", "ana"),
+        "search": (SCRIPT, "--data-dir", str(data_dir), "search", "what does Ana drink?", "--user", "ana"),
         "memory": (sys.executable, "-c", "from mnemolog import Memory"),
     }
 
