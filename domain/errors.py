@@ -82,6 +82,10 @@ class InvalidInput(MnemologError):
     """The value cannot be accepted."""
 
 
+class AmbiguousId(InvalidInput):
+    """Several ids begin like this."""
+
+
 class CategoryNotAllowed(InvalidInput):
     """The agent may not read this category (B §5)."""
 

@@ -68,7 +68,7 @@ def _announce(engine: Engine, url: str, *, json: bool) -> None:
     output.done(f"Mnemolog runs on [bold]{engine.settings.directory}[/]")
     output.console.print(f"  HTTP     {url}  [dim](documentation: {url}/docs)[/]")
     if token:
-        call = f'curl -H "Authorization: Bearer $(cat {token})" "{url}/memory?user_id=ana"'
+        call = f'curl -H "Authorization: Bearer $(cat {token})" "{url}/v1/memories?user_id=ana"'
         output.console.print(Text(f"           {call}", "dim"), soft_wrap=True)
     else:
         output.console.print("           [dim]http_token is off: every account of this machine can call it[/]")

@@ -13,9 +13,10 @@ import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli import ids, output, panels
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.cli.show import show
+from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.erasure import Proof
 from mnemolog.adapters.operations.operation import Operation, description_of
 from mnemolog.domain.errors import InvalidInput
@@ -102,9 +103,14 @@ def _command(operation: Operation[Any, Any]) -> Callable[..., None]:
 
 def ask(context: typer.Context, operation: Operation[Any, Any], fields: Mapping[str, Any], *, as_json: bool) -> None:
     """Run an operation and show what it answers. A proof that does not hold is a failure."""
-    request = validated(operation.request, fields)
+    request = validated(operation.request, ids.with_placeholders(operation, fields))
+
+    async def run(engine: Engine) -> tuple[Any, Any]:
+        asked = validated(operation.request, await ids.completed(engine, operation, fields))
+        return asked, await operation.run(engine, asked)
+
     with output.errors.status(operation.summary):
-        result = with_engine(settings_of(context.obj), lambda engine: operation.run(engine, request))
+        request, result = with_engine(settings_of(context.obj), run)
     if as_json:
         output.as_json(result.model_dump(mode="json", by_alias=True))
     else:

@@ -1,7 +1,7 @@
 """What the commands print: tables and sentences for people, JSON for programs."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -22,7 +22,9 @@ errors = Console(stderr=True)
 
 IDS = frozenset({"id", "event id", "policy"})
 # Columns of which each cell stays in one piece: it is copied, or has no place to break.
-WHOLE = IDS | {"score", "event", "setting", "since"}
+WHOLE = IDS | {"score", "date", "event", "setting", "since"}
+# How much of an id a table shows: the time of a UUIDv7, to the millisecond; then to the microsecond; then all.
+LENGTHS = (13, 18, 36)
 # On a screen of fewer columns than this a time takes two lines, as wide as a day.
 NARROW = 100
 BROKEN = {"when": 10, "last seen": 10, "known since": 11, "due": 10, "holds": 12, "signals": 12, "status": 12}
@@ -62,9 +64,16 @@ def memories(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> None:
     """Memories as a table."""
     scored = any(row.get("score") is not None for row in rows)
     told = [
-        (*([f"{row['score']:.2f}"] if scored else []), row["category"], marked(row), row["memory_id"]) for row in rows
+        (
+            *([f"{row['score']:.2f}"] if scored else []),
+            day(row["occurred_at"]),
+            row["category"],
+            marked(row),
+            row["memory_id"],
+        )
+        for row in rows
     ]
-    show((*(["score"] if scored else []), "category", "text", "id"), told, title=title)
+    show((*(["score"] if scored else []), "date", "category", "text", "id"), told, title=title, short=True)
 
 
 def links(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -74,15 +83,16 @@ def links(rows: Sequence[Mapping[str, Any]]) -> None:
         (f"{row['strength']:.2f}", sign[row["direction"]], row["relation_type"], row["text"], row["memory_id"])
         for row in rows
     ]
-    show(("strength", "", "type", "text", "id"), told, nothing="no links")
+    show(("strength", "", "type", "text", "id"), told, nothing="no links", short=True)
 
 
 def history(rows: Iterable[Mapping[str, Any]]) -> None:
     """The history of a memory as a table, newest first."""
     told = [
-        (when(row["ts"]), row["event"], row["actor"] or "", f"@{row['seq']}", row["meta"]["event_id"]) for row in rows
+        (when(row["ts"]), row["event"], row["actor"] or "", f"@{row['seq']}", UUID(str(row["meta"]["event_id"])))
+        for row in rows
     ]
-    show(("when", "event", "actor", "seq", "event id"), told)
+    show(("when", "event", "actor", "seq", "event id"), told, short=True)
 
 
 def line(label: str, text: str) -> None:
@@ -118,17 +128,37 @@ def when(at: datetime) -> str:
     return at.strftime("%Y-%m-%d %H:%M:%SZ")
 
 
+def day(at: datetime) -> str:
+    return at.strftime("%Y-%m-%d")
+
+
 def show(
-    columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "", nothing: str = "nothing found"
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    title: str = "",
+    nothing: str = "nothing found",
+    short: bool = False,
 ) -> None:
-    """A table, or in a word that there is nothing. The cells may hold anything."""
+    """A table, or in a word that there is nothing. The cells may hold anything.
+
+    With `short` the ids in the last column are cut to what tells them apart: for those that commands take so.
+    """
     if not rows:
         console.print(f"[dim]{nothing}[/]")
         return
     shown = table(*columns, title=title)
-    for cells in rows:
+    ids = _shortened([cells[-1] for cells in rows if isinstance(cells[-1], UUID)]) if short else {}
+    for *others, last in rows:
+        cells = (*others, ids.get(last, last) if isinstance(last, UUID) else last)
         shown.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in cells))
     console.print(shown)
+
+
+def _shortened(ids: Collection[UUID]) -> Mapping[UUID, str]:
+    """Each id in the shortest of the lengths in which all of them differ."""
+    length = next(one for one in LENGTHS if len({str(id_)[:one] for id_ in ids}) == len(set(ids)))
+    return {id_: str(id_)[:length] for id_ in ids}
 
 
 def table(*columns: str, title: str = "") -> Table:

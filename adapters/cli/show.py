@@ -278,7 +278,8 @@ def _todos(page: Page[Todo]) -> None:
         )
         for one in page
     ]
-    output.show(("kind", "text", *(["status"] if mixed else []), "due", "id"), rows, nothing="nothing to do")
+    columns = ("kind", "text", *(["status"] if mixed else []), "due", "id")
+    output.show(columns, rows, nothing="nothing to do", short=True)
     _more(page)
 
 
@@ -292,7 +293,7 @@ def _entity_table(found: Sequence[EntityView]) -> None:
         (one.category, Text.assemble(one.name, (_also(one), "dim")), output.when(one.last_seen), one.entity_id)
         for one in found
     ]
-    output.show(("category", "name", "last seen", "id"), rows)
+    output.show(("category", "name", "last seen", "id"), rows, short=True)
 
 
 def _also(entity: EntityView) -> str:
@@ -311,7 +312,7 @@ def _facts(page: Page[FactView]) -> None:
 
 def _fact_table(found: Sequence[FactView]) -> None:
     rows = [(_fact(one), _holds(one), output.when(one.known_from), one.relation_id) for one in found]
-    output.show(("fact", "holds", "known since", "id"), rows, nothing="no facts")
+    output.show(("fact", "holds", "known since", "id"), rows, nothing="no facts", short=True)
 
 
 def _fact(one: FactView) -> Text:

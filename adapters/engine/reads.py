@@ -28,7 +28,7 @@ from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.adapters.verify.incidents import By, Done, Incidents
 from mnemolog.domain import consent, delta, todo
 from mnemolog.domain.category import CategoryPolicy
-from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound, TamperedEvent, TamperedRow
+from mnemolog.domain.errors import AmbiguousId, InvalidInput, MnemologError, NotFound, TamperedEvent, TamperedRow
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.principal import Principal
@@ -51,6 +51,7 @@ from mnemolog.projections.profile import reader as profile
 from mnemolog.projections.projector import Store
 from mnemolog.projections.query import Question
 from mnemolog.projections.runtime import Projection
+from mnemolog.projections.shown import ids_beginning
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.working.projector import SessionPlace
 
@@ -60,6 +61,7 @@ T = TypeVar("T")
 
 MEMORIES, CHANGES, HISTORY, VECTORS = "memories", "changes", "history", "vectors"
 PROFILE = "profile"
+LISTED_IDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +234,19 @@ class Reads(GraphReads, PatrolReads):
         """The episodes of a thread that happened since then."""
         ask = partial(extent.episodes_since, thread_id=thread_id, since=since, hard=hard)
         return await self._read(viewer, moment, (MEMORIES,), ask)
+
+    async def id_beginning(self, viewer: Viewer, prefix: str, field: str, kind: str | None = None) -> UUID:
+        """The one id of a subject, of a kind or of any, that begins so; AmbiguousId when several do."""
+        ask = partial(ids_beginning, prefix=prefix.lower(), kind=kind, limit=LISTED_IDS + 1)
+        found = await self._read(viewer, Moment(), (MEMORIES, GRAPH, PROFILE, HISTORY), ask)
+        if not found:
+            raise NotFound(f"no id begins with {prefix}", field=field, fix="give more of it, or all of it")
+        if len(found) > 1:
+            listed = ", ".join(map(str, found[:LISTED_IDS])) + (" and others" if len(found) > LISTED_IDS else "")
+            raise AmbiguousId(
+                f"{prefix} begins several ids: {listed}", field=field, fix="give more of the one you mean"
+            )
+        return found[0]
 
     async def why(self, viewer: Viewer, id_: str, moment: Moment = NOW) -> Why:
         """Why a memory, an entity, a fact, a todo or a profile field is known (X04)."""

@@ -1,0 +1,81 @@
+"""Ids as people type them: tables show the beginning that tells each apart, and commands take that."""
+
+import re
+from collections.abc import Callable, Mapping
+from itertools import count
+from typing import Any
+from uuid import UUID
+
+from pydantic.fields import FieldInfo
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.operation import Operation
+from mnemolog.domain.errors import NotFound
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.graph_fold import ENTITY, RELATION
+from mnemolog.events.memory_fold import MEMORY
+from mnemolog.events.profile_fold import TODO
+from mnemolog.projections.shown import EVENT
+
+_BEGINNING = re.compile(r"(?=[0-9a-f-]{6,35}$)[0-9a-f]{1,8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,11})?", re.IGNORECASE)
+_KINDS = {
+    "memory_id": MEMORY.name,
+    "entity_id": ENTITY.name,
+    "entity_ids": ENTITY.name,
+    "relation_id": RELATION.name,
+    "todo_id": TODO.name,
+    "event_id": EVENT,
+}
+# Of the kind that the command is about.
+_SAME_KIND = frozenset({"absorbed_ids", "to_id"})
+# Of any kind. `why` also takes the name of a field of the profile.
+_ANY = "id"
+
+
+def with_placeholders(operation: Operation[Any, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields with some id for each beginning of one, so that all else is checked before an engine is asked."""
+    asked, numbers = operation.request.model_fields, count()
+    return {
+        name: _each(value, lambda one: str(UUID(int=next(numbers))) if _BEGINNING.fullmatch(str(one)) else one)
+        if _takes_ids(name, asked[name])
+        else value
+        for name, value in fields.items()
+    }
+
+
+async def completed(engine: Engine, operation: Operation[Any, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields with the whole id for each beginning of one; NotFound or AmbiguousId."""
+    who = {name: operation.request.model_fields[name].default for name in ("user_id", "agent_id")} | dict(fields)
+    viewer = Viewer(engine.settings.tenant, str(who["user_id"]), str(who["agent_id"]))
+    found: dict[str, Any] = {}
+    for name, value in fields.items():
+        if _takes_ids(name, operation.request.model_fields[name]):
+            many = [await _whole(engine, viewer, operation, name, str(one)) for one in _listed(value)]
+            found[name] = tuple(many) if isinstance(value, list | tuple) else many[0]
+        else:
+            found[name] = value
+    return found
+
+
+async def _whole(engine: Engine, viewer: Viewer, operation: Operation[Any, Any], name: str, text: str) -> str:
+    if not _BEGINNING.fullmatch(text):
+        return text
+    same = _KINDS[operation.arguments[0]] if name in _SAME_KIND else None
+    try:
+        return str(await engine.reads.id_beginning(viewer, text, name, _KINDS.get(name, same)))
+    except NotFound:
+        if operation.request.model_fields[name].annotation is str:
+            return text
+        raise
+
+
+def _takes_ids(name: str, field: FieldInfo) -> bool:
+    return name in _KINDS or name in _SAME_KIND or (name == _ANY and field.annotation in (UUID, str))
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _each(value: Any, change: Callable[[Any], Any]) -> Any:
+    return tuple(map(change, value)) if isinstance(value, list | tuple) else change(value)

@@ -1,0 +1,82 @@
+"""Commands take the beginning of an id that only one subject of the user has."""
+
+from uuid import UUID
+
+from mnemolog.adapters.engine.engine import Engine
+from tests.adapters.cli.command import Ran, mnemolog
+from tests.engine.person import Person
+from tests.engine.teller import Teller
+
+
+async def run(engine: Engine, user: str, *arguments: str) -> Ran:
+    return await mnemolog(engine.settings.directory, *arguments, "-u", user)
+
+
+def common(one: UUID, other: UUID) -> str:
+    """What two ids begin with alike."""
+    both = zip(str(one), str(other), strict=True)
+    return str(one)[: next(place for place, (a, b) in enumerate(both) if a != b)]
+
+
+async def test_what_a_table_shows_is_taken_by_commands(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    tea, coffee, water = [await ana.creates(f"Ana drinks {what}") for what in ("tea", "coffee", "water")]
+
+    listed = (await run(engine, user, "list")).out.split()
+    short = next(word for word in listed if len(word) >= 13 and str(tea).startswith(word))
+    got = await run(engine, user, "get", short.upper(), "--json")
+    why = await run(engine, user, "why", short, "--json")
+    merged = await run(engine, user, "merge", str(coffee)[:23], str(tea)[:23], str(water)[:23])
+
+    assert len(short) < 36
+    assert got.value["memory_id"] == str(tea)
+    assert why.value["id"] == str(tea)
+    assert merged.code == 0, merged
+    assert await ana.finds("drinks") == ["Ana drinks coffee"]
+
+
+async def test_a_beginning_of_several_names_them_all(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    tea, coffee = [await ana.creates(text) for text in ("Ana drinks tea", "Ana drinks coffee")]
+
+    refused = await run(engine, user, "get", common(tea, coffee), "--json")
+
+    error = refused.value["error"]
+    assert (refused.code, error["code"], error["field"]) == (2, "ambiguous_id", "memory_id")
+    assert str(tea) in error["message"]
+    assert str(coffee) in error["message"]
+
+
+async def test_a_beginning_of_nothing_or_of_another_users_is_not_found(engine: Engine, user: str) -> None:
+    theirs = await Person(engine, f"{user}-2").creates("Bo drinks tea")
+
+    for one in (str(theirs)[:18], "ffffffff-ff"):
+        missing = await run(engine, user, "get", one, "--json")
+        assert (missing.code, missing.value["error"]["code"]) == (1, "not_found")
+    for one in ("01a", "no-id", "ffffffff-ffff-ffff-ffff-ffffffffffff0"):
+        assert (await run(engine, user, "get", one, "--json")).value["error"]["code"] == "invalid_input"
+
+
+async def test_an_id_is_of_the_kind_that_the_command_is_about(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    fact_id = await ana.tells("Bea", "likes", "nuts")
+    [entity] = [one for one in await ana.entities() if one["name"] == "Bea"]
+
+    got = await run(engine, user, "entity", "get", str(entity["entity_id"])[:23], "--json")
+    ended = await run(engine, user, "fact", "delete", str(fact_id)[:23])
+    wrong = await run(engine, user, "get", str(fact_id)[:23], "--json")
+
+    assert got.value["name"] == "Bea"
+    assert ended.code == 0, ended
+    assert wrong.value["error"]["code"] == "not_found"
+
+
+async def test_an_undo_takes_the_beginning_of_an_event(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    tea = await ana.creates("Ana drinks tea")
+    deleted = await ana.deletes(tea)
+
+    undone = await run(engine, user, "undo", "--event-id", str(deleted.event_ids[0])[:23])
+
+    assert undone.code == 0, undone
+    assert await ana.finds("tea") == ["Ana drinks tea"]
