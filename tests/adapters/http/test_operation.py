@@ -63,6 +63,7 @@ async def test_metrics_tell_how_the_engine_is(api: Api, engine: Engine) -> None:
     await engine.settled()
     await store.stop(ana.stream, await engine.log.head(ana.stream) + 1, "ValueError: made up")
     await ana.says("I drink coffee")
+    await engine.settled()
     try:
         found = await scraped(api.http)
     finally:
