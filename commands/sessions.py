@@ -101,7 +101,7 @@ def _decide(state: Sessions, command: ForgetSession) -> Sequence[Event]:
     if not heard.turns:
         raise NotFound(
             f"{command.agent_id!r} never heard anything of {command.user_id!r} in {command.thread_id!r}",
-            field="thread_id",
+            field="chat_id",
             fix="name the chat and the agent of a turn",
         )
     return [SessionForgotten(agent_id=heard.agent_id, chat_id=heard.chat_id)] if heard.stands else []

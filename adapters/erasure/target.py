@@ -9,7 +9,7 @@ from mnemolog.commands.erasure import ERASURE, EraseMemory
 from mnemolog.commands.erasure_requests import NAMED
 from mnemolog.commands.erasure_state import KNOWING, Written
 from mnemolog.commands.erasure_taken import Taken, ground_of, left_without_sources, taken, with_absorbed, with_told
-from mnemolog.domain.errors import InvalidInput, NotFound
+from mnemolog.domain.errors import NotFound
 from mnemolog.domain.memory import no_such_memory
 from mnemolog.domain.principal import beyond_agents
 from mnemolog.domain.scope import Owned, private_to_others
@@ -33,10 +33,6 @@ class ProofSubject:
     memory_id: UUID | None = None
     thread_id: str | None = None
     known: str | None = None
-
-    def __post_init__(self) -> None:
-        if [self.memory_id, self.thread_id, self.known].count(None) < 2:
-            raise InvalidInput("name one thing at a time", field="thread_id", fix="leave all others out")
 
     @property
     def everything(self) -> bool:

@@ -111,10 +111,11 @@ class ProveErased(Request):
     ] = None
 
     def subject(self, stream: StreamId) -> ProofSubject:
+        things = ("memory_id", "thread_id", "entity_id", "relation_id", "field", "todo_id")
+        if len(named := [name for name in things if getattr(self, name) is not None]) > 1:
+            raise InvalidInput("name one thing at a time", field=named[0], fix=f"leave out {' or '.join(named)}")
         known = {"entity": self.entity_id, "relation": self.relation_id, "profile": self.field, "todo": self.todo_id}
         tags = [f"{kind}:{name}" for kind, name in known.items() if name is not None]
-        if len(tags) > 1:
-            raise InvalidInput("name one thing at a time", field="thread_id", fix="leave all others out")
         return ProofSubject(stream, self.memory_id, self.thread_id, *tags)
 
 
