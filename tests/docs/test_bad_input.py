@@ -14,14 +14,10 @@ from typing import Any
 import httpx
 import pytest
 import typer
-from fastapi.routing import APIRoute
 
 from mnemolog.adapters.cli import app as cli
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
-from mnemolog.adapters.http import export, health, importing
-from mnemolog.adapters.http.app import create_app
-from mnemolog.adapters.http.routes import PREFIX
-from mnemolog.adapters.operations import OPERATIONS
+from mnemolog.adapters.http.app import ROUTES, create_app
 from mnemolog.commands.memories import SoftDeleteMemory
 from tests.docs.pages import ROOT, section
 
@@ -139,16 +135,7 @@ def test_every_command_has_a_row(command: str) -> None:
     assert any(line.startswith(f"mnemolog {command}") for line, *_ in COMMANDS), command
 
 
-def routes() -> Iterator[str]:
-    """Method and path of each."""
-    yield from (f"{one.method} {PREFIX}{one.path}" for one in OPERATIONS)
-    for router, prefix in ((export.router, PREFIX), (importing.router, PREFIX), (health.router, "")):
-        for route in router.routes:
-            if isinstance(route, APIRoute):
-                yield f"{min(route.methods or ())} {prefix}{route.path}"
-
-
-@pytest.mark.parametrize("called", list(routes()))
+@pytest.mark.parametrize("called", [f"{min(route.methods or ())} {route.path}" for route in ROUTES])
 def test_every_route_has_a_row(called: str) -> None:
     pattern = re.sub(r"\\\{[\w:]+\\\}", "[^/?]+", re.escape(called))
     assert called in NO_INPUT or any(re.match(rf"{pattern}(?:\?|$)", row[0]) for row in REQUESTS), called
