@@ -240,7 +240,7 @@ class Load:
             raise Refused(answer.json()["error"]["code"])
         if order.kind == "create":
             self._memories[order.user].append(UUID(answer.json()["memory_id"]))
-        return receipt_of(answer.json())
+        return receipt_of(answer.json()["receipt"] if order.kind == "undo" else answer.json())
 
     async def _through_jetstream(self, order: Order) -> Receipt:
         """Publish, and again until the engine's own receipt comes: JetStream's word is not enough."""
@@ -283,6 +283,8 @@ def _request(order: Order) -> tuple[str, str, dict[str, Any]]:
             return "PATCH", one, fields
         case "delete":
             return "DELETE", one, fields
+        case "undo":
+            return "POST", "/v1/undo", dict(order.fields)
         case _:
             return "POST", f"{one}/{order.kind}", fields
 

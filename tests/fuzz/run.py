@@ -25,7 +25,7 @@ PHASES = "examples,coverage,fuzzing,stateful"
 # Judged by `valid_requests_are_accepted`, which knows what no schema can say.
 REPLACED = "positive_data_acceptance"
 # Lines of an export, which no schema describes.
-IMPORT = "/v1/users/{user_id}/import"
+IMPORT = "/v1/user/import"
 
 
 @dataclass(frozen=True)
