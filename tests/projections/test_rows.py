@@ -50,6 +50,7 @@ def memory(number: int, text: str = "Ana drinks tea", **fields: Any) -> Row:
         "importance": 0.1 + 0.2,
         "confidence": 1,
         "pinned": False,
+        "metadata": {"a": 6.02214076e23},
         "status": Status.ACTIVE,
         "merged_into": UUID(int=7),
         "purge_at": None,
