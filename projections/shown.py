@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Column, ColumnElement, FromClause, Select, Text, Uuid, cast, select, union
+from sqlalchemy import Column, ColumnElement, FromClause, Select, Text, Uuid, and_, cast, or_, select, union
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import profile
@@ -76,19 +76,30 @@ async def visible(connection: AsyncConnection, viewer: Viewer, kind: str, ids: C
     return frozenset(str(row[shown.id.name]) for row in await fetch(connection, table, wanted))
 
 
+def _texts(shown: Shown, viewer: Viewer) -> Select[Any]:
+    """The ids as history keeps them."""
+    return shown.ids(viewer).with_only_columns(cast(shown.id, Text))
+
+
 async def ids_beginning(
     connection: AsyncConnection, viewer: Viewer, prefix: str, kind: str | None, limit: int
 ) -> Sequence[UUID]:
-    """Ids that begin with these digits, of subjects that the viewer may see or of events; at most `limit`.
+    """Ids that begin with these digits, of subjects that the viewer may see or of their events; at most `limit`.
 
     `kind` is that of a subject, EVENT, or None for any kind of subject.
     """
     if kind == EVENT:
         id_ = cast(history.c.meta["event_id"].astext, Uuid)
-        places: list[tuple[ColumnElement[UUID], Select[Any]]] = [(id_, select(id_).where(owned(history, viewer)))]
+        seen = (
+            and_(history.c.subject == name, history.c.subject_id.in_(_texts(one, viewer)))
+            for name, one in SHOWN.items()
+            if one
+        )
+        events = select(id_).where(owned(history, viewer), or_(*seen))
+        places: list[tuple[ColumnElement[UUID], Select[Any]]] = [(id_, events)]
     else:
         places = [(one.id, one.ids(viewer)) for name, one in SHOWN.items() if one and kind in (None, name)]
-    begin = [ids.where(cast(id_, Text).startswith(prefix, autoescape=True)) for id_, ids in places]
+    begin = [ids.where(cast(id_, Text).startswith(prefix.lower(), autoescape=True)) for id_, ids in places]
     found = await connection.execute(union(*begin).limit(limit))
     return sorted(found.scalars())
 

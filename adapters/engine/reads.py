@@ -237,7 +237,7 @@ class Reads(GraphReads, PatrolReads):
 
     async def id_beginning(self, viewer: Viewer, prefix: str, field: str, kind: str | None = None) -> UUID:
         """The one id of a subject, of a kind or of any, that begins so; AmbiguousId when several do."""
-        ask = partial(ids_beginning, prefix=prefix.lower(), kind=kind, limit=LISTED_IDS + 1)
+        ask = partial(ids_beginning, prefix=prefix, kind=kind, limit=LISTED_IDS + 1)
         found = await self._read(viewer, Moment(), (MEMORIES, GRAPH, PROFILE, HISTORY), ask)
         if not found:
             raise NotFound(f"no id begins with {prefix}", field=field, fix="give more of it, or all of it")

@@ -80,3 +80,15 @@ async def test_an_undo_takes_the_beginning_of_an_event(engine: Engine, user: str
 
     assert undone.code == 0, undone
     assert await ana.finds("tea") == ["Ana drinks tea"]
+
+
+async def test_an_event_of_what_another_agent_keeps_to_itself_is_not_found(engine: Engine, user: str) -> None:
+    private = {"user_id": user, "agent_id": "coach", "scope": "agent", "text": "Ana fears heights"}
+    _, receipt = await engine.writes.create(private)
+    beginning = str(receipt.event_ids[0])[:23]
+
+    missing = await run(engine, user, "undo", "--event-id", beginning, "-a", "planner", "--dry-run", "--json")
+    found = await run(engine, user, "undo", "--event-id", beginning, "-a", "coach", "--dry-run", "--json")
+
+    assert (missing.code, missing.value["error"]["code"]) == (1, "not_found")
+    assert found.value["undone"] == [str(receipt.event_ids[0])]
