@@ -115,7 +115,9 @@ async def test_a_process_that_begins_lets_nobody_in_by_a_damaged_log(
 
 
 async def test_a_cut_revocation_is_named_by_verify_and_refused_at_the_start(tmp_path: Any) -> None:
-    settings = load(data_dir=tmp_path, durable=False, embedder="lexical", http_port=0, recall_seconds=0)
+    settings = load(
+        data_dir=tmp_path, durable=False, embedder="lexical", http_port=0, recall_seconds=0, http_token="off"
+    )
     async with open_engine(settings) as engine:
         key, text = await engine.api_keys.create(principal())
         await engine.api_keys.revoke(key.key_id)
