@@ -58,7 +58,13 @@ Detail = Annotated[str, _optional_text(MAX_DETAIL), WithJsonSchema(label_shape(M
 Instant = Annotated[datetime, checked_by(identity.aware)]
 Uuid = Annotated[UUID, checked_by(identity.parse_uuid)]
 Flag = Annotated[bool, Strict()]
+# Of an integer, as JSON Schema has it: 84.0 is one. It stands last, so that the schema keeps the bounds before it.
+WHOLE = BeforeValidator(lambda value: _whole(value))
 Unit = Annotated[float, Strict(), checked_by(lambda value, field: _in_unit(value, field)), WithJsonSchema(UNIT)]
+
+
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _in_unit(value: object, field: str) -> object:

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain import ranking
 from mnemolog.domain.category import CategoryPolicy, Context, ContextMode
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.fields import Text
+from mnemolog.events.fields import WHOLE, Text
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.memories.filters import active, unasked, visible_to
@@ -35,6 +35,7 @@ class ContextRequest(BaseModel):
         int | None,
         Strict(),
         Field(ge=1, description="The maximum number of tokens of `bullets`; no maximum by default."),
+        WHOLE,
     ] = None
 
 

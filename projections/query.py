@@ -17,7 +17,7 @@ from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, StreamId
-from mnemolog.events.fields import Id, Tenant, Text
+from mnemolog.events.fields import WHOLE, Id, Tenant, Text
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.graph import reader as entities
 from mnemolog.projections.memories import reader as memories
@@ -37,13 +37,13 @@ class Searching(BaseModel):
         tuple[str, ...], Field(description="Only these categories; by default all that the agent may read.")
     ] = ()
     filters: Annotated[Filters, Field(description="Only memories with these properties.")] = Filters()
-    top_k: Annotated[int, Strict(), Field(ge=1, le=100, description="The maximum number of results.")] = 5
+    top_k: Annotated[int, Strict(), Field(ge=1, le=100, description="The maximum number of results."), WHOLE] = 5
     returns: Annotated[
         Literal["bullets", "full"],
         Field(alias="return", description="`bullets` for a prompt, or `full` for whole memories."),
     ] = "bullets"
     budget_tokens: Annotated[
-        int | None, Strict(), Field(ge=1, description="The maximum number of tokens of all results together.")
+        int | None, Strict(), Field(ge=1, description="The maximum number of tokens of all results together."), WHOLE
     ] = None
     threshold: Annotated[
         float | None, Strict(), Field(ge=-1, le=1, description="The minimum cosine similarity to the query.")
@@ -53,6 +53,7 @@ class Searching(BaseModel):
         int | None,
         Strict(),
         Field(ge=0, description="Also report what changed in the thread since this revision, as a delta header."),
+        WHOLE,
     ] = None
 
     @model_validator(mode="before")

@@ -95,11 +95,13 @@ def _described(app: FastAPI, longest: float) -> dict[str, Any]:
     """The schema, with what the settings bound."""
     document = FastAPI.openapi(app)
     operations = [one for path in document["paths"].values() for one in path.values()]
-    for parameter in (one for operation in operations for one in operation.get("parameters", ())):
-        if parameter["name"] == "deadline":
-            for shape in parameter["schema"].get("anyOf", [parameter["schema"]]):
-                if shape["type"] == "number":
-                    shape["maximum"] = longest
+    parameters = (one for operation in operations for one in operation.get("parameters", ()))
+    schemas = [one["schema"] for one in parameters if one["name"] == "deadline"]
+    models = document["components"]["schemas"].values()
+    schemas += [one["properties"]["deadline"] for one in models if "deadline" in one.get("properties", ())]
+    for shape in (shape for schema in schemas for shape in schema.get("anyOf", [schema])):
+        if shape["type"] == "number":
+            shape["maximum"] = longest
     return document
 
 

@@ -26,11 +26,11 @@ async def test_after_an_erasure_and_a_scrub_no_file_holds_the_text(engine: Engin
         await connection.execute("CHECKPOINT")
     assert _holding(directory, phrase)["postgres"] > 1, "rows and WAL hold it"
 
-    erased = await mnemolog(directory, "erase", "--memory", str(memory_id), "-u", user, "--yes")
+    erased = await mnemolog(directory, "erase", str(memory_id), "-u", user, "--yes")
     assert erased.code == 0, erased.err
     assert _holding(directory, phrase)["postgres"] > 0
     proof = await mnemolog(
-        directory, "prove-erased", "-u", user, "--memory", str(memory_id), "--text", phrase, "--json"
+        directory, "prove-erased", "-u", user, "--memory-id", str(memory_id), "--text", phrase, "--json"
     )
     assert any("`mnemolog scrub` clears them" in line for line in proof.value["unseen"])
 
@@ -40,7 +40,7 @@ async def test_after_an_erasure_and_a_scrub_no_file_holds_the_text(engine: Engin
     assert scrubbed.value["wal_segments"] > 0
     assert _holding(directory, phrase) == {"postgres": 0, "nats": 0, "redis": 0}
     proof = await mnemolog(
-        directory, "prove-erased", "-u", user, "--memory", str(memory_id), "--text", phrase, "--json"
+        directory, "prove-erased", "-u", user, "--memory-id", str(memory_id), "--text", phrase, "--json"
     )
     assert proof.code == 0
     assert not any("clears them" in line and phrase in line for line in proof.value["unseen"])

@@ -29,7 +29,8 @@ JUDGED = {
     r"(memories|facts)\[\d+\](\..*)?|profile\..*": "a part of a seed is a request of its own",
     r"absorbed_ids(\[\d+\])?|to_id": "nothing is merged with or linked to itself",
     r"(.*\.)?(memory_key|entity_refs.*|ref.*|type|entity_type|fact_type|kind|text)": "they are judged together",
-    r"thread_id": "one thing at a time is proved to be erased",
+    r"thread_id|memory_id": "one thing at a time is undone, or proved to be erased",
+    r"cursor": "what an earlier page gave",
     r"id": "a UUID, or the name of a field of the profile",
 }
 _JUDGED = re.compile("|".join(f"(?:{pattern})" for pattern in JUDGED))
@@ -38,8 +39,9 @@ _JUDGED = re.compile("|".join(f"(?:{pattern})" for pattern in JUDGED))
 @schemathesis.hook
 def before_call(context: Any, case: Any, **kwargs: Any) -> None:
     """Valid requests meet in one user's data, and no read waits for long for a write that nobody makes."""
-    if case.query and ("after" in case.query or _number(case.query.get("deadline")) > LONGEST_WAIT):
-        case.query["deadline"] = LONGEST_WAIT
+    for part in (case.query, case.body):
+        if isinstance(part, dict) and ("after" in part or _number(part.get("deadline")) > LONGEST_WAIT):
+            part["deadline"] = LONGEST_WAIT
     if case.meta is None or not case.meta.generation.mode.is_positive:
         return
     for part in (case.query, case.body):
