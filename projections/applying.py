@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
-from uuid import UUID
 
 from sqlalchemy import delete, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -20,8 +19,8 @@ from mnemolog.projections.owner import indexed, owner_of
 from mnemolog.projections.projector import Projector, reached_by
 
 Decode = Callable[[Sequence[StoredEvent], Collection[str]], Awaitable[Sequence[Recorded]]]
-Decoded = Mapping[UUID, Recorded]
-"""Events by their ids."""
+Decoded = Mapping[tuple[StreamId, int], Recorded]
+"""Events by their places: an imported user's have the ids of those that were exported."""
 
 
 class Reader(Protocol):
@@ -48,14 +47,14 @@ class Step:
 async def decoded(decode: Decode, readers: Sequence[Reader], events: Sequence[StoredEvent]) -> Decoded:
     """The events that any of these reads, opened no further than one of them needs."""
     read, shapes = to_read(readers, events)
-    return {one.event_id: one for one in (await decode(read, shapes) if read else ())}
+    return {(one.stream, one.seq): one for one in (await decode(read, shapes) if read else ())}
 
 
 async def apply(steps: Iterable[Step], events: Decoded) -> None:
     """Give each the events that it reads, and note how far it came."""
     await side_by_side(
         step.writer.apply(
-            [events[one.header.event_id] for one in step.events if step.reader.need(one.header.type)],
+            [events[one.header.stream, one.header.seq] for one in step.events if step.reader.need(one.header.type)],
             reached_by(step.events),
         )
         for step in steps

@@ -44,7 +44,7 @@ class SharedTransaction:
                     if wanted is None:
                         return False
                     steps.append(Step(projection.store, session, wanted))
-                await apply(steps, {one.event_id: one for one in decoded})
+                await apply(steps, {(one.stream, one.seq): one for one in decoded})
         except Unprepared:
             raise
         except Exception as error:

@@ -17,6 +17,7 @@ from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import StreamId
 from tests.adapters.http.conftest import Api
 from tests.adapters.principals.keys import calling, principal
+from tests.engine.equality import assert_live_equals_rebuilt
 
 
 async def exported(api: Api, memories: int = 3, text: str = "Ana drinks tea") -> bytes:
@@ -57,6 +58,21 @@ async def test_what_was_exported_is_taken_in_as_another_user_once(api: Api, cont
         )
     )["error"]
     assert error["code"] == "conflict"
+
+
+@pytest.mark.spec("X05", "X17")
+async def test_who_was_exported_and_who_was_imported_are_rebuilt_each_from_their_own_events(
+    api: Api, engine: Engine
+) -> None:
+    """The events of both have the same ids, and come together into a rebuild."""
+    body, other = await exported(api), f"{api.user}-2"
+    await taken_in(api, other, body)
+
+    await assert_live_equals_rebuilt(engine, "memories", "history")
+
+    shown = [(await api.of(one).get("/v1/memories"))["items"] for one in (api.user, other)]
+    assert [[row["user_id"] for row in rows] for rows in shown] == [[api.user] * 3, [other] * 3]
+    assert {row["observations"] for rows in shown for row in rows} == {1}
 
 
 async def test_the_answer_tells_the_progress_of_a_body_larger_than_others_may_be(
