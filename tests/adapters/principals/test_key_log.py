@@ -18,8 +18,16 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.projections.seal import MAC, RowSeal
 from tests.adapters.principals.keys import calling_with, other_process, principal
 from tests.tamper.attacker import Attacker, attacking
+from tests.testkit.settings import settings_in
 
 pytestmark = pytest.mark.spec("X08")
+
+
+@pytest.fixture(scope="module")
+async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
+    """An engine of their own: with a stream that was cut, it never settles."""
+    async with open_engine(settings_in(tmp_path_factory.mktemp("keys"))) as opened:
+        yield opened
 
 
 @pytest.fixture
