@@ -82,9 +82,10 @@ class PredicatePolicy:
 
 def predicate_name(text: object, path: str = "predicate") -> str:
     """The name that a predicate is kept and compared by."""
-    name = slug(clean(text, path), path)
-    if len(name) > MAX_PREDICATE:
-        message = f"has {len(name)} characters, at most {MAX_PREDICATE} are accepted"
+    said = clean(text, path)
+    name = slug(said, path)
+    if (length := max(len(said), len(name))) > MAX_PREDICATE:
+        message = f"has {length} characters, at most {MAX_PREDICATE} are accepted"
         raise InvalidInput(message, field=path, fix="use a shorter word, such as lives_in")
     return name
 

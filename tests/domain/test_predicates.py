@@ -2,7 +2,15 @@
 
 import pytest
 
-from mnemolog.domain.predicates import DEFAULT_PREDICATES, ObjectKind, Predicate, PredicateClass, PredicatePolicy
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.predicates import (
+    DEFAULT_PREDICATES,
+    ObjectKind,
+    Predicate,
+    PredicateClass,
+    PredicatePolicy,
+    predicate_name,
+)
 
 
 @pytest.mark.spec("A09")
@@ -15,6 +23,12 @@ def test_a_predicate_is_found_by_any_spelling_and_the_unknown_is_open() -> None:
 
 
 @pytest.mark.spec("A09")
+@pytest.mark.parametrize("text", ["a" * 65, "a" + "*" * 64])
+def test_a_predicate_is_measured_as_it_was_written(text: str) -> None:
+    with pytest.raises(InvalidInput, match="has 65 characters"):
+        predicate_name(text)
+
+
 def test_what_is_configured_stands_before_what_is_built_in() -> None:
     policy = PredicatePolicy.of([Predicate("LIVES-IN", object=ObjectKind.LITERAL)])
 
