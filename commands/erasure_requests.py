@@ -11,7 +11,7 @@ from mnemolog.domain.principal import Role
 from mnemolog.events.conversation import thread_tag
 from mnemolog.events.event import memory_tag
 from mnemolog.events.fields import Flag, Id, Instant, Uuid, checked_by
-from mnemolog.events.subjects import KNOWN, SUBJECTS
+from mnemolog.events.subjects import KNOWN, SUBJECTS, of_each
 
 
 def _kind(value: object, field: str) -> str:
@@ -23,7 +23,11 @@ def _kind(value: object, field: str) -> str:
 
 KnownKind = Annotated[str, checked_by(_kind)]
 # The field by which a request names a subject of each kind.
-NAMED = {"entity": "entity_id", "relation": "relation_id", "profile": "field", "todo": "todo_id"}
+NAMED = of_each(
+    "NAMED in commands/erasure_requests.py",
+    {"entity": "entity_id", "relation": "relation_id", "profile": "field", "todo": "todo_id"},
+    KNOWN,
+)
 
 
 class Erase(Command):

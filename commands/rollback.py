@@ -60,7 +60,9 @@ class Rollback(Command):
 
     of_event: Uuid | None = None
     of_run: Annotated[Id | None, Field(description="Undo everything that this run changed.")] = None
-    of_batch: Uuid | None = None
+    of_batch: Annotated[
+        Uuid | None, Field(description="Undo everything of this batch: an import, a forgotten scope, a rollback.")
+    ] = None
     of_thread: Annotated[Id | None, Field(description="Undo everything that was changed in this thread.")] = None
     since: Annotated[Instant | None, Field(description="With `of_thread`: only changes from this time on.")] = None
     until: Annotated[Instant | None, Field(description="With `of_thread`: only changes before this time.")] = None

@@ -51,9 +51,10 @@ def folding(event_type: type[Event]) -> Sequence[Subject[Any, Any]]:
     return [one for one in SUBJECTS.values() if event_type in one.folds]
 
 
-def of_each(what: str, entries: Mapping[str, T]) -> Mapping[str, T]:
-    """The entries, one for each kind by its name; ValueError that says what is missing, or is for no kind."""
-    _require_complete(what, entries.keys(), SUBJECTS.keys(), "kind of subject")
+def of_each(what: str, entries: Mapping[str, T], kinds: Collection[Subject[Any, Any]] | None = None) -> Mapping[str, T]:
+    """The entries, one for each of these kinds (default: all); ValueError that says what is missing, or is for none."""
+    wanted = SUBJECTS.values() if kinds is None else kinds
+    _require_complete(what, entries.keys(), {one.name for one in wanted}, "kind of subject")
     return entries
 
 

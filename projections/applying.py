@@ -44,10 +44,14 @@ class Step:
     events: Sequence[StoredEvent]
 
 
+def by_place(events: Iterable[Recorded]) -> Decoded:
+    return {(one.stream, one.seq): one for one in events}
+
+
 async def decoded(decode: Decode, readers: Sequence[Reader], events: Sequence[StoredEvent]) -> Decoded:
     """The events that any of these reads, opened no further than one of them needs."""
     read, shapes = to_read(readers, events)
-    return {(one.stream, one.seq): one for one in (await decode(read, shapes) if read else ())}
+    return by_place(await decode(read, shapes) if read else ())
 
 
 async def apply(steps: Iterable[Step], events: Decoded) -> None:

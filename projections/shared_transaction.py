@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
-from mnemolog.projections.applying import Step, apply
+from mnemolog.projections.applying import Step, apply, by_place
 from mnemolog.projections.preparing import Unprepared, prepared
 from mnemolog.projections.projector import Session
 from mnemolog.projections.rule import Delivered, by_stream, outstanding
@@ -44,7 +44,7 @@ class SharedTransaction:
                     if wanted is None:
                         return False
                     steps.append(Step(projection.store, session, wanted))
-                await apply(steps, {(one.stream, one.seq): one for one in decoded})
+                await apply(steps, by_place(decoded))
         except Unprepared:
             raise
         except Exception as error:

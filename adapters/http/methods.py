@@ -13,7 +13,7 @@ from mnemolog.domain.errors import InvalidInput
 class Methods:
     """Answers 405 before a less specific path takes the request.
 
-    Paths are compared as they were sent: `%2F` within an id does not end a part of the path.
+    Paths are compared as they were sent, so that an escaped slash is part of an id.
     """
 
     def __init__(self, app: ASGIApp, routes: Iterable[APIRoute]) -> None:
@@ -40,9 +40,7 @@ class Methods:
 
 
 def _pattern(path: str) -> re.Pattern[str]:
-    parts = (
-        ".+" if one.endswith(":path}") else "[^/]+" if one.startswith("{") else re.escape(one) for one in _split(path)
-    )
+    parts = ("[^/]+" if one.startswith("{") else re.escape(one) for one in _split(path))
     return re.compile("".join(parts))
 
 

@@ -22,7 +22,6 @@ async def _engine(request: Request) -> Engine:
     return engine.by(principal) if principal else engine.of_anybody()
 
 
-IdInPath = Annotated[str, Path(json_schema_extra=id_text_shape())]
 TheEngine = Annotated[Engine, Depends(_engine)]
 IdempotencyKey = Annotated[
     str | None,
@@ -54,7 +53,7 @@ def add_route(router: APIRouter, operation: Operation[Any, Any]) -> None:
 
 def _endpoint(operation: Operation[Any, Any]) -> Any:
     fields = operation.request.model_fields
-    in_path = [name for name in fields if f"{{{name}}}" in operation.path or f"{{{name}:path}}" in operation.path]
+    in_path = [name for name in fields if f"{{{name}}}" in operation.path]
     rest = _rest(operation, {*in_path, "idempotency_key"})
 
     async def endpoint(engine: Engine, asked: BaseModel, idempotency_key: str | None = None, **path: Any) -> Any:

@@ -1,6 +1,6 @@
 """Operations on many changes at once: roll back a run, a batch or a thread; forget or erase all that a scope holds."""
 
-from typing import Annotated, Self
+from typing import Self
 from uuid import UUID
 
 from pydantic import Field
@@ -13,7 +13,6 @@ from mnemolog.adapters.operations.results import Result, Undone, Written
 from mnemolog.commands.rollback import Rollback
 from mnemolog.commands.scopes import EraseScope, ForgetScope, OfScope
 from mnemolog.domain.principal import Role
-from mnemolog.events.fields import Uuid
 from mnemolog.projections.extent import Extent
 
 
@@ -38,22 +37,14 @@ class Forgotten(Result):
         return cls.model_validate({**done.extent.as_dict(), **written})
 
 
-class OfBatch(Rehearsed):
-    """One of `of_run`, `of_batch` and `of_thread`."""
-
-    of_batch: Annotated[
-        Uuid | None, Field(description="Undo everything of this batch: an import, a forgotten scope, a rollback.")
-    ] = None
-
-
 @operation(
     "rollback",
     "POST /rollback",
-    request_of(Rollback, "of_event", "of_batch", base=OfBatch),
+    request_of(Rollback, "of_event", base=Rehearsed),
     tag="changes",
     done="Rolled back",
 )
-async def rollback(engine: Engine, asked: OfBatch) -> Undone:
+async def rollback(engine: Engine, asked: Rehearsed) -> Undone:
     """Undo everything that a run, a batch or a thread changed, in one step.
 
     All or nothing: a change that was changed again later is a conflict, and `skip_conflicts` leaves it as it is. Turns

@@ -14,6 +14,7 @@ from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Rehearsed, Request, command_of, request_of, stream_of
 from mnemolog.adapters.operations.results import Result, Written
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory, EraseThread, EraseUser
+from mnemolog.commands.erasure_requests import NAMED
 from mnemolog.commands.erasure_taken import Taken
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.principal import Role
@@ -111,11 +112,11 @@ class ProveErased(Request):
     ] = None
 
     def subject(self, stream: StreamId) -> ProofSubject:
-        things = ("memory_id", "thread_id", "entity_id", "relation_id", "field", "todo_id")
+        things = ("memory_id", "thread_id", *NAMED.values())
         if len(named := [name for name in things if getattr(self, name) is not None]) > 1:
             raise InvalidInput("name one thing at a time", field=named[0], fix=f"leave out {' or '.join(named)}")
-        known = {"entity": self.entity_id, "relation": self.relation_id, "profile": self.field, "todo": self.todo_id}
-        tags = [f"{kind}:{name}" for kind, name in known.items() if name is not None]
+        known = {kind: getattr(self, name) for kind, name in NAMED.items()}
+        tags = [f"{kind}:{id_}" for kind, id_ in known.items() if id_ is not None]
         return ProofSubject(stream, self.memory_id, self.thread_id, *tags)
 
 

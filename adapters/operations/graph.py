@@ -15,6 +15,7 @@ from mnemolog.adapters.operations.requests import (
     Request,
     Write,
     command_of,
+    fields_of,
     viewer_of,
 )
 from mnemolog.adapters.operations.results import Page, Result, Written
@@ -193,7 +194,7 @@ async def add_entity(engine: Engine, asked: Write) -> EntityAdded:
 
     If there is one of that name, what is new about it is added to it, and the id is that one's.
     """
-    entity_id, receipt = await engine.writes.observe_entity(_fields(engine, asked), asked.idempotency_key)
+    entity_id, receipt = await engine.writes.observe_entity(fields_of(engine, asked), asked.idempotency_key)
     return EntityAdded.of(receipt, entity_id=entity_id, variants=await _suggested(engine, asked, receipt))
 
 
@@ -327,7 +328,7 @@ async def add_fact(engine: Engine, asked: Write) -> FactAdded:
     Entities that are mentioned for the first time are added. A fact that is known already is confirmed. Where several
     entities have a name and nothing tells which is meant, `ambiguous_entity` lists them and asks one question.
     """
-    relation_id, receipt = await engine.writes.remember(_fields(engine, asked), asked.idempotency_key)
+    relation_id, receipt = await engine.writes.remember(fields_of(engine, asked), asked.idempotency_key)
     return FactAdded.of(receipt, relation_id=relation_id, variants=await _suggested(engine, asked, receipt))
 
 
@@ -399,11 +400,6 @@ async def delete_fact(engine: Engine, asked: Write) -> Written:
 async def restore_fact(engine: Engine, asked: Write) -> Written:
     """Restore a deleted fact."""
     return await _change_fact(RestoreFact, engine, asked)
-
-
-def _fields(engine: Engine, asked: Write) -> dict[str, Any]:
-    given = asked.model_dump(exclude_unset=True, exclude={"idempotency_key"})
-    return {**given, "tenant": engine.settings.tenant}
 
 
 async def _change_entity(kind: type[EntityCommand], engine: Engine, asked: Write) -> Written:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_t
 from pydantic.fields import FieldInfo
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.operations.requests import Read, Request, Write, request_of
+from mnemolog.adapters.operations.requests import Request, Write, request_of
 from mnemolog.commands.decider import Command
 from mnemolog.domain.principal import Role
 
@@ -62,10 +62,6 @@ class Operation(Generic[Q, R]):
     @property
     def writes(self) -> bool:
         return issubclass(self.request, Write)
-
-    @property
-    def reads(self) -> bool:
-        return issubclass(self.request, Read)
 
     def _help(self) -> str:
         return inspect.cleandoc(self.run.__doc__ or "")

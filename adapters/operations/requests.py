@@ -1,7 +1,6 @@
 """What requests have in common: whose memory, who asks, when to read, how a retry is known."""
 
 import re
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, TypeVar, overload
 
@@ -148,8 +147,3 @@ def viewer_of(engine: Engine, asked: Request) -> Viewer:
 
 def stream_of(engine: Engine, asked: Request) -> StreamId:
     return StreamId.of_user(asked.user_id, engine.settings.tenant)
-
-
-def given(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what was left out."""
-    return {name: value for name, value in fields.items() if value is not None}

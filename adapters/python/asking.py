@@ -26,9 +26,8 @@ class Asking(Opening):
 
     async def _ask(self, operation: Operation[Q, R], arguments: Mapping[str, Any]) -> R:
         """`arguments` are the verb's own, by name; None is what was left out."""
-        engine = await self._engine()
         request = validated(operation.request, self._fields(operation, arguments))
-        return await operation.run(engine, request)
+        return await operation.run(await self._engine(), request)
 
     def _fields(self, operation: Operation[Any, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
         asked = ((name, value) for name, value in arguments.items() if name != "self" and value is not None)
@@ -41,5 +40,9 @@ class Asking(Opening):
         named = {name for name in defaults if name in known and known[name].default is not None}
         fields = {**{name: value for name, value in defaults.items() if name in named and value is not None}, **given}
         if "user_id" in known and "user_id" not in fields:
-            raise InvalidInput("is missing", field="user_id", fix="give it here, or once as Memory(user_id=...)")
+            raise no_user()
         return fields
+
+
+def no_user() -> InvalidInput:
+    return InvalidInput("is missing", field="user_id", fix="give it here, or once as Memory(user_id=...)")

@@ -7,7 +7,7 @@ from typing import IO
 from mnemolog.adapters.export.exporting import head_of, lines
 from mnemolog.adapters.export.importing import checked, imported
 from mnemolog.adapters.operations.results import Written
-from mnemolog.asking import Asking
+from mnemolog.asking import Asking, no_user
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import StreamId
@@ -50,7 +50,7 @@ class TransferVerbs(Asking):
     def _user(self, user_id: str | None) -> str:
         name = self._user_id if user_id is None else user_id
         if name is None:
-            raise InvalidInput("is missing", field="user_id", fix="give it here, or once as Memory(user_id=...)")
+            raise no_user()
         return identifier(name, "user_id")
 
 
