@@ -9,6 +9,7 @@ from pydantic import Field
 
 from mnemolog.commands.decider import Command, Decider, Placed
 from mnemolog.commands.graph import Graph, applied, entity_reads
+from mnemolog.commands.memory_requests import Metadata
 from mnemolog.commands.naming import bearers, name_of
 from mnemolog.domain import principal
 from mnemolog.domain.entity import PERSON
@@ -47,6 +48,7 @@ class RecordTurn(Command):
     speaker: Label = ""
     text: Text
     attachments: Annotated[tuple[ShownAttachment, ...], Field(max_length=MAX_ATTACHMENTS)] = ()
+    metadata: Metadata = {}  # noqa: RUF012
     occurred_at: Instant
     memory_id: Uuid
     entity_id: Uuid
@@ -113,6 +115,7 @@ def _recorded(turn: RecordTurn, entity_id: UUID | None) -> TurnRecorded:
         speaker=turn.speaker,
         text=turn.text,
         attachments=tuple(Attachment(**shown.model_dump()) for shown in turn.attachments),
+        metadata=turn.metadata,
     )
 
 
@@ -121,7 +124,7 @@ def _remembered(turn: RecordTurn, entity_id: UUID | None) -> MemoryCreated:
     text = as_memory(turn.speaker, turn.text, shown)
     return MemoryCreated.of(
         turn.memory_id,
-        Content(text, CATEGORY, default_importance(Kind.EPISODE), confidence=1.0, pinned=False),
+        Content(text, CATEGORY, default_importance(Kind.EPISODE), 1.0, pinned=False, metadata=turn.metadata),
         kind=Kind.EPISODE,
         scope=Scope.GLOBAL,
         role=turn.role,

@@ -1,9 +1,9 @@
 """What happens in a conversation: a turn is recorded."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from mnemolog.domain.turn import Role
 from mnemolog.events.event import Event, Personal, PersonalText
@@ -22,6 +22,8 @@ class Attachment(BaseModel):
 class TurnRecorded(Event):
     """One message of a thread. `turn_id` is the producer's message id, unique in the stream."""
 
+    version: ClassVar[int] = 2
+
     turn_id: str
     thread_id: str
     role: Role
@@ -30,6 +32,7 @@ class TurnRecorded(Event):
     speaker: PersonalText = ""
     text: PersonalText = ""
     attachments: Annotated[tuple[Attachment, ...], Personal()] = ()
+    metadata: Annotated[dict[str, JsonValue], Personal()] = {}  # noqa: RUF012
 
     def tags(self) -> frozenset[str]:
         return frozenset({turn_tag(self.turn_id), thread_tag(self.thread_id)})

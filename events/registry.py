@@ -119,6 +119,7 @@ REGISTRY = Registry(
         ("EntityObserved", 1): dict,  # Other tags, the same fields.
         ("EntityObserved", 2): dict,  # Another key, and fields that have defaults.
         # Fields were added, with defaults.
+        ("TurnRecorded", 1): dict,
         ("EntityUpdated", 1): dict,
         ("RelationReverted", 1): dict,
         ("RelationObserved", 1): dict,

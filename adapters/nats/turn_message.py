@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from mnemolog.adapters.nats.subjects import Address
 from mnemolog.commands.heard import MAX_EXTRACTED, ExtractedFact, ExtractedMemory
+from mnemolog.commands.memory_requests import Metadata
 from mnemolog.commands.turns import MAX_ATTACHMENTS, ShownAttachment
 from mnemolog.domain.errors import AmbiguousEntity, InvalidInput, MnemologError, NestedTooDeep, UnreadableTurn
 from mnemolog.domain.json_value import parsed_json
@@ -55,6 +56,10 @@ class TurnMessage(BaseModel):
     attachments: Annotated[
         tuple[ShownAttachment, ...], Field(max_length=MAX_ATTACHMENTS), Field(description="What was shown with it.")
     ] = ()
+    metadata: Annotated[
+        Metadata,
+        Field(description="A JSON object of your own, kept with the memory that it leaves; searches can filter by it."),
+    ] = {}
     memories: Annotated[
         tuple[ExtractedMemory, ...],
         Field(max_length=MAX_EXTRACTED),

@@ -12,6 +12,7 @@ from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Read, Write, fields_of, viewer_of
 from mnemolog.adapters.operations.results import Result, Written
 from mnemolog.commands.heard import TurnRefused
+from mnemolog.commands.memory_requests import Metadata
 from mnemolog.domain.errors import AmbiguousEntity, IdempotencyConflict, InvalidInput, MnemologError, NotFound
 from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import DEFAULT_THREAD
@@ -77,6 +78,9 @@ class Add(Write):
             examples=[[{"role": "user", "name": "Ana", "content": "I moved to Lisbon"}]],
         ),
     ]
+    metadata: Annotated[
+        Metadata, Field(description="A JSON object of your own for all messages; one that a message has adds to it.")
+    ] = {}  # noqa: RUF012
     correlation_id: Annotated[
         Uuid | None, Field(description=TurnMessage.model_fields["correlation_id"].description)
     ] = None
@@ -144,7 +148,7 @@ async def add(engine: Engine, asked: Add) -> Added:
     All messages are recorded in one append, or none. Each leaves an episodic memory; `memories` and `facts` that you
     extracted from it are kept with it. A `message_id` of your own makes a retry harmless, as an idempotency key does.
     """
-    who = {name: value for name, value in fields_of(engine, asked).items() if name != "messages"}
+    who = {name: value for name, value in fields_of(engine, asked).items() if name not in ("messages", "metadata")}
     turns = [{**who, **_turn(engine, asked, place, message)} for place, message in enumerate(asked.messages)]
     keyed = asked.idempotency_key is not None and all(one.message_id is None for one in asked.messages)
     try:
@@ -156,6 +160,7 @@ async def add(engine: Engine, asked: Add) -> Added:
 
 def _turn(engine: Engine, asked: Add, place: int, message: Any) -> Mapping[str, Any]:
     said = message.model_dump(exclude={"message_id"}, exclude_unset=True, exclude_none=True)
+    said["metadata"] = {**asked.metadata, **message.metadata}
     return {**said, "turn_id": message.message_id or _turn_id(engine, asked, place), "actor": message.role}
 
 

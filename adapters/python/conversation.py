@@ -15,6 +15,7 @@ class ConversationVerbs(Asking):
         self,
         messages: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]],
         *,
+        metadata: Mapping[str, Any] | None = None,
         correlation_id: Id | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
@@ -25,8 +26,9 @@ class ConversationVerbs(Asking):
         """Add what was said: a text, a message as chat APIs have it, or a list of them, which are recorded together.
 
         A message has `content`, and may have `role`, `name` (who speaks), `message_id`, `occurred_at`, `attachments`,
-        and the `memories` and `facts` that you extracted from it. Each leaves an episodic memory. A `message_id` of
-        your own makes a retry harmless, as an `idempotency_key` does.
+        `metadata`, and the `memories` and `facts` that you extracted from it. Each leaves an episodic memory, which
+        keeps its `metadata` and that of all messages given here. A `message_id` of your own makes a retry harmless, as
+        an `idempotency_key` does.
 
         Example:
             memory.add("I moved to Lisbon", user_id="ana")

@@ -19,7 +19,7 @@ def test_tags_and_scope_show_which_field_they_are_made_of() -> None:
 
     assert turn.tags == ["thread:<thread_id>", "turn:<turn_id>"]
     assert turn.key_scope == "thread:<thread_id>/turn:<turn_id>"
-    assert turn.personal == ["attachments", "speaker", "text"]
+    assert turn.personal == ["attachments", "metadata", "speaker", "text"]
 
 
 def test_what_is_hidden_is_marked_in_the_schema_and_nothing_else() -> None:

@@ -75,6 +75,7 @@ async def known(person: Person) -> None:
     merge = {**who, "entity_id": mukesh, "absorbed_ids": (makesh,)}
     await writes.change_entity(MergeEntities.model_validate(merge))
     await writes.propose({**who, "field": "city", "value": "Lisbon"})
+    await person.says("Book a table", metadata={"source": "crm", "score": 0.5})
     await writes.open_todo({**who, "kind": "commitment", "text": "call Makesh"})
 
 

@@ -5,6 +5,9 @@ from uuid import uuid4
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now
+from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.envelope import StreamId
+from mnemolog.events.memory import MemoryCreated
 from tests.adapters.http.conftest import Api, Json
 
 pytestmark = pytest.mark.spec("X12")
@@ -146,3 +149,31 @@ async def test_the_session_of_a_thread_now_and_as_it_was(api: Api) -> None:
     assert (then["chat_id"], then["msg_count"], len(then["active_entity_ids"])) == ("chat-1", 1, 1)
     error = (await api.get("/v1/session", 404, thread_id=str(uuid4())))["error"]
     assert (error["code"], error["field"]) == ("not_found", "thread_id")
+
+
+@pytest.mark.spec("B06", "X07")
+async def test_metadata_of_a_turn_is_found_by_the_filter_of_memories_and_goes_with_an_erasure(
+    api: Api, engine: Engine
+) -> None:
+    crm = {"source": "crm", "lead": {"score": 0.5}}
+    both = await said(
+        api,
+        ["I want a demo", {"role": "user", "content": "And a discount", "metadata": {"source": "mail"}}],
+        metadata=crm,
+    )
+    shown = [(await api.get(f"/v1/memories/{one}", after=both["token"]))["metadata"] for one in both["memory_ids"]]
+    assert shown == [crm, {**crm, "source": "mail"}]
+    for wanted, found in (({"source": "crm"}, 1), ({"lead": {"score": 0.5}}, 2), ({"source": "web"}, 0)):
+        answer = await api.query("I want", filters={"metadata": wanted})
+        assert len(answer["bullets"]) == found, wanted
+    await api.post(f"/v1/memories/{both['memory_ids'][0]}/erase")
+    recorded = [event.payload for event in await engine.log.read(StreamId.of_user(api.user, engine.settings.tenant))]
+    kept = [one.metadata for one in recorded if isinstance(one, TurnRecorded | MemoryCreated)]
+    assert kept == [{}, {}, {**crm, "source": "mail"}, {**crm, "source": "mail"}]
+
+
+async def test_metadata_that_could_not_be_stored_is_refused_with_its_message(api: Api) -> None:
+    bad = {"content": "Hi", "metadata": {"much": "x" * 40_000}}
+    refused = await said(api, [bad], 422)
+    assert refused["error"]["field"] == "messages[0].metadata"
+    assert (await said(api, "Hi", 422, metadata=["no", "object"]))["error"]["field"] == "metadata"

@@ -21,6 +21,7 @@ from mnemolog.commands.handler import Handler
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.events.memory import MemoryCreated
 from tests.adapters.nats.conftest import Apart
 from tests.testkit.json_values import nested
 
@@ -100,6 +101,15 @@ async def test_turns_of_one_producer_keep_their_order(engine: Engine, user: str,
     assert [turn.turn_id for turn in turns if isinstance(turn, TurnRecorded)] == names
 
 
+async def test_metadata_of_a_turn_is_kept_with_it_and_with_its_memory(engine: Engine, user: str, tenant: str) -> None:
+    await ask(engine, tenant, json.dumps(message(user, metadata={"source": "crm", "score": 0.5})).encode())
+
+    turn, memory = [event.payload for event in await recorded(engine, user, tenant)]
+    assert isinstance(turn, TurnRecorded)
+    assert isinstance(memory, MemoryCreated)
+    assert turn.metadata == memory.metadata == {"source": "crm", "score": 0.5}
+
+
 @pytest.mark.spec("X14")
 async def test_a_producer_that_asks_gets_the_receipt_once_the_turn_is_in_the_log(
     engine: Engine, user: str, tenant: str
@@ -137,6 +147,8 @@ BAD: dict[str, tuple[bytes | dict[str, Any], str]] = {
     "a field with an endless name": ({"x" * 100_000: 1}, "x" * 200),
     "NUL": ({"text": "nul \0"}, "text"),
     "NUL in a caption": ({"attachments": [{"type": "image", "caption": "nul \0"}]}, "attachments[0].caption"),
+    "metadata that is no object": ({"metadata": ["crm"]}, "metadata"),
+    "long metadata": ({"metadata": {"source": "x" * 40_000}}, "metadata"),
     "half an emoji": (
         b'{"message_id":"1","user_id":"u","occurred_at":"2026-01-03T01:02:10Z","text":"\\ud83d"}',
         "text",
