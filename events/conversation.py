@@ -40,6 +40,9 @@ class TurnRecorded(Event):
     def key_scope(self) -> str:
         return turn_scope(self.thread_id, self.turn_id)
 
+    def key_tag(self) -> str:
+        return turn_tag(self.turn_id)
+
 
 def turn_tag(turn_id: str) -> str:
     return f"turn:{turn_id}"

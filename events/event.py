@@ -35,6 +35,10 @@ class Event(BaseModel):
         """Whose key seals the personal fields: `memory:<id>`, `thread:<id>` or `user`."""
         raise NotImplementedError
 
+    def key_tag(self) -> str:
+        """The tag by which all that is sealed under the same key is found."""
+        return self.key_scope()
+
     def shreds(self) -> frozenset[str]:
         """The key scopes whose keys are destroyed in the append's own transaction, each with all below it.
 

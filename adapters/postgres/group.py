@@ -9,6 +9,7 @@ from pydantic_core import to_json
 
 from mnemolog.adapters.postgres.chained import KnownHeads, NothingKnown, single_damage, stored
 from mnemolog.adapters.postgres.keys import StreamKeys, loaded, wanted_keys
+from mnemolog.adapters.postgres.lost_keys import LostKeys, missing
 from mnemolog.adapters.postgres.receipts import key_used, receipt_of, receipt_row
 from mnemolog.adapters.postgres.tail import LogSecrets, Tail
 from mnemolog.domain.errors import ConcurrencyConflict, IdempotencyConflict, KeyMissing, TamperedEvent
@@ -21,7 +22,6 @@ from mnemolog.events.log import Append, Outcome
 Row = Mapping[str, Any]
 Columns = dict[str, list[Any]]
 NONE = "[]"
-KEY = "the key of the stream is gone, and no event says that it was destroyed"
 HEAD = "the head of the stream is not what its last event says"
 
 
@@ -51,6 +51,7 @@ class Group:
         self.streams = sorted({append.stream for append in appends})
         self._unfit: frozenset[StreamId] = frozenset()
         self._keyless: Sequence[StreamId] = ()
+        self.lost = LostKeys(secrets.chain, codec, appends)
         self.blind = any(tag.startswith(BLIND) for append in appends for tag in _guarded(append))
 
     # Questions
@@ -159,8 +160,11 @@ class Group:
         for position, append in enumerate(self._appends):
             if append.stream in lost and _needs_key(append):
                 row = lost[append.stream]
-                missing = KeyMissing(str(append.stream), row["seq"], KEY, str(row["event_id"]))
-                self._outcomes.setdefault(position, missing)
+                self._outcomes.setdefault(position, missing(append.stream, "the stream", row))
+
+    def refuse(self, refusals: Mapping[int, KeyMissing]) -> None:
+        for position, refusal in refusals.items():
+            self._outcomes.setdefault(position, refusal)
 
     def decide(self, conflicts: Mapping[int, int], clock: Callable[[], datetime]) -> None:
         """Chain what may be written. `conflicts`: by position, the seq that stands in the way of a guard."""
@@ -190,12 +194,17 @@ class Group:
             "guards": list(self._unproven()),
             "events": [row for tail in tails for row in tail.event_rows()],
             "stream_keys": [row for tail in tails for row in tail.stream_key_rows()],
-            "data_keys": [row for tail in tails for row in tail.data_key_rows()],
+            "data_keys": [self._new_key(row) for tail in tails for row in tail.data_key_rows()],
+            "used_keys": [row for tail in tails for row in tail.used_key_rows()],
             "receipts": self._receipts,
         }
         if not (rows["events"] or rows["receipts"]):
             return None
         return {name: to_json(found).decode() if found else NONE for name, found in rows.items()}
+
+    def _new_key(self, row: Row) -> Row:
+        """Under locks it is known already whether an event was sealed under another key of this scope."""
+        return {**row, "tag": None} if self._asked else row
 
     def _unproven(self) -> Iterable[dict[str, Any]]:
         """The guards that the database is still to judge: those of known tails that others may have added to."""

@@ -31,6 +31,7 @@ class StreamKeys:
         self.data_keys: dict[str, DataKey] = {}
         self.new_stream_key: dict[str, Any] | None = None
         self.new_data_keys: dict[str, dict[str, Any]] = {}
+        self.used: set[str] = set()
 
     def load(self, row: Mapping[str, Any]) -> None:
         """Take a row of `find_keys`: the stream's key, and the data key of one scope if there is one."""
@@ -43,22 +44,26 @@ class StreamKeys:
             secret = unwrapped(self.stream_key, bytes(row["data_key"]), place(self.stream, scope, key_id))
             self.data_keys[scope] = DataKey(key_id, secret)
 
-    def sealing(self, scope: str) -> DataKey:
-        """The data key of a scope, made where there is none."""
+    def sealing(self, scope: str, tag: str) -> DataKey:
+        """The data key of a scope, made where there is none. All that is sealed under it carries `tag`."""
         if scope not in self.data_keys:
-            self.data_keys[scope] = self._made(scope)
+            self.data_keys[scope] = self._made(scope, tag)
+        elif scope not in self.new_data_keys:
+            self.used.add(scope)
         return self.data_keys[scope]
 
     def settle(self) -> None:
         """What was made is written."""
         self.new_stream_key = None
         self.new_data_keys.clear()
+        self.used.clear()
 
     def shred(self, scope: str) -> None:
         """Forget the keys of a scope and of all below it; the whole stream's for ""."""
         for own in [own for own in self.data_keys if covers(scope, own)]:
             del self.data_keys[own]
             self.new_data_keys.pop(own, None)
+            self.used.discard(own)
         if not scope:
             self.stream_key = self.new_stream_key = None
 
@@ -75,11 +80,11 @@ class StreamKeys:
             self.new_stream_key = {"root_id": root_id.hex(), "wrapped": box.hex()}
         return self.stream_key
 
-    def _made(self, scope: str) -> DataKey:
+    def _made(self, scope: str, tag: str) -> DataKey:
         random_bytes = self._roots.random_bytes
         made = DataKey(random_bytes(ID_BYTES), random_bytes(KEY_BYTES))
         box = wrapped(self._stream_key(), made.key, place(self.stream, scope, made.key_id), random_bytes)
-        self.new_data_keys[scope] = {"scope": scope, "key_id": made.key_id.hex(), "wrapped": box.hex()}
+        self.new_data_keys[scope] = {"scope": scope, "key_id": made.key_id.hex(), "wrapped": box.hex(), "tag": tag}
         return made
 
 

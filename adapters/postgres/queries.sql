@@ -73,10 +73,34 @@ CROSS JOIN LATERAL (
     ORDER BY event.seq
     LIMIT 1) AS first;
 
+-- last_sealed --
+-- Of each scope that has no key the last event whose data holds `sealed`, that is what was sealed under such a key.
+SELECT wanted.tenant, wanted.stream, wanted.scope, last.seq, last.event_id
+FROM json_to_recordset(%(wanted)s::json) AS wanted (tenant text, stream text, scope text, tag text, sealed text)
+CROSS JOIN LATERAL (
+    SELECT event.seq, event.event_id
+    FROM mnemolog.tags AS tagged JOIN mnemolog.events AS event USING (tenant, stream, seq)
+    WHERE (tagged.tenant, tagged.stream, tagged.tag) = (wanted.tenant, wanted.stream, wanted.tag)
+      AND position(convert_to(wanted.sealed, 'UTF8') IN event.data) > 0
+    ORDER BY event.seq DESC
+    LIMIT 1) AS last
+WHERE NOT EXISTS (SELECT FROM mnemolog_keys.data_keys AS key
+                  WHERE (key.tenant, key.stream, key.scope) = (wanted.tenant, wanted.stream, wanted.scope));
+
+-- events_of_types --
+-- The events of some types after a place in each stream, each with the link of the one before it.
+SELECT event.tenant, event.stream, event.seq, event.event_id, event.type, event.version, event.tags, event.meta,
+       event.occurred_at, event.recorded_at, event.data, event.link,
+       (SELECT link FROM mnemolog.events AS before
+        WHERE (before.tenant, before.stream, before.seq) = (event.tenant, event.stream, event.seq - 1)) AS previous
+FROM unnest(%(tenants)s::text[], %(streams)s::text[], %(afters)s::bigint[]) AS wanted (tenant, stream, after)
+JOIN mnemolog.events AS event USING (tenant, stream)
+WHERE event.seq > wanted.after AND event.type = ANY(%(types)s::text[]);
+
 -- write --
 -- A whole group at once: events, their tags, the outbox, the heads, new keys and receipts. A stream is written only if
 -- its head stands where the group was chained to, its key is still there, and nobody else holds it; nothing at all if a
--- guard, a key or a receipt is in the way. What the statement sees of such a stream is then whole: whoever adds to it
+-- guard, a key or a receipt is in the way, a key that was used is gone, or there are events of the `tag` of a new one. What the statement sees of such a stream is then whole: whoever adds to it
 -- moves its head. Returns what was written.
 WITH event AS (
     SELECT * FROM json_to_recordset(%(events)s::json) AS event (
@@ -88,7 +112,7 @@ WITH event AS (
         keyed boolean)
 ), data_key AS (
     SELECT * FROM json_to_recordset(%(data_keys)s::json)
-                      AS key (tenant text, stream text, scope text, key_id text, wrapped text)
+                      AS key (tenant text, stream text, scope text, key_id text, wrapped text, tag text)
 ), receipt AS (
     SELECT * FROM json_to_recordset(%(receipts)s::json) AS receipt (
         tenant text, stream text, key text, fingerprint text, first_seq bigint, last_seq bigint)
@@ -97,6 +121,13 @@ WITH event AS (
     JOIN mnemolog.tags AS found USING (tenant, stream, tag) WHERE found.seq > guard.after
     UNION ALL
     SELECT FROM data_key JOIN mnemolog_keys.data_keys USING (tenant, stream, scope)
+    UNION ALL
+    SELECT FROM data_key JOIN mnemolog.tags USING (tenant, stream, tag)
+    UNION ALL
+    SELECT FROM json_to_recordset(%(used_keys)s::json) AS used (tenant text, stream text, scope text, key_id text)
+    WHERE NOT EXISTS (SELECT FROM mnemolog_keys.data_keys AS key
+                      WHERE (key.tenant, key.stream, key.scope) = (used.tenant, used.stream, used.scope)
+                        AND key.key_id = decode(used.key_id, 'hex'))
     UNION ALL
     SELECT FROM receipt JOIN mnemolog.receipts AS known USING (tenant, stream)
     WHERE known.idempotency_key = receipt.key

@@ -94,7 +94,7 @@ class Tail:
         if not payload.personal_fields():
             return Keyring({}, roots.random_bytes)
         scope = payload.key_scope()
-        return Keyring({(self.stream, scope): self.keys.sealing(scope)}, roots.random_bytes)
+        return Keyring({(self.stream, scope): self.keys.sealing(scope, payload.key_tag())}, roots.random_bytes)
 
     def event_rows(self) -> list[dict[str, Any]]:
         return [_event_row(event) for event in self.added]
@@ -104,6 +104,10 @@ class Tail:
 
     def data_key_rows(self) -> list[Mapping[str, Any]]:
         return [self._placed(row) for row in self.keys.new_data_keys.values()]
+
+    def used_key_rows(self) -> list[Mapping[str, Any]]:
+        keys = self.keys.data_keys
+        return [self._placed({"scope": scope, "key_id": keys[scope].key_id.hex()}) for scope in self.keys.used]
 
     def _placed(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"tenant": self.stream.tenant, "stream": self.stream.name, **row}

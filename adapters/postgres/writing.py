@@ -22,6 +22,7 @@ from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import NewEvent, Receipt, StoredEvent, StreamId
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.log import Append, Outcome
+from mnemolog.events.registry import SHREDDING
 
 REMEMBERED = 4096
 # How long a group waits for the heads of its streams: for a neighbour's transaction, not for one that hangs. The
@@ -214,6 +215,7 @@ async def _ask(connection: Connection, group: Group) -> Mapping[int, int]:
     unfit = await connection.execute(query("unfit_heads"), group.stream_columns())
     receipts = await _if_asked(connection, "find_receipts", group.receipt_columns())
     keys = await connection.execute(query("find_keys"), group.wanted_keys())
+    unopened = await connection.execute(query("last_sealed"), group.lost.wanted())
     written = await _if_asked(connection, "find_written", group.doubtful_columns())
     conflicts = None if group.blind else await _if_asked(connection, "find_conflicts", group.guard_columns())
     if group.take_heads(await heads.fetchall()):
@@ -228,6 +230,10 @@ async def _ask(connection: Connection, group: Group) -> Mapping[int, int]:
         after = group.erased_columns(await erasures.fetchall())
         sealed = await connection.execute(query("first_sealed"), {**after, "sealed": SEALED})
         group.take_keyless(await sealed.fetchall())
+    if unkeyed := group.lost.take(await unopened.fetchall()):
+        types = {"types": sorted(SHREDDING)}
+        erasures = await connection.execute(query("events_of_types"), {**unkeyed, **types})
+        group.refuse(group.lost.refusals(await erasures.fetchall()))
     if group.blind:  # The keys had to come first.
         conflicts = await _if_asked(connection, "find_conflicts", group.guard_columns())
     return {row["position"]: row["seq"] for row in await conflicts.fetchall()} if conflicts else {}

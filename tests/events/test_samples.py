@@ -55,5 +55,12 @@ def test_a_sample_sets_every_field(name: str) -> None:
     assert [field for field in fields if getattr(payload, field) == fields[field].get_default()] == []
 
 
+@pytest.mark.parametrize("name", [name for name, kind in REGISTRY.types.items() if kind.personal_fields()])
+def test_what_is_sealed_is_found_by_the_tag_of_its_key(name: str) -> None:
+    payload = Codec().decode(sample(SAMPLES, name, REGISTRY.types[name].version)).payload
+
+    assert payload.key_tag() in payload.tags()
+
+
 def test_there_is_no_sample_of_an_unknown_event() -> None:
     assert {path.name for path in SAMPLES.iterdir()} == {f"{name}.v{version}.json" for name, version in WRITTEN}

@@ -7,9 +7,9 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.engine.erasing import erase
-from mnemolog.adapters.verify.damage import Part
+from mnemolog.adapters.verify.damage import Kind, Part
 from mnemolog.adapters.verify.incidents import Done
-from mnemolog.commands.erasure import EraseUser
+from mnemolog.commands.erasure import EraseKnown, EraseUser
 from mnemolog.domain.errors import KeyMissing
 from mnemolog.events.envelope import StreamId
 from tests.engine.person import Person
@@ -85,6 +85,58 @@ async def test_no_new_key_takes_the_place_of_one_that_nothing_erased(
     assert (await victim.verifier.verify(ana.stream)).clean
 
 
+@pytest.mark.parametrize("known", [True, False])
+async def test_no_new_key_takes_the_place_of_one_of_a_memory(
+    victim: Engine, ana: Person, mallory: Attacker, known: bool
+) -> None:
+    memory_id = await ana.creates("Ana drinks tea")
+    scope = f"memory:{memory_id}"
+    gone = await mallory.sql(
+        f"DELETE FROM mnemolog_keys.data_keys WHERE {PLACE} AND scope = %(scope)s RETURNING *", scope=scope
+    )
+    head = await mallory.head()
+    if not known:
+        victim.log._writer._tails.clear()
+
+    with pytest.raises(KeyMissing, match=f"{ana.stream}.*key of {scope} is gone"):
+        await ana.updates(memory_id, text="Ana drinks coffee")
+
+    assert await mallory.head() == head
+    assert await ana.creates("Ana keeps bees"), "what has its key, or none yet, is written"
+    told = [one.kind for one in victim.incidents.open() if one.stream == str(ana.stream)]
+    assert told == [Kind.KEY_MISSING]
+    await gives_back(mallory, "data_keys", gone)
+    await ana.updates(memory_id, text="Ana drinks coffee")
+    await victim.settled(60)
+    assert (await victim.reads.memory(ana.viewer, memory_id))["text"] == "Ana drinks coffee"
+    assert (await victim.verifier.verify(ana.stream)).clean
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_no_new_key_takes_the_place_of_one_of_the_profile(
+    victim: Engine, ana: Person, mallory: Attacker, known: bool
+) -> None:
+    await sets_city(ana, "Porto")
+    gone = await mallory.sql(f"DELETE FROM mnemolog_keys.data_keys WHERE {PLACE} AND scope ~ 'profile' RETURNING *")
+    assert gone
+    if not known:
+        victim.log._writer._tails.clear()
+
+    with pytest.raises(KeyMissing, match="profile"):
+        await sets_city(ana, "Lisbon")
+
+
+async def test_what_an_erasure_destroyed_gets_another_key(victim: Engine, ana: Person, mallory: Attacker) -> None:
+    await sets_city(ana, "Porto")
+    await erase(victim, EraseKnown(user_id=ana.user, kind="profile", name="city"))
+    victim.log._writer._tails.clear()
+
+    await sets_city(ana, "Lisbon")
+
+    await victim.settled(60)
+    assert (await victim.verifier.verify(ana.stream)).clean
+
+
 async def test_a_forged_erasure_accounts_for_no_missing_key(victim: Engine, ana: Person, mallory: Attacker) -> None:
     for name in KEYS:
         await mallory.sql(f"DELETE FROM mnemolog_keys.{name} WHERE {PLACE}")
@@ -92,6 +144,11 @@ async def test_a_forged_erasure_accounts_for_no_missing_key(victim: Engine, ana:
 
     with pytest.raises(KeyMissing):
         await ana.creates("Ana drinks tea")
+
+
+async def sets_city(person: Person, city: str) -> None:
+    fields = {"user_id": person.user, "field": "city", "value": city}
+    await person.engine.writes.propose(fields, consented=True)
 
 
 async def gives_back(mallory: Attacker, table_: str, rows: list[dict[str, Any]]) -> None:

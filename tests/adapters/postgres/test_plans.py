@@ -18,7 +18,7 @@ SELECT 'default', 'user:' || n % 50, n::text, n FROM generate_series(1, {0}) AS 
 ANALYZE mnemolog_keys.data_keys;
 ANALYZE mnemolog.tags;
 """
-LISTS = ("events", "heads", "guards", "stream_keys", "data_keys", "receipts")
+LISTS = ("events", "heads", "guards", "stream_keys", "data_keys", "used_keys", "receipts")
 
 
 @pytest.mark.parametrize("count", [500, 2_000, 10_000])
@@ -40,7 +40,7 @@ async def test_a_group_is_judged_and_written_by_key(engine: Engine, count: int) 
     [plan] = row[0]
     looked_up = [step for step in steps(plan["Plan"]) if step.get("Relation Name") in {"data_keys", "tags"}]
     scans = [step for step in looked_up if step["Node Type"].endswith("Scan")]
-    assert len(scans) == 2
+    assert len(scans) == 4
     assert all("Index Cond" in scan for scan in scans), scans
 
 
