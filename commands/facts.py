@@ -10,10 +10,10 @@ from pydantic import Field, JsonValue, WithJsonSchema
 
 from mnemolog.commands.decider import Decider, Placed
 from mnemolog.commands.graph import Graph, GraphCommand, SlotKey, entity_reads, evolve, facts_of, slot_reads
-from mnemolog.commands.naming import Name, Seen, bearers, id_in, is_same_name, meant, name_of, name_reads, person_or
+from mnemolog.commands.naming import Name, Seen, bearers, is_same_name, meant, name_of, name_reads, person_or
 from mnemolog.commands.scoped import Scoped
 from mnemolog.domain import corroboration, facts, identity
-from mnemolog.domain.entity import Entity
+from mnemolog.domain.entity import Entity, id_in
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.facts import Fact, Said, Validity
 from mnemolog.domain.json_value import checked_json

@@ -11,15 +11,13 @@ from pydantic import BaseModel, ConfigDict, WithJsonSchema
 from mnemolog.commands.decider import Command
 from mnemolog.commands.graph import Graph, entity_of
 from mnemolog.domain.disambiguation import Ask, Candidate, resolve
-from mnemolog.domain.entity import MAX_NAME, PERSON, THING, Entity, require_active
+from mnemolog.domain.entity import MAX_NAME, ME, PERSON, THING, Entity, id_in, proper_name, require_active
 from mnemolog.domain.errors import AmbiguousEntity, InvalidInput
 from mnemolog.domain.scope import Scope, readable
 from mnemolog.domain.text import clean, normalize_name
 from mnemolog.events.fields import Flag, Instant, Uuid, checked_by
 from mnemolog.events.graph_tags import entity_tag, name_tag
 from mnemolog.events.shapes import text_shape
-
-ME = "me"
 
 
 def _name(value: object, field: str) -> str:
@@ -47,7 +45,7 @@ class Seen(BaseModel):
 
 def name_of(command: Command, name: str) -> str:
     """The user himself is called by his id; `me` means him."""
-    return command.user_id if normalize_name(name) == ME else name
+    return proper_name(command.user_id, name)
 
 
 def is_same_name(command: Command, one: str, other: str) -> bool:
@@ -57,14 +55,6 @@ def is_same_name(command: Command, one: str, other: str) -> bool:
 def person_or(command: Command, name: str, category: str) -> str:
     """The user himself is a person, whatever the predicate is."""
     return PERSON if is_same_name(command, name, ME) else category
-
-
-def id_in(name: str) -> UUID | None:
-    """The id that stands in the place of a name, if one does."""
-    try:
-        return UUID(name) if len(name) == len(str(UUID(int=0))) else None
-    except ValueError:
-        return None
 
 
 def name_reads(command: Command, name: str) -> set[str]:

@@ -16,6 +16,20 @@ THING = "Thing"
 """The category of what nothing more is known of."""
 MAX_NAME = 255  # A §4.1
 MAX_CATEGORY = 50
+ME = "me"
+
+
+def proper_name(user_id: str, name: str) -> str:
+    """The user himself is called by his id; `me` means him."""
+    return user_id if normalize_name(name) == ME else name
+
+
+def id_in(name: str) -> UUID | None:
+    """The id that stands in the place of a name, if one does."""
+    try:
+        return UUID(name) if len(name) == len(str(UUID(int=0))) else None
+    except ValueError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import typer
 from pydantic import BaseModel
 from rich.text import Text
 
+from mnemolog.adapters import producers
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
-from mnemolog.adapters.engine import producers
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.commands.api_keys import ApiKey
 from mnemolog.domain.principal import ALL, Principal, Role

@@ -13,12 +13,12 @@ from mnemolog.adapters.cli.ingesting import ingest_file
 from mnemolog.adapters.cli.session import with_engine
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.commands.memories import MergeMemories
 from mnemolog.domain.errors import EngineError
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.projections.query import Answer, MemoryQuery
+from mnemolog.projections.reads.moment import Moment
 
 USER = "ana"
 STREAM = StreamId.of_user(USER)

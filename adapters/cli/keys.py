@@ -8,13 +8,13 @@ import typer
 from rich.markup import escape
 
 from mnemolog.adapters import keys as key_files
+from mnemolog.adapters import rotating
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.config import Settings
-from mnemolog.adapters.engine import rotating
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.rotating import KeyStatus, Rotated
+from mnemolog.adapters.rotating import KeyStatus, Rotated
 from mnemolog.domain.errors import InvalidInput
 
 keys = typer.Typer(help="Keys: what the master key guards, and its rotation.", no_args_is_help=True)

@@ -8,7 +8,7 @@ from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Agent, Json, User
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.patrol import Closed, Patrol, close_cycle
+from mnemolog.adapters.maintenance.patrol import Closed, Patrol, close_cycle
 from mnemolog.domain.viewer import Viewer
 
 patrol = typer.Typer(help="Scenes of an agent age by its sessions: close a cycle now.", no_args_is_help=True)

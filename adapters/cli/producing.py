@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 import typer
 from rich.text import Text
 
+from mnemolog.adapters import producers as engine_producers
 from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.api_keys import OWN_NATS, Wanted
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
-from mnemolog.adapters.engine import producers as engine_producers
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.nats.subjects import Address
 from mnemolog.domain.principal import ALL, Principal, Role, producer_name

@@ -14,8 +14,8 @@ from mnemolog.adapters.cli import output, panels
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine, now
-from mnemolog.adapters.engine.status import ProjectionStatus
 from mnemolog.adapters.postgres.pauses import Pause
+from mnemolog.adapters.projecting.status import ProjectionStatus
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.projector import Stop

@@ -9,7 +9,7 @@ from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.progress import bar
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.retention import Retained, retain
+from mnemolog.adapters.maintenance.retention import Retained, retain
 
 MEMORY = ("memory", "memories")
 retention = typer.Typer(help="What fades and what is purged: run a pass now.", no_args_is_help=True)

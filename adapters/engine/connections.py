@@ -15,12 +15,12 @@ from sqlalchemy import NullPool
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.embedded import Endpoints
-from mnemolog.adapters.engine.as_of import NoSeal
 from mnemolog.adapters.engine.reaching import reaching
 from mnemolog.adapters.minilm import EmbeddingProcess, MiniLM, embedder_named
 from mnemolog.adapters.minilm.caching import CachingEmbedder
 from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
 from mnemolog.adapters.nats import connection as nats_connection
+from mnemolog.adapters.postgres.as_of import NoSeal
 from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
 from mnemolog.adapters.postgres.pool import CONNECT_SECONDS, Pool, open_pool
 from mnemolog.adapters.postgres.roots import Roots, open_roots

@@ -9,15 +9,10 @@ from functools import partial
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
 from mnemolog.adapters.embedded.file_lock import FileLock
-from mnemolog.adapters.engine.api_keys import ApiKeys
 from mnemolog.adapters.engine.clock import new_id, now
 from mnemolog.adapters.engine.connections import Connections
-from mnemolog.adapters.engine.projections import Projections
 from mnemolog.adapters.engine.starting import limits_of
 from mnemolog.adapters.engine.tasks import run
-from mnemolog.adapters.engine.upgrading import keep
-from mnemolog.adapters.engine.workers import Workers
-from mnemolog.adapters.engine.writes import Writes
 from mnemolog.adapters.nats import subscribers
 from mnemolog.adapters.nats.event_subscriber import EventSubscriber
 from mnemolog.adapters.nats.relay import Relay
@@ -28,12 +23,17 @@ from mnemolog.adapters.postgres.api_keys import KeyTable
 from mnemolog.adapters.postgres.leases import Leases
 from mnemolog.adapters.postgres.outbox import Outbox
 from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.adapters.projecting.projections import Projections
+from mnemolog.adapters.projecting.upgrading import keep
+from mnemolog.adapters.projecting.workers import Workers
 from mnemolog.adapters.verify import incidents as incidents_on_jetstream
 from mnemolog.adapters.verify.anchor_file import FORMER, AnchorFile
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
 from mnemolog.adapters.verify.anchoring import Anchoring
 from mnemolog.adapters.verify.damage import Damage, Kind, Part
 from mnemolog.adapters.verify.incidents import By, Done, Incidents
+from mnemolog.commands.writes.api_keys import ApiKeys
+from mnemolog.commands.writes.writes import Writes
 from mnemolog.domain.errors import DatabaseRolledBack, EngineError
 from mnemolog.domain.principal import OPERATOR
 from mnemolog.events.envelope import StoredEvent
@@ -110,7 +110,9 @@ async def start_relay(
     api_keys: ApiKeys,
 ) -> None:
     """Run what carries events to JetStream and producers' turns into the log, until the stack is closed."""
-    await api_keys.take_over(KeyTable(to.rows, to.roots.derived("api keys")))
+    former_keys = KeyTable(to.rows, to.roots.derived("api keys"))
+    await api_keys.take_over(await former_keys.keys())
+    await former_keys.drop()
     stack.push_async_callback(delivery.anchoring.flush)
     await delivery.streams.ensure()
     in_name_of = partial(_in_name_of, writes, api_keys)

@@ -15,12 +15,12 @@ from mnemolog.adapters.background.settings import as_the_engine, shared_settings
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import EmbeddedServers, Endpoints, EngineKind
 from mnemolog.adapters.engine.clock import new_id, now
-from mnemolog.adapters.engine.recurring import recurring
 from mnemolog.adapters.engine.roles import EVERY_ROLE, NO_ROLE, EngineRole, configured_endpoints
 from mnemolog.adapters.engine.starting import attached_or_started
 from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.engine.wiring import Parts, wire
 from mnemolog.adapters.jobs.worker import Worker
+from mnemolog.adapters.maintenance.recurring import recurring
 from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain.principal import OPERATOR, Principal, Role
 

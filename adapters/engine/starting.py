@@ -12,8 +12,8 @@ from pathlib import Path
 from mnemolog.adapters.background import attaching, clients
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import EmbeddedServers, Endpoints, EngineKind, ServerEvent
-from mnemolog.adapters.engine.projections import Projections
 from mnemolog.adapters.nats.streams import StreamLimits
+from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.domain.errors import EngineError
 from mnemolog.projections.vectors.tables import NAME as VECTORS
 

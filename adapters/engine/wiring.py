@@ -14,34 +14,34 @@ from nats.aio.client import Client
 from mnemolog.adapters import keys, tracing
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
-from mnemolog.adapters.engine.api_keys import ApiKeys
 from mnemolog.adapters.engine.clock import new_id, now
 from mnemolog.adapters.engine.commanding import ObservedHandler
 from mnemolog.adapters.engine.connections import Connections, connect, embedder_of
 from mnemolog.adapters.engine.delivery import Delivery, begin, delivery_of, start_projecting, start_relay
-from mnemolog.adapters.engine.filling import FillEndpoints, FillProcesses
-from mnemolog.adapters.engine.limits import ReadLimits
-from mnemolog.adapters.engine.neighbours import Neighbours
-from mnemolog.adapters.engine.projections import Projections
-from mnemolog.adapters.engine.reads import Reads
-from mnemolog.adapters.engine.recalls import Recalls
-from mnemolog.adapters.engine.replays import Replays
 from mnemolog.adapters.engine.roles import EngineRole, Roles
-from mnemolog.adapters.engine.sightings import Sightings
 from mnemolog.adapters.engine.starting import require_kept
 from mnemolog.adapters.engine.tasks import run
-from mnemolog.adapters.engine.writes import Writes
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.minilm import EMBEDDERS, embedder_named
 from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.outbox import Outbox
 from mnemolog.adapters.postgres.policies import Policies
+from mnemolog.adapters.projecting.filling import FillEndpoints, FillProcesses
+from mnemolog.adapters.projecting.projections import Projections
+from mnemolog.adapters.reads.limits import ReadLimits
+from mnemolog.adapters.reads.neighbours import Neighbours
+from mnemolog.adapters.reads.reads import Reads
+from mnemolog.adapters.reads.recalls import Recalls
+from mnemolog.adapters.reads.replays import Replays
+from mnemolog.adapters.reads.sightings import Sightings
 from mnemolog.adapters.verify.anchoring import Anchoring
 from mnemolog.adapters.verify.audit import Audit
 from mnemolog.adapters.verify.incidents import Incidents
 from mnemolog.adapters.verify.log_check import require_keys
 from mnemolog.adapters.verify.verification import Verifier
+from mnemolog.commands.writes.api_keys import ApiKeys
+from mnemolog.commands.writes.writes import Writes
 from mnemolog.domain.errors import ServerFailed, TamperedEvent
 from mnemolog.domain.policy import Policy
 from mnemolog.events.codec import Codec

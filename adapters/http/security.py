@@ -10,9 +10,9 @@ from ipaddress import ip_address
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from mnemolog.adapters.engine.api_keys import LONGEST, ApiKeys, unauthenticated
 from mnemolog.adapters.http.errors import error_answer, status_of
 from mnemolog.adapters.unreachable import UNREACHABLE
+from mnemolog.commands.writes.api_keys import LONGEST, ApiKeys, unauthenticated
 from mnemolog.domain.errors import NotPermitted, ServerFailed, Tampered, Unauthenticated
 from mnemolog.domain.principal import Principal
 

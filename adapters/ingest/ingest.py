@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 from nats.aio.client import Client
 
-from mnemolog.adapters.engine.writes import Writes
 from mnemolog.adapters.ingest.source import SourceTurn
 from mnemolog.adapters.nats.producer import Sent, TurnSender
 from mnemolog.adapters.nats.subjects import Address
 from mnemolog.adapters.nats.turn_message import read_turn
 from mnemolog.adapters.nats.turns import command_fields
+from mnemolog.commands.writes.writes import Writes
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.principal import OPERATOR
 

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from mnemolog.adapters.engine import forgetting
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.erasure import forgetting
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Rehearsed, command_of, request_of
 from mnemolog.adapters.operations.results import Result, Undone, Written

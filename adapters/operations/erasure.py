@@ -5,9 +5,9 @@ from uuid import UUID
 
 from pydantic import Field
 
-from mnemolog.adapters.engine import erasing
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.erasing import Erasure
+from mnemolog.adapters.erasure import erasing
+from mnemolog.adapters.erasure.erasing import Erasure
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.operations.operation import operation

@@ -6,7 +6,6 @@ from uuid import UUID
 from pydantic import Field
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.graph_reads import When
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import (
     AsOf,
@@ -37,6 +36,7 @@ from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import Id, Instant, Uuid
 from mnemolog.projections.graph.facts import State
 from mnemolog.projections.paging import slice_of
+from mnemolog.projections.reads.graph import When
 
 ENTITY_ID = Annotated[Uuid, Field(description="The entity's id.")]
 VARIANTS = "Entities whose names differ by a slip only: merge them if they are the same (D13)."

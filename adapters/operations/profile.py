@@ -6,7 +6,6 @@ from uuid import UUID
 
 from pydantic import Field
 
-from mnemolog.adapters.engine import seeding
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import (
@@ -22,6 +21,7 @@ from mnemolog.adapters.operations.results import HistoryEntry, Page, Result, Wri
 from mnemolog.commands.profile import ProposeProfile
 from mnemolog.commands.profile_requests import PatchCommand
 from mnemolog.commands.seed import SeedUser
+from mnemolog.commands.writes import seeding
 from mnemolog.domain.consent import PatchStatus
 from mnemolog.domain.principal import Role
 from mnemolog.events.fields import Flag, Id

@@ -7,13 +7,13 @@ from typing import Annotated, Any, TypeVar, overload
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, create_model
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Consistency, Moment
 from mnemolog.commands.decider import Command
 from mnemolog.domain import identity
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, MAX_DIGITS, Position, StreamId
 from mnemolog.events.fields import Flag, Id, validated
 from mnemolog.events.shapes import MOMENT
+from mnemolog.projections.reads.moment import Consistency, Moment
 
 C = TypeVar("C", bound=Command)
 W = TypeVar("W", bound="Write")

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mnemolog.adapters.engine.reads import Changes as Delta
+from mnemolog.adapters.reads.reads import Changes as Delta
 from mnemolog.commands.rollback import Plan
 from mnemolog.domain.category import Context as Mode
 from mnemolog.domain.delta import Change, Entry

@@ -17,7 +17,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.adapters.engine.as_of import TEMPORARY
+from mnemolog.adapters.postgres.as_of import TEMPORARY
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
 from mnemolog.events.envelope import StreamId

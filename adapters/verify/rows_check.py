@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import BigInteger, Column, MetaData, Select, Table, Text, and_, exists, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from mnemolog.adapters.engine.as_of import TEMPORARY
 from mnemolog.adapters.postgres import pauses
+from mnemolog.adapters.postgres.as_of import TEMPORARY
 from mnemolog.adapters.postgres.progress import progress_table, skipped_table
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report, Unverified

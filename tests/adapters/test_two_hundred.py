@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.http.server import serve
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.event import Event
 from mnemolog.events.graph import EntityObserved, RelationAsserted, RelationObserved
 from mnemolog.events.memory import MemoryCreated, MemoryObserved
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 

@@ -28,7 +28,6 @@ from rich.table import Table
 from sqlalchemy import text
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.commands.memories import Memories
 from mnemolog.commands.turns import Conversation
 from mnemolog.domain.errors import MnemologError
@@ -36,6 +35,7 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import Append
 from mnemolog.projections.filling import fill
 from mnemolog.projections.query import MemoryQuery
+from mnemolog.projections.reads.moment import Moment
 from tests.bench.lives import Life, Talk
 from tests.bench.replay import GROUP, PROJECTIONS, opened, vacuum
 

@@ -24,7 +24,7 @@ from rich.table import Table
 
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.adapters.engine.projections import Projections
+from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.projections.rule import Delivered, seq_of, stream_of
 from mnemolog.projections.runtime import Projection

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mnemolog.adapters.engine import producers
+from mnemolog.adapters import producers
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.domain.principal import Role
 from mnemolog.events.conversation import TurnRecorded

@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 
 from sqlalchemy import NullPool, text
 
-from mnemolog.adapters.engine.as_of import NoSeal
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.replays import Replays
+from mnemolog.adapters.postgres.as_of import NoSeal
 from mnemolog.adapters.postgres.sqlalchemy import create_engine
+from mnemolog.adapters.reads.replays import Replays
 from mnemolog.projections.projector import Projector
 
 

@@ -7,12 +7,12 @@ from typing import Any
 from uuid import UUID
 
 from mnemolog.adapters.engine.engine import now
-from mnemolog.adapters.engine.graph_reads import Known, When
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.commands.entities import AddAlias, ForgetEntity, MergeEntities, RestoreEntity, UpdateEntity
 from mnemolog.commands.fact_changes import EndFact, ForgetFact, RestoreFact, RetireFact
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import validated
+from mnemolog.projections.reads.graph import Known, When
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.person import Person
 
 Row = Mapping[str, Any]

@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
-from mnemolog.adapters.engine.moment import Moment
-from mnemolog.adapters.engine.waiting import Waits
 from mnemolog.adapters.postgres.pauses import Pause
+from mnemolog.adapters.reads.waiting import Waits
 from mnemolog.domain.errors import InvalidInput, ProjectionPaused, ProjectionPoisoned, ReadTimeout
 from mnemolog.events.envelope import Position, Receipt, StreamId
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.person import Person
 from tests.testkit.events import STREAM, created, rows
 from tests.testkit.log import MemoryLog

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position
 from mnemolog.events.fields import validated
 from mnemolog.projections.query import MemoryQuery
+from mnemolog.projections.reads.moment import Moment
 
 
 @pytest.mark.spec("B05")

@@ -6,17 +6,17 @@ from uuid import uuid4
 
 import pytest
 
-from mnemolog.adapters.engine import erasing
-from mnemolog.adapters.engine import forgetting as module
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.forgetting import extent, forget
-from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.erasure import erasing
+from mnemolog.adapters.erasure import forgetting as module
+from mnemolog.adapters.erasure.forgetting import extent, forget
 from mnemolog.commands.erasure import EraseMemory, EraseThread, EraseUser
 from mnemolog.commands.rollback import Rollback
 from mnemolog.commands.scopes import EraseScope, ForgetScope, OfScope, Reach
 from mnemolog.domain.errors import IdempotencyConflict, InvalidInput, NotFound, ServerFailed, UndoConflict
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.fields import validated
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.teller import Teller

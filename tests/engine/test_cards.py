@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.projections.context import ContextRequest
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.person import Person
 
 JOHN, ACME = "person:john", "org:acme"

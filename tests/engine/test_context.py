@@ -3,9 +3,9 @@
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.domain.errors import CategoryNotAllowed
 from mnemolog.projections.context import AgentContext, ContextRequest
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.person import Person
 
 

@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import NOW
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.domain.delta import Change
+from mnemolog.projections.reads.moment import NOW
 from tests.engine.person import Person
 
 

@@ -10,8 +10,7 @@ from uuid import UUID, uuid5
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now
-from mnemolog.adapters.engine.erasing import Erasure, erase
-from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.erasure.erasing import Erasure, erase
 from mnemolog.adapters.erasure.proof import ProofPlace as Looked
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
@@ -25,6 +24,7 @@ from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.memory import MemoriesLinked
 from mnemolog.projections.kinds import Need
 from mnemolog.projections.memories.projector import MemoriesProjector
+from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.projector import VectorsProjector

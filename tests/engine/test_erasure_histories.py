@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.commands.erasure import Erase, EraseMemory, EraseThread, EraseUser

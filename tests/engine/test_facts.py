@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.graph import facts
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller, sentence
 from tests.testkit.examples import examples

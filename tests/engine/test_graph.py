@@ -6,14 +6,14 @@ import pytest
 from sqlalchemy import text
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.erasing import erase
-from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.commands.erasure import EraseKnown
 from mnemolog.domain.errors import Erased, NotFound
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.projections.query import MemoryQuery
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.teller import Teller, sentence
 

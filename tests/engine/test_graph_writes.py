@@ -6,11 +6,11 @@ from collections import Counter
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.commands.entities import MergeEntities
 from mnemolog.domain.errors import AmbiguousEntity
 from mnemolog.events.envelope import Position
 from mnemolog.events.fields import validated
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.person import Person
 
 MANY = 200

@@ -6,8 +6,8 @@ from uuid import UUID
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.domain.errors import NotFound
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.person import Person
 
 

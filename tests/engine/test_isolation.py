@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.reads import Reads
 from mnemolog.adapters.http.app import ROUTES
 from mnemolog.adapters.http.routes import IN_QUERY
 from mnemolog.adapters.operations import OPERATIONS
+from mnemolog.adapters.reads.reads import Reads
 from mnemolog.domain.errors import NotFound, NotPermitted
 from mnemolog.domain.principal import ALL, Role
 from mnemolog.domain.viewer import Viewer

@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
-from mnemolog.adapters.engine.erasing import erase
-from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.export.exporting import head_of, lines
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.commands.erasure import EraseMemory, EraseThread, EraseUser
@@ -25,6 +24,7 @@ from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import NewEvent, Receipt, StreamId
 from mnemolog.events.event import Event, memory_tag
 from mnemolog.events.log import Append
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.teller import Teller
 from tests.testkit.events import created, new

@@ -5,12 +5,12 @@ from uuid import UUID
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.erasing import erase
-from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.commands.erasure import EraseKnown
 from mnemolog.domain.errors import Conflict, NotFound, UndoConflict
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.person import Person
 
 

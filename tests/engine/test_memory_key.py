@@ -8,7 +8,6 @@ import httpx
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.http.app import create_app
 from mnemolog.domain.contradiction import marked
 from mnemolog.domain.errors import InvalidInput, NotFound
@@ -16,6 +15,7 @@ from mnemolog.domain.memory import Status
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.memory import MemoryCreated, MemoryObserved, MemoryUpdated
 from mnemolog.projections.context import ContextRequest
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.teller import Teller

@@ -11,11 +11,11 @@ from sqlalchemy import text
 
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
-from mnemolog.adapters.engine.moment import Moment
-from mnemolog.adapters.engine.projections import Projections
+from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.fields import validated
 from mnemolog.projections.query import Hit, MemoryQuery
+from mnemolog.projections.reads.moment import Moment
 
 STREAM = StreamId.of_user("ana")
 

@@ -7,14 +7,14 @@ from uuid import UUID
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now
-from mnemolog.adapters.engine.moment import Moment
-from mnemolog.adapters.engine.patrol import Closed, Patrol, close_cycle
+from mnemolog.adapters.maintenance.patrol import Closed, Patrol, close_cycle
 from mnemolog.commands.recalls import RecordRecalls
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.memory import Status
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.memory import Recall
 from mnemolog.events.patrol import CycleClosed
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 

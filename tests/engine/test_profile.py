@@ -7,14 +7,14 @@ from uuid import UUID
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.erasing import erase
-from mnemolog.adapters.engine.expiring import expire
-from mnemolog.adapters.engine.profile_writes import Proposed
-from mnemolog.adapters.engine.seeding import Seeded, seed
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
+from mnemolog.adapters.maintenance.expiring import expire
 from mnemolog.commands.erasure import EraseKnown, EraseThread, EraseUser
 from mnemolog.commands.seed import SeedUser
+from mnemolog.commands.writes.profile import Proposed
+from mnemolog.commands.writes.seeding import Seeded, seed
 from mnemolog.domain import todo
 from mnemolog.domain.consent import QUEUED_FOR, PatchStatus
 from mnemolog.domain.errors import (

@@ -9,8 +9,7 @@ from redis.asyncio import Redis
 from sqlalchemy import text
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.erasing import erase
-from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.messages import Message, TurnSelection
 from mnemolog.adapters.erasure.proof import Proof
 from mnemolog.adapters.erasure.prove import prove
@@ -20,6 +19,7 @@ from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.commands.erasure import Erase, EraseMemory, EraseThread, EraseUser
 from mnemolog.domain.session import key
 from mnemolog.events.envelope import StreamId
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.teller import Teller

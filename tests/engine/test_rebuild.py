@@ -11,10 +11,10 @@ from sqlalchemy import text
 from sqlalchemy.schema import CreateSchema, DropSchema
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.adapters.engine.filling import FillEndpoints as FillPlace
-from mnemolog.adapters.engine.filling import FillProcesses
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.store import PostgresStore
+from mnemolog.adapters.projecting.filling import FillEndpoints as FillPlace
+from mnemolog.adapters.projecting.filling import FillProcesses
 from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.domain.errors import EngineError, InvalidInput
 from mnemolog.events.envelope import StreamId
@@ -226,7 +226,7 @@ async def test_a_projection_that_does_not_exist_is_refused_by_name(engine: Engin
 @pytest.fixture
 def side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
     """However short the log is, a process for each core fills the shadows."""
-    monkeypatch.setattr("mnemolog.adapters.engine.projections.EVENTS_A_PROCESS", 1)
+    monkeypatch.setattr("mnemolog.adapters.projecting.projections.EVENTS_A_PROCESS", 1)
 
 
 @pytest.mark.spec_part("X05")

@@ -9,12 +9,12 @@ from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.erasing import erase
-from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.minilm import InThread, Lexical
 from mnemolog.commands.erasure import ERASURE, EraseMemory
 from mnemolog.domain.errors import Overloaded
 from mnemolog.projections.memories.tables import memories
+from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.projector import VectorsProjector
 from tests.engine.person import Person

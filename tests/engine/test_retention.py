@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
-from mnemolog.adapters.engine.moment import Moment
-from mnemolog.adapters.engine.retention import retain
+from mnemolog.adapters.maintenance.retention import retain
 from mnemolog.domain.errors import Erased
 from mnemolog.domain.memory import Status
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.memory import MemoriesRecalled, MemoryObserved
 from mnemolog.projections.context import ContextRequest
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.teller import Teller

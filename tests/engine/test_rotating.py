@@ -9,8 +9,8 @@ import pytest
 from mnemolog.adapters import keys
 from mnemolog.adapters.config import Settings, load
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.adapters.engine.rotating import key_status, rotate_master_key
 from mnemolog.adapters.postgres.roots import rotate
+from mnemolog.adapters.rotating import key_status, rotate_master_key
 from mnemolog.domain.errors import DataDirectoryInUse, EngineError, InvalidInput
 from tests.engine.person import Person
 

@@ -6,8 +6,8 @@ import psycopg
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.erasure import stores
+from mnemolog.projections.reads.moment import Moment
 from tests.adapters.cli.command import mnemolog
 from tests.engine.person import Person
 from tests.engine.test_prove_erased import planted

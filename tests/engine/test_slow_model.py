@@ -10,9 +10,9 @@ import pytest
 
 from mnemolog.adapters.engine import connections, wiring
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.projections.context import ContextRequest
+from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.vectors.tables import NAME as VECTORS
 from tests.engine.person import Person
 from tests.testkit.eventually import eventually

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import MetaData, select
 
 from mnemolog.adapters.engine.engine import Engine, new_id
-from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.commands.erasure import EraseUser
 from mnemolog.domain.errors import MnemologError

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import insert, select
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.minilm import InThread, Lexical
 from mnemolog.commands.erasure import EraseUser
 from mnemolog.events.envelope import StreamId

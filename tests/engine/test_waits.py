@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy.pool import QueuePool
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Moment
-from mnemolog.adapters.engine.waiting import SLOWEST_POLL_SECONDS, Waits
+from mnemolog.adapters.reads.waiting import SLOWEST_POLL_SECONDS, Waits
 from mnemolog.domain.errors import ProjectionPoisoned, ReadTimeout
 from mnemolog.events.envelope import Position, StreamId
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.person import Person
 from tests.testkit.events import STREAM, created, rows
 from tests.testkit.log import MemoryLog

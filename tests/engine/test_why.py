@@ -3,11 +3,11 @@
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.erasing import erase
-from mnemolog.adapters.engine.moment import Moment
-from mnemolog.adapters.engine.why import Why
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.commands.erasure import EraseMemory
 from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound
+from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.reads.why import Why
 from tests.engine.person import Person
 
 

@@ -9,9 +9,7 @@ from typing import cast
 import pytest
 from redis.asyncio import Redis
 
-from mnemolog.adapters.engine import workers
 from mnemolog.adapters.engine.engine import Engine, new_id, now
-from mnemolog.adapters.engine.workers import ProjectionWorker, Sweeper, Workers
 from mnemolog.adapters.keys import from_file
 from mnemolog.adapters.nats.subjects import partition_of
 from mnemolog.adapters.postgres.group import Group
@@ -19,6 +17,8 @@ from mnemolog.adapters.postgres.pool import open_pool
 from mnemolog.adapters.postgres.roots import open_roots
 from mnemolog.adapters.postgres.tail import LogSecrets
 from mnemolog.adapters.postgres.writing import write
+from mnemolog.adapters.projecting import workers
+from mnemolog.adapters.projecting.workers import ProjectionWorker, Sweeper, Workers
 from mnemolog.domain.importance import STANDARD
 from mnemolog.domain.memory import Content, Kind
 from mnemolog.domain.scope import Scope

@@ -35,7 +35,8 @@ async def apply(self, connection, events):
 ChangesProjector.apply = apply
 """
 DROPS_THE_OUTBOX = """
-from mnemolog.adapters.engine import delivery, workers
+from mnemolog.adapters.engine import delivery
+from mnemolog.adapters.projecting import workers
 from mnemolog.adapters.nats.relay import Relay
 workers.SWEEP_SECONDS = 10**6
 delivery._delivered = lambda workers, events: None  # Nor are its own events handed to its workers.

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Moment
-from mnemolog.adapters.engine.reads import Reads
+from mnemolog.adapters.reads.reads import Reads
 from mnemolog.domain.errors import NotFound
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.person import Person
 from tests.testkit.examples import examples
 

@@ -12,8 +12,8 @@ from sqlalchemy import Table
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.adapters.engine.as_of import TEMPORARY
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.postgres.as_of import TEMPORARY
 from mnemolog.domain.memory import Status
 from mnemolog.domain.text import search_document
 from mnemolog.projections.history.tables import history

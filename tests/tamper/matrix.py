@@ -22,11 +22,11 @@ from rich.table import Table
 
 from mnemolog.adapters.config import Settings, load
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.adapters.engine.moment import NOW, Moment
 from mnemolog.adapters.verify.damage import Damage
 from mnemolog.adapters.verify.incidents import By, Done, Incidents
 from mnemolog.domain.errors import DatabaseRolledBack, MnemologError, NotFound, ProjectionPoisoned, Tampered
 from mnemolog.events.envelope import StreamId
+from mnemolog.projections.reads.moment import NOW, Moment
 from tests.engine.person import Person
 from tests.tamper.attacker import Attacker, attacking
 from tests.tamper.edits import EDITS, KINDS, LOG, ROWS, Target, snapshot

@@ -6,8 +6,8 @@ from uuid import uuid4
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.domain.errors import TamperedEvent
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.person import Person
 from tests.tamper.attacker import Attacker
 from tests.tamper.test_events import changes_what_was_said, changes_who_did_it

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
 from mnemolog.adapters.verify.anchoring import Anchoring
 from mnemolog.adapters.verify.damage import Part
 from mnemolog.domain.errors import DatabaseRolledBack, TamperedEvent
 from mnemolog.events.envelope import Position, StreamId
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.person import Person
 from tests.tamper.attacker import Attacker
 

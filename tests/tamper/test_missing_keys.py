@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.verify.damage import Kind, Part
 from mnemolog.adapters.verify.incidents import Done
 from mnemolog.commands.erasure import EraseKnown, EraseUser

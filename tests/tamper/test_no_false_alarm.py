@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.commands.erasure import EraseMemory, EraseThread, EraseUser
 from mnemolog.domain.errors import Conflict, InvalidInput
 from tests.conftest import _users

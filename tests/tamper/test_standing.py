@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.engine.engine import Engine, now
-from mnemolog.adapters.engine.workers import LOOK_SECONDS
 from mnemolog.adapters.postgres.pauses import Pause
+from mnemolog.adapters.projecting.workers import LOOK_SECONDS
 from mnemolog.adapters.verify.damage import Damage, Kind, Report
 from mnemolog.adapters.verify.healing import heal
 from mnemolog.events.envelope import Recorded

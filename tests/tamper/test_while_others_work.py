@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.verify.damage import Damage
 from mnemolog.commands.erasure import EraseMemory
 from tests.engine.person import Person

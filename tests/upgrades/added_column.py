@@ -12,7 +12,7 @@ from sqlalchemy import BigInteger, Column
 
 from mnemolog import AsyncMemory
 from mnemolog.adapters.engine.engine import Engine, now
-from mnemolog.adapters.engine.projections import Projections
+from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.former import added
 from mnemolog.projections.history import projector, tables

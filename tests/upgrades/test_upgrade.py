@@ -12,8 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog import AsyncMemory
 from mnemolog.adapters.engine.engine import Engine, new_id, now
-from mnemolog.adapters.engine.projections import Projections
 from mnemolog.adapters.postgres.store import SHADOW
+from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.events.envelope import NewEvent, Recorded, StreamId
 from mnemolog.projections.history.projector import HistoryProjector
 from mnemolog.projections.history.tables import history

@@ -20,7 +20,7 @@ from mnemolog.adapters.backup.backing_up import back_up
 from mnemolog.adapters.backup.restoring import Restored, restore
 from mnemolog.adapters.config import Settings, load
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
-from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.commands.erasure import EraseMemory
 from mnemolog.domain.errors import Conflict, EngineError, InvalidInput
 from mnemolog.events.envelope import Receipt

@@ -10,8 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from mnemolog.adapters.engine.engine import Engine, now
-from mnemolog.adapters.engine.erasing import erase
-from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.export.exporting import head_of, lines
 from mnemolog.adapters.export.importing import checked, imported
 from mnemolog.adapters.postgres.store import PostgresStore
@@ -21,6 +20,7 @@ from mnemolog.commands.fact_changes import EndFact
 from mnemolog.domain.errors import Conflict, InvalidInput, MnemologError, NotFound, NotPermitted, UnknownEvent
 from mnemolog.domain.principal import Principal, Role
 from mnemolog.events.envelope import Receipt
+from mnemolog.projections.reads.moment import Moment
 from tests.engine.person import Person
 from tests.engine.story import tell
 

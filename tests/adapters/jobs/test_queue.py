@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, now
-from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.jobs.job import Status

@@ -12,12 +12,12 @@ from nats.js.api import RawStreamMsg
 from nats.js.errors import NotFoundError
 
 from mnemolog.adapters.engine.engine import Engine, new_id, now
-from mnemolog.adapters.engine.writes import Writes
 from mnemolog.adapters.nats import subscribers
 from mnemolog.adapters.nats.streams import StreamLimits
 from mnemolog.adapters.nats.subjects import DEAD_LETTERS, EVENTS, TURNS, Address
 from mnemolog.adapters.nats.turns import TurnIntake
 from mnemolog.commands.handler import Handler
+from mnemolog.commands.writes.writes import Writes
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded, StreamId

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 
 import httpx
 
-from mnemolog.adapters.engine.api_keys import ApiKeys
 from mnemolog.adapters.engine.engine import Engine, new_id, now
 from mnemolog.adapters.http.app import create_app
+from mnemolog.commands.writes.api_keys import ApiKeys
 from mnemolog.domain.principal import ALL, Principal, Role
 from mnemolog.events.access import API_KEYS
 from mnemolog.events.envelope import StreamId

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from mnemolog.adapters.engine.api_keys import FRESH_SECONDS
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.commands.writes.api_keys import FRESH_SECONDS
 from mnemolog.domain.errors import NotFound, Unauthenticated
 from mnemolog.events.access import API_KEYS
 from tests.adapters.principals.keys import calling, calling_with, other_process, principal

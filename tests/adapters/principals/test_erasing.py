@@ -6,8 +6,8 @@ from uuid import UUID
 import httpx
 import pytest
 
-from mnemolog.adapters.engine import erasing, forgetting
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.erasure import erasing, forgetting
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory, EraseThread, EraseUser

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from mnemolog.adapters.config import load
-from mnemolog.adapters.engine.api_keys import ApiKeys
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.postgres.api_keys import KeyTable, api_keys
 from mnemolog.commands.api_keys import ApiKey
+from mnemolog.commands.writes.api_keys import ApiKeys
 from mnemolog.domain.errors import Conflict, DatabaseRolledBack, Tampered, Unauthenticated
 from mnemolog.domain.principal import Role
 from mnemolog.events.access import API_KEYS, ApiKeyCreated, ApiKeyRevoked
@@ -172,7 +172,9 @@ async def test_the_keys_of_an_older_version_are_taken_over_once(tmp_path: Any) -
         async with engine.projections.live.begin() as connection:
             assert not await connection.run_sync(lambda sync: sync.dialect.has_table(sync, "api_keys", "mnemolog"))
         await as_an_older_version_left_them(engine)
-        await engine.api_keys.take_over(KeyTable(engine.projections.live, engine.api_keys._key))
+        table = KeyTable(engine.projections.live, engine.api_keys._key)
+        await engine.api_keys.take_over(await table.keys())
+        await table.drop()
         assert len(await other_process(engine).list()) == 2
 
 

@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
-from mnemolog.adapters.engine.limits import RUNNING, CallerReads, Callers, ReadLimits
-from mnemolog.adapters.engine.moment import NOW, Moment
+from mnemolog.adapters.reads.limits import RUNNING, CallerReads, Callers, ReadLimits
 from mnemolog.domain.errors import InvalidInput, TooManyRequests
 from mnemolog.events.envelope import Position, StreamId
+from mnemolog.projections.reads.moment import NOW, Moment
 from tests.adapters.principals.keys import calling, principal
 
 LIMITS = ReadLimits(deadline=5, longest=60, reads=6, waiting=4, as_of=2)

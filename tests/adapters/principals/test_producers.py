@@ -15,10 +15,10 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from mnemolog import AsyncTurnProducer
+from mnemolog.adapters import producers
 from mnemolog.adapters.embedded.producers import Producer, Producers
-from mnemolog.adapters.engine import producers
 from mnemolog.adapters.engine.engine import Engine, now
-from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.nats.dead_letters import DeadLetter, DeadLetters

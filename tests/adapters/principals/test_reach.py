@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.commands.erasure import EraseUser
 from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import StreamId

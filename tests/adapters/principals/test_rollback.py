@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.writes import Writes
 from mnemolog.commands.rollback import Rollback
+from mnemolog.commands.writes.writes import Writes
 from mnemolog.domain.errors import ConsentRequired, UndoConflict
 from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import Receipt, StreamId

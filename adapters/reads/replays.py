@@ -13,7 +13,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from mnemolog.adapters.engine import as_of
+from mnemolog.adapters.postgres import as_of
 from mnemolog.domain.errors import MnemologError, Overloaded
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import StreamId

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.commands.patrol import CloseCycle
 from mnemolog.domain.errors import MnemologError, NotFound
 from mnemolog.domain.memory import Status
@@ -19,6 +18,7 @@ from mnemolog.events.fields import validated
 from mnemolog.events.memory import MemoryStatusChanged
 from mnemolog.events.patrol import cycle_tag
 from mnemolog.projections.memories.nodes import beings
+from mnemolog.projections.reads.moment import Moment
 
 if TYPE_CHECKING:
     from mnemolog.adapters.engine.engine import Engine

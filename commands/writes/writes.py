@@ -6,11 +6,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from mnemolog.adapters.engine.batch_writes import BatchWrites
-from mnemolog.adapters.engine.graph_writes import GraphWrites
-from mnemolog.adapters.engine.neighbours import Neighbours
-from mnemolog.adapters.engine.profile_writes import ProfileWrites
-from mnemolog.adapters.engine.sightings import Sightings
 from mnemolog.commands.decider import Command
 from mnemolog.commands.handler import C, Handler
 from mnemolog.commands.heard import HEARD, HearTurn, TurnRefused, together
@@ -18,6 +13,10 @@ from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, Un
 from mnemolog.commands.patrol import PATROL, CloseCycle
 from mnemolog.commands.recalls import RECALLING, RecordRecalls
 from mnemolog.commands.rollback import Rollback
+from mnemolog.commands.writes.batches import BatchWrites
+from mnemolog.commands.writes.graph import GraphWrites
+from mnemolog.commands.writes.ports import Neighbours, Sightings
+from mnemolog.commands.writes.profile import ProfileWrites
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import AmbiguousEntity, IdempotencyConflict, MnemologError
 from mnemolog.domain.memory import Kind

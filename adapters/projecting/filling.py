@@ -17,7 +17,7 @@ EVENTS_A_PROCESS = 20_000
 SHARES_A_PROCESS = 8
 
 # To look for garbage among what is imported, where there is none, takes a fifth of the start.
-_START = "import gc; gc.disable(); from mnemolog.adapters.engine import fill_process; fill_process.main()"
+_START = "import gc; gc.disable(); from mnemolog.adapters.projecting import fill_process; fill_process.main()"
 
 Progressed = Callable[[int], None]
 

@@ -14,16 +14,12 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.pool import Pool
 
-from mnemolog.adapters.engine.as_of import seq_of
-from mnemolog.adapters.engine.graph_reads import GRAPH, GraphReads
-from mnemolog.adapters.engine.limits import CallerReads, Callers, ReadLimits, Unlimited
-from mnemolog.adapters.engine.moment import NOW, Moment
-from mnemolog.adapters.engine.patrol_reads import PatrolReads
-from mnemolog.adapters.engine.replays import Replays
-from mnemolog.adapters.engine.waiting import Waits
-from mnemolog.adapters.engine.why import Inquiry, Why
+from mnemolog.adapters.postgres.as_of import seq_of
 from mnemolog.adapters.postgres.confinement import confine_to
 from mnemolog.adapters.postgres.sqlalchemy import connected
+from mnemolog.adapters.reads.limits import CallerReads, Callers, ReadLimits, Unlimited
+from mnemolog.adapters.reads.replays import Replays
+from mnemolog.adapters.reads.waiting import Waits
 from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.adapters.verify.incidents import By, Done, Incidents
 from mnemolog.domain import consent, delta, todo
@@ -50,6 +46,10 @@ from mnemolog.projections.paging import Slice, slice_of
 from mnemolog.projections.profile import reader as profile
 from mnemolog.projections.projector import Store
 from mnemolog.projections.query import Question
+from mnemolog.projections.reads.graph import GRAPH, GraphReads
+from mnemolog.projections.reads.moment import NOW, Moment
+from mnemolog.projections.reads.patrol import PatrolReads
+from mnemolog.projections.reads.why import Inquiry, Why
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.shown import ids_beginning
 from mnemolog.projections.vectors.embedder import Embedder

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from mnemolog.adapters.engine.named import named_by
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.commands.entities import ENTITIES, ForgetEntity
 from mnemolog.commands.fact_changes import FACT_CHANGES, ForgetFact
@@ -15,6 +14,7 @@ from mnemolog.commands.rollback import Plan, Rollback
 from mnemolog.commands.rollback import touched as touched_by
 from mnemolog.commands.sessions import SESSIONS, ForgetSession
 from mnemolog.commands.undo import ROLLBACKS
+from mnemolog.commands.writes.named import named_by
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog, Outcome

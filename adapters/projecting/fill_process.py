@@ -19,13 +19,13 @@ from typing import IO
 
 from redis.asyncio import Redis
 
-from mnemolog.adapters.engine.filling import FillEndpoints, Order
-from mnemolog.adapters.engine.projections import Projections
 from mnemolog.adapters.minilm import embedder_named
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.pool import open_pool
 from mnemolog.adapters.postgres.roots import open_roots
 from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, create_engine
+from mnemolog.adapters.projecting.filling import FillEndpoints, Order
+from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.adapters.verify.log_check import require_keys
 from mnemolog.events.codec import Codec
 from mnemolog.projections.filling import Share

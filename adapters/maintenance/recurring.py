@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from mnemolog.adapters.engine.expiring import expire
-from mnemolog.adapters.engine.patrol import Patrol
-from mnemolog.adapters.engine.retention import retain
 from mnemolog.adapters.jobs.job import Attempt, Kind
+from mnemolog.adapters.maintenance.expiring import expire
+from mnemolog.adapters.maintenance.patrol import Patrol
+from mnemolog.adapters.maintenance.retention import retain
 
 if TYPE_CHECKING:
     from mnemolog.adapters.engine.engine import Engine

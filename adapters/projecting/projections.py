@@ -11,8 +11,6 @@ from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters import telemetry
-from mnemolog.adapters.engine.filling import EVENTS_A_PROCESS, FillProcesses
-from mnemolog.adapters.engine.status import ProjectionStatus, status
 from mnemolog.adapters.postgres import lagging, pauses, upgrades
 from mnemolog.adapters.postgres.claims import nothing
 from mnemolog.adapters.postgres.locks import advisory_lock
@@ -22,6 +20,8 @@ from mnemolog.adapters.postgres.pool import UNREACHABLE
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.store import PostgresStore, sessions
 from mnemolog.adapters.postgres.upgrades import Upgrade
+from mnemolog.adapters.projecting.filling import EVENTS_A_PROCESS, FillProcesses
+from mnemolog.adapters.projecting.status import ProjectionStatus, status
 from mnemolog.adapters.redis.rebuildable import RebuildableWorking
 from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.adapters.verify.kept_keys import KeptKeys, RequireKeys

@@ -10,13 +10,10 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.adapters.engine.moment import NOW, Moment
-from mnemolog.adapters.engine.reading import Reading
-from mnemolog.commands.naming import ME, id_in
+from mnemolog.domain.entity import id_in, proper_name
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.principal import Principal
-from mnemolog.domain.text import normalize_name
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.entities import EntityContent
 from mnemolog.events.envelope import Position, Receipt, StreamId
@@ -24,6 +21,8 @@ from mnemolog.events.log import EventLog
 from mnemolog.projections.graph import facts, reader, variants
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.paging import Slice, slice_of
+from mnemolog.projections.reads.moment import NOW, Moment
+from mnemolog.projections.reads.reading import Reading
 
 _logger = logging.getLogger("mnemolog.graph_reads")
 
@@ -69,7 +68,7 @@ class GraphReads(Reading):
         """The people, places and things that a user mentions, last seen first; or those with a name or alias."""
         if name is None:
             return await self._read(viewer, moment, (GRAPH,), partial(reader.known, limit=limit, cursor=cursor))
-        found = await self._read(viewer, moment, (GRAPH,), partial(reader.find, name=_meant(viewer, name)))
+        found = await self._read(viewer, moment, (GRAPH,), partial(reader.find, name=proper_name(viewer.user_id, name)))
         return slice_of(found, "entity_id", limit, cursor)
 
     async def entity(self, viewer: Viewer, entity_id: UUID, moment: Moment = NOW, when: When = When()) -> Known:
@@ -164,9 +163,4 @@ async def _ids(connection: AsyncConnection, viewer: Viewer, about: str) -> Seque
     entity_id = id_in(about)
     if entity_id:
         return [(await reader.one(connection, viewer, entity_id))["entity_id"]]
-    return [row["entity_id"] for row in await reader.find(connection, viewer, _meant(viewer, about))]
-
-
-def _meant(viewer: Viewer, name: str) -> str:
-    """The user himself is called by his id; `me` means him."""
-    return viewer.user_id if normalize_name(name) == ME else name
+    return [row["entity_id"] for row in await reader.find(connection, viewer, proper_name(viewer.user_id, about))]

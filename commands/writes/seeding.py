@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from mnemolog.adapters.engine.writes import Writes
 from mnemolog.commands.decider import Command
 from mnemolog.commands.facts import Remember
 from mnemolog.commands.memories import CreateMemory
 from mnemolog.commands.seed import Seed, SeedUser
+from mnemolog.commands.writes.writes import Writes
 from mnemolog.domain.consent import APPLIED
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.profile import SEEDED

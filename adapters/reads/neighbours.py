@@ -2,7 +2,7 @@
 
 import logging
 
-from mnemolog.adapters.engine.reads import Reads
+from mnemolog.adapters.reads.reads import Reads
 from mnemolog.commands.memories import CreateMemory, Near, Similar, UpdateMemory
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.errors import ModelMissing, ServerFailed

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.domain.errors import InvalidInput, TooManyRequests
+from mnemolog.projections.reads.moment import Moment
 
 # Of the twenty connections that readers have.
 RUNNING = 12

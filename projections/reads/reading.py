@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.adapters.engine.moment import Moment
 from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.reads.moment import Moment
 
 T = TypeVar("T")
 

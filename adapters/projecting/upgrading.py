@@ -4,7 +4,7 @@ import asyncio
 import logging
 
 from mnemolog.adapters.engine.clock import now
-from mnemolog.adapters.engine.projections import Projections
+from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.domain.errors import ProjectionPoisoned
 
 _logger = logging.getLogger("mnemolog.projections")

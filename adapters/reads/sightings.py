@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
-from mnemolog.adapters.engine.moment import NOW, Moment
-from mnemolog.adapters.engine.reads import Reads
+from mnemolog.adapters.reads.reads import Reads
 from mnemolog.commands.decider import Command
 from mnemolog.commands.naming import Seen
 from mnemolog.domain.errors import AmbiguousEntity, NotFound, ReadTimeout, ServerFailed
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position
 from mnemolog.events.log import EventLog
+from mnemolog.projections.reads.moment import NOW, Moment
 
 
 class Sightings:

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from uuid import UUID
 
-from mnemolog.adapters.engine.moment import NOW, Moment
-from mnemolog.adapters.engine.reading import Reading
 from mnemolog.domain.patrol import Node
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.memories import nodes
 from mnemolog.projections.memories.tables import NAME
+from mnemolog.projections.reads.moment import NOW, Moment
+from mnemolog.projections.reads.reading import Reading
 
 
 class PatrolReads(Reading):

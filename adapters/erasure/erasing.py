@@ -13,7 +13,6 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 from sqlalchemy import delete, tuple_
 
-from mnemolog.adapters.engine.speakers import spoken_in
 from mnemolog.adapters.erasure.messages import TurnSelection, purge_turns
 from mnemolog.adapters.erasure.stale_schemas import forget_in_stale_schemas
 from mnemolog.adapters.postgres.store import PostgresStore
@@ -22,6 +21,7 @@ from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
 from mnemolog.commands.erasure import ERASURE, USER_ERASURE, Erase, EraseThread, EraseUser, at_stake, require_own
 from mnemolog.commands.erasure_taken import Taken, taken
 from mnemolog.commands.handler import ATTEMPTS, Keyed
+from mnemolog.commands.speakers import spoken_in
 from mnemolog.domain.errors import MnemologError, NotFound
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Position, Receipt, StreamId

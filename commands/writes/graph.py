@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 from uuid import UUID
 
-from mnemolog.adapters.engine.sightings import Sightings
 from mnemolog.commands.decider import Decider
 from mnemolog.commands.entities import ENTITIES, EntityCommand, ObserveEntity, known_as
 from mnemolog.commands.fact_changes import FACT_CHANGES, FactCommand
 from mnemolog.commands.facts import FACTS, Remember
 from mnemolog.commands.graph import Graph
 from mnemolog.commands.handler import Handler
+from mnemolog.commands.writes.ports import Sightings
 from mnemolog.domain.errors import AmbiguousEntity
 from mnemolog.domain.predicates import Predicate, PredicatePolicy
 from mnemolog.events.envelope import Receipt

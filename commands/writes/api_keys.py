@@ -15,7 +15,6 @@ from hashlib import sha256
 from time import monotonic
 from uuid import UUID
 
-from mnemolog.adapters.postgres.api_keys import KeyTable
 from mnemolog.commands import api_keys as commands
 from mnemolog.commands.api_keys import ApiKey, KeyRing
 from mnemolog.commands.handler import ATTEMPTS
@@ -103,18 +102,13 @@ class ApiKeys:
         """The names that publish turns, and those that did: what they said is recorded under ids of their own."""
         return frozenset(key.principal.name for key in await self.list() if key.principal.publishes)
 
-    async def take_over(self, table: KeyTable) -> None:
-        """Make events of the keys of an older version, once, and take their table away.
-
-        A row that no engine sealed as it stands becomes none.
-        """
-        rows = await table.keys()
+    async def take_over(self, rows: Sequence[tuple[ApiKey, bool]]) -> None:
+        """Make events of the keys of an older version, once; of those that are genuine."""
         if rows and not (await self._latest()).keys:
             for forged in (key for key, genuine in rows if not genuine):
                 _logger.error("API key %s is not taken over: no engine wrote its row as it stands", forged.key_id)
             genuine = [commands.take_over(key) for key, genuine in rows if genuine]
             await self._append(lambda ring: [] if ring.keys else genuine, OPERATOR)
-        await table.drop()
 
     async def _append(self, decide: Callable[[KeyRing], Sequence[ApiKeyEvent]], by: str) -> None:
         """Decided on all that was written of keys by then, and again when another change came first."""

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid5
 
-from mnemolog.adapters.engine import erasing
-from mnemolog.adapters.engine.batch_writes import Hiding
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.engine.moment import Moment
+from mnemolog.adapters.erasure import erasing
 from mnemolog.commands.entities import ForgetEntity
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory
 from mnemolog.commands.fact_changes import ForgetFact
@@ -19,6 +17,7 @@ from mnemolog.commands.handler import Keyed
 from mnemolog.commands.memories import SoftDeleteMemory
 from mnemolog.commands.scopes import EraseScope, OfScope, Reach
 from mnemolog.commands.sessions import ForgetSession
+from mnemolog.commands.writes.batches import Hiding
 from mnemolog.domain.memory import Cause
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
@@ -26,6 +25,7 @@ from mnemolog.events.envelope import Position, Receipt, StreamId, batch_tag
 from mnemolog.events.fields import validated
 from mnemolog.events.graph import EntityCleared, EntityKept
 from mnemolog.projections.extent import Extent
+from mnemolog.projections.reads.moment import Moment
 
 PORTION = 200
 # One step: the session, many things of one kind to hide, or one thing to erase.

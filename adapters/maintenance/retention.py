@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Table
 
-from mnemolog.adapters.engine.erasing import erase
+from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory
 from mnemolog.commands.memories import ExpireMemory, MemoryCommand, ObserveUse
 from mnemolog.domain.errors import Conflict, NotFound

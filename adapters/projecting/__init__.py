@@ -1,0 +1,1 @@
+"""Projections as an engine runs them: stores, workers, rebuilds, upgrades."""

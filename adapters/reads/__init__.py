@@ -1,0 +1,1 @@
+"""Reads as an engine runs them: waits, limits, replays, healing."""

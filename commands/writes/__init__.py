@@ -1,0 +1,1 @@
+"""Writes: what each command means, over a log and a handler."""

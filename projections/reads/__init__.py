@@ -1,0 +1,1 @@
+"""Reads: what each question means, over projections at a moment."""
