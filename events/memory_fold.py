@@ -12,7 +12,7 @@ from mnemolog.events.subject import Subject
 
 
 def _ids(event: events.MemoryEvent | MemoryErased) -> Sequence[UUID]:
-    return (event.memory_id, *getattr(event, "absorbed_ids", ()))
+    return (event.memory_id, *event.absorbed_ids) if isinstance(event, events.MemoriesMerged) else (event.memory_id,)
 
 
 def _created(_: Memory | None, event: events.MemoryCreated) -> Memory:

@@ -56,14 +56,12 @@ async def decoded(decode: Decode, readers: Sequence[Reader], events: Sequence[St
 
 async def apply(steps: Iterable[Step], events: Decoded) -> None:
     """Give each the events that it reads, and note how far it came."""
-    await side_by_side(
-        step.writer.apply(
-            [events[one.header.stream, one.header.seq] for one in step.events if step.reader.need(one.header.type)],
-            reached_by(step.events),
-        )
-        for step in steps
-        if step.events
-    )
+    await side_by_side(step.writer.apply(_read(step, events), reached_by(step.events)) for step in steps if step.events)
+
+
+def _read(step: Step, events: Decoded) -> list[Recorded]:
+    read = {name for name in {one.header.type for one in step.events} if step.reader.need(name)}
+    return [events[one.header.stream, one.header.seq] for one in step.events if one.header.type in read]
 
 
 async def side_by_side(steps: Iterable[Awaitable[None]]) -> None:

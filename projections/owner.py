@@ -1,6 +1,7 @@
 """Whose a row is: every table begins with the stream that its rows follow from, and no row is found without it."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Column, Table, Text
@@ -26,6 +27,7 @@ def owner(event: Recorded) -> Owner:
     return owner_of(event.header.stream)
 
 
+@lru_cache(maxsize=4096)
 def owner_of(stream: StreamId) -> Owner:
     return stream.tenant, stream.kind, stream.owner
 

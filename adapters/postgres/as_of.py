@@ -7,6 +7,7 @@ embedding is kept. The tables are the connection's own: nobody else sees them, a
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy import Table, text
@@ -20,10 +21,9 @@ from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.projections.applying import Decoded, Step, TableWriter, apply, decoded
 from mnemolog.projections.kinds import Kinds
-from mnemolog.projections.preparing import Lacking
+from mnemolog.projections.preparing import prepared
 from mnemolog.projections.projector import Projector
 from mnemolog.projections.seal import RowSeal
-from mnemolog.projections.vectors.tables import NAME as VECTORS
 from mnemolog.projections.working.projector import KINDS as OF_SESSIONS
 from mnemolog.projections.working.projector import SessionPlace, fold
 
@@ -35,11 +35,6 @@ PORTION = 500
 
 _WHILE_FILLING = text("SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in BY_KEY.items()))
 _SMALL_SAMPLE = text("SET LOCAL default_statistics_target = 20")
-# A vector that was missing is not left behind: an erasure may have passed by here already.
-_UNKEEP = text("""
-DELETE FROM mnemolog.embeddings
-WHERE tenant = :tenant AND stream_kind = :kind AND user_id = :owner AND xmin = pg_current_xact_id()::xid
-""")
 
 
 class NoSeal(RowSeal):
@@ -61,24 +56,27 @@ class NoSeal(RowSeal):
 async def fill(
     connection: AsyncConnection, log: EventLog, projectors: Sequence[Projector], stream: StreamId, until: int
 ) -> None:
-    """Make the tables of these projectors as they stood at seq `until`, in the transaction that this begins.
+    """Make the tables of these projectors as they stood at seq `until`, a transaction for each portion of events.
 
-    Unprepared when a vector is not kept: what was done is to be rolled back then.
+    What lacks a vector is run again once the vector is made. After an error the tables are of no use.
     """
-    await connection.execute(_WHILE_FILLING)
-    await connection.execute(_SMALL_SAMPLE)
     for projector in projectors:
         await connection.run_sync(projector.tables.create_all, checkfirst=False)
-    portions, lacking = 0, Lacking()
+    await connection.commit()
     writers = [(projector.kinds, TableWriter(projector, connection)) for projector in projectors]
+
+    async def write(step: Step, events: Decoded) -> None:
+        async with connection.begin():
+            await connection.execute(_WHILE_FILLING)
+            await apply([step], events)
+
+    portions = 0
     async for batch, events in _one_ahead(_decoded(log, stream, until, [kinds for kinds, _ in writers])):
-        await lacking.noted(apply([Step(kinds, writer, batch) for kinds, writer in writers], events))
+        for kinds, writer in writers:
+            await prepared(partial(write, Step(kinds, writer, batch), events))
         portions += 1
         if portions.bit_count() == 1:  # Each time that there is twice as much.
             await _gather_statistics(connection, projectors)
-    lacking.require_none()
-    if any(projector.name == VECTORS for projector in projectors):
-        await connection.execute(_UNKEEP, {"tenant": stream.tenant, "kind": stream.kind, "owner": stream.owner})
 
 
 async def _gather_statistics(connection: AsyncConnection, projectors: Sequence[Projector]) -> None:
@@ -86,11 +84,13 @@ async def _gather_statistics(connection: AsyncConnection, projectors: Sequence[P
 
     Autovacuum does not see temporary tables.
     """
+    await connection.execute(_SMALL_SAMPLE)
     for projector in projectors:
         for table in projector.tables.sorted_tables:
             indexed = {column.name for index in table.indexes for column in index.columns}
             columns = sorted(indexed.union(column.name for column in table.primary_key.columns))
             await connection.execute(Ddl("ANALYZE {} ({})", (TEMPORARY, table.name), columns))
+    await connection.commit()
 
 
 async def session_at(log: EventLog, place: SessionPlace, until: int, at: datetime | None) -> Session | None:

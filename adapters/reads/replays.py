@@ -19,8 +19,8 @@ from mnemolog.domain.session import Session
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.events.registry import REGISTRY, SHREDDING
-from mnemolog.projections.preparing import Unprepared, prepared
 from mnemolog.projections.projector import Projector
+from mnemolog.projections.vectors.projector import KEEPS
 from mnemolog.projections.working.projector import SessionPlace
 
 IDLE_SECONDS = 60.0
@@ -75,7 +75,7 @@ class Replays:
         deadline: float,
     ) -> None:
         schemas = {projector.name: as_of.TEMPORARY for projector in projectors}
-        self._engine = engine.execution_options(schema_translate_map=schemas)
+        self._engine = engine.execution_options(schema_translate_map=schemas, **{KEEPS: False})
         self._log, self._projectors, self._most, self._deadline = log, projectors, kept, deadline
         self._running = asyncio.Semaphore(at_once)
         self._replays: OrderedDict[tuple[StreamId, int], Replay] = OrderedDict()
@@ -146,16 +146,11 @@ class Replays:
         if lacking or replay.connection is None:
             async with _in_turn(self._running, give_up):
                 connection = replay.connection or await self._connected(replay)
-
-                async def fill() -> None:
-                    try:
-                        await as_of.fill(connection, self._log, lacking, replay.stream, replay.until)
-                    except Unprepared:
-                        await connection.rollback()
-                        raise
-                    await connection.commit()
-
-                await prepared(fill)
+                try:
+                    await as_of.fill(connection, self._log, lacking, replay.stream, replay.until)
+                except BaseException:
+                    await replay.close()
+                    raise
             replay.names.update(projector.name for projector in lacking)
         assert replay.connection is not None
         return replay.connection

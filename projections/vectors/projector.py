@@ -28,6 +28,8 @@ from mnemolog.projections.vectors.tables import NAME, READABLE_FROM, VERSION, em
 # So few texts are looked up in the cache first, which saves a round trip. Of many, as a replay brings them, most are
 # kept in the tables: they need not be sent there again.
 FEW = 16
+# The execution option of a connection whose new embeddings are not kept: an erasure may have swept them already.
+KEEPS = "mnemolog_keeps_embeddings"
 
 
 class VectorsProjector:
@@ -53,8 +55,11 @@ class VectorsProjector:
         if missing:
             fresh |= self._made({key: said[key].text for key in missing})
         if fresh:
-            self._keep(connection, fresh, said)
-            write(connection, *self._writing(connection, {key: said[key] for key in fresh}))
+            rows = {key: said[key] for key in fresh}
+            self._keep(connection, fresh, rows)
+            write(connection, *self._writing(connection, rows))
+            if not _keeps(connection):
+                write(connection, _UNKEEPING, [keyed(_KEY, sorted(rows))])
 
     def _made(self, texts: Mapping[Key, str]) -> Mapping[Key, Vectors]:
         """The vectors of these; Unprepared when any is still to be made."""
@@ -106,6 +111,19 @@ _KEEPING = (
     .format(names(embeddings.columns), relation(list(embeddings.columns), "fresh"))
     .as_bytes()
 )
+
+# What this transaction added, and nothing that another one did.
+_UNKEEPING = (
+    SQL("DELETE FROM mnemolog.embeddings AS kept USING {} WHERE ({}) = ({}) AND kept.xmin = pg_current_xact_id()::xid")
+    .format(relation(_KEY, "added"), names(_KEY, "kept"), names(_KEY, "added"))
+    .as_bytes()
+)
+
+
+def _keeps(connection: AsyncConnection) -> bool:
+    sync_connection = connection.sync_connection
+    assert sync_connection is not None, "the connection is open"
+    return bool(sync_connection.get_execution_options().get(KEEPS, True))
 
 
 class _Said(NamedTuple):
