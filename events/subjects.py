@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
 from mnemolog.events import access, conversation, erasure, patrol, profile
+from mnemolog.events.envelope import Header
 from mnemolog.events.event import Event
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory import MemoriesRecalled
@@ -49,6 +50,16 @@ def subject_of(tag: str) -> Subject[Any, Any]:
 def folding(event_type: type[Event]) -> Sequence[Subject[Any, Any]]:
     """The kinds whose subjects events of this type may change."""
     return [one for one in SUBJECTS.values() if event_type in one.folds]
+
+
+def key_scopes(header: Header) -> frozenset[str]:
+    """Whose keys an event's words go with, as far as its header tells: for events that cannot be read."""
+    event_type = REGISTRY.types.get(header.type, Event)
+    if event_type is conversation.TurnRecorded:
+        named = {tag.partition(":")[0]: tag.partition(":")[2] for tag in header.tags}
+        return frozenset({conversation.turn_scope(named.get("thread", ""), named.get("turn", ""))})
+    kinds = [one for one in folding(event_type) if one.erase]
+    return frozenset(tag for tag in header.tags if any(one.has(tag) for one in kinds))
 
 
 def of_each(what: str, entries: Mapping[str, T], kinds: Collection[Subject[Any, Any]] | None = None) -> Mapping[str, T]:

@@ -13,13 +13,14 @@ from mnemolog.domain.errors import NotFound
 from mnemolog.domain.memory import no_such_memory
 from mnemolog.domain.principal import beyond_agents
 from mnemolog.domain.scope import Owned, private_to_others
-from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
-from mnemolog.events.event import sources_of
+from mnemolog.events.event import memory_tag, sources_of
 from mnemolog.events.log import EventLog
 from mnemolog.events.memory import MemoryCreated, MemoryEvent
 from mnemolog.events.subjects import subject_of
+from mnemolog.events.unread import Unread
 
 # The seq that no event has: what is to be cleared and is not.
 NEVER = 2**63
@@ -55,6 +56,11 @@ class Target:
     seqs: set[int] = field(default_factory=set)
     key_ids: set[bytes] = field(default_factory=set)
     opened: int = 0
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """What headers name it by."""
+        return frozenset({*map(memory_tag, self.memory_ids), *map(turn_tag, self.turn_ids), *self.known})
 
     @property
     def ids(self) -> frozenset[UUID]:
@@ -204,6 +210,8 @@ async def _events(log: EventLog, stream: StreamId) -> AsyncIterator[tuple[Stored
 
 def _concerned(target: Target, event: Recorded) -> bool:
     """Whether an event holds, or held, a text that is meant."""
+    if isinstance(event.payload, Unread):
+        return target.subject.everything or not target.tags.isdisjoint(event.header.tags)
     if not event.payload.personal_fields():
         return False
     match event.payload:
@@ -220,5 +228,8 @@ def _concerned(target: Target, event: Recorded) -> bool:
 
 def _key_ids(stored: StoredEvent) -> set[bytes]:
     """The data key that sealed an event, by its id; none where nothing sealed it."""
-    key_id = json.loads(stored.data).get("sealed", {}).get("key")
-    return {bytes.fromhex(key_id)} if key_id else set()
+    try:
+        key_id = json.loads(stored.data).get("sealed", {}).get("key")
+        return {bytes.fromhex(key_id)} if key_id else set()
+    except (ValueError, AttributeError, TypeError):  # It cannot be read.
+        return set()

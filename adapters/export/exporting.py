@@ -6,9 +6,10 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export.form import EventLine, Head, written
 from mnemolog.domain.errors import Conflict, LogError, NotFound
 from mnemolog.domain.principal import Role
-from mnemolog.events.envelope import StoredEvent, StreamId
+from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.events.registry import SHREDDING
+from mnemolog.events.unread import Unread
 
 
 async def head_of(engine: Engine, stream: StreamId) -> Head:
@@ -49,8 +50,13 @@ async def lines(engine: Engine, stream: StreamId, head: Head) -> AsyncIterator[t
 async def _written(log: EventLog, batch: Sequence[StoredEvent]) -> bytes:
     """The lines of a batch; an event that cannot be read holds up no other."""
     try:
-        return b"".join(written(EventLine.of(event)) for event in await log.decode(batch))
+        pairs = zip(batch, await log.decode(batch), strict=True)
+        return b"".join(written(_line(stored, event)) for stored, event in pairs)
     except (LogError, ValueError):
         if len(batch) == 1:
             return written(EventLine.as_it_stands(batch[0]))
     return b"".join([await _written(log, [event]) for event in batch])
+
+
+def _line(stored: StoredEvent, event: Recorded) -> EventLine:
+    return EventLine.as_it_stands(stored) if isinstance(event.payload, Unread) else EventLine.of(event)

@@ -15,8 +15,9 @@ from mnemolog.adapters.postgres.pool import Connection
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.events.chain import derived_key
-from mnemolog.events.envelope import StreamId
+from mnemolog.events.envelope import Header, StreamId
 from mnemolog.events.event import BLIND
+from mnemolog.events.subjects import key_scopes
 from mnemolog.projections.pipelining import Ask
 
 TAG_BYTES = 16
@@ -91,6 +92,13 @@ class StreamKeys:
 def covers(scope: str, other: str) -> bool:
     """Whether shredding `scope` takes the key of `other` along."""
     return not scope or other == scope or other.startswith(f"{scope}/")
+
+
+def destroyed(header: Header, shredded: Collection[str]) -> bool:
+    """Whether later events, which shred these scopes, took all that an event told, as its header says."""
+    scopes = key_scopes(header)
+    gone = all(any(covers(one, scope) for one in shredded) for scope in scopes)
+    return "" in shredded or (bool(scopes) and gone)
 
 
 def blinded(stream_key: bytes, tag: str) -> str:

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -11,7 +12,7 @@ from mnemolog.adapters import telemetry
 from mnemolog.adapters.encryption import ALGORITHM, Keyring
 from mnemolog.adapters.postgres.append import Appender
 from mnemolog.adapters.postgres.chained import END, ChainedRows, KnownHeads, Refused, fetch, unheard
-from mnemolog.adapters.postgres.keys import StreamKeys, ask_keys, find_keys
+from mnemolog.adapters.postgres.keys import StreamKeys, ask_keys, destroyed, find_keys
 from mnemolog.adapters.postgres.pool import Connection, Pool, repeated
 from mnemolog.adapters.postgres.receipts import receipt_of
 from mnemolog.adapters.postgres.roots import Roots
@@ -22,10 +23,12 @@ from mnemolog.events.codec import Body, Codec, PlainCipher
 from mnemolog.events.envelope import NewEvent, Receipt, Recorded, StoredEvent, StreamId
 from mnemolog.events.event import BLIND
 from mnemolog.events.log import Append, Head, Outcome
+from mnemolog.events.registry import SHREDDING
 from mnemolog.projections.pipelining import Ask
 
 BATCH = 1000
 
+_Place = tuple[StreamId, int]
 _Find = Callable[[Collection[tuple[StreamId, str]]], Awaitable[Mapping[StreamId, StreamKeys]]]
 
 
@@ -193,8 +196,28 @@ class PostgresLog:
     async def _opened(
         self, events: Sequence[StoredEvent], shapes: Collection[str], find: _Find, *, unread: bool = False
     ) -> Sequence[Recorded]:
-        """With the keys that exist now: what was destroyed meanwhile opens no more, wherever the bytes come from."""
-        bodies = [self._body(event, shapes, unread=unread) for event in events]
+        """With the keys that exist now: what was destroyed meanwhile opens no more, wherever the bytes come from.
+
+        An event that cannot be read, and was erased since, comes as `Unread`, and holds up no other.
+        """
+        try:
+            return await self._read_with_keys(events, shapes, find, unread=unread)
+        except LogError:
+            erased = await self._erased_by_header(events)
+            if not erased:
+                raise
+        return await self._read_with_keys(events, shapes, find, erased=erased)
+
+    async def _read_with_keys(
+        self,
+        events: Sequence[StoredEvent],
+        shapes: Collection[str],
+        find: _Find,
+        *,
+        unread: bool = False,
+        erased: Collection[_Place] = (),
+    ) -> Sequence[Recorded]:
+        bodies = [self._body(event, shapes, unread=unread or _at(event) in erased) for event in events]
         for event, body in zip(events, bodies, strict=True):
             if body.sealed and body.sealed.get("alg") == PlainCipher.ALGORITHM and not self._secrets.roots.readable:
                 damage = TamperedEvent(str(event.header.stream), event.header.seq, "its text is not sealed")
@@ -209,7 +232,34 @@ class PostgresLog:
         keys = {(stream, scope): key for stream, own in found.items() for scope, key in own.data_keys.items()}
         keyring = Keyring(keys, self._secrets.roots.random_bytes)
         pairs = zip(events, bodies, strict=True)
-        return [self._recorded(event, keyring, body, unread=unread) for event, body in pairs]
+        return [self._recorded(event, keyring, body, unread=unread, erased=erased) for event, body in pairs]
+
+    async def _erased_by_header(self, events: Sequence[StoredEvent]) -> Collection[_Place]:
+        """The places of events whose words were destroyed since, as their headers and later events tell."""
+        first: dict[StreamId, int] = {}
+        for event in events:
+            first.setdefault(event.header.stream, event.header.seq)
+        columns = {
+            "tenants": [one.tenant for one in first],
+            "streams": [one.name for one in first],
+            "afters": list(first.values()),
+        }
+        async with self.pool.connection() as connection:
+            found = await self._chained.some(connection, "events_of_types", **columns, types=sorted(SHREDDING))
+        shreds = [(one.header, self._codec.decode(one).payload.shreds()) for one in found]
+        return {
+            _at(event)
+            for event in events
+            if destroyed(
+                event.header,
+                {
+                    scope
+                    for header, scopes in shreds
+                    if header.stream == event.header.stream and header.seq > event.header.seq
+                    for scope in scopes
+                },
+            )
+        }
 
     def _body(self, event: StoredEvent, shapes: Collection[str], *, unread: bool) -> Body:
         try:
@@ -219,10 +269,14 @@ class PostgresLog:
                 return Body({})
             raise
 
-    def _recorded(self, event: StoredEvent, keyring: Keyring, body: Body, *, unread: bool) -> Recorded:
+    def _recorded(
+        self, event: StoredEvent, keyring: Keyring, body: Body, *, unread: bool, erased: Collection[_Place]
+    ) -> Recorded:
         try:
             return self._codec.decode(event, keyring, body)
         except LogError:
+            if _at(event) in erased:
+                return replace(self._codec.unread(event), erased=True)
             if unread:
                 return self._codec.unread(event)
             raise
@@ -238,6 +292,10 @@ class PostgresLog:
 
     async def _rows(self, name: str, **values: Any) -> list[dict[str, Any]]:
         return await repeated(self.pool, lambda connection: fetch(connection, name, **values))
+
+
+def _at(event: StoredEvent) -> _Place:
+    return event.header.stream, event.header.seq
 
 
 def _place(stream: StreamId) -> dict[str, Any]:

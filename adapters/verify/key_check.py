@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mnemolog.adapters.encryption import ALGORITHM
-from mnemolog.adapters.postgres.keys import covers, find_keys
+from mnemolog.adapters.postgres.keys import covers, destroyed, find_keys
 from mnemolog.adapters.postgres.pool import Connection
 from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
@@ -24,13 +24,16 @@ class KeyCheck:
     def __init__(self, roots: Roots, codec: Codec, report: Report) -> None:
         self._roots, self._codec, self._report = roots, codec, report
         self._wanted: dict[tuple[StreamId, str, str], StoredEvent] = {}
+        self._unread: list[StoredEvent] = []
 
     async def take(self, connection: Connection, events: Sequence[StoredEvent]) -> None:
         for event in events:
             try:
                 self._note(event)
-            except MnemologError as error:
-                self._unreadable(event, error)
+            except MalformedEvent:
+                self._unread.append(event)  # Unless it is erased, later on.
+            except MnemologError:
+                continue
         if len(self._wanted) > AT_ONCE:
             await self._drop_what_opens(connection)
 
@@ -42,12 +45,20 @@ class KeyCheck:
                 detail = f"the key of {scope} is gone, and no event says that it was destroyed"
                 self._report.add(_damage(Part.KEY, Kind.KEY_MISSING, event, detail))
         self._wanted.clear()
+        for event in self._unread:  # Whoever wrote an event of ours made it readable.
+            if not self._report.log_damaged(event.header.stream):  # What the chain already names is not named twice.
+                self._report.add(_damage(Part.EVENT, Kind.FORGED, event, "its data is not what any engine writes"))
+        self._unread.clear()
 
     def _note(self, event: StoredEvent) -> None:
         stream = event.header.stream
         body = self._codec.body(event)
         if event.header.type in _SHREDDERS:
-            for scope in self._codec.decode(event).payload.shreds():
+            shredded = self._codec.decode(event).payload.shreds()
+            self._unread = [
+                one for one in self._unread if one.header.stream != stream or not destroyed(one.header, shredded)
+            ]
+            for scope in shredded:
                 for key in [key for key in self._wanted if key[0] == stream and covers(scope, key[1])]:
                     del self._wanted[key]
         if body.sealed is not None and body.sealed.get("alg") == ALGORITHM:
@@ -70,11 +81,6 @@ class KeyCheck:
         for scope, key_id in scopes:
             if not found or (scope in keys and keys[scope].key_id.hex() == key_id):
                 del self._wanted[stream, scope, key_id]
-
-    def _unreadable(self, event: StoredEvent, error: MnemologError) -> None:
-        """Whoever wrote an event of ours made it readable; what the chain already names is not named twice."""
-        if isinstance(error, MalformedEvent) and not self._report.log_damaged(event.header.stream):
-            self._report.add(_damage(Part.EVENT, Kind.FORGED, event, "its data is not what any engine writes"))
 
 
 def _damage(part: Part, kind: Kind, event: StoredEvent, detail: str) -> Damage:

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.erasure.prove import prove
+from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.export.exporting import head_of, lines
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.commands.erasure import EraseMemory, EraseThread, EraseUser
@@ -21,7 +23,7 @@ from mnemolog.domain.json_value import MAX_DEPTH
 from mnemolog.domain.turn import Role
 from mnemolog.events.codec import PLAIN, Cipher, Codec, Sealed
 from mnemolog.events.conversation import TurnRecorded
-from mnemolog.events.envelope import NewEvent, Receipt, StreamId
+from mnemolog.events.envelope import NewEvent, Position, Receipt, StreamId
 from mnemolog.events.event import Event, memory_tag
 from mnemolog.events.log import Append
 from mnemolog.projections.reads.moment import Moment
@@ -193,7 +195,7 @@ async def test_a_user_with_an_event_that_cannot_be_read_is_exported_and_erased_b
 
 @pytest.fixture(scope="module")
 async def apart(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
-    """An engine that no other test rebuilds: of some events here nothing can be read, even once they are erased."""
+    """An engine that no other test rebuilds: events that cannot be read stand in the way until they are erased."""
     async with open_engine(settings_in(tmp_path_factory.mktemp("apart"))) as opened:
         yield opened
 
@@ -230,6 +232,45 @@ async def test_a_memory_and_a_thread_with_events_that_cannot_be_read_are_erased_
     assert any(scope.startswith("thread:kept/") for scope in left)
     with pytest.raises(NotFound):
         await erase(engine, EraseMemory(user_id=user, memory_id=uuid4()))
+
+    texts = ["Ana: This is heard", "Ana lives in Lisbon"]
+    assert await told(ana) == await told(ana, Moment(await log.head(ana.stream))) == texts
+    assert await told(ana, Moment(5)) == texts
+    assert len(await exported(ana)) == 1 + await log.head(ana.stream)
+    for subject in (ProofSubject(ana.stream, memory_id=spoilt.memory_id), ProofSubject(ana.stream, thread_id="gone")):
+        if not whole:
+            assert (await prove(engine, subject)).holds
+    assert [one.name for one in await engine.projections.rebuild_all() if not one.equal] == []
+    report = await engine.verifier.verify(ana.stream)
+    assert report.as_dict()["found"] == []
+
+
+@pytest.mark.spec("X07", "X17")
+async def test_a_user_of_whose_events_nothing_can_be_read_holds_up_nobody_once_he_is_erased(
+    apart: Engine, user: str
+) -> None:
+    ana = Teller(apart, user)
+    await ana.creates("Ana lives in Lisbon")
+    [receipt] = await log_with(apart, Unreadable()).append([Append(ana.stream, (new(created(text="nor this")),))])
+    assert isinstance(receipt, Receipt)
+    await ana.creates("Ana has a cat")
+
+    erasure = await erase(apart, EraseUser(user_id=user))
+    await ana.creates("Ana is back")
+
+    assert erasure.held_up == {}
+    assert await told(ana) == await told(ana, Moment(await apart.log.head(ana.stream))) == ["Ana is back"]
+    assert await told(ana, Moment(3)) == []
+    assert len(await exported(ana)) == 6
+    assert (await prove(apart, ProofSubject(ana.stream))).holds
+    assert [one.name for one in await apart.projections.rebuild_all() if not one.equal] == []
+    assert (await apart.verifier.verify(ana.stream)).as_dict()["found"] == []
+
+
+async def told(ana: Teller, moment: Moment | None = None) -> list[str]:
+    """The texts that are known, live or as they were."""
+    now_ = Moment(after=Position(ana.stream, await ana.engine.log.head(ana.stream)))
+    return [one["text"] for one in await ana.engine.reads.newest(ana.viewer, 100, moment or now_)]
 
 
 async def exported(ana: Teller) -> list[dict[str, Any]]:
