@@ -9,21 +9,20 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from fastapi import APIRouter, FastAPI, Security
+from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from fastapi.security import HTTPBearer
 from starlette.middleware.cors import CORSMiddleware
 
 import mnemolog
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.http import export, health, importing, metrics, ready
 from mnemolog.adapters.http.body_limit import BodyLimit
-from mnemolog.adapters.http.errors import DOCUMENTED, answer_errors
+from mnemolog.adapters.http.errors import SCHEMAS, ErrorAnswer, answer_errors
 from mnemolog.adapters.http.json_body import JsonBody
 from mnemolog.adapters.http.known_hosts import KnownHosts
 from mnemolog.adapters.http.local_token import local_token
 from mnemolog.adapters.http.methods import Methods
-from mnemolog.adapters.http.routes import PREFIX, add_route
+from mnemolog.adapters.http.routes import PREFIX, add_route, api_router
 from mnemolog.adapters.http.security import Authenticated
 from mnemolog.adapters.http.traced import Traced
 from mnemolog.adapters.operations import OPERATIONS
@@ -39,13 +38,7 @@ TAGS = [
     {"name": "erasure", "description": "Destroy what was said, for good."},
     {"name": "maintenance", "description": "How the engine is."},
 ]
-# For the document alone: `Authenticated` has judged every request before a route sees it.
-BEARER = Security(
-    HTTPBearer(auto_error=False, description="The token in http.token of the data directory, or an API key.")
-)
-
-
-_operations = APIRouter(prefix=PREFIX)
+_operations = api_router(PREFIX)
 for _operation in OPERATIONS:
     add_route(_operations, _operation)
 # How the engine is. What of it a stranger learns, each of them says itself.
@@ -67,9 +60,8 @@ def create_app(engine: Engine) -> FastAPI:
         summary="Event-sourced memory for AI agents.",
         version=mnemolog.__version__,
         openapi_tags=TAGS,
-        responses=DOCUMENTED,
+        routes=[*ROUTES],  # Built once: routers that an application includes are built again for each application.
         redirect_slashes=False,
-        generate_unique_id_function=_operation_id,
         # FastAPI's own spans hold paths and queries, which name users: `Traced` makes others.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
@@ -85,8 +77,6 @@ def create_app(engine: Engine) -> FastAPI:
     if engine.settings.traces != "off":
         app.add_middleware(Traced)
     answer_errors(app)
-    for router in ROUTERS:
-        app.include_router(router, dependencies=[] if router in (health.router, ready.router) else [BEARER])
     app.openapi = partial(_described, app, engine.settings.max_deadline)  # type: ignore[method-assign]
     return app
 
@@ -94,6 +84,8 @@ def create_app(engine: Engine) -> FastAPI:
 def _described(app: FastAPI, longest: float) -> dict[str, Any]:
     """The schema, with what the settings bound."""
     document = FastAPI.openapi(app)
+    error = ErrorAnswer.model_json_schema(ref_template=SCHEMAS + "{model}")
+    document["components"]["schemas"] |= {**error.pop("$defs"), ErrorAnswer.__name__: error}
     operations = [one for path in document["paths"].values() for one in path.values()]
     parameters = (one for operation in operations for one in operation.get("parameters", ()))
     schemas = [one["schema"] for one in parameters if one["name"] == "deadline"]
@@ -103,8 +95,3 @@ def _described(app: FastAPI, longest: float) -> dict[str, Any]:
         if shape["type"] == "number":
             shape["maximum"] = longest
     return document
-
-
-def _operation_id(route: APIRoute) -> str:
-    """The function's own name, so that generated clients read well."""
-    return route.name

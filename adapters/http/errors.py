@@ -66,17 +66,23 @@ class ErrorAnswer(BaseModel):
     error: Problem
 
 
+SCHEMAS = "#/components/schemas/"
+# By reference: as a model, FastAPI would build it again for each status of each route.
+_BODY = {"application/json": {"schema": {"$ref": SCHEMAS + ErrorAnswer.__name__}}}
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
-    401: {"model": ErrorAnswer, "description": "The API key is missing or opens nothing."},
-    403: {"model": ErrorAnswer, "description": "The API key, or the agent, may not do this."},
-    404: {"model": ErrorAnswer, "description": "This user has nothing under this id that this agent may see."},
-    410: {"model": ErrorAnswer, "description": "The memory was erased: its text is gone for good."},
-    409: {"model": ErrorAnswer, "description": "The request does not fit what is stored."},
-    413: {"model": ErrorAnswer, "description": "The body is larger than 2 MiB."},
-    422: {"model": ErrorAnswer, "description": "A field is wrong; `field` names it."},
-    429: {"model": ErrorAnswer, "description": "This caller has too many reads open; `Retry-After` says when to try."},
-    503: {"model": ErrorAnswer, "description": "A server that the engine needs does not answer."},
-    504: {"model": ErrorAnswer, "description": "What the read must see did not become visible in time."},
+    status: {"content": _BODY, "description": description}
+    for status, description in {
+        401: "The API key is missing or opens nothing.",
+        403: "The API key, or the agent, may not do this.",
+        404: "This user has nothing under this id that this agent may see.",
+        410: "The memory was erased: its text is gone for good.",
+        409: "The request does not fit what is stored.",
+        413: "The body is larger than 2 MiB.",
+        422: "A field is wrong; `field` names it.",
+        429: "This caller has too many reads open; `Retry-After` says when to try.",
+        503: "A server that the engine needs does not answer.",
+        504: "What the read must see did not become visible in time.",
+    }.items()
 }
 
 

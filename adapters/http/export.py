@@ -3,18 +3,18 @@
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from starlette.responses import StreamingResponse
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export.exporting import head_of, lines
 from mnemolog.adapters.export.form import Head
-from mnemolog.adapters.http.routes import PREFIX, TheEngine
+from mnemolog.adapters.http.routes import PREFIX, TheEngine, api_router
 from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.shapes import id_text_shape
 
-router = APIRouter(prefix=PREFIX, tags=["maintenance"])
+router = api_router(PREFIX, "maintenance")
 NDJSON = "application/x-ndjson"
 UserInQuery = Annotated[str, Query(json_schema_extra=id_text_shape(), description="The user whose memory it is.")]
 

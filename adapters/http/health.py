@@ -4,9 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Literal
 
-from fastapi import APIRouter
-
-from mnemolog.adapters.http.routes import TheEngine
+from mnemolog.adapters.http.routes import TheEngine, api_router
 from mnemolog.adapters.http.security import NOBODY
 from mnemolog.adapters.jobs.job import Status
 from mnemolog.adapters.operations.results import HealthView, LiveView
@@ -14,7 +12,7 @@ from mnemolog.domain.principal import Role
 
 DEADLINE_SECONDS = 5.0
 
-router = APIRouter(tags=["maintenance"])
+router = api_router("", "maintenance", secured=False)
 
 
 @router.get("/health", summary="How far behind each projection is, and what stands still")

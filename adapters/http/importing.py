@@ -9,7 +9,7 @@ from datetime import datetime
 from tempfile import TemporaryFile
 from typing import IO, Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic_core import to_json
 from starlette.responses import StreamingResponse
 
@@ -17,14 +17,14 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export.exporting import require_admin
 from mnemolog.adapters.export.importing import Checked, checked, imported
 from mnemolog.adapters.http.export import NDJSON, UserInQuery
-from mnemolog.adapters.http.routes import PREFIX, TheEngine
+from mnemolog.adapters.http.routes import PREFIX, TheEngine, api_router
 from mnemolog.domain.errors import InvalidInput, LogError, MnemologError
 from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import Receipt, StreamId
 
 _logger = logging.getLogger("mnemolog.http")
 
-router = APIRouter(prefix=PREFIX, tags=["maintenance"])
+router = api_router(PREFIX, "maintenance")
 
 CHUNK = 1 << 20
 

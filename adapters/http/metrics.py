@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 import psycopg
-from fastapi import APIRouter, Response
+from fastapi import Response
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from sqlalchemy.exc import DBAPIError
@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import mnemolog
 from mnemolog.adapters import telemetry
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http.routes import TheEngine
+from mnemolog.adapters.http.routes import TheEngine, api_router
 from mnemolog.adapters.jobs.job import Status
 from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain.errors import MnemologError
@@ -61,7 +61,7 @@ _waiting = Gauge("mnemolog_reads_waiting", "Reads that wait for a projection.", 
 _connections = Gauge("mnemolog_pool_connections", "Connections to Postgres.", ["pool", "state"], registry=REGISTRY)
 Gauge("mnemolog_build_info", "1, with the version.", ["version"], registry=REGISTRY).labels(mnemolog.__version__).set(1)
 
-router = APIRouter(tags=["maintenance"])
+router = api_router("", "maintenance")
 
 
 def _measure(step: str, seconds: float) -> None:

@@ -5,12 +5,12 @@ from collections.abc import Coroutine, Iterable
 from typing import Annotated, Any
 
 import psycopg
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import Depends, Request, Response
 from pydantic import BaseModel, Field
 from sqlalchemy.exc import DBAPIError
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http.routes import TheEngine
+from mnemolog.adapters.http.routes import TheEngine, api_router
 from mnemolog.adapters.http.security import NOBODY
 from mnemolog.adapters.postgres.migrate import behind
 from mnemolog.adapters.unreachable import UNREACHABLE
@@ -19,7 +19,7 @@ DEADLINE_SECONDS = 5.0
 # Events. A projection that was once this close to the log is built; how far it lags later is for the metrics to tell.
 BUILT_WITHIN = 1000
 
-router = APIRouter(tags=["maintenance"])
+router = api_router("", "maintenance", secured=False)
 
 
 class ReadyView(BaseModel):

@@ -1,18 +1,36 @@
 """The routes of the operations: each operation of the registry as one FastAPI route under /v1."""
 
 import inspect
+from operator import attrgetter
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request
+from fastapi import APIRouter, Body, Depends, Header, Path, Query, Request, Security
+from fastapi.security import HTTPBearer
 from pydantic import BaseModel, create_model
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.http.errors import DOCUMENTED
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.domain.identity import identifier
 from mnemolog.events.shapes import id_text_shape
 
 PREFIX = "/v1"
 IN_QUERY = frozenset({"GET", "DELETE"})
+# For the document alone: `Authenticated` has judged every request before a route sees it.
+BEARER = Security(
+    HTTPBearer(auto_error=False, description="The token in http.token of the data directory, or an API key.")
+)
+
+
+def api_router(prefix: str = "", *tags: str, secured: bool = True) -> APIRouter:
+    """Routes whose document says what every route may answer. Each is named by its function, for generated clients."""
+    return APIRouter(
+        prefix=prefix,
+        tags=[*tags],
+        dependencies=[BEARER] if secured else [],
+        responses=DOCUMENTED,
+        generate_unique_id_function=attrgetter("name"),
+    )
 
 
 async def _engine(request: Request) -> Engine:
