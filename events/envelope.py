@@ -28,6 +28,12 @@ class StreamId:
     def of_user(cls, user_id: str, tenant: str = DEFAULT_TENANT) -> Self:
         return cls(tenant, f"{USER}:{user_id}")
 
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """What `str` gave."""
+        tenant, _, name = text.partition("/")
+        return cls(tenant, name)
+
     @property
     def kind(self) -> str:
         """What it belongs to: `user` or `agent`."""

@@ -80,12 +80,16 @@ async def _found(engine: Engine) -> Sequence[Incident]:
 
 def line(one: Incident) -> Text:
     """One incident in a line."""
-    where = [one.stream, f"seq {one.seq}" if one.seq else "", f"{one.projection}.{one.table}" if one.projection else ""]
-    place = " ".join(part for part in where if part)
+    found = one.damage
+    seq, table = (
+        f"seq {found.seq}" if found.seq else "",
+        f"{found.projection}.{found.table}" if found.projection else "",
+    )
+    place = " ".join(part for part in (str(found.stream or ""), seq, table) if part)
     return Text.assemble(
         (one.id, "dim"),
         f" {one.at:%Y-%m-%d %H:%M:%SZ} ",
-        (f"{one.part} {one.kind}", "red" if one.open else "dim"),
-        f" {place}  {one.detail}  ",
+        (f"{found.part} {found.kind}", "red" if one.open else "dim"),
+        f" {place}  {found.detail}  ",
         (f"{one.done}, found by {one.found_by}", "dim"),
     )

@@ -72,7 +72,7 @@ async def _verified(engine: Engine, only: StreamId | None, *, heals: bool) -> tu
         done = Done.REPORTED if damage.place in left else Done.HEALED
         await engine.incidents.record(damage, By.VERIFY, done)
     await engine.incidents.refresh()
-    return report, [one for one in engine.incidents.open() if only is None or one.stream == str(only)]
+    return report, [one for one in engine.incidents.open() if only is None or one.damage.stream == only]
 
 
 def _show_incidents(open_ones: Sequence[Incident]) -> None:

@@ -427,7 +427,7 @@ class Reads(GraphReads, PatrolReads):
         """TamperedEvent when the log of this user is known to be damaged: what happened cannot be told."""
         stream = StreamId.of_user(viewer.user_id, viewer.tenant)
         if known := self._incidents.of_log(stream):
-            raise TamperedEvent(known.stream, known.seq, known.detail, known.event_id)
+            raise TamperedEvent(str(known.stream), known.seq, known.detail, known.event_id)
 
     @asynccontextmanager
     async def _at(self, stream: StreamId, moment: Moment, names: Sequence[str]) -> AsyncIterator[AsyncConnection]:

@@ -72,6 +72,14 @@ class Damage:
         }
         return {name: value for name, value in found.items() if value}
 
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> "Damage":
+        """What `as_dict` gave; other fields are passed over."""
+        stream = StreamId.from_text(fields["stream"]) if "stream" in fields else None
+        names = ("seq", "event_id", "projection", "table", "key")
+        rest = {name: fields[name] for name in names if name in fields}
+        return cls(Part(fields["part"]), Kind(fields["kind"]), stream, fields["detail"], **rest)
+
 
 @dataclass(frozen=True, slots=True)
 class Unverified:

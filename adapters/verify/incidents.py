@@ -10,7 +10,7 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -61,15 +61,7 @@ class Incident:
     at: datetime
     found_by: str
     done: str
-    part: str
-    kind: str
-    stream: str
-    detail: str
-    seq: int = 0
-    event_id: str = ""
-    projection: str = ""
-    table: str = ""
-    key: Mapping[str, str] = field(default_factory=dict)
+    damage: Damage
     acknowledged_at: datetime | None = None
     acknowledged_by: str = ""
 
@@ -77,22 +69,17 @@ class Incident:
     def open(self) -> bool:
         return self.acknowledged_at is None
 
-    @property
-    def place(self) -> tuple[Any, ...]:
-        """What it has in common with another that tells of the same damage."""
-        key = sorted(self.key.items())
-        return self.part, self.stream, self.seq, self.projection, self.table, *key
-
     def as_dict(self) -> dict[str, Any]:
         """For programs and for the file; what does not apply is left out."""
-        found = {name: getattr(self, name) for name in self.__slots__}
-        found |= {name: found[name].isoformat() for name in ("at", "acknowledged_at") if found[name]}
-        return {name: dict(value) if name == "key" else value for name, value in found.items() if value}
+        found = {"id": self.id, "at": self.at.isoformat(), "found_by": self.found_by, "done": self.done}
+        if self.acknowledged_at:
+            found |= {"acknowledged_at": self.acknowledged_at.isoformat(), "acknowledged_by": self.acknowledged_by}
+        return found | self.damage.as_dict()
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Incident":
-        times = {name: datetime.fromisoformat(fields[name]) for name in ("at", "acknowledged_at") if name in fields}
-        return cls(**{**fields, **times})
+        at = datetime.fromisoformat(fields["at"])
+        return cls(fields["id"], at, fields["found_by"], fields["done"], Damage.from_dict(fields))
 
 
 class Incidents:
@@ -111,24 +98,10 @@ class Incidents:
 
     async def record(self, damage: Damage, found_by: By, done: Done) -> None:
         """Keep it, unless it is known: an open one of the same place, or one that nobody could heal meanwhile."""
-        incident = Incident(
-            self._new_id().hex,
-            self._now(),
-            found_by,
-            done,
-            damage.part,
-            damage.kind,
-            str(damage.stream or ""),
-            damage.detail,
-            damage.seq,
-            damage.event_id,
-            damage.projection,
-            damage.table,
-            dict(damage.key),
-        )
+        incident = Incident(self._new_id().hex, self._now(), found_by, done, damage)
         async with self._busy:
             await self._refresh()
-            known = (self._with_word(self._found[one]) for one in self._at.get(incident.place, ()))
+            known = (self._with_word(self._found[one]) for one in self._at.get(damage.place, ()))
             if any(_same(one, incident) for one in known):
                 return
             _logger.error("incident %s: %s %s of %s: %s", incident.id, *_said(incident))
@@ -141,8 +114,8 @@ class Incidents:
         part, kind = Part.EVENT, Kind.CHANGED if damage.event_id else Kind.REMOVED
         if isinstance(damage, KeyMissing):
             part, kind = Part.KEY, Kind.KEY_MISSING
-        tenant, _, name = damage.stream.partition("/")
-        place = Damage(part, kind, StreamId(tenant, name), damage.detail, damage.seq, damage.event_id)
+        stream = StreamId.from_text(damage.stream)
+        place = Damage(part, kind, stream, damage.detail, damage.seq, damage.event_id)
         await self.record(place, found_by, Done.REFUSED)
 
     async def row(self, damage: TamperedRow, stream: StreamId, found_by: By, done: Done) -> None:
@@ -186,11 +159,10 @@ class Incidents:
     def open(self) -> Sequence[Incident]:
         return [one for one in self.all() if one.open]
 
-    def of_log(self, stream: StreamId) -> Incident | None:
-        """An open one that says that the log of this stream is damaged."""
-        name = str(stream)
-        wanted = (one for one in self.open() if one.part == Part.EVENT and one.stream == name)
-        return next((one for one in wanted if one.done != Done.ACCEPTED), None)
+    def of_log(self, stream: StreamId) -> Damage | None:
+        """Damage of the log of this stream that nobody acknowledged."""
+        wanted = (one for one in self.open() if (one.damage.part, one.damage.stream) == (Part.EVENT, stream))
+        return next((one.damage for one in wanted if one.done != Done.ACCEPTED), None)
 
     def _with_word(self, one: Incident) -> Incident:
         if one.id not in self._acknowledged:
@@ -202,7 +174,7 @@ class Incidents:
         if incident.id in self._found:
             return
         self._found[incident.id] = incident
-        self._at.setdefault(incident.place, []).append(incident.id)
+        self._at.setdefault(incident.damage.place, []).append(incident.id)
         if incident.id not in self._acknowledged:
             self._open.add(incident.id)
 
@@ -231,8 +203,7 @@ class Incidents:
             if not hmac.compare_digest(document["mac"], self._mac(body)):
                 return
             if "incident" in body:
-                found = Incident.from_dict(body["incident"])
-                self._add(found)
+                self._add(Incident.from_dict(body["incident"]))
             else:
                 self._acknowledged.setdefault(body["acknowledged"], (datetime.fromisoformat(body["at"]), body["by"]))
                 self._open.discard(body["acknowledged"])
@@ -256,11 +227,12 @@ class Incidents:
 
 def _same(known: Incident, new: Incident) -> bool:
     """Of two at one place."""
-    return known.open or (known.done != Done.HEALED and known.event_id == new.event_id)
+    return known.open or (known.done != Done.HEALED and known.damage.event_id == new.damage.event_id)
 
 
 def _said(one: Incident) -> tuple[str, str, str, str]:
-    return one.kind, one.part, one.stream or one.projection, f"{one.detail} ({one.done})"
+    damage = one.damage
+    return damage.kind, damage.part, str(damage.stream or damage.projection), f"{damage.detail} ({one.done})"
 
 
 def _lines(path: Path) -> Iterator[bytes]:

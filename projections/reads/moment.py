@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
 from typing import Literal
 
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.envelope import Position
-
-LONGEST_DEADLINE = 600.0
 
 Consistency = Literal["strong", "eventual"]
 
@@ -18,7 +17,8 @@ class Moment:
 
     A live read sees every write that was acknowledged before it began, by whichever process. With `after` it sees that
     write, and with `eventual` consistency whatever the projections show now. It waits at most `deadline` seconds, else
-    `read_deadline`. A read as of a moment waits for its turn as long, else `replay_deadline`.
+    `read_deadline`. A read as of a moment waits for its turn as long, else `replay_deadline`. Reads refuse a deadline
+    above the setting `max_deadline`.
     """
 
     as_of: datetime | int | None = None
@@ -27,12 +27,8 @@ class Moment:
     consistency: Consistency = "strong"
 
     def __post_init__(self) -> None:
-        if self.deadline is not None and not 0 < self.deadline <= LONGEST_DEADLINE:
-            raise InvalidInput(
-                f"{self.deadline!r} is no deadline",
-                field="deadline",
-                fix=f"give seconds, more than 0 and at most {LONGEST_DEADLINE:.0f}",
-            )
+        if self.deadline is not None and not 0 < self.deadline < inf:
+            raise InvalidInput(f"{self.deadline!r} is no deadline", field="deadline", fix="give seconds, more than 0")
 
 
 NOW = Moment(consistency="eventual")

@@ -86,7 +86,7 @@ async def test_a_wait_without_a_deadline_of_its_own_has_that_of_the_settings(eng
                 await ana.asks("tea", Moment(after=Position(ana.stream, 99)))
 
 
-@pytest.mark.parametrize("deadline", [0, -1, 601, float("nan"), float("inf")])
+@pytest.mark.parametrize("deadline", [0, -1, float("nan"), float("inf")])
 def test_a_deadline_that_is_none_is_refused(deadline: float) -> None:
     with pytest.raises(InvalidInput) as refused:
         Moment(deadline=deadline)

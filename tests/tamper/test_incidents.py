@@ -1,12 +1,15 @@
 """Damage that was found is kept as an incident, healed or not, until somebody acknowledges it (X08, X23)."""
 
+import asyncio
+import time
+from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
-from mnemolog.adapters.engine.engine import Engine, new_id, now
-from mnemolog.adapters.verify import incidents
+from mnemolog.adapters.engine.engine import Engine, new_id, now, open_engine
+from mnemolog.adapters.verify import audit, incidents
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
 from mnemolog.adapters.verify.damage import Damage, Kind, Part
 from mnemolog.adapters.verify.incidents import By, Done, Incident, Incidents
@@ -15,11 +18,13 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import Head
 from tests.adapters.principals.keys import calling_with
 from tests.engine.person import Person
-from tests.tamper.attacker import Attacker, table
+from tests.tamper.attacker import Attacker, attacking, table
+from tests.testkit.eventually import eventually
+from tests.testkit.settings import settings_in
 
 
 def open_of(engine: Engine, stream: StreamId) -> list[Incident]:
-    return [one for one in engine.incidents.open() if one.stream == str(stream)]
+    return [one for one in engine.incidents.open() if one.damage.stream == stream]
 
 
 async def audited(engine: Engine, stream: StreamId) -> None:
@@ -48,8 +53,9 @@ async def test_a_removed_row_is_healed_by_the_audit_and_shown_until_it_is_acknow
     await audited(victim, ana.stream)
 
     [found] = open_of(victim, ana.stream)
-    assert (found.part, found.kind, found.found_by, found.done) == (Part.ROW, Kind.REMOVED, By.AUDIT, Done.HEALED)
-    assert found.key["memory_id"] == str(tea)
+    damage = found.damage
+    assert (damage.part, damage.kind, found.found_by, found.done) == (Part.ROW, Kind.REMOVED, By.AUDIT, Done.HEALED)
+    assert damage.key["memory_id"] == str(tea)
     assert await ana.everything() == before
     async with calling_with(victim, None) as http:
         health = (await http.get("/health")).json()
@@ -60,6 +66,49 @@ async def test_a_removed_row_is_healed_by_the_audit_and_shown_until_it_is_acknow
     assert (acknowledged.open, acknowledged.acknowledged_by) == (False, "ops")
     await audited(victim, ana.stream)
     assert open_of(victim, ana.stream) == []
+
+
+@pytest.mark.spec("X08")
+async def test_a_running_engine_finds_a_removed_row_by_itself_while_reads_go_on(
+    tmp_path: Path, user: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody reads the user whose row is gone; somebody else is read all the while."""
+    monkeypatch.setattr(audit, "REST_SECONDS", 0.1)
+    async with open_engine(settings_in(tmp_path / "data", audit_share=0.5)) as engine:
+        ana, bob = Person(engine, user), Person(engine, f"{user}-bob")
+        for person in (ana, bob):
+            await person.creates("Somebody drinks oolong tea")
+        await engine.settled(60)
+        before = await ana.everything()
+        reading = asyncio.create_task(reads_on(bob))
+        async with attacking(engine, ana.stream) as mallory:
+            gone = await mallory.sql(
+                f"DELETE FROM {table(engine, 'memories')} WHERE user_id = %(user)s RETURNING memory_id"
+            )
+
+        async def found_and_healed() -> bool:
+            return bool(open_of(engine, ana.stream)) and await ana.everything() == before
+
+        await eventually(found_and_healed)
+        reading.cancel()
+        took, found = await reading, open_of(engine, ana.stream)
+
+        assert [(one.damage.kind, one.found_by, one.done) for one in found] == [(Kind.REMOVED, By.AUDIT, Done.HEALED)]
+        assert found[0].damage.key["memory_id"] == str(gone[0]["memory_id"])
+        assert len(took) > 3
+        assert max(took) < 5, took
+
+
+async def reads_on(person: Person) -> list[float]:
+    """Read until cancelled; how long each read took."""
+    took: list[float] = []
+    with suppress(asyncio.CancelledError):
+        while True:
+            began = time.monotonic()
+            assert await person.finds("tea")
+            took.append(time.monotonic() - began)
+            await asyncio.sleep(0.01)
+    return took
 
 
 @pytest.mark.spec("X08")
@@ -76,7 +125,7 @@ async def test_a_row_that_a_read_healed_leaves_an_incident_once(
         assert "Ana drinks gin" not in await ana.finds("gin")
 
     [found] = open_of(victim, ana.stream)
-    assert (found.kind, found.found_by, found.done) == (Kind.CHANGED, By.READ, Done.HEALED)
+    assert (found.damage.kind, found.found_by, found.done) == (Kind.CHANGED, By.READ, Done.HEALED)
 
 
 @pytest.fixture
@@ -121,8 +170,8 @@ async def test_acknowledged_ones_leave_room_for_new_ones(kept: Incidents, monkey
     monkeypatch.setattr(incidents, "MOST_OPEN", 1)
     for user in ("ana", "bob"):
         await kept.record(removed(user), By.VERIFY, Done.REPORTED)
-    assert [one.stream for one in kept.open()] == ["default/user:ana"]
+    assert [one.damage.stream for one in kept.open()] == [StreamId.of_user("ana")]
 
     await kept.acknowledge([], "ops")
     await kept.record(removed("bob"), By.VERIFY, Done.REPORTED)
-    assert [one.stream for one in kept.open()] == ["default/user:bob"]
+    assert [one.damage.stream for one in kept.open()] == [StreamId.of_user("bob")]

@@ -28,7 +28,7 @@ async def heals(engine: Engine, stream: StreamId) -> bool:
 async def audited(engine: Engine, stream: StreamId) -> list[Incident]:
     """The incidents of one pass of the audit over a stream."""
     await engine.audit.examine([Head(stream, await engine.log.head(stream))])
-    return [one for one in engine.incidents.all() if one.stream == str(stream)]
+    return [one for one in engine.incidents.all() if one.damage.stream == stream]
 
 
 async def test_a_tag_that_was_taken_from_the_index_is_found_and_healed(
@@ -109,7 +109,7 @@ async def test_what_can_still_be_read_is_not_healed_away_when_its_keys_are_gone(
     audit = await audited(victim, ana.stream)
 
     assert await ana.everything() == before
-    assert {one.done for one in audit if one.part == Part.ROW} == {Done.REPORTED}
+    assert {one.done for one in audit if one.damage.part is Part.ROW} == {Done.REPORTED}
     await gives_back(mallory, "data_keys", keys)
     assert (await victim.verifier.verify(ana.stream)).clean
 

@@ -48,7 +48,7 @@ async def test_nothing_is_rebuilt_without_texts_whose_keys_are_gone(
     assert missing.value.stream == str(ana.stream)
     assert "mnemolog_keys" in missing.value.fix
     assert await ana.everything() == before
-    told = [(one.part, one.done) for one in victim.incidents.open() if one.stream == str(ana.stream)]
+    told = [(one.damage.part, one.done) for one in victim.incidents.open() if one.damage.stream == ana.stream]
     assert told == [(Part.KEY, Done.REFUSED)]
     await mallory.sql(f"DELETE FROM mnemolog_keys.data_keys WHERE {PLACE}")
     await gives_back(mallory, "data_keys", keys)
@@ -103,7 +103,7 @@ async def test_no_new_key_takes_the_place_of_one_of_a_memory(
 
     assert await mallory.head() == head
     assert await ana.creates("Ana keeps bees"), "what has its key, or none yet, is written"
-    told = [one.kind for one in victim.incidents.open() if one.stream == str(ana.stream)]
+    told = [one.damage.kind for one in victim.incidents.open() if one.damage.stream == ana.stream]
     assert told == [Kind.KEY_MISSING]
     await gives_back(mallory, "data_keys", gone)
     await ana.updates(memory_id, text="Ana drinks coffee")

@@ -93,7 +93,9 @@ async def test_an_engine_goes_on_from_an_older_copy_when_it_is_told_to_and_verif
         await engine.settled(60)
         assert (await engine.verifier.verify()).clean
         assert await said(engine) == ["I live in Lisbon"]
-        told = {(one.found_by, one.done) for one in engine.incidents.open() if one.stream == "default/user:ana"}
+        told = {
+            (one.found_by, one.done) for one in engine.incidents.open() if str(one.damage.stream) == "default/user:ana"
+        }
         assert told == {(By.START, Done.ACCEPTED), (By.PROJECTION, Done.HEALED)}
         await Person(engine, "ana").says("I moved to Berlin")
         await engine.settled(60)
