@@ -20,6 +20,7 @@ from mnemolog.projections.memories.filters import active, unasked, visible_to
 from mnemolog.projections.memories.reader import Row
 from mnemolog.projections.memories.tables import memories as table
 from mnemolog.projections.query import Question, hybrid
+from mnemolog.projections.vectors.index import VectorIndex
 
 
 class ContextRequest(BaseModel):
@@ -71,13 +72,18 @@ class AgentContext:
 
 
 async def gather(
-    connection: AsyncConnection, viewer: Viewer, request: ContextRequest, policy: CategoryPolicy, question: Question
+    connection: AsyncConnection,
+    viewer: Viewer,
+    request: ContextRequest,
+    policy: CategoryPolicy,
+    index: VectorIndex,
+    question: Question,
 ) -> AgentContext:
     """CategoryNotAllowed when it asks for what the agent's allowlist leaves out."""
     viewer = viewer.within(policy.allowed(viewer.agent_id, request.categories))
     foundation = await memories.foundation(connection, viewer)
     sections = [
-        Section(category, policy.mode(category), await _section(connection, viewer, category, policy, question))
+        Section(category, policy.mode(category), await _section(connection, viewer, category, policy, index, question))
         for category in await _categories(connection, viewer)
     ]
     told = {row["memory_id"]: row for rows in (foundation, *(one.memories for one in sections)) for row in rows}
@@ -90,12 +96,17 @@ async def gather(
 
 
 async def _section(
-    connection: AsyncConnection, viewer: Viewer, category: str, policy: CategoryPolicy, question: Question
+    connection: AsyncConnection,
+    viewer: Viewer,
+    category: str,
+    policy: CategoryPolicy,
+    index: VectorIndex,
+    question: Question,
 ) -> Sequence[Row]:
     viewer, mode = viewer.within(frozenset({category})), policy.mode(category)
     if mode.context is Context.ALL:
         return await _whole(connection, viewer)
-    return [dict(hit.row) for hit in await hybrid(connection, viewer, question, mode.rag_length)]
+    return [dict(hit.row) for hit in await hybrid(connection, viewer, index, question, mode.rag_length)]
 
 
 async def _categories(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:

@@ -1,13 +1,12 @@
 """memory.query: allowlist and filters in the store, hybrid search, budget, delta header (B §6, design §6)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
-from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import delta, ranking
@@ -21,10 +20,12 @@ from mnemolog.events.fields import WHOLE, Id, Tenant, Text
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.graph import reader as entities
 from mnemolog.projections.memories import reader as memories
-from mnemolog.projections.memories.filters import Filters, about, active, identified, retrievable, unasked, visible_to
+from mnemolog.projections.memories.filters import Candidates, Filters
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
+from mnemolog.projections.vectors.index import VectorIndex
 
 CANDIDATES = 50  # D: the top 50 by cosine, and as many by full text; more when more are asked for.
+EVERYTHING = Candidates()
 
 
 class Searching(BaseModel):
@@ -134,10 +135,17 @@ async def question_of(text: str, embedder: Embedder) -> Question:
 
 
 async def answer(
-    connection: AsyncConnection, viewer: Viewer, request: MemoryQuery, policy: CategoryPolicy, question: Question
+    connection: AsyncConnection,
+    viewer: Viewer,
+    request: MemoryQuery,
+    policy: CategoryPolicy,
+    index: VectorIndex,
+    question: Question,
 ) -> Answer:
     """Search one user's memories as one agent. CategoryNotAllowed when it asks for what its allowlist leaves out."""
-    hits = await _search(connection, viewer.within(categories(request, policy)), request, question)
+    within = viewer.within(categories(request, policy))
+    among = await _candidates(connection, within, request.filters)
+    hits = await hybrid(connection, within, index, question, request.top_k, among, request.threshold)
     kept = ranking.within_budget(hits, request.budget_tokens, lambda hit: hit.bullet)
     rev = await changes.revision(connection, viewer, request.thread_id)
     return Answer(await _header(connection, viewer, request, rev), rev, kept)
@@ -159,33 +167,32 @@ async def _header(connection: AsyncConnection, viewer: Viewer, request: MemoryQu
     return delta.header(request.since_rev, entries)
 
 
-async def _search(
-    connection: AsyncConnection, viewer: Viewer, request: MemoryQuery, question: Question
-) -> Sequence[Hit]:
-    narrowed = request.filters.conditions()
-    if wanted := request.filters.entity_ids:
-        known = await entities.survivors(connection, viewer, await entities.by_ids(connection, viewer, wanted))
-        narrowed.append(about(await entities.kin(connection, viewer, {row["entity_id"] for row in known.values()})))
-    return await hybrid(connection, viewer, question, request.top_k, narrowed, request.threshold)
+async def _candidates(connection: AsyncConnection, viewer: Viewer, filters: Filters) -> Candidates:
+    """The entities that are asked for, with all that was merged with them."""
+    if not filters.entity_ids:
+        return Candidates(filters=filters)
+    known = await entities.survivors(connection, viewer, await entities.by_ids(connection, viewer, filters.entity_ids))
+    kin = await entities.kin(connection, viewer, {row["entity_id"] for row in known.values()})
+    return Candidates(filters=filters, about=frozenset(kin))
 
 
 async def hybrid(
     connection: AsyncConnection,
     viewer: Viewer,
+    index: VectorIndex,
     question: Question,
     limit: int,
-    narrowed: Sequence[ColumnElement[bool]] = (),
+    among: Candidates = EVERYTHING,
     threshold: float | None = None,
 ) -> Sequence[Hit]:
     """The memories that answer, best first: by meaning and by words, fused; `threshold` is a cosine similarity."""
-    conditions = [*visible_to(viewer), active(), retrievable(), unasked(viewer.categories or frozenset()), *narrowed]
-    candidates = max(CANDIDATES, limit)
-    nearest = partial(memories.by_vector, connection, viewer, model=question.model, vector=question.vector)
-    near = await nearest(conditions=conditions, limit=candidates)
-    worded = await memories.by_text(connection, conditions, question.text, candidates)
+    at_most = max(CANDIDATES, limit)
+    nearest = partial(index.search, connection, viewer, model=question.model, vector=question.vector)
+    near = dict(await nearest(among, limit=at_most))
+    worded = await memories.by_text(connection, among.conditions(viewer), question.text, at_most)
     if threshold is not None:
         if far := worded.keys() - near.keys():  # By words only, but perhaps as similar as the threshold asks.
-            near |= await nearest(conditions=[*conditions, identified(far)], limit=len(far))
+            near |= await nearest(replace(among, memory_ids=frozenset(far)), limit=len(far))
         near = {id_: score for id_, score in near.items() if score >= threshold}
         worded = {id_: score for id_, score in worded.items() if id_ in near}
     fused = ranking.fuse(near, worded)

@@ -15,7 +15,7 @@ from mnemolog.adapters.embedded import EmbeddedServers, Endpoints, EngineKind, S
 from mnemolog.adapters.nats.streams import StreamLimits
 from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.domain.errors import EngineError
-from mnemolog.projections.vectors.tables import NAME as VECTORS
+from mnemolog.projections.vectors.projector import NAME as VECTORS
 
 _logger = logging.getLogger("mnemolog.engine")
 

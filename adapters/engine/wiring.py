@@ -240,6 +240,7 @@ def _reads(
         projections.working,
         embedder,
         projections.embedder,
+        projections.index,
         policy.categories,
         policy.predicates,
         ReadLimits(

@@ -11,7 +11,6 @@ from uuid import UUID
 
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
-from sqlalchemy import delete, tuple_
 
 from mnemolog.adapters.erasure.messages import TurnSelection, purge_turns
 from mnemolog.adapters.erasure.stale_schemas import forget_in_stale_schemas
@@ -27,8 +26,7 @@ from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.memory import MemoryCreated
-from mnemolog.projections.owner import indexed, owner_of
-from mnemolog.projections.vectors.tables import embeddings
+from mnemolog.projections.owner import owner_of
 
 if TYPE_CHECKING:
     from mnemolog.adapters.engine.engine import Engine
@@ -176,9 +174,8 @@ async def _sweep(engine: "Engine", stream: StreamId, memories: Sequence[UUID]) -
 
 async def _forget_embeddings(engine: "Engine", stream: StreamId, memories: Sequence[UUID]) -> None:
     """Once more: a rebuild that had read the text already may have kept its embedding after the projector's sweep."""
-    gone = delete(embeddings).where(tuple_(*indexed(embeddings)) == tuple_(*owner_of(stream)))
     async with engine.projections.live.begin() as connection:
-        await connection.execute(gone.where(embeddings.c.memory_id.in_(memories)))
+        await engine.projections.index.remove(connection, [(*owner_of(stream), one) for one in memories])
 
 
 async def _forget_shadow(shadow: WorkingStore, stream: StreamId) -> None:

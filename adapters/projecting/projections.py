@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters import telemetry
+from mnemolog.adapters.pgvector import PgVectorIndex
 from mnemolog.adapters.postgres import lagging, pauses, upgrades
 from mnemolog.adapters.postgres.claims import nothing
 from mnemolog.adapters.postgres.locks import advisory_lock
@@ -41,8 +42,9 @@ from mnemolog.projections.runtime import Projection
 from mnemolog.projections.shared_transaction import Opened, SharedTransaction, each_alone
 from mnemolog.projections.strategy import FAIL, Strategy
 from mnemolog.projections.vectors.embedder import Embedder
-from mnemolog.projections.vectors.projector import VectorsProjector
-from mnemolog.projections.vectors.tables import NAME as VECTORS
+from mnemolog.projections.vectors.index import VectorIndex
+from mnemolog.projections.vectors.projector import NAME as VECTORS
+from mnemolog.projections.vectors.projector import VectorsProjector, variant_of
 
 _logger = logging.getLogger("mnemolog.projections")
 
@@ -70,21 +72,22 @@ class Projections:
         former_embedders: Sequence[Embedder] = (),
     ) -> None:
         self._log, self._engine, self._processes = log, engine, processes
+        self.index: VectorIndex = PgVectorIndex()
         self.projectors: Sequence[Projector] = (
             MemoriesProjector(),
             GraphProjector(),
             ChangesProjector(),
             HistoryProjector(),
             ProfileProjector(),
-            VectorsProjector(embedder),
+            VectorsProjector(embedder, self.index),
         )
         # What was embedded with these models is read until it is embedded with the present one.
-        others = {VECTORS: [VectorsProjector(one) for one in former_embedders]}
+        others = {VECTORS: [VectorsProjector(one, self.index) for one in former_embedders]}
         self._postgres = {
             one.name: PostgresStore(engine, one, writing=writing, others=others.get(one.name, ()))
             for one in self.projectors
         }
-        self._embedders = {VectorsProjector(one).variant: one for one in (*former_embedders, embedder)}
+        self._embedders = {variant_of(one): one for one in (*former_embedders, embedder)}
         self._embedder = embedder
         self.working = WorkingStore(redis, log_size=partial(lagging.size, engine))
         self.stores: Mapping[str, Store] = {**self._postgres, self.working.name: self.working}

@@ -53,6 +53,7 @@ from mnemolog.projections.reads.why import Inquiry, Why
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.shown import ids_beginning
 from mnemolog.projections.vectors.embedder import Embedder
+from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.working.projector import SessionPlace
 
 _logger = logging.getLogger("mnemolog.reads")
@@ -93,6 +94,7 @@ class Reads(GraphReads, PatrolReads):
         working: WorkingStore,
         embedder: Embedder,
         live_embedder: Callable[[], Awaitable[Embedder]],
+        index: VectorIndex,
         policy: CategoryPolicy,
         predicates: PredicatePolicy,
         limits: ReadLimits,
@@ -110,7 +112,7 @@ class Reads(GraphReads, PatrolReads):
         self._callers = Callers(limits)
         self._caller: CallerReads = Unlimited()
         self._working, self._policy, self._predicates = working, policy, predicates
-        self._embedder, self._live_embedder = embedder, live_embedder
+        self._embedder, self._live_embedder, self._index = embedder, live_embedder, index
 
     async def aclose(self) -> None:
         """Leave no question behind: before the connections are closed."""
@@ -346,7 +348,9 @@ class Reads(GraphReads, PatrolReads):
             embedder = await self._seen_embedder(moment)
             while True:
                 question = await query.question_of(text, embedder)
-                found = await self._healed(viewer, stream, moment, names, partial(ask, question=question))
+                found = await self._healed(
+                    viewer, stream, moment, names, partial(ask, index=self._index, question=question)
+                )
                 now = await self._seen_embedder(moment)
                 if now is embedder:
                     return question, found

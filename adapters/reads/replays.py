@@ -20,7 +20,7 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.events.registry import REGISTRY, SHREDDING
 from mnemolog.projections.projector import Projector
-from mnemolog.projections.vectors.projector import KEEPS
+from mnemolog.projections.vectors.index import KEEPS
 from mnemolog.projections.working.projector import SessionPlace
 
 IDLE_SECONDS = 60.0

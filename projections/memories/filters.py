@@ -1,6 +1,7 @@
 """The filters of a query, applied in the store and never after it (B §6, §6.1, B06)."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
@@ -71,6 +72,39 @@ class Filters(BaseModel):
             found.append(column.updated_at > self.updated_after)
         if self.updated_before is not None:
             found.append(column.updated_at < self.updated_before)
+        return found
+
+
+UNFILTERED = Filters()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Which memories a search may find, of those that its viewer sees. None of these leaves anything out.
+
+    `about`: of any of these entities; `kinds`: of these, where else procedures that nobody asked for and open loops
+    stay out.
+    """
+
+    filters: Filters = UNFILTERED
+    about: frozenset[UUID] | None = None
+    memory_ids: frozenset[UUID] | None = None
+    other_than: UUID | None = None
+    kinds: frozenset[Kind] | None = None
+
+    def conditions(self, viewer: Viewer) -> list[ColumnElement[bool]]:
+        """As a statement over memories says it."""
+        found = [*visible_to(viewer), active(), *self.filters.conditions()]
+        if self.kinds is None:
+            found += [retrievable(), unasked(viewer.categories or frozenset())]
+        else:
+            found.append(memories.c.kind.in_(sorted(self.kinds)))
+        if self.about is not None:
+            found.append(about(self.about))
+        if self.memory_ids is not None:
+            found.append(memories.c.memory_id.in_(sorted(self.memory_ids)))
+        if self.other_than is not None:
+            found.append(memories.c.memory_id != self.other_than)
         return found
 
 

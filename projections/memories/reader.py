@@ -1,4 +1,4 @@
-"""Reads memories: by full text, by vector, by id."""
+"""Reads memories: by full text, by id."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,8 +18,6 @@ from mnemolog.projections.memories.filters import active, identified, unasked, v
 from mnemolog.projections.memories.tables import CONFIGURATION, links, memories
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import fetch, stored
-from mnemolog.projections.vectors.embedder import Vectors
-from mnemolog.projections.vectors.tables import vectors
 from mnemolog.projections.visibility import owned
 
 Row = dict[str, Any]
@@ -31,25 +29,6 @@ FOUNDATION = 20  # D §pinned
 _INTERNAL = frozenset({"document", "tenant", "stream_kind", "recalls"})
 
 NEWEST = ("-seq", "memory_id")
-
-
-async def by_vector(
-    connection: AsyncConnection, viewer: Viewer, conditions: Conditions, model: str, vector: Vectors, limit: int
-) -> dict[UUID, float]:
-    """Cosine similarity in [-1, 1] of the nearest memories. Exact: the conditions come first, then the distance.
-
-    The ids go to the vectors as an array: a join of the two tables turns quadratic while neither has statistics.
-    """
-    distance = vectors.c.embedding.cosine_distance(vector)
-    wanted = func.array(select(memories.c.memory_id).where(*conditions).scalar_subquery())
-    statement = (
-        select(vectors.c.memory_id, (1 - distance).label("score"))
-        .where(owned(vectors, viewer), vectors.c.model == model)
-        .where(vectors.c.memory_id == any_(wanted))
-        .order_by(distance, vectors.c.memory_id)
-        .limit(limit)
-    )
-    return {row[0]: float(row[1]) for row in await connection.execute(statement)}
 
 
 async def by_text(connection: AsyncConnection, conditions: Conditions, query: str, limit: int) -> dict[UUID, float]:

@@ -11,6 +11,7 @@ from sqlalchemy import text
 
 from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.minilm import InThread, Lexical
+from mnemolog.adapters.pgvector import PgVectorIndex
 from mnemolog.adapters.postgres import as_of
 from mnemolog.adapters.reads.reads import Changes
 from mnemolog.domain.errors import InvalidInput, NotFound
@@ -115,7 +116,7 @@ async def test_a_replay_asks_the_embedder_nothing(engine: Engine, user: str) -> 
     await tell(ana)
     await ana.changes()
     async with (
-        opened_replays(engine, VectorsProjector(counting)) as replays,
+        opened_replays(engine, VectorsProjector(counting, PgVectorIndex())) as replays,
         replays.at(ana.stream, 10**6, ["vectors"]) as connection,
     ):
         [vectors] = (await connection.execute(text("SELECT count(*) FROM pg_temp.vectors"))).scalars()

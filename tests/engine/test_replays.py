@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.minilm import InThread, Lexical
+from mnemolog.adapters.pgvector import PgVectorIndex
 from mnemolog.commands.erasure import ERASURE, EraseMemory
 from mnemolog.domain.errors import Overloaded
 from mnemolog.projections.memories.tables import memories
@@ -132,7 +133,7 @@ async def test_who_waits_too_long_for_a_turn_is_told_and_plain_reads_go_on(engin
         async with replays.at(ana.stream, 1, ["vectors"]):
             pass
 
-    async with opened_replays(engine, VectorsProjector(held), at_once=1) as replays:
+    async with opened_replays(engine, VectorsProjector(held, PgVectorIndex()), at_once=1) as replays:
         slow = asyncio.create_task(reads_slowly())
         await held.asked.wait()
         for seq in (0, 1):  # Another moment waits for the pool, the same one for its replay.
@@ -153,7 +154,7 @@ async def test_a_replay_leaves_no_embedding_that_was_missing(engine: Engine, use
     await ana.creates("Ana drinks tea")
 
     async with (
-        opened_replays(engine, VectorsProjector(fresh)) as replays,
+        opened_replays(engine, VectorsProjector(fresh, PgVectorIndex())) as replays,
         replays.at(ana.stream, 1, ["vectors"]) as connection,
     ):
         [vectors] = (await connection.execute(text("SELECT count(*) FROM pg_temp.vectors"))).scalars()

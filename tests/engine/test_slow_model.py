@@ -13,7 +13,7 @@ from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.projections.context import ContextRequest
 from mnemolog.projections.reads.moment import Moment
-from mnemolog.projections.vectors.tables import NAME as VECTORS
+from mnemolog.projections.vectors.projector import NAME as VECTORS
 from tests.engine.person import Person
 from tests.testkit.eventually import eventually
 from tests.testkit.model_server import ModelServer, OverHttp, model_server

@@ -10,11 +10,11 @@ from sqlalchemy import insert, select
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.minilm import InThread, Lexical
+from mnemolog.adapters.pgvector.tables import embeddings, vectors
 from mnemolog.commands.erasure import EraseUser
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.projector import VectorsProjector
-from mnemolog.projections.vectors.tables import embeddings, vectors
 from tests.engine.equality import assert_live_equals_rebuilt, assert_live_equals_replayed
 from tests.engine.person import Person
 

@@ -1,13 +1,11 @@
-"""The tables of the vectors projection, and the cache of embeddings beside the log."""
+"""The table of vectors, and the cache of embeddings in the same database."""
 
 from pgvector.sqlalchemy import VECTOR
 from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, Table, Text, Uuid
 
 from mnemolog.projections.owner import owner_columns
+from mnemolog.projections.vectors.projector import NAME
 
-NAME = "vectors"
-VERSION = 2
-READABLE_FROM = 1
 metadata = MetaData(schema=NAME)
 
 vectors = Table(

@@ -1,0 +1,5 @@
+"""pgvector: memories by meaning, in the database of the read models."""
+
+from mnemolog.adapters.pgvector.index import PgVectorIndex
+
+__all__ = ["PgVectorIndex"]
