@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import delta, ranking
-from mnemolog.domain.calibration import Calibration
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import VISIBLE
@@ -21,8 +20,8 @@ from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.graph import reader as entities
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.filters import Candidates, Filters
-from mnemolog.projections.vectors.embedder import Embedder, Vectors
 from mnemolog.projections.vectors.index import VectorIndex
+from mnemolog.projections.vectors.question import Question
 
 CANDIDATES = 50  # D: the top 50 by cosine, and as many by full text; more when more are asked for.
 EVERYTHING = Candidates()
@@ -116,22 +115,6 @@ class Answer:
     header: str
     rev: int
     hits: Sequence[Hit]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is looked for: its words, and its vector in a model's space."""
-
-    text: str
-    model: str
-    calibration: Calibration
-    vector: Vectors = field(repr=False)
-
-
-async def question_of(text: str, embedder: Embedder) -> Question:
-    """Asks a model, which takes its time: before a connection is taken."""
-    [vector] = await embedder.embed([text])
-    return Question(text, embedder.model, embedder.calibration, vector)
 
 
 async def answer(

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Column, ColumnElement, FromClause, Select, Text, Uuid, and_, cast, or_, select, union
+from sqlalchemy import Column, ColumnElement, FromClause, Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import profile
@@ -16,14 +16,11 @@ from mnemolog.events.memory_fold import LINK, MEMORY
 from mnemolog.events.profile_fold import FIELD, TODO
 from mnemolog.events.subjects import SUBJECTS, of_each
 from mnemolog.projections.graph.tables import entities, relations
-from mnemolog.projections.history.tables import history
 from mnemolog.projections.memories.filters import visible_to
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.profile.tables import todos
 from mnemolog.projections.rows import fetch, stored
 from mnemolog.projections.visibility import owned, shared
-
-EVENT = "event"  # No subject, but histories name each by its id, and an undo takes it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,34 +71,6 @@ async def visible(connection: AsyncConnection, viewer: Viewer, kind: str, ids: C
     table = shown.id.table
     wanted = select(*stored(table)).where(*shown.seen(viewer), shown.id.in_(sorted(uuids.values())))
     return frozenset(str(row[shown.id.name]) for row in await fetch(connection, table, wanted))
-
-
-def _texts(shown: Shown, viewer: Viewer) -> Select[Any]:
-    """The ids as history keeps them."""
-    return shown.ids(viewer).with_only_columns(cast(shown.id, Text))
-
-
-async def ids_beginning(
-    connection: AsyncConnection, viewer: Viewer, prefix: str, kind: str | None, limit: int
-) -> Sequence[UUID]:
-    """Ids that begin with these digits, of subjects that the viewer may see or of their events; at most `limit`.
-
-    `kind` is that of a subject, EVENT, or None for any kind of subject.
-    """
-    if kind == EVENT:
-        id_ = cast(history.c.meta["event_id"].astext, Uuid)
-        seen = (
-            and_(history.c.subject == name, history.c.subject_id.in_(_texts(one, viewer)))
-            for name, one in SHOWN.items()
-            if one
-        )
-        events = select(id_).where(owned(history, viewer), or_(*seen))
-        places: list[tuple[ColumnElement[UUID], Select[Any]]] = [(id_, events)]
-    else:
-        places = [(one.id, one.ids(viewer)) for name, one in SHOWN.items() if one and kind in (None, name)]
-    begin = [ids.where(cast(id_, Text).startswith(prefix.lower(), autoescape=True)) for id_, ids in places]
-    found = await connection.execute(union(*begin).limit(limit))
-    return sorted(found.scalars())
 
 
 async def kind_of(connection: AsyncConnection, viewer: Viewer, id_: str) -> str | None:

@@ -143,7 +143,7 @@ def _start(settings: Settings, path: Path) -> Endpoints:
     with _pipe() as (hear, tell), log.open("ab") as out:
         before = out.tell()
         launcher = subprocess.Popen(
-            [sys.executable, "-m", "mnemolog.adapters.background", str(tell)],
+            [sys.executable, "-m", "mnemolog.adapters.daemon", str(tell)],
             stdin=subprocess.PIPE,
             stdout=out,
             stderr=out,

@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass
 import psycopg
 from sqlalchemy.exc import DBAPIError
 
+from mnemolog.adapters import clock
 from mnemolog.adapters.background.clients import others
 from mnemolog.adapters.cli import output
 from mnemolog.adapters.cli.background import KINDS
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import versions
 from mnemolog.adapters.embedded.servers import without_secrets
-from mnemolog.adapters.engine import clock
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.jobs.job import Status
 from mnemolog.adapters.minilm import MiniLM

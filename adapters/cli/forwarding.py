@@ -1,4 +1,4 @@
-"""A command that a background engine runs for us, in a process that has imported everything (background/commands.py).
+"""A command that a background engine runs for us, in a process that has imported everything (daemon/commands.py).
 
 Imports little: the command line takes this way before it imports anything else.
 """

@@ -15,7 +15,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import MEMORY
 from mnemolog.events.profile_fold import TODO
-from mnemolog.projections.shown import EVENT
+from mnemolog.projections.id_prefix import EVENT
 
 _BEGINNING = re.compile(r"(?=[0-9a-f-]{6,35}$)[0-9a-f]{1,8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,11})?", re.IGNORECASE)
 _KINDS = {

@@ -6,10 +6,10 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
 
+from mnemolog.adapters.clock import new_id, now
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
 from mnemolog.adapters.embedded.file_lock import FileLock
-from mnemolog.adapters.engine.clock import new_id, now
 from mnemolog.adapters.engine.connections import Connections
 from mnemolog.adapters.engine.starting import limits_of
 from mnemolog.adapters.engine.tasks import run

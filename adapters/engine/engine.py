@@ -7,20 +7,22 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from copy import copy
+from dataclasses import dataclass
 from typing import Self
 
 import mnemolog
 from mnemolog.adapters.background import forks
 from mnemolog.adapters.background.settings import as_the_engine, shared_settings
+from mnemolog.adapters.clock import new_id, now
 from mnemolog.adapters.config import Settings
-from mnemolog.adapters.embedded import EmbeddedServers, Endpoints, EngineKind
-from mnemolog.adapters.engine.clock import new_id, now
+from mnemolog.adapters.embedded import EmbeddedServers, EngineKind
 from mnemolog.adapters.engine.roles import EVERY_ROLE, NO_ROLE, EngineRole, configured_endpoints
 from mnemolog.adapters.engine.starting import attached_or_started
 from mnemolog.adapters.engine.tasks import run
-from mnemolog.adapters.engine.wiring import Parts, wire
+from mnemolog.adapters.engine.wiring import wire
 from mnemolog.adapters.jobs.worker import Worker
 from mnemolog.adapters.maintenance.recurring import recurring
+from mnemolog.adapters.services import Services
 from mnemolog.adapters.unreachable import UNREACHABLE
 from mnemolog.domain.principal import OPERATOR, Principal, Role
 
@@ -29,21 +31,14 @@ __all__ = ["Engine", "new_id", "now", "open_engine"]
 SETTLE_SECONDS = 0.02
 
 
-class Engine:
+@dataclass(kw_only=True, eq=False, repr=False)
+class Engine(Services):
     """Everything that runs in one process. Made by `open_engine`; every part is ready to use.
 
     An engine that is `attached` uses the servers of one that runs already and leaves relay and projections to it.
     """
 
-    def __init__(self, settings: Settings, endpoints: Endpoints, servers: EmbeddedServers | None, parts: Parts) -> None:
-        self.settings, self.endpoints, self.servers = settings, endpoints, servers
-        self.log, self.outbox, self.projections = parts.log, parts.outbox, parts.projections
-        self.reads, self.writes, self.nats = parts.reads, parts.writes, parts.nats
-        self.verifier, self.anchoring = parts.verifier, parts.anchoring
-        self.incidents, self.audit = parts.incidents, parts.audit
-        self.policy, self.policies = parts.policy, parts.policies
-        self.api_keys, self.recalls, self.jobs = parts.api_keys, parts.recalls, parts.jobs
-        self.principal: Principal | None = None
+    servers: EmbeddedServers | None
 
     def by(self, principal: Principal | None) -> Self:
         """The same engine, which reads and writes in this principal's name, in its tenant and no further."""
@@ -109,8 +104,8 @@ async def open_engine(
         await asyncio.to_thread(forks.part_from, endpoints)
         settings = settings if servers else as_the_engine(settings, endpoints)
         roles = EVERY_ROLE if servers and not passive else NO_ROLE
-        parts = await wire(stack, settings, policy, endpoints, roles, attached=servers is None)
-        engine = Engine(settings, endpoints, servers, parts)
+        services = await wire(stack, settings, policy, endpoints, roles, attached=servers is None)
+        engine = Engine(**vars(services), servers=servers)
         if servers and not passive:
             await run(stack, [worker_of(engine).run])
             shared = shared_settings(settings)
@@ -123,8 +118,8 @@ async def open_role(settings: Settings, role: EngineRole) -> AsyncIterator[Engin
     """One role of an engine, on the servers that the settings name. It takes no data directory."""
     policy, endpoints = settings.policy, configured_endpoints(settings)
     async with AsyncExitStack() as stack:
-        parts = await wire(stack, settings, policy, endpoints, frozenset({role}), attached=False)
-        engine = Engine(settings, endpoints, None, parts)
+        services = await wire(stack, settings, policy, endpoints, frozenset({role}), attached=False)
+        engine = Engine(**vars(services), servers=None)
         if role is EngineRole.WORK:
             await run(stack, [worker_of(engine).run])
         yield engine

@@ -6,15 +6,12 @@ What runs is stopped in reverse.
 import os
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
 from functools import partial
 
-from nats.aio.client import Client
-
 from mnemolog.adapters import keys, tracing
+from mnemolog.adapters.clock import new_id, now
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
-from mnemolog.adapters.engine.clock import new_id, now
 from mnemolog.adapters.engine.commanding import ObservedHandler
 from mnemolog.adapters.engine.connections import Connections, connect, embedder_of
 from mnemolog.adapters.engine.delivery import Delivery, begin, delivery_of, start_projecting, start_relay
@@ -25,7 +22,6 @@ from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.minilm import EMBEDDERS, embedder_named
 from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
 from mnemolog.adapters.postgres.log import PostgresLog
-from mnemolog.adapters.postgres.outbox import Outbox
 from mnemolog.adapters.postgres.policies import Policies
 from mnemolog.adapters.projecting.filling import FillEndpoints, FillProcesses
 from mnemolog.adapters.projecting.projections import Projections
@@ -35,7 +31,7 @@ from mnemolog.adapters.reads.reads import Reads
 from mnemolog.adapters.reads.recalls import Recalls
 from mnemolog.adapters.reads.replays import Replays
 from mnemolog.adapters.reads.sightings import Sightings
-from mnemolog.adapters.verify.anchoring import Anchoring
+from mnemolog.adapters.services import Services
 from mnemolog.adapters.verify.audit import Audit
 from mnemolog.adapters.verify.incidents import Incidents
 from mnemolog.adapters.verify.log_check import require_keys
@@ -50,30 +46,9 @@ from mnemolog.events.memory import ContentEvent
 from mnemolog.projections.vectors.embedder import Embedder
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What an engine is made of."""
-
-    log: PostgresLog
-    outbox: Outbox
-    projections: Projections
-    reads: Reads
-    writes: Writes
-    nats: Client
-    verifier: Verifier
-    anchoring: Anchoring
-    incidents: Incidents
-    audit: Audit
-    policy: Policy
-    policies: Policies
-    api_keys: ApiKeys
-    recalls: Recalls
-    jobs: JobQueue
-
-
 async def wire(
     stack: AsyncExitStack, settings: Settings, policy: Policy, endpoints: Endpoints, roles: Roles, *, attached: bool
-) -> Parts:
+) -> Services:
     """Everything connected, and running as far as these roles take part in it.
 
     What is `attached` to an engine elsewhere makes no tables, and needs those that it reads.
@@ -101,19 +76,19 @@ async def wire(
         log,
         embedder,
     )
-    parts = await _parts(stack, settings, policy, to, delivery, log, projections, embedder)
-    stack.push_async_callback(parts.reads.aclose)
-    stack.push_async_callback(parts.recalls.flush)
+    services = await _services(stack, settings, policy, endpoints, to, delivery, log, projections, embedder)
+    stack.push_async_callback(services.reads.aclose)
+    stack.push_async_callback(services.recalls.flush)
     if EngineRole.RELAY in roles:
         await begin(settings, delivery)
     if attached:
         await require_kept(projections, settings)
     else:
         await projections.create()
-    await _run_roles(stack, settings, endpoints, to, delivery, parts, roles, attached=attached)
+    await _run_roles(stack, settings, endpoints, to, delivery, services, roles, attached=attached)
     if EngineRole.PROJECT in roles:
         await run(stack, [partial(_warm, embedder)])
-    return parts
+    return services
 
 
 def _anchors_here(roles: Roles, *, attached: bool) -> bool:
@@ -127,22 +102,22 @@ async def _run_roles(
     endpoints: Endpoints,
     to: Connections,
     delivery: Delivery,
-    parts: Parts,
+    services: Services,
     roles: Roles,
     *,
     attached: bool,
 ) -> None:
     if EngineRole.RELAY in roles:
-        await start_relay(stack, settings, endpoints, to, delivery, parts.writes, parts.api_keys)
+        await start_relay(stack, settings, endpoints, to, delivery, services.writes, services.api_keys)
     elif roles or attached:
         stack.push_async_callback(delivery.anchoring.flush_quietly)
         await run(stack, [delivery.anchoring.run])
     if EngineRole.PROJECT in roles:
-        await start_projecting(stack, endpoints, to, delivery, parts.projections)
+        await start_projecting(stack, endpoints, to, delivery, services.projections)
     if roles or attached:
-        await run(stack, [parts.recalls.run])
+        await run(stack, [services.recalls.run])
     if EngineRole.WORK in roles:
-        await run(stack, [parts.audit.run])
+        await run(stack, [services.audit.run])
 
 
 def _projections(
@@ -156,16 +131,17 @@ def _projections(
     return projections
 
 
-async def _parts(
+async def _services(
     stack: AsyncExitStack,
     settings: Settings,
     policy: Policy,
+    endpoints: Endpoints,
     to: Connections,
     delivery: Delivery,
     log: PostgresLog,
     projections: Projections,
     embedder: Embedder,
-) -> Parts:
+) -> Services:
     replays = Replays(
         to.replaying,
         log,
@@ -183,13 +159,11 @@ async def _parts(
         projection.readable = partial(_require_keys, to, delivery)
     policies = Policies(to.pool)
     await policies.keep(policy.text, now())
-    writes = _writes(policy, log, reads, embedder)
+    handler = ObservedHandler(log, now, new_id, policy.version, partial(_expected, embedder))
+    neighbours, sightings = Neighbours(reads, policy.bands), Sightings(reads, log)
+    writes = Writes(handler, log, policy.categories, policy.profile, neighbours, policy.predicates, sightings)
     recalls = Recalls(writes.record_recalls, settings.recall_seconds)
     reads.recalled = recalls.note
-    api_keys = ApiKeys(log, to.roots.derived("api keys"), to.roots.derived("chain"), now, os.urandom, new_id)
-    jobs = JobQueue(to.pool, to.roots.derived("jobs"), now, new_id)
-    jetstream = to.nats.jetstream()
-    verifier = Verifier(to.pool, to.roots, to.rows, log, projections.running, jetstream, delivery.anchors)
     audit = Audit(
         to.pool,
         to.roots,
@@ -201,8 +175,25 @@ async def _parts(
         delivery.anchors.path.with_suffix(".audit.json"),
         settings.audit_share,
     )
-    beside = to.nats, verifier, delivery.anchoring, delivery.incidents, audit, policy, policies, api_keys, recalls, jobs
-    return Parts(log, delivery.outbox, projections, reads, writes, *beside)
+    return Services(
+        settings=settings,
+        endpoints=endpoints,
+        log=log,
+        outbox=delivery.outbox,
+        projections=projections,
+        reads=reads,
+        writes=writes,
+        nats=to.nats,
+        verifier=Verifier(to.pool, to.roots, to.rows, log, projections.running, to.nats.jetstream(), delivery.anchors),
+        anchoring=delivery.anchoring,
+        incidents=delivery.incidents,
+        audit=audit,
+        policy=policy,
+        policies=policies,
+        api_keys=ApiKeys(log, to.roots.derived("api keys"), to.roots.derived("chain"), now, os.urandom, new_id),
+        recalls=recalls,
+        jobs=JobQueue(to.pool, to.roots.derived("jobs"), now, new_id),
+    )
 
 
 async def _require_whole_log(delivery: Delivery) -> None:
@@ -252,12 +243,6 @@ def _reads(
         ),
         incidents,
     )
-
-
-def _writes(policy: Policy, log: PostgresLog, reads: Reads, embedder: Embedder) -> Writes:
-    handler = ObservedHandler(log, now, new_id, policy.version, partial(_expected, embedder))
-    neighbours, sightings = Neighbours(reads, policy.bands), Sightings(reads, log)
-    return Writes(handler, log, policy.categories, policy.profile, neighbours, policy.predicates, sightings)
 
 
 def _master_key(settings: Settings) -> bytes:

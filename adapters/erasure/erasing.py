@@ -6,7 +6,6 @@ Each step can be repeated: whoever was interrupted erases again.
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from redis.asyncio import Redis
@@ -17,6 +16,7 @@ from mnemolog.adapters.erasure.stale_schemas import forget_in_stale_schemas
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.redis.rebuildable import SHADOW
 from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
+from mnemolog.adapters.services import Services
 from mnemolog.commands.erasure import ERASURE, USER_ERASURE, Erase, EraseThread, EraseUser, at_stake, require_own
 from mnemolog.commands.erasure_taken import Taken, taken
 from mnemolog.commands.handler import ATTEMPTS, Keyed
@@ -27,9 +27,6 @@ from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.memory import MemoryCreated
 from mnemolog.projections.owner import owner_of
-
-if TYPE_CHECKING:
-    from mnemolog.adapters.engine.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +43,7 @@ class Erasure:
     held_up: Mapping[str, MnemologError] = field(default_factory=dict)
 
 
-async def extent(engine: "Engine", command: Erase | EraseUser) -> Taken:
+async def extent(engine: Services, command: Erase | EraseUser) -> Taken:
     """What the command would take: nothing is changed."""
     if isinstance(command, EraseUser):
         if engine.principal:
@@ -58,7 +55,7 @@ async def extent(engine: "Engine", command: Erase | EraseUser) -> Taken:
     return found
 
 
-async def erase(engine: "Engine", command: Erase | EraseUser, idempotency_key: str | Keyed | None = None) -> Erasure:
+async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: str | Keyed | None = None) -> Erasure:
     """Returns once no projection shows the text any more, a stopped or paused one neither.
 
     Erasing what is erased changes nothing.
@@ -84,7 +81,7 @@ async def erase(engine: "Engine", command: Erase | EraseUser, idempotency_key: s
     return Erasure(receipt, before, messages, held_up)
 
 
-async def _user_erased(engine: "Engine", command: EraseUser, idempotency_key: str | Keyed | None) -> Receipt:
+async def _user_erased(engine: Services, command: EraseUser, idempotency_key: str | Keyed | None) -> Receipt:
     """Nothing new is written where the last event is the erasure of the user."""
     stream, handler = command.stream(), engine.writes.handler
     if isinstance(idempotency_key, str):
@@ -100,7 +97,7 @@ async def _user_erased(engine: "Engine", command: EraseUser, idempotency_key: st
     return await handler.handle(USER_ERASURE, command, idempotency_key=idempotency_key)
 
 
-async def _judged(engine: "Engine", command: Erase) -> tuple[Erase, Taken]:
+async def _judged(engine: Services, command: Erase) -> tuple[Erase, Taken]:
     """The command with where else those speak who would go with it, and what it would take."""
     state = await engine.writes.handler.read(ERASURE, command)
     found, speakers = taken(state, command), at_stake(state, command)
@@ -113,7 +110,7 @@ async def _judged(engine: "Engine", command: Erase) -> tuple[Erase, Taken]:
     return command, found
 
 
-async def _forgotten(engine: "Engine", at: Position) -> Mapping[str, MnemologError]:
+async def _forgotten(engine: Services, at: Position) -> Mapping[str, MnemologError]:
     """Wait for the projections, and take the text out of those that cannot come to the erasure; which, and why."""
     held_up = dict(await engine.reads.held_up(at))
     if not held_up:
@@ -144,7 +141,7 @@ def _named(command: Erase | EraseUser, found: Taken, keyed: Collection[str]) -> 
             return waiting, waiting
 
 
-async def _everything(engine: "Engine", stream: StreamId, until: int | None = None) -> Taken:
+async def _everything(engine: Services, stream: StreamId, until: int | None = None) -> Taken:
     """By headers alone, so that nothing that cannot be read keeps a user from being erased."""
     found: dict[str, dict[str, None]] = {MemoryCreated.type_name(): {}, TurnRecorded.type_name(): {}}
     kinds = {MemoryCreated.type_name(): "memory:", TurnRecorded.type_name(): turn_tag("")}
@@ -156,7 +153,7 @@ async def _everything(engine: "Engine", stream: StreamId, until: int | None = No
     return Taken(tuple(map(UUID, memories)), tuple(turns))
 
 
-async def _sweep(engine: "Engine", stream: StreamId, memories: Sequence[UUID]) -> None:
+async def _sweep(engine: Services, stream: StreamId, memories: Sequence[UUID]) -> None:
     """What no projector reaches: stale schemas in Postgres, shadows in Redis, and the file to which Redis appends."""
     await engine.reads.replays.forget(stream)
     stores = [store for store in engine.projections.stores.values() if isinstance(store, PostgresStore)]
@@ -172,7 +169,7 @@ async def _sweep(engine: "Engine", stream: StreamId, memories: Sequence[UUID]) -
         await redis.aclose()
 
 
-async def _forget_embeddings(engine: "Engine", stream: StreamId, memories: Sequence[UUID]) -> None:
+async def _forget_embeddings(engine: Services, stream: StreamId, memories: Sequence[UUID]) -> None:
     """Once more: a rebuild that had read the text already may have kept its embedding after the projector's sweep."""
     async with engine.projections.live.begin() as connection:
         await engine.projections.index.remove(connection, [(*owner_of(stream), one) for one in memories])

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid5
 
-from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure import erasing
+from mnemolog.adapters.services import Services
 from mnemolog.commands.entities import ForgetEntity
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory
 from mnemolog.commands.fact_changes import ForgetFact
@@ -42,7 +42,7 @@ class Forgotten:
     receipt: Receipt | None
 
 
-async def extent(engine: Engine, asked: OfScope) -> Extent:
+async def extent(engine: Services, asked: OfScope) -> Extent:
     """What it would take now, every write that returned before included; nothing is changed.
 
     NotPermitted when erasing it would take what agents keep private for whom the API key does not speak.
@@ -57,7 +57,7 @@ async def extent(engine: Engine, asked: OfScope) -> Extent:
     return found
 
 
-async def _held(engine: Engine, asked: OfScope, moment: Moment) -> Extent:
+async def _held(engine: Services, asked: OfScope, moment: Moment) -> Extent:
     viewer, hard = Viewer(asked.tenant, asked.user_id, asked.agent_id), isinstance(asked, EraseScope)
     if asked.scope is not Reach.SESSION:
         return await engine.reads.extent(viewer, Scope(asked.scope), moment, hard=hard)
@@ -67,7 +67,7 @@ async def _held(engine: Engine, asked: OfScope, moment: Moment) -> Extent:
     return Extent(await engine.reads.episodes_since(viewer, asked.chat_id, today, moment, hard=hard))
 
 
-async def forget(engine: Engine, asked: OfScope, idempotency_key: str | None = None) -> Forgotten:
+async def forget(engine: Services, asked: OfScope, idempotency_key: str | None = None) -> Forgotten:
     """Forget what `extent` shows, and a session itself. Again: what came since.
 
     Its last write keeps the idempotency key, so that a retry of what was interrupted does the rest, in the same batch.
@@ -85,7 +85,7 @@ async def forget(engine: Engine, asked: OfScope, idempotency_key: str | None = N
     return Forgotten(await _taken(engine, asked.stream(), batch), batch, earlier)
 
 
-async def _forgotten(engine: Engine, steps: Sequence[Step], keyed: Keyed | None) -> AsyncIterator[Receipt]:
+async def _forgotten(engine: Services, steps: Sequence[Step], keyed: Keyed | None) -> AsyncIterator[Receipt]:
     for place, step in enumerate(steps, 1):
         key = keyed if place == len(steps) else None
         match step:
@@ -99,7 +99,7 @@ async def _forgotten(engine: Engine, steps: Sequence[Step], keyed: Keyed | None)
                         yield outcome
 
 
-def _steps(engine: Engine, asked: OfScope, found: Extent, batch: UUID) -> Iterator[Step]:
+def _steps(engine: Services, asked: OfScope, found: Extent, batch: UUID) -> Iterator[Step]:
     who = {**_who(asked), "correlation_id": batch}
     if asked.chat_id is not None:
         yield validated(ForgetSession, {**who, "thread_id": asked.chat_id})
@@ -137,7 +137,7 @@ def _batch_of(stream: StreamId, keyed: Keyed) -> UUID:
     return uuid5(BATCHES, f"{stream}\n{keyed.key}\n{keyed.fingerprint.hex()}")
 
 
-async def _taken(engine: Engine, stream: StreamId, batch: UUID) -> Extent:
+async def _taken(engine: Services, stream: StreamId, batch: UUID) -> Extent:
     """What the events of a batch took, whichever of its retries wrote them."""
     taken: dict[str, dict[str, None]] = {}
     events = await engine.log.read(stream, tags=[batch_tag(batch)])

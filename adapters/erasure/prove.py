@@ -5,10 +5,10 @@ from pathlib import Path
 
 from redis.asyncio import Redis
 
-from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.erasure import stores, tables
 from mnemolog.adapters.erasure.proof import Proof, ProofPlace
 from mnemolog.adapters.erasure.target import ProofSubject, Target, target_of
+from mnemolog.adapters.services import Services
 from mnemolog.domain.principal import Role
 
 BACKUPS = (
@@ -26,7 +26,7 @@ CLEARED_BY = ", in what was freed and not overwritten yet: `mnemolog scrub` clea
 
 
 async def prove(
-    engine: Engine,
+    engine: Services,
     subject: ProofSubject,
     phrase: str | None = None,
     progressed: Callable[[ProofPlace], None] = lambda place: None,
@@ -50,7 +50,7 @@ async def prove(
     return Proof(tuple(places), tuple(_unseen(engine, phrase)))
 
 
-def _reached(engine: Engine, subject: ProofSubject, phrase: str | None) -> frozenset[str] | None:
+def _reached(engine: Services, subject: ProofSubject, phrase: str | None) -> frozenset[str] | None:
     """The agents whose private memory may be asked about; None for every one."""
     principal = engine.principal
     if principal is None:
@@ -62,7 +62,7 @@ def _reached(engine: Engine, subject: ProofSubject, phrase: str | None) -> froze
     return principal.bound_agents
 
 
-async def _places(engine: Engine, target: Target, phrase: str | None) -> AsyncIterator[ProofPlace]:
+async def _places(engine: Services, target: Target, phrase: str | None) -> AsyncIterator[ProofPlace]:
     yield ProofPlace("log", len(target.event_ids), target.opened, "events that the keys open")
     async with engine.projections.live.connect() as connection:
         async for place in tables.look_through(connection, target, phrase):
@@ -81,7 +81,7 @@ async def _places(engine: Engine, target: Target, phrase: str | None) -> AsyncIt
         yield place
 
 
-def _unseen(engine: Engine, phrase: str | None) -> list[str]:
+def _unseen(engine: Services, phrase: str | None) -> list[str]:
     """What no query shows; of servers on this machine, how many files still hold the phrase's bytes."""
     shown = phrase if engine.principal is None else None
     return [BACKUPS, REPLICAS, SNAPSHOTS, DISK, *(_on_disk(engine.settings.directory, shown) if shown else ())]

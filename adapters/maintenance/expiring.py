@@ -1,17 +1,14 @@
 """Note which proposals nobody decided in time (B §10). Deciding it twice changes nothing."""
 
-from typing import TYPE_CHECKING
 from uuid import UUID
 
+from mnemolog.adapters.services import Services
 from mnemolog.domain.errors import NotFound
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.profile import reader
 
-if TYPE_CHECKING:
-    from mnemolog.adapters.engine.engine import Engine
 
-
-async def expire(engine: "Engine") -> list[UUID]:
+async def expire(engine: Services) -> list[UUID]:
     """Over all users; what expired."""
     expired: list[UUID] = []
     async with engine.projections.live.connect() as connection:
@@ -21,7 +18,7 @@ async def expire(engine: "Engine") -> list[UUID]:
     return expired
 
 
-async def _expired(engine: "Engine", stream: StreamId, patch_id: UUID) -> bool:
+async def _expired(engine: Services, stream: StreamId, patch_id: UUID) -> bool:
     try:
         return not (await engine.writes.expire_patch(stream, patch_id)).already
     except NotFound:  # It was erased meanwhile.

@@ -4,9 +4,10 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
+from mnemolog.adapters.services import Services
 from mnemolog.commands.patrol import CloseCycle
 from mnemolog.domain.errors import MnemologError, NotFound
 from mnemolog.domain.memory import Status
@@ -19,9 +20,6 @@ from mnemolog.events.memory import MemoryStatusChanged
 from mnemolog.events.patrol import cycle_tag
 from mnemolog.projections.memories.nodes import beings
 from mnemolog.projections.reads.moment import Moment
-
-if TYPE_CHECKING:
-    from mnemolog.adapters.engine.engine import Engine
 
 _logger = logging.getLogger("mnemolog.patrol")
 
@@ -54,7 +52,7 @@ class Patrol:
     costs no reading.
     """
 
-    def __init__(self, engine: "Engine") -> None:
+    def __init__(self, engine: Services) -> None:
         self._engine = engine
         self._quiet: dict[Viewer, int] = {}
 
@@ -95,7 +93,7 @@ class Patrol:
         return last
 
 
-async def close_cycle(engine: "Engine", being: Viewer, *, actor: str | None = None, key: str | None = None) -> Closed:
+async def close_cycle(engine: Services, being: Viewer, *, actor: str | None = None, key: str | None = None) -> Closed:
     """Close a being's cycle now. It reads all that was written and found until now, and decides on that."""
     await engine.recalls.flush()
     stream = _stream(being)

@@ -1,19 +1,15 @@
 """The jobs that recur: what the engine does by the clock, over all users."""
 
-from typing import TYPE_CHECKING
-
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.adapters.maintenance.expiring import expire
 from mnemolog.adapters.maintenance.patrol import Patrol
 from mnemolog.adapters.maintenance.retention import retain
-
-if TYPE_CHECKING:
-    from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.services import Services
 
 FIVE_MINUTES, HOUR = 300.0, 3600.0
 
 
-def recurring(engine: "Engine") -> list[Kind]:
+def recurring(engine: Services) -> list[Kind]:
     """Each decides again under the guard of the log, so a second run of a job changes nothing."""
     patrol = Patrol(engine)
 

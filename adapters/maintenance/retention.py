@@ -3,12 +3,13 @@
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Table
 
 from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.services import Services
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory
 from mnemolog.commands.memories import ExpireMemory, MemoryCommand, ObserveUse
 from mnemolog.domain.errors import Conflict, NotFound
@@ -19,9 +20,6 @@ from mnemolog.projections.memories import due
 from mnemolog.projections.memories.stored import as_memory
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.rows import Row
-
-if TYPE_CHECKING:
-    from mnemolog.adapters.engine.engine import Engine
 
 ACTOR = "retention"
 
@@ -47,7 +45,7 @@ class Retained:
 
 
 async def retain(
-    engine: "Engine", now: datetime, *, dry_run: bool = False, progressed: Callable[[int], None] = lambda count: None
+    engine: Services, now: datetime, *, dry_run: bool = False, progressed: Callable[[int], None] = lambda count: None
 ) -> Retained:
     """Over all users. Each change is decided anew under its guard: what came into use meanwhile stays."""
     retention, done = engine.policy.retention, Retained()
@@ -74,7 +72,7 @@ async def retain(
     return done
 
 
-async def _rows(engine: "Engine", condition: ColumnElement[bool], table: Table = memories) -> AsyncIterator[Row]:
+async def _rows(engine: Services, condition: ColumnElement[bool], table: Table = memories) -> AsyncIterator[Row]:
     async with engine.projections.live.connect() as connection:
         async for page in due.pages(connection, condition, table):
             await connection.commit()  # No transaction stays open while what is due is done.
@@ -82,19 +80,19 @@ async def _rows(engine: "Engine", condition: ColumnElement[bool], table: Table =
                 yield row
 
 
-async def _changed(engine: "Engine", command: MemoryCommand, key: str | None = None) -> bool:
+async def _changed(engine: Services, command: MemoryCommand, key: str | None = None) -> bool:
     try:
         return not (await engine.writes.execute(command, key)).already
     except NotFound:  # It was erased meanwhile.
         return False
 
 
-async def _grow(engine: "Engine", row: Row) -> bool:
+async def _grow(engine: Services, row: Row) -> bool:
     """Once for each state of its count, also when the projection has not seen the last time yet."""
     return await _changed(engine, ObserveUse(**_who(row)), f"use:{row['memory_id']}:{row['reactivation_count']}")
 
 
-async def _purge(engine: "Engine", id_: UUID, command: Erase, done: Retained) -> bool:
+async def _purge(engine: Services, id_: UUID, command: Erase, done: Retained) -> bool:
     """What may live on elsewhere is not forced."""
     try:
         return not (await erase(engine, command)).receipt.already

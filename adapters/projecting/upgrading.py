@@ -3,7 +3,7 @@
 import asyncio
 import logging
 
-from mnemolog.adapters.engine.clock import now
+from mnemolog.adapters.clock import now
 from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.domain.errors import ProjectionPoisoned
 

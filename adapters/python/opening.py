@@ -10,12 +10,12 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from weakref import WeakKeyDictionary
 
-from mnemolog.adapters.background.shared import SharedEngine, with_own
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.unreachable import UNREACHABLE, own_words
 from mnemolog.domain.errors import EngineEnded
 from mnemolog.domain.identity import identifier
+from mnemolog.sharing import SharedEngine, with_own
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -39,21 +39,21 @@ from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.context import AgentContext
 from mnemolog.projections.history import from_log
 from mnemolog.projections.history import reader as history
-from mnemolog.projections.memories import neighbours
+from mnemolog.projections.id_prefix import ids_beginning
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.paging import Slice, slice_of
 from mnemolog.projections.profile import reader as profile
 from mnemolog.projections.projector import Store
-from mnemolog.projections.query import Question
 from mnemolog.projections.reads.graph import GRAPH, GraphReads
 from mnemolog.projections.reads.moment import NOW, Moment
 from mnemolog.projections.reads.patrol import PatrolReads
 from mnemolog.projections.reads.why import Inquiry, Why
 from mnemolog.projections.runtime import Projection
-from mnemolog.projections.shown import ids_beginning
+from mnemolog.projections.vectors import neighbours
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.vectors.index import VectorIndex
+from mnemolog.projections.vectors.question import Question, question_of
 from mnemolog.projections.working.projector import SessionPlace
 
 _logger = logging.getLogger("mnemolog.reads")
@@ -347,7 +347,7 @@ class Reads(GraphReads, PatrolReads):
         async with self._caller.read(moment):
             embedder = await self._seen_embedder(moment)
             while True:
-                question = await query.question_of(text, embedder)
+                question = await question_of(text, embedder)
                 found = await self._healed(
                     viewer, stream, moment, names, partial(ask, index=self._index, question=question)
                 )

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from mnemolog.adapters.engine.clock import new_id
+from mnemolog.adapters.clock import new_id
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.keys import from_file

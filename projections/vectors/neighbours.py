@@ -8,8 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain.memory import SEMANTIC
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.memories.filters import Candidates
-from mnemolog.projections.query import Question
 from mnemolog.projections.vectors.index import VectorIndex
+from mnemolog.projections.vectors.question import Question
 
 NEAREST = 5
 

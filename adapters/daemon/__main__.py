@@ -1,4 +1,4 @@
-"""The process of a background engine: `python -m mnemolog.adapters.background FD`, which a client starts.
+"""The process of a background engine: `python -m mnemolog.adapters.daemon FD`, which a client starts.
 
 It reads its settings from standard input and writes one line to the file descriptor: that it is ready, or its error.
 There are two processes. One is the engine. The other, its parent, waits for its end, and when the engine was killed,
@@ -19,7 +19,7 @@ def main() -> None:
         os._exit(0)  # So that nobody who started us has to wait for us.
     engine = os.fork()
     if engine == 0:
-        from mnemolog.adapters.background.process import run
+        from mnemolog.adapters.daemon.process import run
 
         run(given["settings"], given["data_dir"], tell)
         return
@@ -28,7 +28,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     _, status = os.waitpid(engine, 0)
     if os.waitstatus_to_exitcode(status) < 0:
-        from mnemolog.adapters.background.guard import clean_up
+        from mnemolog.adapters.daemon.guard import clean_up
 
         clean_up(given["data_dir"], os.waitstatus_to_exitcode(status))
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from mnemolog.adapters.background.clients import clients, gate_of, last_change
-from mnemolog.adapters.background.commands import fork_server
 from mnemolog.adapters.config import Settings
+from mnemolog.adapters.daemon.commands import fork_server
 from mnemolog.adapters.engine.engine import open_engine
 from mnemolog.domain.errors import MnemologError
 

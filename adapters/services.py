@@ -1,0 +1,47 @@
+"""What an open engine offers to whatever is built on it."""
+
+from dataclasses import dataclass
+
+from nats.aio.client import Client
+
+from mnemolog.adapters.config import Settings
+from mnemolog.adapters.embedded import Endpoints
+from mnemolog.adapters.jobs.queue import JobQueue
+from mnemolog.adapters.postgres.log import PostgresLog
+from mnemolog.adapters.postgres.outbox import Outbox
+from mnemolog.adapters.postgres.policies import Policies
+from mnemolog.adapters.projecting.projections import Projections
+from mnemolog.adapters.reads.reads import Reads
+from mnemolog.adapters.reads.recalls import Recalls
+from mnemolog.adapters.verify.anchoring import Anchoring
+from mnemolog.adapters.verify.audit import Audit
+from mnemolog.adapters.verify.incidents import Incidents
+from mnemolog.adapters.verify.verification import Verifier
+from mnemolog.commands.writes.api_keys import ApiKeys
+from mnemolog.commands.writes.writes import Writes
+from mnemolog.domain.policy import Policy
+from mnemolog.domain.principal import Principal
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Services:
+    """Wired together, ready to use. `reads` and `writes` reach as far as `principal`, and everything without one."""
+
+    settings: Settings
+    endpoints: Endpoints
+    log: PostgresLog
+    outbox: Outbox
+    projections: Projections
+    reads: Reads
+    writes: Writes
+    nats: Client
+    verifier: Verifier
+    anchoring: Anchoring
+    incidents: Incidents
+    audit: Audit
+    policy: Policy
+    policies: Policies
+    api_keys: ApiKeys
+    recalls: Recalls
+    jobs: JobQueue
+    principal: Principal | None = None

@@ -1,0 +1,43 @@
+"""Ids by how they begin, as people type them."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Select, Text, Uuid, and_, cast, or_, select, union
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.history.tables import history
+from mnemolog.projections.shown import SHOWN, Shown
+from mnemolog.projections.visibility import owned
+
+EVENT = "event"  # No subject, but histories name each by its id, and an undo takes it.
+
+
+async def ids_beginning(
+    connection: AsyncConnection, viewer: Viewer, prefix: str, kind: str | None, limit: int
+) -> Sequence[UUID]:
+    """Ids that begin with these digits, of subjects that the viewer may see or of their events; at most `limit`.
+
+    `kind` is that of a subject, EVENT, or None for any kind of subject.
+    """
+    if kind == EVENT:
+        id_ = cast(history.c.meta["event_id"].astext, Uuid)
+        seen = (
+            and_(history.c.subject == name, history.c.subject_id.in_(_texts(one, viewer)))
+            for name, one in SHOWN.items()
+            if one
+        )
+        events = select(id_).where(owned(history, viewer), or_(*seen))
+        places: list[tuple[ColumnElement[UUID], Select[Any]]] = [(id_, events)]
+    else:
+        places = [(one.id, one.ids(viewer)) for name, one in SHOWN.items() if one and kind in (None, name)]
+    begin = [ids.where(cast(id_, Text).startswith(prefix.lower(), autoescape=True)) for id_, ids in places]
+    found = await connection.execute(union(*begin).limit(limit))
+    return sorted(found.scalars())
+
+
+def _texts(shown: Shown, viewer: Viewer) -> Select[Any]:
+    """The ids as history keeps them."""
+    return shown.ids(viewer).with_only_columns(cast(shown.id, Text))
