@@ -163,6 +163,8 @@ def _proof(found: Proof) -> None:
     table = output.table("place", "looked at", "readable")
     for place in found.places:
         table.add_row(place.name, f"{place.looked_at:,}", _readable(place))
+        for one in place.found:
+            table.add_row(Text(f"  {one}", "dim"), "", "")
     output.console.print(table)
     if found.erased:
         output.done("Readable in none of these places")

@@ -70,13 +70,14 @@ class TurnSelection:
 _IDS = frozenset({"user_id", "thread_id", "message_id"})
 
 
+def written(phrase: str) -> set[str]:
+    """A phrase as it is, and as JSON writes it, with and without escapes."""
+    return {phrase, *(json.dumps(phrase, ensure_ascii=ascii_)[1:-1] for ascii_ in (False, True))}
+
+
 def forms(phrase: str) -> set[str]:
-    """A phrase as text, and as JSON with and without escapes; lower case."""
-    return {
-        phrase.lower(),
-        json.dumps(phrase, ensure_ascii=False)[1:-1].lower(),
-        json.dumps(phrase, ensure_ascii=True)[1:-1].lower(),
-    }
+    """As `written`, in lower case."""
+    return {form.lower() for form in written(phrase)}
 
 
 async def stored(jetstream: JetStreamContext, stream: str, *subjects: str) -> AsyncIterator[Message]:

@@ -4,15 +4,22 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+NAMED = 5  # Of what can be read in a place, so many are named.
+
 
 @dataclass(frozen=True, slots=True)
 class ProofPlace:
-    """`looked_at`: rows, messages, keys or files; `readable` of them show the text, or what leads to it."""
+    """`looked_at`: rows, messages, keys or files; `readable` of them show the text, or what leads to it.
+
+    `found` names the first of these: a row by its key and the columns that hold the phrase, a message by its number in
+    the stream, a file by its path and the offset in it.
+    """
 
     name: str
     looked_at: int
     readable: int
     detail: str = ""
+    found: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,8 @@ class Proof:
         }
 
 
-def tallied(name: str, found: Iterable[bool], detail: str = "") -> ProofPlace:
-    """A place from what was found at each thing there: whether it can be read."""
-    verdicts = list(found)
-    return ProofPlace(name, len(verdicts), sum(verdicts), detail)
+def tallied(name: str, looked_at: Iterable[tuple[str, bool]]) -> ProofPlace:
+    """A place from all things there, each by its name and whether it can be read."""
+    things = list(looked_at)
+    readable = [name for name, shown in things if shown]
+    return ProofPlace(name, len(things), len(readable), found=tuple(readable[:NAMED]))

@@ -89,7 +89,8 @@ def _unseen(engine: Services, phrase: str | None) -> list[str]:
 
 def _on_disk(directory: Path, phrase: str) -> list[str]:
     return [
-        f"{server}: {holding} of {looked_at} files hold the bytes of the phrase"
-        + (CLEARED_BY if holding and server in SCRUBBED else "")
-        for server, looked_at, holding in stores.pages(directory, phrase)
+        f"{one.name}: {one.readable} of {one.looked_at} files hold the bytes of the phrase"
+        + (CLEARED_BY if one.readable and one.name in SCRUBBED else "")
+        + "".join(f"; {where}" for where in one.found)
+        for one in stores.pages(directory, phrase)
     ]

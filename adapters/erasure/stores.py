@@ -8,7 +8,7 @@ from typing import Any
 from nats.js import JetStreamContext
 from redis.asyncio import Redis
 
-from mnemolog.adapters.erasure.messages import Message, TurnSelection, forms, stored
+from mnemolog.adapters.erasure.messages import Message, TurnSelection, forms, stored, written
 from mnemolog.adapters.erasure.proof import ProofPlace, tallied
 from mnemolog.adapters.erasure.target import Target
 from mnemolog.adapters.nats import wire
@@ -35,14 +35,14 @@ async def events_on_jetstream(
     jetstream: JetStreamContext, log: EventLog, target: Target, phrase: str | None
 ) -> ProofPlace:
     """The copies of the events: which of them the keys that exist now still open."""
-    stream, verdicts = target.subject.stream, []
+    stream, verdicts = target.subject.stream, list[tuple[str, bool]]()
     async for message in stored(jetstream, EVENTS, partition_subject(partition_of(stream))):
         event = _event(message)
         if event is not None and event.header.event_id in target.event_ids:
             [decoded] = await log.decode([event])
-            verdicts.append(not decoded.erased or _worded(event.data, phrase))
+            verdicts.append((f"message {message.seq}", not decoded.erased or _worded(event.data, phrase)))
         elif phrase and (event is None or event.header.stream == stream) and message.holds(phrase):
-            verdicts.append(True)
+            verdicts.append((f"message {message.seq}", True))
     return tallied(f"jetstream {EVENTS}", verdicts)
 
 
@@ -62,20 +62,21 @@ async def turns_on_jetstream(
     tenant = subject.stream.tenant
     for name, where, meant in ((TURNS, turns_of(tenant), waiting), (DEAD_LETTERS, dead_letters_of(tenant), named)):
         messages = [one async for one in stored(jetstream, name, *where) if meant.concerns(one)]
-        found = [meant.matches(one) or bool(phrase and one.holds(phrase)) for one in messages]
+        found = [(f"message {one.seq}", meant.matches(one) or bool(phrase and one.holds(phrase))) for one in messages]
         yield tallied(f"jetstream {name}", found)
 
 
 async def keys_in_redis(redis: Redis, target: Target, phrase: str | None) -> ProofPlace:
     """Every key that names the user, sessions of rebuilds among them; with a phrase all but other users' sessions."""
-    verdicts = []
+    verdicts = list[tuple[str, bool]]()
     own = Session.keys_begin(target.subject.stream)
     async for key in redis.scan_iter(count=1000):
         name = key.decode(errors="replace")
         if own in name or (phrase and not _is_session(name)):
             shown = name + " " + await _value(redis, key)
             ours = own in name and _of_target(name, shown, target)
-            verdicts.append(ours or bool(phrase and any(form in shown.lower() for form in forms(phrase))))
+            worded = bool(phrase and any(form in shown.lower() for form in forms(phrase)))
+            verdicts.append((f"key {name}", ours or worded))
     return tallied("redis", verdicts)
 
 
@@ -87,12 +88,11 @@ def files(directory: Path, phrase: str | None) -> Iterator[ProofPlace]:
     yield tallied("files of the engine", [_in_file(path, phrase) for path in own])
 
 
-def pages(directory: Path, phrase: str) -> Iterator[tuple[str, int, int]]:
+def pages(directory: Path, phrase: str) -> Iterator[ProofPlace]:
     """By server: how many of its files there are, and in how many the phrase's bytes stand uncompressed."""
     for server in SERVERS:
-        found = [_in_file(path, phrase) for path in _regular(directory / server)]
-        if found:
-            yield server, len(found), sum(found)
+        if found := [_in_file(path, phrase) for path in _regular(directory / server)]:
+            yield tallied(server, found)
 
 
 def _event(message: Message) -> StoredEvent | None:
@@ -153,16 +153,19 @@ def _regular(directory: Path) -> Iterator[Path]:
     return (path for path in directory.rglob("*") if path.is_file() and not path.is_symlink())
 
 
-def _in_file(path: Path, phrase: str) -> bool:
-    """Whether the bytes of the phrase stand in a file. One that ends meanwhile holds nothing any more."""
-    wanted = phrase.encode()
+def _in_file(path: Path, phrase: str) -> tuple[str, bool]:
+    """Whether the bytes of the phrase stand in a file, and where. One that ends meanwhile holds nothing any more."""
+    wanted = [form.encode() for form in sorted(written(phrase))]
+    longest = max(map(len, wanted))
     try:
         with path.open("rb") as file:
-            kept = b""
+            kept, before = b"", 0
             while chunk := file.read(CHUNK):
-                if wanted in kept + chunk:
-                    return True
-                kept = chunk[-len(wanted) + 1 :] if len(wanted) > 1 else b""
+                piece = kept + chunk
+                if found := [at for form in wanted if (at := piece.find(form)) >= 0]:
+                    return f"{path} at byte {before + min(found):,}", True
+                kept = piece[len(piece) - longest + 1 :]
+                before += len(piece) - len(kept)
     except OSError:
-        return False
-    return False
+        pass
+    return str(path), False

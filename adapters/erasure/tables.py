@@ -18,15 +18,18 @@ from sqlalchemy import (
     false,
     func,
     literal,
+    literal_column,
     or_,
     select,
     table,
+    text,
     true,
     tuple_,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.adapters.erasure.proof import ProofPlace
+from mnemolog.adapters.erasure.messages import forms, written
+from mnemolog.adapters.erasure.proof import NAMED, ProofPlace
 from mnemolog.adapters.erasure.target import Target
 from mnemolog.domain.profile import ADDING, place_of
 from mnemolog.domain.text import search_document
@@ -37,6 +40,7 @@ LOG, KEYS = "mnemolog", "mnemolog_keys"
 # Rows that are named by a place of the profile, which has no UUID.
 PLACED = frozenset({"profile_fields", "consent"})
 EMPTY = "{}"  # Of an object as JSON, whether the column is jsonb, as in a former version, or text.
+DOCUMENT = "document"
 TEXTS = frozenset({"text", "varchar", "json", "jsonb", "_text", "name"})
 _COLUMNS = table(
     "columns",
@@ -49,6 +53,18 @@ _COLUMNS = table(
 )
 
 
+# Of primary keys the columns that tell the rows of one user apart.
+_KEYS = text("""
+SELECT space.nspname, class.relname, part.attname
+FROM pg_index AS index
+JOIN pg_class AS class ON class.oid = index.indrelid
+JOIN pg_namespace AS space ON space.oid = class.relnamespace
+CROSS JOIN unnest(index.indkey) WITH ORDINALITY AS key (number, place)
+JOIN pg_attribute AS part ON part.attrelid = class.oid AND part.attnum = key.number
+WHERE index.indisprimary AND part.attname NOT IN ('tenant', 'stream', 'stream_kind', 'user_id')
+ORDER BY 1, 2, key.place
+""")
+
 # Where a row came from, beside what it is about: a fact that was told elsewhere, too, outlives its first memory.
 ORIGINS = frozenset({("relations", "memory_id")})
 
@@ -60,6 +76,7 @@ class Columns:
     schema: str
     name: str
     types: Mapping[str, str]
+    key: Sequence[str] = ()
 
     @property
     def of_projection(self) -> bool:
@@ -74,7 +91,25 @@ async def look_through(connection: AsyncConnection, target: Target, phrase: str 
         shown = or_(_named(one, rows, target), _worded(one, rows, phrase) if phrase else false())
         statement = select(func.count(), func.count().filter(shown)).select_from(rows).where(whose)
         looked_at, readable = (await connection.execute(statement)).one()
-        yield ProofPlace(f"postgres {one.schema}.{one.name}", looked_at, readable)
+        found = await _first(connection, one, rows, and_(whose, shown), phrase) if readable else ()
+        yield ProofPlace(f"postgres {one.schema}.{one.name}", looked_at, readable, found=found)
+
+
+async def _first(
+    connection: AsyncConnection, one: Columns, rows: TableClause, shown: ColumnElement[bool], phrase: str | None
+) -> tuple[str, ...]:
+    """The first rows, by their keys or where they lie, each with the columns that hold the phrase."""
+    place: Mapping[str, ColumnElement[Any]] = {name: rows.c[name] for name in one.key}
+    if not place:
+        place = {"ctid": cast(literal_column("ctid"), Text)}
+    worded = [_holds(rows.c[name], name, kind, phrase) for name, kind in one.types.items()] if phrase else []
+    statement = select(*place.values(), *worded).select_from(rows).where(shown).order_by(*place.values()).limit(NAMED)
+    found = []
+    for row in await connection.execute(statement):
+        key = " ".join(f"{name}={value}" for name, value in zip(place, row, strict=False))
+        holding = [name for name, held in zip(one.types, row[len(place) :], strict=False) if held]
+        found.append(f"row {key}" + (f", {', '.join(holding)}" if holding else ""))
+    return tuple(found)
 
 
 async def _tables(connection: AsyncConnection) -> Sequence[Columns]:
@@ -88,7 +123,10 @@ async def _tables(connection: AsyncConnection) -> Sequence[Columns]:
     found: dict[tuple[str, str], dict[str, str]] = {}
     for schema_name, name, one, kind in await connection.execute(statement):
         found.setdefault((schema_name, name), {})[one] = kind
-    return [Columns(*key, types) for key, types in found.items()]
+    keys: dict[tuple[str, str], list[str]] = {}
+    for schema_name, name, one in await connection.execute(_KEYS):
+        keys.setdefault((schema_name, name), []).append(one)
+    return [Columns(*place, types, keys.get(place, ())) for place, types in found.items()]
 
 
 def _owned(one: Columns, rows: TableClause, target: Target) -> ColumnElement[bool]:
@@ -157,17 +195,26 @@ def _identified(one: Columns, rows: TableClause) -> ColumnElement[bool]:
 
 
 def _worded(one: Columns, rows: TableClause, phrase: str) -> ColumnElement[bool]:
-    """Whether any column holds the phrase, as it is or as a search document has it, in whatever case."""
-    return or_(false(), *(_holds(rows.c[name], kind, phrase) for name, kind in one.types.items()))
+    """Whether any column holds the phrase."""
+    return or_(false(), *(_holds(rows.c[name], name, kind, phrase) for name, kind in one.types.items()))
 
 
-def _holds(one: ColumnElement[Any], kind: str, phrase: str) -> ColumnElement[bool]:
-    document = search_document(phrase)
+def _holds(one: ColumnElement[Any], name: str, kind: str, phrase: str) -> ColumnElement[bool]:
+    """Whether a column holds the phrase, as it is or as JSON writes it, in whatever case.
+
+    What searches use keeps terms alone. One term that is left of several words would be any text with that word.
+    """
+    terms = search_document(phrase).split()
+    document = " ".join(terms) if len(terms) > 1 or len(phrase.split()) == 1 else ""
+    if name == DOCUMENT and kind in TEXTS:
+        return func.strpos(func.concat(" ", one, " "), f" {document} ") > 0 if document else false()
     if kind in TEXTS:
-        shown = func.lower(cast(one, Text))
-        return or_(*(func.strpos(shown, form.lower()) > 0 for form in {phrase, document} if form))
+        held = cast(one, Text)
+        exact = [func.strpos(held, form) > 0 for form in sorted(written(phrase))]
+        return or_(*exact, *(func.strpos(func.lower(held), form) > 0 for form in sorted(forms(phrase))))
     if kind == "bytea":
-        return func.strpos(func.encode(one, "hex"), phrase.encode().hex()) > 0
+        digits = func.encode(one, "hex")
+        return or_(*(func.strpos(digits, form.encode().hex()) > 0 for form in sorted(written(phrase))))
     if kind == "tsvector" and document:
         return one.op("@@")(func.phraseto_tsquery(CONFIGURATION, literal(document)))
     return false()

@@ -52,12 +52,13 @@ class Erased(Result):
 
 
 class PlaceView(Result):
-    """A place where the text could have been; `readable` of what was looked at there shows it."""
+    """A place where the text could have been; `readable` of what was looked at there shows it, `found` says which."""
 
     name: str
     looked_at: int
     readable: int
     detail: str
+    found: list[str]
 
 
 class Proof(Result):
@@ -108,7 +109,11 @@ class ProveErased(Request):
     field: Annotated[Id | None, Field(description="A profile field.")] = None
     todo_id: Annotated[Uuid | None, Field(description="A todo.")] = None
     text: Annotated[
-        Text | None, Field(description="Words of it, to look for in every row, value and message of the user.")
+        Text | None,
+        Field(
+            description="A phrase of it, to look for in every row, value and message of the user: as it is given or as "
+            "JSON writes it, in UTF-8, whatever the case; in files byte by byte; in search indexes by its words."
+        ),
     ] = None
 
     def subject(self, stream: StreamId) -> ProofSubject:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -9,6 +10,7 @@ from redis.asyncio import Redis
 from sqlalchemy import text
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.erasure import stores
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.messages import Message, TurnSelection
 from mnemolog.adapters.erasure.proof import Proof
@@ -287,6 +289,46 @@ async def test_a_phrase_is_found_in_tables_that_nobody_knows(clean: Person) -> N
 
     assert readable(await proof_of(clean, memory_id)) == {"postgres mnemolog_memories_v1_shadow.things": 1}
     assert (await proof_of(clean, memory_id, "another phrase")).holds
+
+
+@pytest.mark.spec("X16")
+@pytest.mark.parametrize(
+    ("kept", "phrase", "found"),
+    [
+        ('He said "tea at ten"', 'said "tea at ten"', True),
+        ("Über den ÄRGER in Köln", "Ärger in KÖLN", True),
+        ("back\\slash and tab", "back\\slash", True),
+        ("The tea is cold", "The tea was hot", False),
+        ("Tea", "the tea", False),
+        ("Ana drinks tea", "tea drinks", False),
+    ],
+)
+async def test_a_phrase_is_matched_as_it_is_given_and_its_place_is_named(
+    engine: Engine, user: str, kept: str, phrase: str, found: bool
+) -> None:
+    ana = Person(engine, user)
+    memory_id = await ana.creates(kept, metadata={"note": kept}, topics=[kept])
+    other = await ana.creates("Another one")
+    await erase(engine, EraseMemory(user_id=user, memory_id=other))
+
+    places = {place.name: place for place in (await prove(engine, ProofSubject(ana.stream, other), phrase)).places}
+
+    memories = places[f"postgres {schemas(engine)['memories']}.memories"]
+    assert memories.readable == found
+    if found:
+        [row] = memories.found
+        assert row.startswith(f"row memory_id={memory_id}, ")
+        assert {"text", "metadata", "topics"} <= set(row.partition(", ")[2].split(", "))
+
+
+def test_a_file_is_named_with_the_place_in_it(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"x" * (stores.CHUNK - 3) + b'said "tea" \n' + b"y" * stores.CHUNK)
+    (tmp_path / "other").write_text("tea")
+
+    [place] = stores.files(tmp_path, 'said "tea"')
+
+    assert (place.looked_at, place.readable) == (2, 1)
+    assert place.found == (f"{tmp_path / 'log'} at byte {stores.CHUNK - 3:,}",)
 
 
 @pytest.mark.spec("X16")

@@ -49,4 +49,4 @@ async def test_after_an_erasure_and_a_scrub_no_file_holds_the_text(engine: Engin
 
 
 def _holding(directory: Path, phrase: str) -> dict[str, int]:
-    return {server: holding for server, _, holding in stores.pages(directory, phrase)}
+    return {one.name: one.readable for one in stores.pages(directory, phrase)}
