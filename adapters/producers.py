@@ -16,7 +16,7 @@ from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.principal import Principal, Role
 
 KEYLESS = "without a key"
-_FIX_ADD = "use `mnemolog producers add`, which makes a user of NATS, too; or give it the role read, for HTTP alone"
+_FIX_ADD = "use `mnemolog producer add`, which makes a user of NATS, too; or give it the role read, for HTTP alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ async def remove(engine: Engine, name: str) -> str:
     for key in keys:
         await engine.api_keys.revoke(key.key_id, engine.actor)
     if not user and not keys:
-        raise NotFound(f"there is no producer {name!r}", field="name", fix="see `mnemolog producers list`")
+        raise NotFound(f"there is no producer {name!r}", field="name", fix="see `mnemolog producer list`")
     return user.tenant if user else keys[0].principal.tenant
 
 

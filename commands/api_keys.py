@@ -80,7 +80,7 @@ def create(ring: KeyRing, key_id: str, principal: Principal, secret_mac: bytes) 
 def revoke(ring: KeyRing, key_id: str) -> Sequence[ApiKeyEvent]:
     """Nothing for one that was revoked before."""
     if key_id not in ring.keys:
-        raise NotFound(f"there is no API key {key_id!r}", field="key_id", fix="see `mnemolog api-keys list`")
+        raise NotFound(f"there is no API key {key_id!r}", field="key_id", fix="see `mnemolog api-key list`")
     return [ApiKeyRevoked(key_id=key_id)] if ring.keys[key_id].valid else []
 
 

@@ -8,11 +8,12 @@ from pydantic import Field, model_validator
 from mnemolog.commands.decider import Command
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.principal import Role
+from mnemolog.events.envelope import DEFAULT_THREAD
 from mnemolog.events.fields import Flag, Id, Label
 
 
 class Reach(StrEnum):
-    """What is forgotten: the agent's session of one chat, all that is its own, or all that agents share."""
+    """What is forgotten: the agent's session of one thread, all that is its own, or all that agents share."""
 
     SESSION = "session"
     AGENT = "agent"
@@ -20,27 +21,30 @@ class Reach(StrEnum):
 
 
 class OfScope(Command):
-    """A scope, and for a session its chat."""
+    """A scope, and for a session its thread."""
 
     scope: Annotated[
         Reach,
         Field(
-            description="`session`: the agent's session of one chat; `agent`: everything of its own; "
+            description="`session`: the agent's session of one thread; `agent`: everything of its own; "
             "`global`: everything that agents share."
         ),
     ]
-    chat_id: Annotated[Id | None, Field(description="With scope `session`: the chat.")] = None
-    with_episodes: Annotated[Flag, Field(description="With scope `session`: today's episodes of the chat, too.")] = (
+    thread_id: Annotated[
+        Id,
+        Field(
+            description="With scope `session`: the thread whose session it is. Else: the thread in which the change is "
+            "reported."
+        ),
+    ] = DEFAULT_THREAD
+    with_episodes: Annotated[Flag, Field(description="With scope `session`: today's episodes of the thread, too.")] = (
         False
     )
 
     @model_validator(mode="after")
-    def _one_chat(self) -> Self:
-        if self.scope is Reach.SESSION and self.chat_id is None:
-            raise InvalidInput("is missing: scope session forgets one chat", field="chat_id", fix="name the chat")
-        if self.scope is not Reach.SESSION and self.chat_id is not None:
-            message = f"goes with scope session only, not with {self.scope.value}"
-            raise InvalidInput(message, field="chat_id", fix="leave it out, or use scope session")
+    def _of_a_thread(self) -> Self:
+        if self.scope is Reach.SESSION and "thread_id" not in self.model_fields_set:
+            raise InvalidInput("is missing: a session is that of a thread", field="thread_id", fix="name the thread")
         return self
 
 

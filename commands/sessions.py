@@ -1,4 +1,4 @@
-"""Forget a session, and undo that: the working memory of one agent in one chat (A §9, X03)."""
+"""Forget a session, and undo that: the working memory of one agent in one thread (A §9, X03)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from mnemolog.events.fields import Uuid
 
 
 class ForgetSession(Command):
-    """Of the asking agent, in the chat `thread_id`."""
+    """Of the asking agent, in this thread."""
 
 
 class UndoSession(Command):
@@ -26,7 +26,7 @@ class UndoSession(Command):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """How many turns an agent ever heard in a chat; how many of them were erased, and forgotten by each forgetting.
+    """How many turns an agent ever heard in a thread; how many of them were erased, and forgotten by each forgetting.
 
     `since` names the forgetting in force.
     """
@@ -101,8 +101,8 @@ def _decide(state: Sessions, command: ForgetSession) -> Sequence[Event]:
     if not heard.turns:
         raise NotFound(
             f"{command.agent_id!r} never heard anything of {command.user_id!r} in {command.thread_id!r}",
-            field="chat_id",
-            fix="name the chat and the agent of a turn",
+            field="thread_id",
+            fix="name the thread and the agent of a turn",
         )
     return [SessionForgotten(agent_id=heard.agent_id, chat_id=heard.chat_id)] if heard.stands else []
 

@@ -1,4 +1,4 @@
-"""`mnemolog api-keys`: who may call, and what each key may reach and do."""
+"""`mnemolog api-key`: who may call, and what each key may reach and do."""
 
 from typing import Annotated, Any
 
@@ -35,7 +35,7 @@ keys = typer.Typer(help="API keys: who may call, and what each may reach and do.
 
 
 def register(app: typer.Typer) -> None:
-    app.add_typer(keys, name="api-keys", rich_help_panel=panels.LOOK_AFTER)
+    app.add_typer(keys, name="api-key", rich_help_panel=panels.LOOK_AFTER)
 
 
 @keys.command()
@@ -55,7 +55,7 @@ def create(
     tenant: Annotated[str | None, typer.Option("--tenant", help="The setting's unless given.")] = None,
     json: Json = False,
 ) -> None:
-    """Make a key. Its text is shown once; from the first key on, every HTTP request needs one."""
+    """Create an API key. Its text is shown once; from the first key on, every HTTP request needs a key or the token."""
     settings = settings_of(context.obj)
     reach = {"agents": agents or [ALL], "users": users or [ALL], "roles": roles or [Role.READ, Role.WRITE]}
     wanted = validated(Wanted, {"name": name, "tenant": settings.tenant if tenant is None else tenant, **reach})
@@ -69,7 +69,7 @@ def create(
 
 @keys.command(name="list")
 def list_keys(context: typer.Context, json: Json = False) -> None:
-    """Every key that was made, without its text."""
+    """List all API keys, without their texts."""
     found = with_engine(settings_of(context.obj), _listed)
     output.as_json([key.as_dict() for key in found]) if json else _show(found)
 
@@ -78,7 +78,7 @@ def list_keys(context: typer.Context, json: Json = False) -> None:
 def revoke(
     context: typer.Context, key_id: Annotated[str, typer.Argument(help="As `list` shows it.")], json: Json = False
 ) -> None:
-    """Let a key open nothing any more, within a second, in every process; of a producer, NATS neither."""
+    """Revoke an API key, everywhere within a second. That of a producer loses its access to NATS, too."""
     settings = settings_of(context.obj)
     revoked = with_engine(settings, lambda engine: producers.revoke_key(engine, key_id))
     if json:

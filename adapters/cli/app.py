@@ -47,8 +47,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for operation in OPERATIONS:
-    if operation.command:
-        operations.add_command(app, operation)
+    operations.add_command(app, operation)
 for module in (
     api_keys,
     catalogue,

@@ -1,50 +1,63 @@
-"""`mnemolog backup` and `mnemolog restore`: all that cannot be rebuilt, in one file (X23)."""
+"""`mnemolog backup`: all that cannot be rebuilt, in one file (X23)."""
 
 import asyncio
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import mnemolog
 from mnemolog.adapters.backup.archive import Manifest
 from mnemolog.adapters.backup.backing_up import back_up, size
 from mnemolog.adapters.backup.restoring import Restored
 from mnemolog.adapters.backup.restoring import restore as restored
-from mnemolog.adapters.cli import operations, output, panels, verifying
-from mnemolog.adapters.cli.options import Agent, Json, Thread
+from mnemolog.adapters.cli import output, panels, verifying
+from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.progress import bar
 from mnemolog.adapters.cli.session import settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.operations import memories
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.domain.identity import identifier
-
-
-def _checked(user: str | None) -> str | None:
-    return None if user is None else identifier(user, "user_id")
-
 
 WithMasterKey = Annotated[
     bool, typer.Option("--with-master-key", help="Put the master key into the file: whoever has it can read all.")
 ]
-UserOfMemory = Annotated[
-    str | None, typer.Option("--user", "-u", envvar="MNEMOLOG_USER", help="Whose memory.", callback=_checked)
-]
+
+
+class Backups(TyperGroup):
+    """`mnemolog backup FILE` once wrote a backup, and `mnemolog restore FILE` read one."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in self.commands and not args[0].startswith("-"):
+            fix = (
+                f"write one with `mnemolog backup create {args[0]}`, or use it with `mnemolog backup restore {args[0]}`"
+            )
+            raise InvalidInput(f"backup has no command {args[0]}", field="backup", fix=fix)
+        return super().resolve_command(ctx, args)
+
+
+backups = typer.Typer(
+    help="Everything that cannot be rebuilt, in one file: create one, restore from one.",
+    no_args_is_help=True,
+    cls=Backups,
+)
 
 
 def register(app: typer.Typer) -> None:
-    app.command("backup", rich_help_panel=panels.LOOK_AFTER)(backup)
-    app.command("restore", rich_help_panel=panels.LOOK_AFTER)(restore)
+    app.add_typer(backups, name="backup", rich_help_panel=panels.LOOK_AFTER)
 
 
-def backup(
+@backups.command()
+def create(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(help="A new file.")],
     with_master_key: WithMasterKey = False,
     json: Json = False,
 ) -> None:
-    """Write all that cannot be rebuilt into one file, while writing goes on: log, wrapped keys, receipts, anchors."""
+    """Write a backup: everything that cannot be rebuilt, in one file. Writes go on meanwhile.
+
+    The log with its receipts, the wrapped keys and the anchors.
+    """
 
     async def take(engine: Engine) -> Manifest:
         with bar("out of the log", await size(engine.endpoints.postgres_dsn)) as progressed:
@@ -82,27 +95,18 @@ def backup(
         output.console.print("[yellow]the master key is in it:[/] whoever has the file can read all of it")
 
 
+@backups.command()
 def restore(
     context: typer.Context,
-    what: Annotated[str, typer.Argument(metavar="FILE|MEMORY_ID", help="What `mnemolog backup` wrote; or a memory.")],
-    user: UserOfMemory = None,
-    agent: Agent = "default",
-    thread: Thread = "main",
+    file: Annotated[Path, typer.Argument(help="What `mnemolog backup create` wrote.")],
     json: Json = False,
 ) -> None:
-    """Make a new engine of a backup, rebuilt and verified; or, with --user, bring back a forgotten memory.
+    """Make a new engine of a backup, in an empty data directory or database; rebuild and verify it.
 
-    A backup goes into an empty data directory or database. Exit code 1 when verification finds damage: what is in the
-    file was damaged before.
+    Exit code 1 when verification finds damage: what is in the file was damaged before.
     """
-    file = Path(what)
-    if user is not None and not file.is_file():
-        fields = {"memory_id": what, "user_id": user, "agent_id": agent, "thread_id": thread}
-        operations.ask(context, memories.restore, fields, as_json=json)
-        return
     if not file.is_file():
-        fix = "name what `mnemolog backup` wrote; or a memory's id, with --user"
-        raise InvalidInput(f"there is no file {file}", field="file", fix=fix)
+        raise InvalidInput(f"there is no file {file}", field="file", fix="name what `mnemolog backup create` wrote")
     found = asyncio.run(restored(settings_of(context.obj), file, bar))
     if json:
         output.as_json(found.as_dict())

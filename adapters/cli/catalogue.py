@@ -28,7 +28,7 @@ def events(
     counts: Annotated[bool, typer.Option("--counts", help="How many of each this log holds; needs an engine.")] = False,
     json: Json = False,
 ) -> None:
-    """The catalogue of event types: versions, tags, keys, personal fields and JSON Schemas. Needs no engine."""
+    """List the types of events: versions, tags, keys, personal fields and JSON Schemas. Needs no engine."""
     found = catalogue() if type_ is None else [described(type_)]
     counted = with_engine(settings_of(context.obj), lambda engine: engine.log.counts()) if counts else None
     if json:

@@ -23,11 +23,11 @@ Reason = Annotated[str | None, typer.Option("--reason", help="Only with this cod
 Ids = Annotated[list[int] | None, typer.Argument(help="As `list` shows them.")]
 All = Annotated[bool, typer.Option("--all", help="All that the filters let through.")]
 
-letters = typer.Typer(help="Turns that were refused: list, show, replay, discard.", no_args_is_help=True)
+letters = typer.Typer(help="Turns that were refused: list, get, replay or discard them.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
-    app.add_typer(letters, name="dead-letters", rich_help_panel=panels.LOOK_AFTER)
+    app.add_typer(letters, name="dead-letter", rich_help_panel=panels.LOOK_AFTER)
 
 
 @letters.command("list")
@@ -38,7 +38,7 @@ def list_letters(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="At most so many, oldest first.")] = 50,
     json: Json = False,
 ) -> None:
-    """The refused turns, oldest first, each with its reason."""
+    """List refused turns, oldest first, each with its reason."""
     found = _with(context, lambda all_: _first(all_.all(tenant, reason), limit))
     if json:
         output.as_json([letter.as_dict() for letter in found])
@@ -49,10 +49,10 @@ def list_letters(
 
 
 @letters.command()
-def show(
+def get(
     context: typer.Context, letter: Annotated[int, typer.Argument(help="As `list` shows it.")], json: Json = False
 ) -> None:
-    """One refused turn: why, when, and its bytes."""
+    """Read one refused turn: why, when, and its bytes."""
     found = _with(context, lambda all_: all_.get(letter))
     if json:
         output.as_json(found.as_dict())
@@ -99,7 +99,7 @@ def discard(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: Json = False,
 ) -> None:
-    """Let refused turns go for good."""
+    """Discard refused turns for good."""
     chosen = _with(context, lambda of: _chosen(of, ids, all_, tenant, reason))
     if chosen and not yes:
         typer.confirm(f"Discard {output.count(len(chosen), 'dead letter')} for good?", abort=True, err=True)

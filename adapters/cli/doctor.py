@@ -108,7 +108,7 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
         "incidents",
         not incidents,
         f"{output.count(incidents, 'incident')} not acknowledged" if incidents else "none",
-        "see `mnemolog incidents list`, then `mnemolog incidents acknowledge`" if incidents else "",
+        "see `mnemolog incident list`, then `mnemolog incident acknowledge`" if incidents else "",
     )
     counts_of_jobs = await engine.jobs.counts()
     failed = counts_of_jobs[Status.FAILED]
@@ -116,7 +116,7 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
         "jobs",
         not failed,
         ", ".join(f"{counts_of_jobs[one]:,} {one}" for one in (Status.RUNNING, Status.QUEUED, Status.FAILED)),
-        "see `mnemolog jobs list --status failed`, then `mnemolog jobs retry`" if failed else "",
+        "see `mnemolog job list --status failed`, then `mnemolog job retry`" if failed else "",
     )
     paused, stopped = await engine.projections.paused(), await engine.projections.stopped()
     running = [name for name in engine.projections.running if name not in paused and name not in stopped]
@@ -125,15 +125,15 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
     for name, projection in engine.projections.running.items():
         if name in stopped:
             found = "; ".join(f"{stream} stopped at {reason}" for stream, reason in stopped[name].items())
-            fix = f"run `mnemolog projections retry {name}`, or see `mnemolog projections --help`"
+            fix = f"run `mnemolog projection retry {name}`, or see `mnemolog projection --help`"
             yield Finding(name, False, found, fix)
         elif name in paused:
             behind = output.count(await projection.lag(), "event")
             found = f"{behind} behind: paused by {paused[name].by} at {output.when(paused[name].at)}"
-            yield Finding(name, True, found, f"`mnemolog projections resume {name}` lets it go on")
+            yield Finding(name, True, found, f"`mnemolog projection resume {name}` lets it go on")
         else:
             lag = watched_lags[name]
-            fix = "" if lag.well else "run `mnemolog projections status`, and look at the log of the engine"
+            fix = "" if lag.well else "run `mnemolog projection status`, and look at the log of the engine"
             yield Finding(name, lag.well, f"{output.count(lag.now, 'event')} behind{lag.course}", fix)
     for name, upgrade in (await engine.projections.upgrading(clock.now())).items():
         yield Finding(name, not upgrade.fault, f"upgrading {name} {upgrade}", _UPGRADE_FIX if upgrade.fault else "")

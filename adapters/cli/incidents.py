@@ -1,4 +1,4 @@
-"""`mnemolog incidents`: damage that was found, shown until somebody acknowledges it."""
+"""`mnemolog incident`: damage that was found, shown until somebody acknowledges it."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -20,7 +20,7 @@ incidents = typer.Typer(help="Damage that was found, and what was done about it.
 
 
 def register(app: typer.Typer) -> None:
-    app.add_typer(incidents, name="incidents", rich_help_panel=panels.LOOK_AFTER)
+    app.add_typer(incidents, name="incident", rich_help_panel=panels.LOOK_AFTER)
 
 
 @incidents.command(name="list")
@@ -29,7 +29,7 @@ def list_incidents(
     everything: Annotated[bool, typer.Option("--all", help="Those that were acknowledged as well.")] = False,
     json: Json = False,
 ) -> None:
-    """What was found and is not acknowledged yet, the oldest first."""
+    """List incidents that nobody has acknowledged yet, oldest first."""
     found = [one for one in with_engine(settings_of(context.obj), _found, passive=True) if everything or one.open]
     if json:
         output.as_json([one.as_dict() for one in found])
@@ -41,16 +41,16 @@ def list_incidents(
 
 
 @incidents.command()
-def show(
+def get(
     context: typer.Context,
     incident_id: Annotated[str, typer.Argument(help="As `list` shows it.")],
     json: Json = False,
 ) -> None:
-    """One incident: what, where, when, by whom it was found, and what was done."""
+    """Read one incident: what, where, when and by whom it was found, and what was done."""
     found = [one for one in with_engine(settings_of(context.obj), _found, passive=True) if one.id == incident_id]
     if not found:
         raise NotFound(
-            f"there is no incident {incident_id!r:.80}", field="id", fix="run `mnemolog incidents list --all`"
+            f"there is no incident {incident_id!r:.80}", field="id", fix="run `mnemolog incident list --all`"
         )
     if json:
         output.as_json(found[0].as_dict())
@@ -61,7 +61,7 @@ def show(
 
 @incidents.command()
 def acknowledge(context: typer.Context, ids: Ids = None, json: Json = False) -> None:
-    """Say that somebody looked at them: they are shown no more unless `--all` is asked for."""
+    """Acknowledge incidents: from then on only `--all` shows them."""
 
     async def acknowledged(engine: Engine) -> Sequence[Incident]:
         return await engine.incidents.acknowledge(ids or [], engine.principal.name if engine.principal else OPERATOR)

@@ -47,7 +47,7 @@ class Ingested:
         if len(self.set_aside) > SHOWN_FAULTS:
             output.console.print(f"  … and {len(self.set_aside) - SHOWN_FAULTS:,} more")
         if self.set_aside and self.kept:
-            output.console.print("  [dim]they are kept: mnemolog dead-letters list[/]")
+            output.console.print("  [dim]they are kept: mnemolog dead-letter list[/]")
 
 
 async def ingest_file(engine: Engine, path: Path, layout: Format, user: str | None) -> Ingested:

@@ -1,4 +1,4 @@
-"""`mnemolog jobs`: what runs in the background, what waits, what failed."""
+"""`mnemolog job`: what runs in the background, what waits, what failed."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated
@@ -16,11 +16,11 @@ from mnemolog.domain.identity import parse_uuid
 
 JobId = Annotated[str, typer.Argument(help="The job's id, as `list` shows it.")]
 
-jobs = typer.Typer(help="Background jobs: list, show, retry and cancel them.", no_args_is_help=True)
+jobs = typer.Typer(help="Background jobs: list, get, retry or cancel them.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
-    app.add_typer(jobs, name="jobs", rich_help_panel=panels.LOOK_AFTER)
+    app.add_typer(jobs, name="job", rich_help_panel=panels.LOOK_AFTER)
 
 
 @jobs.command(name="list")
@@ -44,8 +44,8 @@ def list_jobs(
 
 
 @jobs.command()
-def show(context: typer.Context, job_id: JobId, json: Json = False) -> None:
-    """Show one job: its payload, its attempts, its progress and its last error."""
+def get(context: typer.Context, job_id: JobId, json: Json = False) -> None:
+    """Read one job: its payload, its attempts, its progress and its last error."""
     job = _asked(context, lambda queue: queue.get(parse_uuid(job_id, "job_id")))
     if json:
         output.as_json(job.as_dict())

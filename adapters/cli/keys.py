@@ -1,4 +1,4 @@
-"""`mnemolog keys`: what the master key guards, and its rotation."""
+"""`mnemolog master-key`: what the master key guards, and its rotation."""
 
 import asyncio
 from pathlib import Path
@@ -17,7 +17,9 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.rotating import KeyStatus, Rotated
 from mnemolog.domain.errors import InvalidInput
 
-keys = typer.Typer(help="Keys: what the master key guards, and its rotation.", no_args_is_help=True)
+keys = typer.Typer(
+    help="The master key, which encrypts all other keys: its status, and its rotation.", no_args_is_help=True
+)
 
 NewKeyFile = Annotated[
     Path | None, typer.Option("--new-key-file", help="32 bytes in base64; without it, a key is drawn.")
@@ -25,12 +27,12 @@ NewKeyFile = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    app.add_typer(keys, name="keys", rich_help_panel=panels.LOOK_AFTER)
+    app.add_typer(keys, name="master-key", rich_help_panel=panels.LOOK_AFTER)
 
 
 @keys.command()
 def status(context: typer.Context, json: Json = False) -> None:
-    """Where the master key is, and how many keys it guards. Exit code 1 when a rotation was not finished."""
+    """Show where the master key is, and how many keys it encrypts. Exit code 1 when a rotation was not finished."""
 
     async def look(engine: Engine) -> KeyStatus:
         return await rotating.key_status(engine)
@@ -44,14 +46,14 @@ def status(context: typer.Context, json: Json = False) -> None:
         output.line("  wrapped since ", output.when(found.since))
     if found.left_over:
         output.errors.print(
-            f"[yellow]{found.left_over:,} still to be wrapped anew:[/] run `mnemolog keys rotate` again"
+            f"[yellow]{found.left_over:,} still to be wrapped anew:[/] run `mnemolog master-key rotate` again"
         )
         raise typer.Exit(1)
 
 
 @keys.command()
 def rotate(context: typer.Context, new_key_file: NewKeyFile = None, json: Json = False) -> None:
-    """Wrap every key anew under a new master key. Stopped, it goes on when it is run again.
+    """Encrypt every key again under a new master key. If interrupted, run it again to finish.
 
     No engine may run: neither on this data directory, nor elsewhere on the same Postgres, which is asked for the locks
     that a running engine holds there.

@@ -72,12 +72,12 @@ def _announce(engine: Engine, url: str, *, json: bool) -> None:
         output.console.print(Text(f"           {call}", "dim"), soft_wrap=True)
     else:
         output.console.print("           [dim]http_token is off: every account of this machine can call it[/]")
-    output.console.print("  NATS     subject mnemolog.turns.<tenant>.<producer>  [dim](users: mnemolog producers)[/]")
+    output.console.print("  NATS     subject mnemolog.turns.<tenant>.<producer>  [dim](users: mnemolog producer)[/]")
     output.console.print("  [dim]Ctrl-C stops it[/]")
 
 
 def demo(json: Json = False) -> None:
-    """A story in under a minute, in a data directory of its own that is removed at the end."""
+    """Show what Mnemolog does in under a minute, in a temporary data directory."""
     demo_story.tell(json=json)
 
 
@@ -88,7 +88,7 @@ def ingest(
     layout: Annotated[Format, typer.Option("--format", help="auto, jsonl, locomo or chat.")] = "auto",
     json: Json = False,
 ) -> None:
-    """Take conversations in, through JetStream. May be interrupted and run again: nothing is taken in twice."""
+    """Ingest conversations, through JetStream. If interrupted, run it again: nothing is recorded twice."""
     report = with_engine(settings_of(context.obj), lambda engine: ingest_file(engine, path, layout, user))
     if json:
         output.as_json(report.as_dict())
@@ -121,7 +121,7 @@ def replay(
 
 
 def doctor(context: typer.Context, json: Json = False) -> None:
-    """Check every part, and say what to do."""
+    """Check every part of the installation, and say what to do."""
     findings = examination.examine(settings_of(context.obj))
     if json:
         output.as_json([finding.as_dict() for finding in findings])
@@ -132,7 +132,7 @@ def doctor(context: typer.Context, json: Json = False) -> None:
 
 
 def config(context: typer.Context, json: Json = False) -> None:
-    """The settings in force, and the variable that sets each."""
+    """Show the settings in force, and the variable that sets each."""
     settings = settings_of(context.obj)
     rows = [
         (name, _shown(settings, name), f"MNEMOLOG_{name.upper()}", field.description or "")

@@ -39,7 +39,6 @@ SHORT = {
     "entity_ids": ("--entity",),
     "topics": ("--topic",),
     "aliases": ("--alias",),
-    "chat_id": ("--chat",),
     "source_turn_ids": ("--turn",),
 }
 # A lone argument that stands for what standard input holds.

@@ -17,5 +17,4 @@ User = Annotated[
     str, typer.Option("--user", "-u", envvar="MNEMOLOG_USER", help="Whose memory.", callback=checked_as("user_id"))
 ]
 Agent = Annotated[str, typer.Option("--agent", "-a", help="The agent that asks.", callback=checked_as("agent_id"))]
-Thread = Annotated[str, typer.Option("--thread", "-t", help="The conversation.", callback=checked_as("thread_id"))]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value, for programs.")]

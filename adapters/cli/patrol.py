@@ -11,7 +11,7 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.maintenance.patrol import Closed, Patrol, close_cycle
 from mnemolog.domain.viewer import Viewer
 
-patrol = typer.Typer(help="Scenes of an agent age by its sessions: close a cycle now.", no_args_is_help=True)
+patrol = typer.Typer(help="Scenes of an agent, which age with each of its sessions.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:

@@ -16,7 +16,7 @@ from mnemolog.adapters.policy import load
 from mnemolog.domain.errors import NotFound, PolicyRefused
 from mnemolog.domain.policy import Policy
 
-policies = typer.Typer(help="The policy: check a file, show what is in force.", no_args_is_help=True)
+policies = typer.Typer(help="The policy: check a file, read the one in force.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -29,7 +29,7 @@ def check(
     file: Annotated[Path | None, typer.Argument(help="The file; that of the settings unless said.")] = None,
     json: Json = False,
 ) -> None:
-    """Whether an engine would start with this policy file; else every fault with its line. Needs no engine."""
+    """Check a policy file: every fault with its line, or that an engine would start with it. Needs no engine."""
     settings = settings_of(context.obj)
     path = file or settings.policy_file
     try:
@@ -47,14 +47,14 @@ def check(
 
 
 @policies.command()
-def show(
+def get(
     context: typer.Context,
     version: Annotated[
         str | None, typer.Argument(metavar="[VERSION]", help="As an event names it; what is in force unless said.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """A policy in the form of its file. One of before is looked up in the log's database, which needs an engine."""
+    """Print the policy in force, or a former one, in the form of its file. A former one needs an engine."""
     settings = settings_of(context.obj)
     policy = settings.policy
     if version is None or version == policy.version:

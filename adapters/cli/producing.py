@@ -18,11 +18,11 @@ from mnemolog.events.fields import validated
 
 Name = Annotated[str, typer.Argument(help="1 to 40 of A-Z a-z 0-9 _ -")]
 
-producers = typer.Typer(help="Who may publish turns over NATS, and of whom.", no_args_is_help=True)
+producers = typer.Typer(help="Producers: who may publish turns over NATS, and of which users.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
-    app.add_typer(producers, name="producers", rich_help_panel=panels.LOOK_AFTER)
+    app.add_typer(producers, name="producer", rich_help_panel=panels.LOOK_AFTER)
     app.command("asyncapi", rich_help_panel=panels.REFERENCE)(asyncapi)
 
 
@@ -39,7 +39,7 @@ def add(
     ] = None,
     json: Json = False,
 ) -> None:
-    """A producer: it publishes turns of these users and agents, hears its own receipts, and nothing else.
+    """Add a producer: it may publish turns of these users and agents and read its receipts, and nothing else.
 
     Its password shows once. It is an API key: from the first one on, every HTTP request needs one.
     """
@@ -52,7 +52,7 @@ def add(
 
 @producers.command("list")
 def list_producers(context: typer.Context, json: Json = False) -> None:
-    """Who may publish turns, of which tenant, users and agents, since when."""
+    """List who may publish turns, of which tenant, users and agents, and since when."""
     found = with_engine(settings_of(context.obj), engine_producers.known)
     if json:
         output.as_json(found)
@@ -66,7 +66,7 @@ def list_producers(context: typer.Context, json: Json = False) -> None:
 
 @producers.command()
 def remove(context: typer.Context, name: Name, json: Json = False) -> None:
-    """Take a producer's access away. Its connections end at once; turns of its that wait are set aside."""
+    """Remove a producer. Its connections end at once; its turns that still wait become dead letters."""
     settings = settings_of(context.obj)
     tenant = with_engine(settings, lambda engine: engine_producers.remove(engine, name))
     if json:
@@ -81,7 +81,7 @@ def asyncapi(
     yaml: Annotated[bool, typer.Option("--yaml", help="YAML and not JSON.")] = False,
     turn: Annotated[bool, typer.Option("--json-schema", help="Only the JSON Schema of a turn.")] = False,
 ) -> None:
-    """What goes over NATS: subjects, messages, headers, streams and limits, as AsyncAPI 3.0. Needs no engine."""
+    """Print what goes over NATS as AsyncAPI 3.0: subjects, messages, headers, streams and limits. Needs no engine."""
     from mnemolog.adapters.nats import asyncapi as described  # FastStream takes 0.5 s to load.
 
     document = described.turn_schema() if turn else described.document()
@@ -117,4 +117,4 @@ def _show_added(shown: dict[str, Any]) -> None:
         output.console.print("  [dim]add this user to the account of the producers of your NATS:[/]")
         output.as_json(shown["nats_user"])
     if shown["first_key"]:
-        output.console.print("  [yellow]from now on every HTTP request needs a key[/]: mnemolog api-keys create")
+        output.console.print("  [yellow]from now on every HTTP request needs a key[/]: mnemolog api-key create")

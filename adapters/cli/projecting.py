@@ -33,7 +33,7 @@ projections = typer.Typer(
 
 
 def register(app: typer.Typer) -> None:
-    app.add_typer(projections, name="projections", rich_help_panel=panels.LOOK_AFTER)
+    app.add_typer(projections, name="projection", rich_help_panel=panels.LOOK_AFTER)
 
 
 @projections.command()
@@ -42,7 +42,7 @@ def status(
     json: Json = False,
     watch: Annotated[bool, typer.Option("--watch", help="Look again every second, until Ctrl-C.")] = False,
 ) -> None:
-    """How far behind each projection is, what stopped, what was skipped, what is paused."""
+    """Show how far behind each projection is, and what is stopped, skipped or paused."""
 
     async def look(engine: Engine) -> None:
         if watch and not json:
@@ -64,7 +64,7 @@ def retry(
     stream: Annotated[str | None, typer.Option("--stream", help="Such as default/user:ana; all that stopped.")] = None,
     json: Json = False,
 ) -> None:
-    """Try again what stopped. Exit code 1 when something stopped again."""
+    """Retry what stopped. Exit code 1 when something stops again."""
 
     async def again(engine: Engine) -> dict[str, Mapping[StreamId, Stop | None]]:
         wanted = _stream(stream) if stream else None
@@ -91,7 +91,7 @@ def skip(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: Json = False,
 ) -> None:
-    """Pass over the one event that a stream stopped at, and go on behind it: for good, until a rebuild meets it again.
+    """Skip the one event that a stream stopped at, and continue after it. A rebuild tries the event again.
 
     It asks first. Its rows stay as if the event had not happened; the log keeps it.
     """
@@ -109,18 +109,18 @@ def skip(
 
 @projections.command()
 def pause(context: typer.Context, name: Name, by: By = None, json: Json = False) -> None:
-    """Apply nothing to a projection until it is resumed. Readers see it as it stands.
+    """Pause a projection: nothing is applied until it is resumed. Reads still answer from it.
 
     Meanwhile a read that must see a newer write is refused at once (projection_paused), and every command here is such
     a read. An erasure does not wait for it: the text is taken out of what it shows.
     """
     _with_engine(context, lambda engine: engine.projections.pause(name, Pause(now(), _who(by))))
-    _say(name, f"{name} is paused; `mnemolog projections resume {name}` lets it go on", paused=True, json=json)
+    _say(name, f"{name} is paused; `mnemolog projection resume {name}` lets it go on", paused=True, json=json)
 
 
 @projections.command()
 def resume(context: typer.Context, name: Name, json: Json = False) -> None:
-    """Let a paused projection go on from where it stands."""
+    """Resume a paused projection where it left off."""
     _with_engine(context, lambda engine: engine.projections.resume(name))
     _say(name, f"{name} goes on", paused=False, json=json)
 
@@ -147,7 +147,7 @@ def _stream(text: str) -> StreamId:
         raise InvalidInput(
             f"{text!r} names no stream",
             field="stream",
-            fix="give it as `mnemolog projections status` shows it: default/user:ana",
+            fix="give it as `mnemolog projection status` shows it: default/user:ana",
         )
     return StreamId(tenant, name)
 
@@ -183,7 +183,7 @@ def _show_stopped(found: Sequence[ProjectionStatus]) -> None:
     for one in found:
         for stop in one.stopped:
             output.line(f"✗ {one.name}", f"stopped {stop.stream} at seq {stop.seq} ({stop.type}): {stop.reason}")
-            hint = f"mnemolog projections retry {one.name} --stream '{stop.stream}', or skip {one.name} ..."
+            hint = f"mnemolog projection retry {one.name} --stream '{stop.stream}', or skip {one.name} ..."
             output.console.print(Text(f"  → {hint}", style="dim"))
 
 

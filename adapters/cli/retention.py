@@ -12,7 +12,7 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.maintenance.retention import Retained, retain
 
 MEMORY = ("memory", "memories")
-retention = typer.Typer(help="What fades and what is purged: run a pass now.", no_args_is_help=True)
+retention = typer.Typer(help="Retention: what fades and what is purged.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -30,7 +30,7 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what it would do, and do nothing.")] = False,
     json: Json = False,
 ) -> None:
-    """One pass over all users, as the engine does every hour."""
+    """Run one pass over all users, as the engine does every hour."""
 
     async def work(engine: Engine) -> Retained:
         engine.require_operator()

@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
 
 
 def scrub(context: typer.Context, json: Json = False) -> None:
-    """Clear from the disk what was erased: dead rows, destroyed keys, old write-ahead log. For all users at once.
+    """Clear from the disk what was erased, of all users: dead rows, destroyed keys, old write-ahead log.
 
     Reads and writes wait for each table while it is written anew: seconds for each gigabyte.
     """

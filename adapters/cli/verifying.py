@@ -47,7 +47,10 @@ def verify(
     heals: Annotated[bool, typer.Option("--heal", help="Rebuild from the log what it can tell.")] = False,
     json: Json = False,
 ) -> None:
-    """Find what was changed, forged, removed or rolled back behind the engine's back. Exit code 1 if anything was."""
+    """Verify that nothing was changed, forged, removed or rolled back behind the engine's back.
+
+    Exit code 1 if anything was.
+    """
     settings = settings_of(context.obj)
     only = StreamId.of_user(user, settings.tenant) if user else None
     report, open_ones = with_engine(settings, lambda engine: _verified(engine, only, heals=heals), passive=True)
@@ -78,7 +81,7 @@ async def _verified(engine: Engine, only: StreamId | None, *, heals: bool) -> tu
 def _show_incidents(open_ones: Sequence[Incident]) -> None:
     if open_ones:
         counted = output.count(len(open_ones), "incident")
-        output.console.print(f"[yellow]![/] {counted} not acknowledged: mnemolog incidents list", highlight=False)
+        output.console.print(f"[yellow]![/] {counted} not acknowledged: mnemolog incident list", highlight=False)
 
 
 async def _with_bar(engine: Engine, only: StreamId | None) -> Report:

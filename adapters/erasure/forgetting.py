@@ -61,10 +61,10 @@ async def _held(engine: Services, asked: OfScope, moment: Moment) -> Extent:
     viewer, hard = Viewer(asked.tenant, asked.user_id, asked.agent_id), isinstance(asked, EraseScope)
     if asked.scope is not Reach.SESSION:
         return await engine.reads.extent(viewer, Scope(asked.scope), moment, hard=hard)
-    if not (asked.with_episodes and asked.chat_id):
+    if not asked.with_episodes:
         return Extent()
     today = engine.writes.now().replace(hour=0, minute=0, second=0, microsecond=0)
-    return Extent(await engine.reads.episodes_since(viewer, asked.chat_id, today, moment, hard=hard))
+    return Extent(await engine.reads.episodes_since(viewer, asked.thread_id, today, moment, hard=hard))
 
 
 async def forget(engine: Services, asked: OfScope, idempotency_key: str | None = None) -> Forgotten:
@@ -101,8 +101,8 @@ async def _forgotten(engine: Services, steps: Sequence[Step], keyed: Keyed | Non
 
 def _steps(engine: Services, asked: OfScope, found: Extent, batch: UUID) -> Iterator[Step]:
     who = {**_who(asked), "correlation_id": batch}
-    if asked.chat_id is not None:
-        yield validated(ForgetSession, {**who, "thread_id": asked.chat_id})
+    if asked.scope is Reach.SESSION:
+        yield validated(ForgetSession, who)
     if isinstance(asked, EraseScope):
         yield from _erasures(who, found)
     else:

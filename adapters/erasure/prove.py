@@ -12,8 +12,8 @@ from mnemolog.adapters.services import Services
 from mnemolog.domain.principal import Role
 
 BACKUPS = (
-    "backups that were made before the erasure: they hold the wrapped keys. `mnemolog keys rotate`, and then destroying"
-    " every copy of the old master key, makes them unreadable"
+    "backups that were made before the erasure: they hold the wrapped keys. `mnemolog master-key rotate`, and then "
+    "destroying every copy of the old master key, makes them unreadable"
 )
 REPLICAS = "replicas of Postgres and Redis: they follow, each with its own delay"
 SNAPSHOTS = "snapshots of JetStream: events in them are sealed; turns that were waiting then are not"

@@ -79,7 +79,7 @@ class Authenticated:
             raise NotPermitted(
                 "without an API key only this machine is answered",
                 field="Authorization",
-                fix="make one: `mnemolog api-keys create`",
+                fix="make one: `mnemolog api-key create`",
             )
         return None
 

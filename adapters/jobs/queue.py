@@ -57,7 +57,7 @@ class JobQueue:
         """NotFound when there is no such job, or no longer."""
         found = await self._one("find_job", {"job_id": job_id})
         if found is None:
-            raise NotFound(f"there is no job {job_id}", field="job_id", fix="run `mnemolog jobs list`")
+            raise NotFound(f"there is no job {job_id}", field="job_id", fix="run `mnemolog job list`")
         return found
 
     async def list(self, status: Status | None = None, kind: str | None = None, limit: int = 100) -> Sequence[Job]:

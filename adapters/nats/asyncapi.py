@@ -119,7 +119,7 @@ PARAMETERS = {
     "tenant": {"description": "The tenant; what is not a letter, digit, _ or - of ASCII is percent-encoded."},
     "partition": {"description": "p0 to p63, by stream: all events of a stream share one."},
     "type": {"description": "The event's type, such as MemoryCreated."},
-    "producer": {"description": "Its name, as `mnemolog producers add` made it: what it may reach follows from it."},
+    "producer": {"description": "Its name, as `mnemolog producer add` made it: what it may reach follows from it."},
     "place": {"description": "Tokens of the producer's own."},
 }
 STREAMS = {"turns": TURNS, "events": EVENTS, "dead-letters": DEAD_LETTERS}

@@ -156,4 +156,4 @@ def _of_another(producer: str) -> InvalidInput:
 
 
 def _none(id_: int) -> NotFound:
-    return NotFound(f"there is no dead letter {id_}", field="id", fix="see `mnemolog dead-letters list`")
+    return NotFound(f"there is no dead letter {id_}", field="id", fix="see `mnemolog dead-letter list`")

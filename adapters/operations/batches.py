@@ -15,6 +15,9 @@ from mnemolog.commands.scopes import EraseScope, ForgetScope, OfScope
 from mnemolog.domain.principal import Role
 from mnemolog.projections.extent import Extent
 
+_THREAD = OfScope.model_fields["thread_id"]
+OF_THREAD = (_THREAD.rebuild_annotation(), _THREAD)
+
 
 class Forgotten(Result):
     """What was forgotten, or of a dry run what would be. `receipt` and `batch` are null where nothing was written."""
@@ -59,7 +62,7 @@ async def rollback(engine: Engine, asked: Rehearsed) -> Undone:
 @operation(
     "forget",
     "POST /forget",
-    request_of(ForgetScope, base=Rehearsed),
+    request_of(ForgetScope, base=Rehearsed, thread_id=OF_THREAD),
     tag="changes",
     arguments=("scope",),
     done="Forgotten",
@@ -76,7 +79,7 @@ async def forget(engine: Engine, asked: Rehearsed) -> Forgotten:
 @operation(
     "erase-scope",
     "POST /erase-scope",
-    request_of(EraseScope, base=Rehearsed),
+    request_of(EraseScope, base=Rehearsed, thread_id=OF_THREAD),
     tag="erasure",
     arguments=("scope",),
     done="Erased",

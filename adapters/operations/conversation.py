@@ -1,4 +1,4 @@
-"""Operations on a conversation: add what was said; read the session of a chat."""
+"""Operations on a conversation: add what was said; read the session of a thread."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -117,7 +117,7 @@ class Session(Result):
     slot_contract_version: str
     user_id: str
     agent_id: str
-    chat_id: str = Field(description="The thread.")
+    chat_id: str = Field(description="The thread, by the name that A §3.1 gives it.")
     msg_count: int
     summary: str
     turns: list[SessionTurn] = Field(description="The last twenty, the oldest first.")

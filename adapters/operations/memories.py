@@ -323,7 +323,7 @@ async def delete(engine: Engine, asked: Delete) -> Written:
 
 
 @operation(
-    "",
+    "restore",
     "POST /memories/{memory_id}/restore",
     RestoreMemory,
     tag="memories",

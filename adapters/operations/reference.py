@@ -59,9 +59,8 @@ def _operation(operation: Operation[Any, Any]) -> Iterator[str]:
     yield f"{operation.summary}. {operation.description}".strip() + "\n"
     arguments = ", ".join(operation.arguments)
     yield f"- Python: `memory.{operation.name}({arguments})`"
-    if operation.command:
-        words = " ".join([operation.command, *(one.upper() for one in operation.arguments)])
-        yield f"- Command line: `mnemolog {words}`"
+    words = " ".join([operation.command, *(one.upper() for one in operation.arguments)])
+    yield f"- Command line: `mnemolog {words}`"
     yield f"- HTTP: `{operation.method} /v1{operation.path}`"
     yield f"- Role: `{operation.role}`\n"
     shared = {name for model in (Request, Read, PagedRead, Write) for name in model.model_fields}

@@ -240,8 +240,8 @@ class HealthView(Result):
     stopped: dict[str, dict[str, str]] = Field(
         description="By projection, the streams set aside and where they stopped."
     )
-    incidents: int = Field(description="How many were found and not acknowledged: `mnemolog incidents list`.")
-    failed_jobs: int = Field(description="Jobs with no attempt left: `mnemolog jobs list --status failed`.")
+    incidents: int = Field(description="How many were found and not acknowledged: `mnemolog incident list`.")
+    failed_jobs: int = Field(description="Jobs with no attempt left: `mnemolog job list --status failed`.")
 
 
 class SectionView(Result):

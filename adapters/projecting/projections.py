@@ -311,7 +311,7 @@ class Projections:
         self.require(name)
         if name in await self.paused():
             raise Conflict(
-                f"{name} is paused", field="projection", fix=f"run `mnemolog projections resume {name}` first"
+                f"{name} is paused", field="projection", fix=f"run `mnemolog projection resume {name}` first"
             )
 
     async def stopped(self) -> Mapping[str, Mapping[str, str]]:

@@ -41,7 +41,6 @@ class BatchVerbs(Asking):
         self,
         scope: Literal["session", "agent", "global"],
         *,
-        chat_id: str | None = None,
         with_episodes: bool | None = None,
         reason: str | None = None,
         dry_run: bool | None = None,
@@ -53,10 +52,10 @@ class BatchVerbs(Asking):
     ) -> Forgotten:
         """Forget a session, everything that is this agent's own, or everything that agents share.
 
-        It is hidden; `rollback(of_batch=...)` brings it back.
+        The session is that of this agent in `thread_id`. It is hidden; `rollback(of_batch=...)` brings it back.
 
         Example:
-            memory.forget("session", user_id="ana", chat_id="main")
+            memory.forget("session", user_id="ana", thread_id="main")
         """
         return await self._ask(batches.forget, locals())
 
@@ -64,7 +63,6 @@ class BatchVerbs(Asking):
         self,
         scope: Literal["session", "agent", "global"],
         *,
-        chat_id: str | None = None,
         with_episodes: bool | None = None,
         dry_run: bool | None = None,
         user_id: str | None = None,

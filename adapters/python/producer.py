@@ -26,7 +26,7 @@ UNNAMED = "producer"
 
 
 class Destination(BaseModel):
-    """Where turns go: to a place of the producer's own. `mnemolog producers add` gave the user in the URL."""
+    """Where turns go: to a place of the producer's own. `mnemolog producer add` gave the user in the URL."""
 
     nats_url: str
     tenant: Tenant

@@ -235,7 +235,7 @@ class Watch:
                         ProjectionPaused(
                             f"{name} was paused by {pause.by} at {pause.at:%Y-%m-%d %H:%M:%SZ}",
                             field="projection",
-                            fix=f"run `mnemolog projections resume {name}`, or read with `eventual` consistency",
+                            fix=f"run `mnemolog projection resume {name}`, or read with `eventual` consistency",
                         )
                     )
                 elif stop:
@@ -247,6 +247,6 @@ def _stopped(name: str, stream: StreamId, seq: int, reason: str) -> ProjectionPo
     return ProjectionPoisoned(
         f"{name} stopped in {stream}: it cannot apply the event at seq {seq}{reason}",
         field="projection",
-        fix=f"see `mnemolog projections status`, then run `mnemolog projections retry {name}`; a read with `eventual` "
+        fix=f"see `mnemolog projection status`, then run `mnemolog projection retry {name}`; a read with `eventual` "
         "consistency tells what was applied before",
     )

@@ -172,9 +172,9 @@ class ApiKeys:
         return hmac.digest(self._key, f"{key_id} {secret}".encode(), sha256)
 
 
-_FIX_PRODUCER = "publish to mnemolog.turns.<tenant>.<producer>, as `mnemolog producers add` names it"
-_FIX_NOBODY = f"{_FIX_PRODUCER}; what came before: `mnemolog dead-letters replay ID --as PRODUCER`"
-_FIX = "send `Authorization: Bearer mnk_...` with a key that `mnemolog api-keys create` gave"
+_FIX_PRODUCER = "publish to mnemolog.turns.<tenant>.<producer>, as `mnemolog producer add` names it"
+_FIX_NOBODY = f"{_FIX_PRODUCER}; what came before: `mnemolog dead-letter replay ID --as PRODUCER`"
+_FIX = "send `Authorization: Bearer mnk_...` with a key that `mnemolog api-key create` gave"
 
 
 def unauthenticated() -> Unauthenticated:

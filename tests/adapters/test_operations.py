@@ -23,9 +23,7 @@ AnyOperation = Operation[Any, Any]
 BY_NAME: Mapping[str, AnyOperation] = {one.name: one for one in OPERATIONS}
 # A user goes out to a file and comes in from one: each face streams it in its own way.
 STREAMED = {"export_user": ("user export", "GET /user/export"), "import_user": ("user import", "POST /user/import")}
-# `mnemolog restore` takes a backup or a memory's id (cli/backing_up.py); commands that run and maintain an engine ask
-# nothing of a user's memory.
-WITHOUT_COMMAND = {"restore"}
+# Commands that run and maintain an engine ask nothing of a user's memory.
 MAINTENANCE = {
     *(
         "asyncapi",
@@ -41,12 +39,11 @@ MAINTENANCE = {
         "events",
         "ingest",
         "replay",
-        "restore",
         "scrub",
         "status",
         "up",
     ),
-    *("api-keys", "dead-letters", "incidents", "jobs", "keys", "patrol", "policy", "producers", "projections"),
+    *("api-key", "dead-letter", "incident", "job", "master-key", "patrol", "policy", "producer", "projection"),
     *("retention", "verify"),
 }
 # In Python a search gives whole memories, never bullets.
@@ -74,7 +71,7 @@ COMMANDS = dict(commands(typer.main.get_command(app)))
 def test_names_are_used_once() -> None:
     for names in ([one.name for one in OPERATIONS], [one.route for one in OPERATIONS]):
         assert len(set(names)) == len(names)
-    named = [one.command for one in OPERATIONS if one.name not in WITHOUT_COMMAND]
+    named = [one.command for one in OPERATIONS]
     assert len(set(named)) == len(named)
 
 
@@ -107,9 +104,6 @@ def test_each_verb_is_an_operation(face: type) -> None:
 
 @every
 def test_each_operation_is_a_command_with_the_same_fields(operation: AnyOperation) -> None:
-    if operation.name in WITHOUT_COMMAND:
-        assert operation.command == ""
-        return
     parameters = {one.name: one for one in COMMANDS[operation.command].params}
     fields = operation.request.model_fields
 

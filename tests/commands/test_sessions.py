@@ -41,7 +41,7 @@ def test_an_erased_thread_has_no_session_to_forget() -> None:
 
 @pytest.mark.spec("A19", "C01")
 def test_the_session_of_another_agent_is_not_there() -> None:
-    given(SESSIONS, said("rival")).when(ASKED).then_refused(NotFound, "chat_id")
+    given(SESSIONS, said("rival")).when(ASKED).then_refused(NotFound, "thread_id")
 
 
 FIRST, SECOND, THIRD = uuid4(), uuid4(), uuid4()

@@ -45,7 +45,7 @@ def their_postgres(engine: Engine) -> Iterator[str]:
 def test_the_move_to_a_postgres_of_ones_own_ends_with_a_working_engine(home: Path, their_postgres: str) -> None:
     with Memory() as memory:
         memory.add({"name": "Ana", "content": "I moved to Lisbon"}, user_id="ana")
-    [move] = [block.text for block in blocks(PAGE) if "mnemolog restore" in block.text]
+    [move] = [block.text for block in blocks(PAGE) if "mnemolog backup restore" in block.text]
     assert THEIRS in move
 
     done = subprocess.run(

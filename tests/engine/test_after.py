@@ -114,7 +114,7 @@ async def test_a_read_that_waits_for_a_paused_projection_is_told_so_at_once(
             await engine.projections.resume(name)
 
     assert isinstance(paused.value, ReadTimeout)
-    assert "mnemolog projections resume" in paused.value.fix
+    assert "mnemolog projection resume" in paused.value.fix
 
 
 @pytest.mark.spec_part("A11")

@@ -135,14 +135,14 @@ async def test_a_session_is_forgotten_and_what_was_said_stays(engine: Engine, us
     await engine.settled()
     await engine.reads.session(ana.viewer, ana.thread)
 
-    done = await forget(engine, forgetting(ana, Reach.SESSION, chat_id=ana.thread))
+    done = await forget(engine, forgetting(ana, Reach.SESSION, thread_id=ana.thread))
     assert done.receipt
     after = Moment(after=Position(ana.stream, done.receipt.last_seq))
 
     with pytest.raises(NotFound):
         await engine.reads.session(ana.viewer, ana.thread, after)
     assert len(await shown(ana)) == 1
-    await forget(engine, forgetting(ana, Reach.SESSION, chat_id=ana.thread, with_episodes=True))
+    await forget(engine, forgetting(ana, Reach.SESSION, thread_id=ana.thread, with_episodes=True))
     assert await shown(ana) == set()
 
 
@@ -163,7 +163,7 @@ async def test_a_forgotten_session_is_brought_back_by_an_undo_with_what_was_said
     ana = Person(engine, user, thread=f"chat-{uuid4().hex[:6]}")
     await ana.says("one")
     await ana.says("two")
-    forgotten = (await forget(engine, forgetting(ana, Reach.SESSION, chat_id=ana.thread))).receipt
+    forgotten = (await forget(engine, forgetting(ana, Reach.SESSION, thread_id=ana.thread))).receipt
     assert forgotten
     assert await heard(ana) is None
     since = await ana.says("three")
@@ -192,7 +192,7 @@ async def test_a_rollback_brings_a_session_back_with_the_memories_that_were_forg
 ) -> None:
     ana = Person(engine, user, thread=f"chat-{uuid4().hex[:6]}")
     await ana.says("I moved to Lisbon")
-    done = await forget(engine, forgetting(ana, Reach.SESSION, chat_id=ana.thread, with_episodes=True))
+    done = await forget(engine, forgetting(ana, Reach.SESSION, thread_id=ana.thread, with_episodes=True))
     assert (await heard(ana), await shown(ana)) == (None, set())
 
     plan = await engine.writes.rollback_plan(rolled_back(ana, of_batch=done.batch))
@@ -213,7 +213,7 @@ async def test_what_was_erased_after_a_session_was_forgotten_does_not_come_back_
     await ana.says("I hide marzipan")
     [secret] = await ana.memory_ids()
     await ana.says("I moved to Lisbon")
-    forgotten = (await forget(engine, forgetting(ana, Reach.SESSION, chat_id=ana.thread))).receipt
+    forgotten = (await forget(engine, forgetting(ana, Reach.SESSION, thread_id=ana.thread))).receipt
     assert forgotten
     await erasing.erase(engine, validated(EraseMemory, {**who, "memory_id": secret, "with_survivors": True}))
 
@@ -233,17 +233,10 @@ async def test_what_was_erased_after_a_session_was_forgotten_does_not_come_back_
     await assert_live_equals_replayed(engine, ana.stream)
 
 
-@pytest.mark.parametrize(
-    ("reach", "chat", "message"),
-    [
-        (Reach.SESSION, None, "is missing: scope session forgets one chat"),
-        (Reach.GLOBAL, "main", "goes with scope session only, not with global"),
-    ],
-)
-def test_a_chat_is_named_with_a_session_and_with_nothing_else(reach: Reach, chat: str | None, message: str) -> None:
-    with pytest.raises(InvalidInput, match=message) as refused:
-        validated(ForgetScope, {"user_id": "ana", "scope": reach, "chat_id": chat})
-    assert refused.value.field == "chat_id"
+def test_a_session_is_forgotten_of_a_thread_that_is_named() -> None:
+    with pytest.raises(InvalidInput, match="is missing: a session is that of a thread") as refused:
+        validated(ForgetScope, {"user_id": "ana", "scope": Reach.SESSION})
+    assert refused.value.field == "thread_id"
 
 
 @pytest.mark.spec("A19", "X16")

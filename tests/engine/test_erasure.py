@@ -370,7 +370,7 @@ async def test_an_erased_memory_is_taken_out_of_projections_that_stand_still_and
         erasure = await erases(ana, gone)
 
         assert set(erasure.held_up) == set(engine.projections.running)
-        assert all("mnemolog projections" in error.fix for error in erasure.held_up.values())
+        assert all("mnemolog projection" in error.fix for error in erasure.held_up.values())
         assert await readable(ana, gone) == []
         assert (await engine.reads.memory(ana.viewer, kept))["text"] == "Ana: I like tea"
         session = await engine.reads.session(ana.viewer, ana.thread)

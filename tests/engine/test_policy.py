@@ -41,7 +41,7 @@ async def test_an_engine_with_another_policy_decides_under_another_version(
     version = event.meta.policy_version
     assert version != engine.policy.version
     assert '"wines"' in (await engine.policies.kept([version]))[version]
-    shown = await mnemolog(engine.settings.directory, "policy", "show", version, "--json")
+    shown = await mnemolog(engine.settings.directory, "policy", "get", version, "--json")
     assert {"name": "wines", "context": "rag", "rag_length": 30} in shown.value["policy"]["categories"]["custom"]
 
 

@@ -32,7 +32,7 @@ JUDGED = {
 # The same of one route alone: its path and the field.
 JUDGED_THERE = {
     r"/v1/profile.* field": "the policy says which fields a profile has",
-    r"/v1/(forget|erase-scope) (chat_id|with_episodes|scope)": "they go with one scope",
+    r"/v1/(forget|erase-scope) (thread_id|with_episodes|scope)": "they go with one scope",
     r"/v1/rollback (of_run|of_batch|of_thread)": "exactly one of them",
     r"/v1/undo (memory_id|event_id)": "exactly one of them",
     r"/v1/prove-erased (memory_id|thread_id|entity_id|relation_id|field)": "one thing at a time is proved to be erased",

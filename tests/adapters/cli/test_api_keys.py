@@ -1,4 +1,4 @@
-"""`mnemolog api-keys`, and commands in the name of a key."""
+"""`mnemolog api-key`, and commands in the name of a key."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.adapters.cli.command import Ran, mnemolog
 
 
 async def keys(engine: Engine, *arguments: str) -> Ran:
-    return await mnemolog(engine.settings.directory, "api-keys", *arguments)
+    return await mnemolog(engine.settings.directory, "api-key", *arguments)
 
 
 async def test_a_key_is_made_listed_and_revoked(guarded: Engine) -> None:
@@ -82,13 +82,13 @@ async def test_a_producers_key_is_made_by_producers_and_revoked_takes_its_user_o
 ) -> None:
     name = f"p-{user}"
     alone = await keys(guarded, "create", name, "--roles", "publish", "--json")
-    await mnemolog(guarded.settings.directory, "producers", "add", name, "--json")
+    await mnemolog(guarded.settings.directory, "producer", "add", name, "--json")
     [key] = [row for row in (await keys(guarded, "list", "--json")).value if row["name"] == name]
 
     revoked = await keys(guarded, "revoke", key["id"])
     left = [one.name for one in Producers(guarded.settings.directory).all()]
-    again = await mnemolog(guarded.settings.directory, "producers", "add", name, "--json")
+    again = await mnemolog(guarded.settings.directory, "producer", "add", name, "--json")
 
     assert (alone.code, alone.value["error"]["field"]) == (2, "roles")
-    assert "producers add" in alone.value["error"]["fix"]
+    assert "producer add" in alone.value["error"]["fix"]
     assert (revoked.code, name in left, again.code) == (0, False, 0)

@@ -85,7 +85,7 @@ async def test_an_undo_with_a_key_goes_back_once_and_names_what_it_was_given(eng
 @pytest.mark.spec("A19", "X03")
 async def test_a_forgotten_session_is_brought_back_by_the_undo_of_its_event(engine: Engine, user: str) -> None:
     await run(engine, "add", "I moved to Lisbon", "-u", user)
-    forgotten = await run(engine, "forget", "session", "--chat", "main", "-u", user)
+    forgotten = await run(engine, "forget", "session", "--thread", "main", "-u", user)
     [event_id] = forgotten["receipt"]["event_ids"]
     planned = await run(engine, "undo", "--event-id", event_id, "-u", user, "--dry-run")
     assert planned["changes"] == [{"subject": "thread:main", "type": "SessionReverted"}]

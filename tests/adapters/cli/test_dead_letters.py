@@ -1,4 +1,4 @@
-"""`mnemolog dead-letters`: what was refused, shown, sent again, let go; alone and many at once."""
+"""`mnemolog dead-letter`: what was refused, shown, sent again, let go; alone and many at once."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def tenant(user: str) -> str:
 
 
 async def letters(engine: Engine, *arguments: str) -> Ran:
-    return await mnemolog(engine.settings.directory, "dead-letters", *arguments)
+    return await mnemolog(engine.settings.directory, "dead-letter", *arguments)
 
 
 async def listed(engine: Engine, tenant: str) -> list[dict[str, Any]]:
@@ -38,10 +38,10 @@ async def test_a_letter_is_listed_shown_corrected_and_gone(
     file.write_bytes(encoded(user))
 
     [found] = await listed(engine, tenant)
-    shown = await letters(engine, "show", str(letter.id))
+    shown = await letters(engine, "get", str(letter.id))
     again = await letters(engine, "replay", str(letter.id))
     corrected = await letters(engine, "replay", str(letter.id), "--file", str(file), "--json")
-    gone = await letters(engine, "show", str(letter.id), "--json")
+    gone = await letters(engine, "get", str(letter.id), "--json")
 
     assert (found["id"], found["reason"]["field"]) == (letter.id, "text")
     assert "is empty" in shown.out

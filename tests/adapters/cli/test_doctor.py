@@ -53,6 +53,6 @@ async def test_events_that_nobody_applies_are_no_good_health(tmp_path: Path, mon
 
     assert not found["memories"].good
     assert "no fewer" in found["memories"].found
-    assert "mnemolog projections status" in found["memories"].fix
+    assert "mnemolog projection status" in found["memories"].fix
     assert not found["relay"].good
     assert found["log"].good

@@ -91,7 +91,7 @@ async def test_a_scope_is_forgotten_brought_back_by_its_batch_and_erased(engine:
 async def test_the_status_of_the_keys_tells_where_the_master_key_is(engine: Engine, user: str) -> None:
     await engine.writes.create({"user_id": user, "text": "Ana drinks tea"})
 
-    ran = await run(engine, "keys", "status", "--json")
+    ran = await run(engine, "master-key", "status", "--json")
 
     assert ran.code == 0
     assert ran.value["master_key"] == str(engine.settings.directory / "master.key")
@@ -100,7 +100,7 @@ async def test_the_status_of_the_keys_tells_where_the_master_key_is(engine: Engi
 
 
 async def test_keys_are_not_rotated_under_a_running_engine(engine: Engine) -> None:
-    ran = await run(engine, "keys", "rotate", "--json")
+    ran = await run(engine, "master-key", "rotate", "--json")
 
     assert (ran.code, ran.value["error"]["code"]) == (3, "data_directory_in_use")
 

@@ -1,4 +1,4 @@
-"""`mnemolog jobs`, each command in a process of its own."""
+"""`mnemolog job`, each command in a process of its own."""
 
 from pathlib import Path
 from uuid import uuid4
@@ -18,12 +18,12 @@ async def test_jobs_are_listed_shown_cancelled_and_retried(engine: Engine, user:
     job = await engine.jobs.enqueue(kind, {"turn_id": "t-1"}, stream=StreamId.of_user(user))
     id_ = str(job.job_id)
 
-    listed = await mnemolog(directory, "jobs", "list", "--kind", kind, "--json")
-    table = await mnemolog(directory, "jobs", "list", "--status", "queued", "--kind", kind)
-    shown = await mnemolog(directory, "jobs", "show", id_)
-    cancelled = await mnemolog(directory, "jobs", "cancel", id_, "--json")
-    again = await mnemolog(directory, "jobs", "cancel", id_, "--json")
-    retried = await mnemolog(directory, "jobs", "retry", id_)
+    listed = await mnemolog(directory, "job", "list", "--kind", kind, "--json")
+    table = await mnemolog(directory, "job", "list", "--status", "queued", "--kind", kind)
+    shown = await mnemolog(directory, "job", "get", id_)
+    cancelled = await mnemolog(directory, "job", "cancel", id_, "--json")
+    again = await mnemolog(directory, "job", "cancel", id_, "--json")
+    retried = await mnemolog(directory, "job", "retry", id_)
 
     assert listed.code == 0, listed.err
     assert [(one["job_id"], one["payload"]) for one in listed.value] == [(id_, {"turn_id": "t-1"})]
@@ -38,8 +38,8 @@ async def test_jobs_are_listed_shown_cancelled_and_retried(engine: Engine, user:
 
 
 async def test_an_unknown_job_is_refused(engine: Engine) -> None:
-    unknown = await mnemolog(engine.settings.directory, "jobs", "show", str(uuid4()), "--json")
-    malformed = await mnemolog(engine.settings.directory, "jobs", "retry", "seven", "--json")
+    unknown = await mnemolog(engine.settings.directory, "job", "get", str(uuid4()), "--json")
+    malformed = await mnemolog(engine.settings.directory, "job", "retry", "seven", "--json")
     assert (unknown.code, unknown.value["error"]["code"]) == (1, "not_found")
     assert (malformed.code, malformed.value["error"]["field"]) == (2, "job_id")
 
@@ -60,4 +60,4 @@ async def test_what_recurs_is_there_from_the_start_and_a_failure_shows_in_doctor
         found = {finding.part: finding async for finding in doctor._running(engine)}
     assert not found["jobs"].good
     assert "1 failed" in found["jobs"].found
-    assert "mnemolog jobs list --status failed" in found["jobs"].fix
+    assert "mnemolog job list --status failed" in found["jobs"].fix

@@ -1,4 +1,4 @@
-"""`mnemolog producers`, and what the setting `api_key` lets one do with turns."""
+"""`mnemolog producer`, and what the setting `api_key` lets one do with turns."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.adapters.principals.keys import principal
 
 
 async def producers(engine: Engine, *arguments: str) -> Ran:
-    return await mnemolog(engine.settings.directory, "producers", *arguments)
+    return await mnemolog(engine.settings.directory, "producer", *arguments)
 
 
 async def test_producers_are_added_listed_and_removed(guarded: Engine, user: str) -> None:
@@ -88,7 +88,7 @@ async def test_in_the_name_of_a_key_turns_are_taken_in_as_far_as_it_reaches(
     monkeypatch.setenv("MNEMOLOG_API_KEY", text)
 
     ran = await mnemolog(guarded.settings.directory, "ingest", str(file), "--json")
-    letters = await mnemolog(guarded.settings.directory, "dead-letters", "list", "--json")
+    letters = await mnemolog(guarded.settings.directory, "dead-letter", "list", "--json")
     listed = await producers(guarded, "list", "--json")
 
     assert (ran.code, ran.value["recorded"], ran.value["already"]) == (1, 1, 1)

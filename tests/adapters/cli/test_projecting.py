@@ -1,4 +1,4 @@
-"""`mnemolog projections`: a poisoned event from the fault to its cure, while an engine runs in another process."""
+"""`mnemolog projection`: a poisoned event from the fault to its cure, while an engine runs in another process."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ POISON = "poison"
 
 
 async def projections(engine: Engine, *arguments: str) -> Ran:
-    return await mnemolog(engine.settings.directory, "projections", *arguments, "--json")
+    return await mnemolog(engine.settings.directory, "projection", *arguments, "--json")
 
 
 async def status(engine: Engine, name: str) -> Any:
@@ -136,7 +136,7 @@ async def test_a_name_that_does_not_exist_is_refused(engine: Engine, arguments: 
 
 
 async def test_the_status_is_a_table_for_people(engine: Engine) -> None:
-    ran = await mnemolog(engine.settings.directory, "projections", "status")
+    ran = await mnemolog(engine.settings.directory, "projection", "status")
     assert ran.code == 0, ran
     for name in engine.projections.running:
         assert name in ran.out

@@ -80,7 +80,7 @@ SCOPES = ["agent", "global", "session"]
 
 
 def _scope(drawn: Drawn) -> Json:
-    return {"scope": SCOPES[drawn.one % 3], **({"chat_id": "main"} if drawn.one % 3 == 2 else {})}
+    return {"scope": SCOPES[drawn.one % 3], **({"thread_id": "main"} if drawn.one % 3 == 2 else {})}
 
 
 # By the name of the route: a write that is not here fails the first test.

@@ -176,7 +176,7 @@ async def test_a_dry_run_of_an_undo_shows_what_would_change_and_changes_nothing(
 async def test_a_forgotten_session_is_brought_back_by_the_undo_of_its_event(api: Api) -> None:
     said = await api.post("/v1/turns", 201, messages="hello")
     await api.get("/v1/session", after=said["token"])
-    [event_id] = (await api.post("/v1/forget", scope="session", chat_id="main"))["receipt"]["event_ids"]
+    [event_id] = (await api.post("/v1/forget", scope="session", thread_id="main"))["receipt"]["event_ids"]
 
     plan = await api.post("/v1/undo", event_id=event_id, dry_run=True)
     assert plan["changes"] == [{"subject": "thread:main", "type": "SessionReverted"}]

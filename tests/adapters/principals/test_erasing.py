@@ -89,7 +89,7 @@ async def test_a_hard_forgetting_that_reaches_too_far_erases_nothing_of_it(guard
         with pytest.raises(NotPermitted, match="agents outside"):
             await ask(stylist, asked)
     unable = guarded.by(of_agents("stylist", roles=(Role.READ, Role.WRITE)))
-    session = EraseScope(user_id=user, agent_id="stylist", scope=Reach.SESSION, chat_id="main", with_episodes=True)
+    session = EraseScope(user_id=user, agent_id="stylist", scope=Reach.SESSION, thread_id="main", with_episodes=True)
     with pytest.raises(NotPermitted, match="may not erase"):
         await forgetting.forget(unable, session)
     assert await head(guarded, user) == before

@@ -42,12 +42,12 @@ def test_a_merge_of_entities_is_undone_by_its_event(memory: Memory, user: str) -
 @pytest.mark.spec("A19", "X03")
 def test_a_forgotten_session_is_brought_back_by_its_event_and_by_its_batch(memory: Memory, user: str) -> None:
     memory.add("I moved to Lisbon", user_id=user)
-    first = memory.forget("session", user_id=user, chat_id="main")
+    first = memory.forget("session", user_id=user, thread_id="main")
     assert first.receipt
     planned = memory.undo(event_id=first.receipt.event_ids[0], user_id=user, dry_run=True)
     assert ([change.type for change in planned.changes], planned.receipt) == (["SessionReverted"], None)
     assert memory.undo(event_id=first.receipt.event_ids[0], user_id=user).undone == first.receipt.event_ids
-    second = memory.forget("session", user_id=user, chat_id="main")
+    second = memory.forget("session", user_id=user, thread_id="main")
     assert second.receipt
     assert not second.receipt.already, "there is a session to forget again"
     assert len(memory.rollback(user_id=user, of_batch=second.batch).undone) == 1
