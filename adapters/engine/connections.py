@@ -4,7 +4,6 @@ import asyncio
 import os
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Literal
 
 import psycopg
 from nats.aio.client import Client
@@ -14,11 +13,13 @@ from redis.backoff import ExponentialBackoff
 from sqlalchemy import NullPool
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
 from mnemolog.adapters.engine.reaching import reaching
 from mnemolog.adapters.minilm import EmbeddingProcess, MiniLM, embedder_named
 from mnemolog.adapters.minilm.caching import CachingEmbedder
 from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
+from mnemolog.adapters.minilm.sharing import SharedModel, share
 from mnemolog.adapters.nats import connection as nats_connection
 from mnemolog.adapters.postgres.as_of import NoSeal
 from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
@@ -105,13 +106,17 @@ async def _redis_client(stack: AsyncExitStack, redis_url: str) -> Redis:
     return redis
 
 
-def embedder_of(stack: AsyncExitStack, name: Literal["minilm", "lexical"], *, projecting: bool) -> Embedder:
-    """MiniLM runs in a process of its own where it is asked all the time: for an engine that keeps projections."""
-    if name == "lexical" or not projecting:
-        return embedder_named(name)
+async def embedder_of(stack: AsyncExitStack, settings: Settings, *, projecting: bool, attached: bool) -> Embedder:
+    """MiniLM runs in a process of its own beside an engine that keeps projections, and embeds for attached clients."""
+    if settings.embedder == "lexical" or not (projecting or attached):
+        return embedder_named(settings.embedder)
+    if attached:
+        return SharedModel(MiniLM(), settings.directory)
     process = EmbeddingProcess(MiniLM())
     stack.push_async_callback(process.aclose)
-    return PrefetchingEmbedder(CachingEmbedder(process))
+    embedder = PrefetchingEmbedder(CachingEmbedder(process))
+    await share(stack, embedder, settings.directory)
+    return embedder
 
 
 def _sqlalchemy_engine(

@@ -68,7 +68,7 @@ async def wire(
         known=delivery.anchoring.known,
         refused=delivery.incidents.refused,
     )
-    embedder = embedder_of(stack, settings.embedder, projecting=EngineRole.PROJECT in roles)
+    embedder = await embedder_of(stack, settings, projecting=EngineRole.PROJECT in roles, attached=attached)
     projections = _projections(
         settings,
         FillEndpoints(endpoints.postgres_dsn, endpoints.redis_url, master_key, settings.embedder),

@@ -1,6 +1,9 @@
 """What an engine and its embedding process send each other: a head with kind and length, then that many bytes."""
 
+import json
 from struct import Struct
+
+from mnemolog.domain.errors import InvalidInput, MnemologError, ModelMissing
 
 HEAD = Struct("!cI")
 
@@ -16,3 +19,13 @@ REFUSED = b"X"
 
 def frame(kind: bytes, body: bytes) -> bytes:
     return HEAD.pack(kind, len(body)) + body
+
+
+def refusal(error: ModelMissing | InvalidInput) -> bytes:
+    told = {"message": error.message, "field": error.field, "fix": error.fix}
+    return frame(MISSING if isinstance(error, ModelMissing) else REFUSED, json.dumps(told).encode())
+
+
+def refused(kind: bytes, body: bytes) -> MnemologError:
+    """The error of a refusal."""
+    return (ModelMissing if kind == MISSING else InvalidInput)(**json.loads(body))

@@ -11,8 +11,8 @@ from contextlib import suppress
 import numpy as np
 
 from mnemolog.adapters.minilm.embedder import MiniLM
-from mnemolog.adapters.minilm.frames import HEAD, MISSING, ROWS, TEXTS, frame
-from mnemolog.domain.errors import InvalidInput, MnemologError, ModelMissing, ServerFailed
+from mnemolog.adapters.minilm.frames import HEAD, ROWS, TEXTS, frame, refused
+from mnemolog.domain.errors import MnemologError, ServerFailed
 from mnemolog.projections.vectors.embedder import Vectors
 
 # A caller with many texts sends so many at a time: 20 ms, the longest that it makes a question wait.
@@ -121,8 +121,7 @@ class _Running:
         body = await self._output.readexactly(length)
         if kind == ROWS:
             return body
-        told = json.loads(body)
-        return ModelMissing(**told) if kind == MISSING else InvalidInput(**told)
+        return refused(kind, body)
 
 
 def _settle(waiting: "asyncio.Future[bytes]", answer: bytes | MnemologError) -> None:

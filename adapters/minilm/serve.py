@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from mnemolog.adapters.minilm.embedder import MiniLM
-from mnemolog.adapters.minilm.frames import HEAD, MISSING, REFUSED, ROWS, frame
-from mnemolog.domain.errors import InvalidInput, MnemologError, ModelMissing
+from mnemolog.adapters.minilm.frames import HEAD, ROWS, frame, refusal
+from mnemolog.domain.errors import InvalidInput, ModelMissing
 
 # At 200 writes a second, vectors came 61 to 79 ms after the write with one thread and 41 to 50 with two, and the other
 # projections at the same time.
@@ -44,13 +44,9 @@ def _answer(model: MiniLM, request: bytes) -> bytes:
     try:
         return frame(ROWS, model.embed(json.loads(request)).tobytes())
     except ModelMissing as error:
-        return frame(MISSING, _told(error))
+        return refusal(error)
     except Exception as error:  # noqa: BLE001  A text that breaks the model is its sender's matter; the others go on.
-        return frame(REFUSED, _told(InvalidInput(f"the model cannot embed it: {type(error).__name__}", field="text")))
-
-
-def _told(error: MnemologError) -> bytes:
-    return json.dumps({"message": error.message, "field": error.field, "fix": error.fix}).encode()
+        return refusal(InvalidInput(f"the model cannot embed it: {type(error).__name__}", field="text"))
 
 
 if __name__ == "__main__":
