@@ -2,8 +2,8 @@
 
 import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -74,11 +74,30 @@ def _written(values: Iterable[Any]) -> str:
 def _read(cursor: str, types: Sequence[type]) -> list[Any]:
     try:
         values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        return [_PARSED.get(kind, kind)(value) for kind, value in zip(types, values, strict=True)]
-    except (ValueError, TypeError) as error:
+        if not all(isinstance(value, str) for value in values):
+            raise TypeError("a cursor holds texts alone")
+        return [_PARSED[kind](value) for kind, value in zip(types, values, strict=True)]
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise InvalidInput(
             f"{cursor!r:.60} is not a cursor of this list", field="cursor", fix="pass the `next_cursor` of a page"
         ) from error
 
 
-_PARSED: Mapping[type, Any] = {datetime: datetime.fromisoformat, UUID: UUID}
+def _integer(text: str) -> int:
+    if not -(2**63) <= (value := int(text)) < 2**63:
+        raise OverflowError("beyond what Postgres keeps as a bigint")
+    return value
+
+
+def _text(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("Postgres keeps no NUL")
+    return text.encode().decode()  # UnicodeEncodeError for half a character.
+
+
+_PARSED: Mapping[type, Callable[[str], Any]] = {
+    datetime: lambda text: datetime.fromisoformat(text).astimezone(UTC),
+    UUID: UUID,
+    int: _integer,
+    str: _text,
+}

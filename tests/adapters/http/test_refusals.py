@@ -1,5 +1,6 @@
 """What the API refuses: bad input by its field, other users' memories as if they did not exist, nothing in a trace."""
 
+import base64
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -134,6 +135,33 @@ async def test_a_bad_parameter_is_refused_by_its_field(api: Api, path: str, para
     error = (await api.call("GET", path, 422, params=params))["error"]
     assert (error["code"], error["field"]) == ("invalid_input", field)
     assert error["fix"]
+
+
+FORGED: list[Any] = [
+    ["9" * 30, SOME_ID],
+    ["-" + "9" * 30, SOME_ID],
+    ["1", "a\0b"],
+    ["\0"],
+    ["\ud800"],
+    ["0001-01-01T00:00:00+23:59", SOME_ID],
+    [True, True],
+    [1.5, SOME_ID],
+    [["1"], ["2"]],
+    {"a": "1", "b": "2"},
+    None,
+    [json.loads("[" * 350 + "]" * 350)],
+]
+
+
+@pytest.mark.parametrize("forged", FORGED, ids=range(len(FORGED)))
+@pytest.mark.parametrize("path", ["/v1/memories", "/v1/entities", "/v1/facts", "/v1/consent", f"/v1/history/{SOME_ID}"])
+async def test_a_forged_cursor_is_refused(api: Api, path: str, forged: Any) -> None:
+    await api.remember("Ana likes tea")
+    cursor = base64.urlsafe_b64encode(json.dumps(forged).encode()).decode().rstrip("=")
+
+    error = (await api.call("GET", path, 422, params={"user_id": api.user, "cursor": cursor}))["error"]
+
+    assert (error["code"], error["field"]) == ("invalid_input", "cursor")
 
 
 @pytest.mark.parametrize("params", [{"after": "default/user:somebody@1"}, {"as_of": "2026-01-03T01:02:10"}])
