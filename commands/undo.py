@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from mnemolog.commands.attention import ATTENTION_UNDO, UndoAttention
 from mnemolog.commands.graph_undo import GRAPH_UNDO, UndoGraph
 from mnemolog.commands.memories import MEMORIES, UndoChange, ends
 from mnemolog.commands.profile import PROFILE, UndoProfile
@@ -38,6 +39,10 @@ def _session(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoSession:
     return UndoSession(**_without_time(who), event_id=event_id)
 
 
+def _attention(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoAttention:
+    return UndoAttention(**_without_time(who), event_id=event_id)
+
+
 def _without_time(who: Who) -> Who:
     return {name: value for name, value in who.items() if name != "at"}
 
@@ -48,6 +53,7 @@ UNDOABLE: Mapping[str, Undoable[Any]] = {
     "profile": Undoable(PROFILE, _profile, (FIELD,)),
     "todos": Undoable(TODOS, _todo, (TODO,)),
     "sessions": Undoable(SESSION_UNDO, _session),
+    "attention": Undoable(ATTENTION_UNDO, _attention),
 }
 of_each("UNDOABLE in commands/undo.py", {kind.name: one for one in UNDOABLE.values() for kind in one.kinds})
 ROLLBACKS = Rollbacks(UNDOABLE)

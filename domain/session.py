@@ -5,10 +5,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from mnemolog.domain.affect import Affect
+
 SLOT_CONTRACT_VERSION = "1.0"
 KEPT_TURNS = 20
 LIFETIME = timedelta(hours=24)
 SAID = "said"
+FOCUS = frozenset({"topic_focus", "mode", "pending_questions"})
+USER = "user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,8 @@ class Session:
     What was forgotten is kept out of sight until the session ends, so that it can come back: `numbers` counts the
     turns that `said` names, `mentions` has the last number of each active entity, `forgotten` how many turns there
     were at each forgetting, and `since` names the forgetting in force. Readers get what is `shown`.
+
+    `affect` is kept beside it, under a key of its own (A §3.2); a forgetting ends it, and the focus.
     """
 
     user_id: str
@@ -35,6 +41,7 @@ class Session:
     mentions: Mapping[str, int] = field(default_factory=dict)
     forgotten: Mapping[str, int] = field(default_factory=dict)
     since: str | None = None
+    affect: Affect | None = None
 
     def heard(self, role: str, text: str, turn_id: str, entity_id: str | None, at: datetime) -> "Session":
         """The session after one more turn; the entity that spoke is the most recent active one."""
@@ -50,7 +57,31 @@ class Session:
             active_entity_ids=entities,
             numbers=[*self.numbers, number][-KEPT_TURNS:],
             mentions=mentions,
-            updated_at=at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            updated_at=_text(at),
+            affect=self._mood_after(text if role == USER else None, number, at),
+        )
+
+    def _mood_after(self, said: str | None, number: int, at: datetime) -> Affect | None:
+        """The affect after a message, none once its time is over. Only what the user says can be short."""
+        if self.affect is None or self.affect.is_neutral:
+            return self.affect
+        return None if self.affect.decay_at < at else self.affect.maintained(at, number, said)
+
+    def felt(self, affect: Affect | None, at: datetime) -> "Session":
+        """The session with another affect; None: with none."""
+        return replace(self, affect=affect, updated_at=_text(at))
+
+    def focused(self, focus: Mapping[str, Any], active: Sequence[str] | None, at: datetime) -> "Session":
+        """The session about something else: `focus` by the keys of `FOCUS`, and `active` entities, the latest first."""
+        scratch = {name: value for name, value in self.scratch.items() if name not in FOCUS}
+        told = {name: one for name, one in focus.items() if one}
+        entities = self.active_entity_ids if active is None else active
+        return replace(
+            self,
+            scratch={**scratch, **told},
+            active_entity_ids=list(entities),
+            mentions={one: self.mentions.get(one, self.msg_count) for one in entities},
+            updated_at=_text(at),
         )
 
     def without(self, turn_ids: Collection[str]) -> "Session":
@@ -86,7 +117,9 @@ class Session:
     def forgotten_by(self, event_id: str) -> "Session":
         """The session with all that was said until now out of sight."""
         then = self if self.forgotten else self._counted()
-        return replace(then, forgotten={**self.forgotten, event_id: self.msg_count}, since=event_id)
+        scratch = {name: value for name, value in self.scratch.items() if name not in FOCUS}
+        forgotten = {**self.forgotten, event_id: self.msg_count}
+        return replace(then, forgotten=forgotten, since=event_id, scratch=scratch, affect=None)
 
     def shown_since(self, event_id: str | None) -> "Session":
         """The session as that forgetting left it, with what was said since. None, or one of before it began: whole."""
@@ -97,7 +130,7 @@ class Session:
         start = self.forgotten[self.since] if self.since else 0
         if not start:
             return self
-        if self.msg_count == start:
+        if self.msg_count == start and not self.affect and not self.scratch.keys() & FOCUS:
             return None
         said = self._said()
         known = self.turns[len(self.turns) - len(said) :]
@@ -122,6 +155,12 @@ class Session:
         """Whether nothing was said for longer than a session lives."""
         return bool(self.updated_at) and now - datetime.fromisoformat(self.updated_at) > LIFETIME
 
+    def read_at(self, now: datetime) -> "Session | None":
+        """As it reads at a time: None once it expired, and without the affect whose time is over."""
+        if self.expired(now):
+            return None
+        return replace(self, affect=self.affect.expired(now)) if self.affect else self
+
     def as_dict(self) -> dict[str, Any]:
         """The object of A §3.1, field by field."""
         return {
@@ -137,6 +176,11 @@ class Session:
             "updated_at": self.updated_at,
         }
 
+    def affect_shown(self, now: datetime) -> dict[str, Any]:
+        """The object of A §3.2; neutral where no affect is known."""
+        affect = self.affect or Affect.neutral(now)
+        return affect.as_dict(self.user_id, self.agent_id, self.scratch.get("topic_focus", ""), self.active_entity_ids)
+
     def stored(self) -> dict[str, Any]:
         """As a session that was forgotten is kept: with what is out of sight."""
         hidden = {"numbers": list(self.numbers), "mentions": self.mentions, "forgotten": self.forgotten}
@@ -151,6 +195,10 @@ class Session:
         """With every turn counted as the last: before the first forgetting nothing needs to be told apart."""
         mentions = dict.fromkeys(self.active_entity_ids, self.msg_count)
         return replace(self, numbers=[self.msg_count] * len(self._said()), mentions=mentions)
+
+
+def _text(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def key(kind: str, tenant: str, user_id: str, agent_id: str, chat_id: str) -> str:

@@ -1,5 +1,6 @@
 """What happens in a conversation: a turn is recorded."""
 
+from datetime import datetime
 from typing import Annotated, ClassVar
 from uuid import UUID
 
@@ -77,6 +78,55 @@ class SessionReverted(Event):
 
     def key_scope(self) -> str:
         return thread_scope(self.chat_id)
+
+
+class AffectSet(Event):
+    """The mood of an agent's chat reads so from now on (A §3.2). An undo names the event that it `undoes`.
+
+    Without a `label` there is none. How it fades follows from the turns after it.
+    """
+
+    agent_id: str
+    chat_id: str
+    confidence: float
+    decay_at: datetime
+    every_n_messages: int
+    undoes: UUID | None = None
+    label: PersonalText = ""
+    markers: Annotated[tuple[str, ...], Personal()] = ()
+    interaction_mode: PersonalText = ""
+
+    def tags(self) -> frozenset[str]:
+        return frozenset({thread_tag(self.chat_id), session_tag(self.agent_id, self.chat_id)})
+
+    def key_scope(self) -> str:
+        return thread_scope(self.chat_id)
+
+
+class FocusSet(Event):
+    """What an agent's chat is about reads so from now on (A §3.1). An undo names the event that it `undoes`.
+
+    `active_entity_ids` takes the place of those that were active; None leaves them.
+    """
+
+    agent_id: str
+    chat_id: str
+    active_entity_ids: tuple[UUID, ...] | None = None
+    undoes: UUID | None = None
+    topic_focus: PersonalText = ""
+    mode: PersonalText = ""
+    pending_questions: Annotated[tuple[str, ...], Personal()] = ()
+
+    def tags(self) -> frozenset[str]:
+        return frozenset({thread_tag(self.chat_id), session_tag(self.agent_id, self.chat_id)})
+
+    def key_scope(self) -> str:
+        return thread_scope(self.chat_id)
+
+
+def session_tag(agent_id: str, chat_id: str) -> str:
+    """What an agent's affect and focus in a chat are found by, without the turns of the chat."""
+    return f"session:{_escaped(agent_id)}/{_escaped(chat_id)}"
 
 
 def thread_tag(thread_id: str) -> str:

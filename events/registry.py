@@ -67,6 +67,8 @@ REGISTRY = Registry(
         conversation.TurnRecorded,
         conversation.SessionForgotten,
         conversation.SessionReverted,
+        conversation.AffectSet,
+        conversation.FocusSet,
         graph.EntityObserved,
         graph.EntityUpdated,
         graph.EntityAliased,

@@ -33,6 +33,8 @@ OF_NO_SUBJECT: frozenset[type[Event]] = frozenset(
         conversation.TurnRecorded,
         conversation.SessionForgotten,
         conversation.SessionReverted,
+        conversation.AffectSet,
+        conversation.FocusSet,
         MemoriesRecalled,
         patrol.CycleClosed,
         profile.UserSeeded,

@@ -54,6 +54,8 @@ GROUPS = {
     "profile": "What a user says about themselves, field by field.",
     "consent": "Proposed profile changes that wait for the user's consent.",
     "thread": "Conversations.",
+    "affect": "The mood of a conversation, which fades by itself.",
+    "focus": "What a conversation is about.",
     "user": "Everything of a user: export, import or erase it.",
     "todo": "Commitments, habits, open threads and frictions, each kept by one agent.",
 }

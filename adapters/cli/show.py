@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from mnemolog.adapters.cli import output
+from mnemolog.adapters.operations.attention import AffectView
 from mnemolog.adapters.operations.batches import Forgotten
 from mnemolog.adapters.operations.conversation import Added, Session
 from mnemolog.adapters.operations.erasure import Erased, PlaceView, Proof
@@ -230,6 +231,14 @@ def _session(found: Session) -> None:
         output.line(f"{turn.role}:", turn.text)
 
 
+def _affect(found: AffectView) -> None:
+    mood = found.affect
+    output.line(f"{mood.label}", f"confidence {mood.confidence:.2f}, until {output.when(mood.decay_at)}")
+    if mood.markers:
+        output.line("from:", ", ".join(mood.markers))
+    output.line("mode:", found.interaction_mode)
+
+
 def _profile(found: Profile) -> None:
     for one in found.fields:
         output.line(one.field, one.value if isinstance(one.value, str) else ", ".join(one.value))
@@ -352,6 +361,7 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     Undone: _undone,
     Added: _added,
     Session: _session,
+    AffectView: _affect,
     Profile: _profile,
     Proposed: _proposed,
     Page[Proposal]: _proposals,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from mnemolog.adapters.operations.attention import ATTENTION
 from mnemolog.adapters.operations.batches import BATCHES
 from mnemolog.adapters.operations.conversation import CONVERSATION
 from mnemolog.adapters.operations.erasure import ERASURE
@@ -12,4 +13,13 @@ from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import PROFILE
 from mnemolog.adapters.operations.todos import TODOS
 
-OPERATIONS: Sequence[Operation[Any, Any]] = (*MEMORIES, *CONVERSATION, *GRAPH, *PROFILE, *TODOS, *ERASURE, *BATCHES)
+OPERATIONS: Sequence[Operation[Any, Any]] = (
+    *MEMORIES,
+    *CONVERSATION,
+    *ATTENTION,
+    *GRAPH,
+    *PROFILE,
+    *TODOS,
+    *ERASURE,
+    *BATCHES,
+)

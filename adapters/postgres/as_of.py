@@ -104,7 +104,8 @@ async def session_at(log: EventLog, place: SessionPlace, until: int, at: datetim
     if at is None and until:
         [last_event] = await log.read(place.stream, after=until - 1, until=until)
         last = last_event.recorded_at
-    return None if session is None or session.expired(at or last) else session.shown()
+    shown = session.shown() if session else None
+    return shown.read_at(at or last) if shown else None
 
 
 async def seq_of(log: EventLog, stream: StreamId, point: datetime | int) -> int:

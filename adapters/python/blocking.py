@@ -29,6 +29,9 @@ class Memory(Blocking):
 
     add = mirrored(AsyncMemory.add)
     session = mirrored(AsyncMemory.session)
+    set_affect = mirrored(AsyncMemory.set_affect)
+    get_affect = mirrored(AsyncMemory.get_affect)
+    set_focus = mirrored(AsyncMemory.set_focus)
     create = mirrored(AsyncMemory.create)
     get = mirrored(AsyncMemory.get)
     list = mirrored(AsyncMemory.list)

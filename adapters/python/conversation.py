@@ -1,10 +1,13 @@
 """The verbs of the Python face for a conversation."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Literal
 
-from mnemolog.adapters.operations import conversation
+from mnemolog.adapters.operations import attention, conversation
+from mnemolog.adapters.operations.attention import AffectView
 from mnemolog.adapters.operations.conversation import Added, Session
+from mnemolog.adapters.operations.results import Written
 from mnemolog.asking import After, Asking, Id, Moment
 
 
@@ -54,3 +57,68 @@ class ConversationVerbs(Asking):
             [turn.text for turn in memory.session(user_id="ana").turns]
         """
         return await self._ask(conversation.session, locals())
+
+    async def set_affect(
+        self,
+        label: str,
+        *,
+        confidence: float,
+        markers: Sequence[str] | None = None,
+        interaction_mode: str | None = None,
+        decay_at: datetime | str | None = None,
+        every_n_messages: int | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Set the affect of a thread: the user's mood, as this agent reads it.
+
+        `confidence` is in [0, 1]. It fades every `every_n_messages` messages (3), and is over at `decay_at` (in 30
+        minutes). It never becomes a fact.
+
+        Example:
+            memory.set_affect("stressed", confidence=0.85, user_id="ana", interaction_mode="reflective")
+        """
+        return await self._ask(attention.set_affect, locals())
+
+    async def get_affect(
+        self,
+        *,
+        thread_id: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
+    ) -> AffectView:
+        """Read the affect of a thread. It is `neutral` where none was set, or its time is over.
+
+        Example:
+            memory.get_affect(user_id="ana").affect.label
+        """
+        return await self._ask(attention.get_affect, locals())
+
+    async def set_focus(
+        self,
+        *,
+        topic_focus: str | None = None,
+        mode: str | None = None,
+        pending_questions: Sequence[str] | None = None,
+        active_entity_ids: Sequence[Id] | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Set what a thread is about: its topic, its mode, pending questions, and who or what is spoken of.
+
+        The session shows it in `scratch` and `active_entity_ids`. Fields that are left out stay as they are.
+
+        Example:
+            memory.set_focus(topic_focus="family", user_id="ana")
+        """
+        return await self._ask(attention.set_focus, locals())

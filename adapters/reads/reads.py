@@ -320,6 +320,17 @@ class Reads(GraphReads, PatrolReads):
             )
         return found
 
+    async def affect(self, viewer: Viewer, chat_id: str, now: datetime, moment: Moment = NOW) -> dict[str, Any]:
+        """The agent's affect of a chat (A §3.2); neutral where none is known."""
+        viewer = self._admitted(viewer)
+        self._callers.limits.require(moment)
+        async with self._caller.read(moment):
+            try:
+                found = await self._session_of(viewer, chat_id, moment)
+            except NotFound:
+                found = Session(viewer.user_id, viewer.agent_id, chat_id)
+            return found.affect_shown(moment.as_of if isinstance(moment.as_of, datetime) else now)
+
     async def held_up(self, position: Position) -> Mapping[str, MnemologError]:
         """Wait until every projection shows a write; those that do not within the deadline of reads, and why."""
         return await self._waits.held_up(position)

@@ -8,6 +8,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -16,6 +17,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from mnemolog.adapters.redis import scripts
+from mnemolog.domain.affect import Affect
 from mnemolog.domain.errors import TamperedEvent
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import Recorded, StreamId
@@ -42,7 +44,7 @@ class RedisSession:
     def __init__(self, store: "WorkingStore", progress: Mapping[StreamId, int]) -> None:
         self._store, self._progress = store, dict(progress)
         self._anew: dict[SessionPlace, Kept] | None = None
-        self._gone: Sequence[str] = ()
+        self._gone: Sequence[SessionPlace] = ()
         self._reached: dict[StreamId, int] = {}
 
     @property
@@ -57,14 +59,14 @@ class RedisSession:
             return
         places = {place for event in events if (place := place_of(event))}
         for stream in {event.stream for event in events if erases(event)}:
-            places |= {SessionPlace.of_key(stream, name) for name in await self._store.keys_of(stream)}
+            places |= set(await self._store.places_of(stream))
         before = await self._store.read_all(sorted(places))
         await self._store.save(fold(before, events), self._progress, new)
 
     async def reset(self, stream: StreamId) -> Collection[int]:
         self._progress[stream] = await self._store.progress(stream)
         self._anew, self._reached = {}, {stream: 0}
-        self._gone = await self._store.keys_of(stream)
+        self._gone = await self._store.places_of(stream)
         return {skipped.seq for skipped in await self._store.skipped(-1) if skipped.stream == stream}
 
     async def move(self, stream: StreamId, seq: int) -> None:
@@ -130,27 +132,25 @@ class WorkingStore:
         return KINDS.need(event_type)
 
     async def read(self, place: SessionPlace) -> Session | None:
-        """The session of a place, in one round trip; None when there is none, or it expired or was forgotten."""
-        blob = await self._redis.get(self.prefix + place.key)
-        session = Session.from_stored(json.loads(blob)) if blob is not None else None
-        return None if session is None or session.expired(self._now()) else session
+        """The session of a place and its affect, in one round trip; None when it is not there, expired or forgotten."""
+        blob, affect = await self._redis.mget([self.prefix + place.key, self.prefix + place.affect_key])
+        return _session(blob, affect).read_at(self._now()) if blob is not None else None
 
     async def read_all(self, places: Sequence[SessionPlace]) -> dict[SessionPlace, Session]:
         """Sessions as they were left, those that were forgotten or are in their grace included."""
         if not places:
             return {}
-        names = [begin + place.key for begin in (WHOLE, "") for place in places]
+        names = [name for place in places for name in (WHOLE + place.key, place.key, place.affect_key)]
         blobs = await self._redis.mget([self.prefix + name for name in names])
-        whole, shown = blobs[: len(places)], blobs[len(places) :]
-        found = [(place, one or other) for place, one, other in zip(places, whole, shown, strict=True)]
-        return {place: Session.from_stored(json.loads(blob)) for place, blob in found if blob is not None}
+        found = zip(places, blobs[::3], blobs[1::3], blobs[2::3], strict=True)
+        return {place: _session(blob, affect) for place, whole, shown, affect in found if (blob := whole or shown)}
 
     async def save(
         self,
         sessions: Mapping[SessionPlace, Kept],
         expected: Mapping[StreamId, int],
         new: Mapping[StreamId, int],
-        gone: Sequence[str] = (),
+        gone: Sequence[SessionPlace] = (),
     ) -> None:
         own = [self._progress_key, self.quiet_key, self._index_key, self._total_key]
         kept: dict[str, tuple[str, datetime]] = {}
@@ -159,8 +159,11 @@ class WorkingStore:
                 kept[place.key] = json.dumps(shown.as_dict(), ensure_ascii=False), ends_at
             if session.forgotten:
                 kept[WHOLE + place.key] = json.dumps(session.stored(), ensure_ascii=False), ends_at
-        names, former = list(kept), {*gone, *(place.key for place in sessions)}
-        stale = sorted({*former, *(WHOLE + name for name in former)} - kept.keys())
+            if session.affect:
+                mood = json.dumps(session.affect_shown(session.affect.ts), ensure_ascii=False)
+                kept[place.affect_key] = mood, session.affect.decay_at
+        names, former = list(kept), {*gone, *sessions}
+        stale = sorted({name for one in former for name in (one.key, WHOLE + one.key, one.affect_key)} - kept.keys())
         keys = [*own, *(self.prefix + name for name in (*names, *stale))]
         arguments: list[str | int] = [len(new)]
         for stream, seq in new.items():
@@ -256,8 +259,12 @@ class WorkingStore:
         theirs = SessionPlace.keys_begin(stream)
         return [name for name in await self.keys() if name.startswith(theirs)]
 
+    async def places_of(self, stream: StreamId) -> Sequence[SessionPlace]:
+        """Where one stream has sessions."""
+        return [SessionPlace.of_key(stream, name) for name in await self.keys_of(stream)]
+
     async def keys(self) -> Sequence[str]:
-        """The key of every session, those that were forgotten included, without the prefix."""
+        """The key of every session and affect, those that were forgotten included, without the prefix."""
         return sorted({name.removeprefix(WHOLE) for name in await self._indexed()})
 
     async def _indexed(self) -> Sequence[str]:
@@ -266,11 +273,11 @@ class WorkingStore:
         return [_text(name) for name in found]
 
     async def blobs(self) -> Mapping[str, str]:
-        """Every session that can be read, as readers see it, by key."""
+        """Every session and affect that can be read, as readers see them, by key."""
         names, now = await self.keys(), self._now()
         values = await self._redis.mget([self.prefix + name for name in names]) if names else []
         stored = {name: _text(value) for name, value in zip(names, values, strict=True) if value is not None}
-        return {name: blob for name, blob in stored.items() if not Session.from_stored(json.loads(blob)).expired(now)}
+        return {name: blob for name, blob in stored.items() if not _over(json.loads(blob), now)}
 
     async def every_key(self) -> Sequence[str]:
         """The sessions and the progress, such as exist, without the prefix."""
@@ -282,6 +289,18 @@ class WorkingStore:
     async def drop(self) -> None:
         """Forget everything that this store holds."""
         await self._redis.delete(*(self.prefix + name for name in await self.every_key()), "")
+
+
+def _session(blob: bytes | str, affect: bytes | str | None) -> Session:
+    session = Session.from_stored(json.loads(blob))
+    return replace(session, affect=Affect.from_dict(json.loads(affect))) if affect is not None else session
+
+
+def _over(blob: dict[str, Any], now: datetime) -> bool:
+    """Whether a session expired, or the time of an affect is over."""
+    if "affect" in blob:
+        return Affect.from_dict(blob).decay_at < now
+    return Session.from_stored(blob).expired(now)
 
 
 def _text(value: bytes | str) -> str:

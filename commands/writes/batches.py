@@ -1,9 +1,10 @@
-"""The writes of whole batches: roll back, forget many things at once, forget a session."""
+"""The writes of whole batches and of sessions: roll back, forget many things at once, forget or set a session."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from mnemolog.commands.attention import ATTENTION, SetAffect, SetFocus
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.commands.entities import ENTITIES, ForgetEntity
 from mnemolog.commands.fact_changes import FACT_CHANGES, ForgetFact
@@ -83,3 +84,11 @@ class BatchWrites:
     async def forget_session(self, command: ForgetSession, idempotency_key: str | Keyed | None = None) -> Receipt:
         """Drop an agent's working memory of a chat (A §9)."""
         return await self._handler.handle(SESSIONS, command, idempotency_key=idempotency_key)
+
+    async def set_affect(self, command: SetAffect, idempotency_key: str | None = None) -> Receipt:
+        """Set the mood of an agent's chat (A §3.2)."""
+        return await self._handler.handle(ATTENTION, command, idempotency_key=idempotency_key)
+
+    async def set_focus(self, command: SetFocus, idempotency_key: str | None = None) -> Receipt:
+        """Set what an agent's chat is about (A §3.1)."""
+        return await self._handler.handle(ATTENTION, command, idempotency_key=idempotency_key)

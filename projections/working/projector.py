@@ -6,14 +6,16 @@ from datetime import datetime
 from typing import Self
 
 from mnemolog.domain import session
+from mnemolog.domain.affect import DEFAULT_MODE, Affect
 from mnemolog.domain.session import Session
-from mnemolog.events.conversation import SessionForgotten, SessionReverted, TurnRecorded
+from mnemolog.events.conversation import AffectSet, FocusSet, SessionForgotten, SessionReverted, TurnRecorded
 from mnemolog.events.envelope import USER, Recorded, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 from mnemolog.events.graph import EntityErased, EntityForgotten
 from mnemolog.projections.kinds import Kinds
 
 NAME = "working"
+AFFECT = "affect"
 ERASURES = MemoryErased | ThreadErased | UserErased | EntityErased | EntityForgotten
 
 
@@ -30,6 +32,12 @@ class SessionPlace:
     @property
     def key(self) -> str:
         prefix = "sess" if self.stream_kind == USER else f"sess-{self.stream_kind}"
+        return session.key(prefix, self.tenant, self.user_id, self.agent_id, self.chat_id)
+
+    @property
+    def affect_key(self) -> str:
+        """`affect:{user}:{agent}:{chat}` (A §2.1)."""
+        prefix = AFFECT if self.stream_kind == USER else f"{AFFECT}-{self.stream_kind}"
         return session.key(prefix, self.tenant, self.user_id, self.agent_id, self.chat_id)
 
     @property
@@ -58,7 +66,8 @@ Kept = tuple[Session, datetime] | None
 
 
 # What may change a session.
-KINDS = Kinds(TurnRecorded | SessionForgotten | SessionReverted | ERASURES)
+OF_ONE_CHAT = SessionForgotten | SessionReverted | AffectSet | FocusSet
+KINDS = Kinds(TurnRecorded | OF_ONE_CHAT | ERASURES)
 
 
 def place_of(event: Recorded) -> SessionPlace | None:
@@ -66,8 +75,8 @@ def place_of(event: Recorded) -> SessionPlace | None:
     match event.payload:
         case TurnRecorded(thread_id=chat_id):
             return SessionPlace.of(event.stream, event.meta.agent_id, chat_id)
-        case SessionForgotten(agent_id=agent_id, chat_id=chat_id) | SessionReverted(agent_id=agent_id, chat_id=chat_id):
-            return SessionPlace.of(event.stream, agent_id, chat_id)
+        case SessionForgotten() | SessionReverted() | AffectSet() | FocusSet() as one:
+            return SessionPlace.of(event.stream, one.agent_id, one.chat_id)
         case _:
             return None
 
@@ -105,19 +114,40 @@ def _current(
 
 
 def _left(current: Session | None, place: SessionPlace, event: Recorded) -> Kept:
-    turn = event.payload
-    if isinstance(turn, TurnRecorded):
-        if current is None or current.expired(event.recorded_at):
-            current = Session(place.user_id, place.agent_id, place.chat_id)
-        entity_id = str(turn.speaker_entity_id) if turn.speaker_entity_id else None
-        left = current.heard(turn.role, turn.text, turn.turn_id, entity_id, event.recorded_at)
-    elif current is None:
+    turn, at = event.payload, event.recorded_at
+    if isinstance(turn, TurnRecorded | AffectSet | FocusSet) and (current is None or current.expired(at)):
+        current = Session(place.user_id, place.agent_id, place.chat_id)
+    if current is None:
         return None
+    if isinstance(turn, TurnRecorded):
+        entity_id = str(turn.speaker_entity_id) if turn.speaker_entity_id else None
+        left = current.heard(turn.role, turn.text, turn.turn_id, entity_id, at)
+    elif isinstance(turn, AffectSet):
+        left = current.felt(_affect(turn, at), at)
+    elif isinstance(turn, FocusSet):
+        focus = turn.model_dump(include=set(session.FOCUS))
+        active = None if turn.active_entity_ids is None else [str(one) for one in turn.active_entity_ids]
+        left = current.focused(focus, active, at)
     elif isinstance(turn, SessionReverted):
         left = current.shown_since(str(turn.since) if turn.since else None)
     else:
         left = current.forgotten_by(str(event.event_id))
     return left, left.ends_at
+
+
+def _affect(event: AffectSet, at: datetime) -> Affect | None:
+    """Without a label, none was set, or it was erased."""
+    if not event.label:
+        return None
+    return Affect(
+        event.label,
+        event.confidence,
+        event.decay_at,
+        at,
+        event.markers,
+        event.interaction_mode or DEFAULT_MODE,
+        event.every_n_messages,
+    )
 
 
 def _erased(current: Session, event: Recorded) -> Kept:

@@ -1,0 +1,93 @@
+"""Operations on the mood and the focus of a chat, in working memory."""
+
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.conversation import SessionRead
+from mnemolog.adapters.operations.operation import operation
+from mnemolog.adapters.operations.requests import Write, command_of, viewer_of
+from mnemolog.adapters.operations.results import Result, Written
+from mnemolog.commands.attention import SetAffect, SetFocus
+
+
+class Pulse(Result):
+    """The regular check of an affect."""
+
+    every_n_messages: int
+    last_pulse_at: datetime | None
+    still_valid: bool
+
+
+class Mood(Result):
+    """A mood, and how sure it is."""
+
+    label: str
+    confidence: float
+    markers: list[str]
+    decay_at: datetime
+    pulse: Pulse
+
+
+class AffectView(Result):
+    """The affect object of A §3.2."""
+
+    slot_contract_version: str
+    user_id: str
+    agent_id: str
+    authority: Literal["non-factual"]
+    stability: Literal["volatile"]
+    ts: datetime
+    affect: Mood
+    interaction_mode: str
+    topic_focus: str
+    active_entity_ids: list[UUID] = Field(description="Who or what is spoken of, the most recent first.")
+
+
+@operation(
+    "affect set",
+    "PUT /affect",
+    SetAffect,
+    tag="conversation",
+    arguments=("label",),
+    done="Set",
+    example={"user_id": "ana", "agent_id": "coach", "label": "stressed", "confidence": 0.85},
+)
+async def set_affect(engine: Engine, asked: Write) -> Written:
+    """Set the affect of a thread: the user's mood, as this agent reads it.
+
+    It fades with the messages that follow, and is over at `decay_at`. It never becomes a fact.
+    """
+    return Written.of(await engine.writes.set_affect(command_of(SetAffect, engine, asked), asked.idempotency_key))
+
+
+@operation("affect get", "GET /affect", tag="conversation")
+async def get_affect(engine: Engine, asked: SessionRead) -> AffectView:
+    """Read the affect of a thread.
+
+    It is `neutral` where none was set, or its time is over.
+    """
+    viewer, now = viewer_of(engine, asked), engine.writes.now()
+    return AffectView.model_validate(await engine.reads.affect(viewer, asked.thread_id, now, asked.moment()))
+
+
+@operation(
+    "focus set",
+    "PUT /focus",
+    SetFocus,
+    tag="conversation",
+    done="Set",
+    example={"user_id": "ana", "agent_id": "coach", "topic_focus": "family", "mode": "reflective"},
+)
+async def set_focus(engine: Engine, asked: Write) -> Written:
+    """Set what a thread is about: its topic, its mode, pending questions, and who or what is spoken of.
+
+    The session shows it in `scratch` and `active_entity_ids`. Fields that are left out stay as they are.
+    """
+    return Written.of(await engine.writes.set_focus(command_of(SetFocus, engine, asked), asked.idempotency_key))
+
+
+ATTENTION = (set_affect, get_affect, set_focus)

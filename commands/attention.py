@@ -1,0 +1,168 @@
+"""Set the affect and the focus of an agent's chat, and undo that (A §3, X03)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import Annotated, ClassVar
+from uuid import UUID
+
+from pydantic import Field
+
+from mnemolog.commands.change_history import ChangeHistory, no_such_change
+from mnemolog.commands.decider import Command, Decider
+from mnemolog.domain.affect import DEFAULT_MODE, LIFETIME, PULSE_EVERY
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.session import LIFETIME as LONGEST
+from mnemolog.events.conversation import AffectSet, FocusSet, session_tag
+from mnemolog.events.envelope import Happened
+from mnemolog.events.erasure import USER
+from mnemolog.events.event import Event
+from mnemolog.events.fields import WHOLE, Instant, Label, Unit, Uuid
+
+MAX_MARKERS = MAX_QUESTIONS = 20
+MAX_ACTIVE = 10
+MAX_EVERY = 1000
+
+Set = AffectSet | FocusSet
+
+
+class SetAffect(Command):
+    """The mood of a chat, as the asking agent reads it."""
+
+    generated: ClassVar[frozenset[str]] = frozenset({"at"})
+
+    label: Annotated[Label, Field(min_length=1, description="The mood, such as `stressed`.")]
+    confidence: Annotated[
+        Unit, Field(description="How sure it is, 0 to 1. Under 0.3 it is dropped at the next message.")
+    ]
+    markers: Annotated[
+        tuple[Label, ...], Field(max_length=MAX_MARKERS, description="What it was read from, such as `short answers`.")
+    ] = ()
+    interaction_mode: Annotated[Label, Field(description="How the agent should speak.")] = DEFAULT_MODE
+    decay_at: Annotated[Instant | None, Field(description="When it is over. Default: in 30 minutes.")] = None
+    every_n_messages: Annotated[
+        int, WHOLE, Field(ge=1, le=MAX_EVERY, description="After how many messages it fades a little.")
+    ] = PULSE_EVERY
+    at: Instant
+
+
+class SetFocus(Command):
+    """What a chat is about. Fields that are left out stay as they are."""
+
+    topic_focus: Annotated[Label | None, Field(description="The topic; an empty text removes it.")] = None
+    mode: Annotated[Label | None, Field(description="The mode, such as `reflective`; an empty text removes it.")] = None
+    pending_questions: Annotated[
+        tuple[Label, ...] | None, Field(max_length=MAX_QUESTIONS, description="Questions that wait for an answer.")
+    ] = None
+    active_entity_ids: Annotated[
+        tuple[Uuid, ...] | None,
+        Field(max_length=MAX_ACTIVE, description="The entities that are spoken of, the most recent first."),
+    ] = None
+
+
+class UndoAttention(Command):
+    """The change `event_id` of an affect or a focus of the asking agent, or the undo of one."""
+
+    event_id: Uuid
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """The affect and the focus of each chat, by subject, and every change of them. Erased words read as none."""
+
+    known: Mapping[str, Set] = field(default_factory=dict)
+    changes: ChangeHistory[Set] = field(default_factory=ChangeHistory)
+
+
+def _subject(event: Set) -> str:
+    kind = "affect" if isinstance(event, AffectSet) else "focus"
+    return f"{kind}:{event.agent_id}/{event.chat_id}"
+
+
+def _evolve(state: Attention, event: Happened) -> Attention:
+    payload = event.payload
+    if isinstance(payload, AffectSet | FocusSet):
+        subject = _subject(payload)
+        changes = state.changes.with_change(event, {subject: state.known.get(subject)}, payload.undoes)
+        return Attention({**state.known, subject: payload}, changes)
+    return state
+
+
+@singledispatch
+def _decide(command: Command, state: Attention) -> Sequence[Event]:
+    raise TypeError(f"no decision for {type(command).__name__}")
+
+
+@_decide.register
+def _affect(command: SetAffect, state: Attention) -> Sequence[Event]:
+    decay_at = command.at + LIFETIME if command.decay_at is None else command.decay_at
+    if not command.at < decay_at <= command.at + LONGEST:
+        raise InvalidInput(
+            "is in the past, or more than a day away", field="decay_at", fix="give a time within a day, or leave it out"
+        )
+    return [
+        AffectSet(
+            agent_id=command.agent_id,
+            chat_id=command.thread_id,
+            decay_at=decay_at,
+            **command.model_dump(include={"label", "confidence", "markers", "interaction_mode", "every_n_messages"}),
+        )
+    ]
+
+
+@_decide.register
+def _focus(command: SetFocus, state: Attention) -> Sequence[Event]:
+    asked = command.model_dump(
+        include={"topic_focus", "mode", "pending_questions", "active_entity_ids"}, exclude_none=True
+    )
+    if not asked:
+        raise InvalidInput(
+            "nothing to change is named",
+            field="topic_focus",
+            fix="give at least one of topic_focus, mode, pending_questions, active_entity_ids",
+        )
+    blank = FocusSet(agent_id=command.agent_id, chat_id=command.thread_id)
+    before = state.known.get(_subject(blank), blank)
+    kept = before.model_copy(update={"active_entity_ids": None, "undoes": None})
+    after = kept.model_copy(update=asked)
+    return [] if after == kept else [after]
+
+
+@_decide.register
+def _undo(command: UndoAttention, state: Attention) -> Sequence[Event]:
+    """What the chat had before the change. Undone already: nothing."""
+    changed = [state.known[subject] for subject in state.changes.subjects(command.event_id) if subject in state.known]
+    if not changed or any(one.agent_id != command.agent_id for one in changed):
+        raise no_such_change(command.event_id)
+    if state.changes.undone(command.event_id):
+        return []
+    befores = state.changes.befores(command.event_id)
+    return [_restored(one, befores[_subject(one)], command.event_id) for one in changed]
+
+
+def _restored(now: Set, before: Set | None, undoes: UUID) -> Set:
+    """As before; where there was nothing, as if it had never been set."""
+    if before is not None:
+        return before.model_copy(update={"undoes": undoes})
+    if isinstance(now, AffectSet):
+        return now.model_copy(update={"undoes": undoes, "label": "", "markers": (), "interaction_mode": ""})
+    return FocusSet(agent_id=now.agent_id, chat_id=now.chat_id, undoes=undoes, active_entity_ids=())
+
+
+ATTENTION: Decider[SetAffect | SetFocus, Attention] = Decider(
+    initial=Attention(),
+    subject=lambda command: session_tag(command.agent_id, command.thread_id),
+    tags=lambda state, command: frozenset({session_tag(command.agent_id, command.thread_id)}),
+    evolve=_evolve,
+    decide=lambda state, command: _decide(command, state),
+)
+
+ATTENTION_UNDO: Decider[UndoAttention, Attention] = Decider(
+    initial=Attention(),
+    subject=lambda command: USER,
+    tags=lambda state, command: frozenset(
+        {USER, *(session_tag(one.agent_id, one.chat_id) for one in state.known.values())}
+    ),
+    evolve=_evolve,
+    decide=lambda state, command: _decide(command, state),
+)
