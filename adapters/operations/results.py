@@ -6,7 +6,6 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mnemolog.adapters.reads.reads import Changes as Delta
 from mnemolog.commands.rollback import Plan
 from mnemolog.domain.category import Context as Mode
 from mnemolog.domain.delta import Change, Entry
@@ -22,6 +21,7 @@ from mnemolog.projections.context import AgentContext, Section
 from mnemolog.projections.memories.cards import Card
 from mnemolog.projections.paging import Slice
 from mnemolog.projections.query import Hit
+from mnemolog.projections.reads.memories import Changes as Delta
 
 T = TypeVar("T")
 

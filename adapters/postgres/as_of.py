@@ -15,7 +15,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.postgres.ddl import Ddl
 from mnemolog.adapters.postgres.pool import BY_KEY
-from mnemolog.domain import identity
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.log import EventLog
@@ -106,13 +105,6 @@ async def session_at(log: EventLog, place: SessionPlace, until: int, at: datetim
         last = last_event.recorded_at
     shown = session.shown() if session else None
     return shown.read_at(at or last) if shown else None
-
-
-async def seq_of(log: EventLog, stream: StreamId, point: datetime | int) -> int:
-    """The last event of a stream at a moment."""
-    if isinstance(point, datetime):
-        return await log.seq_at(stream, identity.aware(point, "as_of"))
-    return min(point, await log.head(stream))
 
 
 async def _one_ahead(batches: AsyncIterator[T]) -> AsyncIterator[T]:

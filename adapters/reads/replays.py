@@ -20,6 +20,7 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.events.registry import REGISTRY, SHREDDING
 from mnemolog.projections.projector import Projector
+from mnemolog.projections.reads.moment import seq_of
 from mnemolog.projections.vectors.index import KEEPS
 from mnemolog.projections.working.projector import SessionPlace
 
@@ -89,7 +90,7 @@ class Replays:
 
         Overloaded when it is not one's turn within `deadline` seconds.
         """
-        key = stream, await as_of.seq_of(self._log, stream, point)
+        key = stream, await seq_of(self._log, stream, point)
         replay = self._replays.setdefault(key, Replay(*key))
         self._replays.move_to_end(key)
         replay.users += 1
@@ -116,7 +117,7 @@ class Replays:
         self, place: SessionPlace, point: datetime | int, deadline: float | None = None
     ) -> Session | None:
         """The session of a place as it stood at `point`; None when there was none or it had ended."""
-        until = await as_of.seq_of(self._log, place.stream, point)
+        until = await seq_of(self._log, place.stream, point)
         async with _in_turn(self._running, time.monotonic() + (deadline or self._deadline)):
             return await as_of.session_at(self._log, place, until, point if isinstance(point, datetime) else None)
 

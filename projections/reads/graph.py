@@ -12,21 +12,17 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.entity import id_in, proper_name
 from mnemolog.domain.errors import InvalidInput, MnemologError
-from mnemolog.domain.predicates import PredicatePolicy
-from mnemolog.domain.principal import Principal
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.entities import EntityContent
 from mnemolog.events.envelope import Position, Receipt, StreamId
-from mnemolog.events.log import EventLog
 from mnemolog.projections.graph import facts, reader, variants
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.paging import Slice, slice_of
 from mnemolog.projections.reads.moment import NOW, Moment
-from mnemolog.projections.reads.reading import Reading
+from mnemolog.projections.reads.reading import GRAPH, Reading
 
 _logger = logging.getLogger("mnemolog.graph_reads")
 
-GRAPH = "graph"
 SUGGESTED_WITHIN = 2.0
 """Seconds that a write waits for the graph, to suggest variants of whom it named."""
 
@@ -52,10 +48,6 @@ class Known:
 
 class GraphReads(Reading):
     """The part of `Reads` that tells of the graph."""
-
-    _log: EventLog
-    _predicates: PredicatePolicy
-    _principal: Principal | None
 
     async def entities(
         self,

@@ -6,7 +6,9 @@ from math import inf
 from typing import Literal
 
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.events.envelope import Position
+from mnemolog.domain.identity import aware
+from mnemolog.events.envelope import Position, StreamId
+from mnemolog.events.log import EventLog
 
 Consistency = Literal["strong", "eventual"]
 
@@ -32,3 +34,10 @@ class Moment:
 
 
 NOW = Moment(consistency="eventual")
+
+
+async def seq_of(log: EventLog, stream: StreamId, point: datetime | int) -> int:
+    """The last event of a stream at a moment."""
+    if isinstance(point, datetime):
+        return await log.seq_at(stream, aware(point, "as_of"))
+    return min(point, await log.head(stream))

@@ -1,19 +1,37 @@
-"""What every part of `Reads` builds on: one way to ask projections at a moment."""
+"""What every part of `Reads` builds on: ways to ask projections, a model or the log at a moment."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Any, TypeVar
+from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.domain.category import CategoryPolicy
+from mnemolog.domain.predicates import PredicatePolicy
+from mnemolog.domain.principal import Principal
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events.log import EventLog
 from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.vectors.question import Question
 
 T = TypeVar("T")
+
+MEMORIES, CHANGES, HISTORY, VECTORS = "memories", "changes", "history", "vectors"
+GRAPH, PROFILE = "graph", "profile"
 
 
 class Reading(ABC):
     """Implemented by `Reads`."""
+
+    _log: EventLog
+    _policy: CategoryPolicy
+    _predicates: PredicatePolicy
+    _principal: Principal | None
+    recalled: Callable[[Viewer, Collection[UUID]], None]
+
+    @abstractmethod
+    def _admitted(self, viewer: Viewer) -> Viewer: ...
 
     @abstractmethod
     async def _read(
@@ -23,3 +41,16 @@ class Reading(ABC):
         names: Sequence[str],
         ask: Callable[[AsyncConnection, Viewer], Awaitable[T]],
     ) -> T: ...
+
+    @abstractmethod
+    async def _by_meaning(
+        self, viewer: Viewer, moment: Moment, names: Sequence[str], text: str, ask: Callable[..., Awaitable[T]]
+    ) -> tuple[Question, T]: ...
+
+    @abstractmethod
+    async def _from_log(
+        self, viewer: Viewer, moment: Moment, tag: str, read: Callable[..., Sequence[Mapping[str, Any]]]
+    ) -> Sequence[Mapping[str, Any]]: ...
+
+    @abstractmethod
+    def _require_sound_log(self, viewer: Viewer) -> None: ...

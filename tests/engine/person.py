@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from mnemolog.adapters.engine.engine import Engine, new_id, now
-from mnemolog.adapters.reads.reads import Changes
 from mnemolog.commands.memories import (
     LinkMemories,
     MemoryCommand,
@@ -20,6 +19,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, Position, Receipt, StreamId
 from mnemolog.events.memory_fold import MEMORY
 from mnemolog.projections.query import Answer, MemoryQuery
+from mnemolog.projections.reads.memories import Changes
 from mnemolog.projections.reads.moment import NOW, Moment
 
 T = TypeVar("T")

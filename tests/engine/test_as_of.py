@@ -13,9 +13,9 @@ from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.adapters.minilm import InThread, Lexical
 from mnemolog.adapters.pgvector import PgVectorIndex
 from mnemolog.adapters.postgres import as_of
-from mnemolog.adapters.reads.reads import Changes
 from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.projections.query import Answer
+from mnemolog.projections.reads.memories import Changes
 from mnemolog.projections.reads.moment import Moment
 from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.projector import VectorsProjector

@@ -1,0 +1,161 @@
+"""The reads of memories: search, context, history, changes, why."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain import delta
+from mnemolog.domain.errors import AmbiguousId, NotFound
+from mnemolog.domain.identity import identifier
+from mnemolog.domain.patrol import Node
+from mnemolog.domain.scope import Scope
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import StreamId
+from mnemolog.projections import context, extent, query
+from mnemolog.projections.changes import reader as changes
+from mnemolog.projections.context import AgentContext
+from mnemolog.projections.history import reader as history
+from mnemolog.projections.id_prefix import ids_beginning
+from mnemolog.projections.memories import nodes
+from mnemolog.projections.memories import reader as memories
+from mnemolog.projections.memories.cards import Card, cards
+from mnemolog.projections.paging import Slice
+from mnemolog.projections.reads.moment import NOW, Moment, seq_of
+from mnemolog.projections.reads.reading import CHANGES, GRAPH, HISTORY, MEMORIES, PROFILE, VECTORS, Reading
+from mnemolog.projections.reads.why import Inquiry, Why
+from mnemolog.projections.vectors import neighbours
+from mnemolog.projections.vectors.question import Question
+
+LISTED_IDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a delta header tells, and the revision that the next one starts from."""
+
+    header: str
+    rev: int
+    entries: Sequence[delta.Entry]
+
+
+class MemoryReads(Reading):
+    """The part of `Reads` that tells of memories, and of ids of any kind."""
+
+    async def query(self, request: query.MemoryQuery, moment: Moment = NOW) -> query.Answer:
+        """memory.query (B §6)."""
+        viewer, graph = request.viewer, (GRAPH,) if request.filters.entity_ids else ()
+        self._admitted(viewer)
+        query.categories(request, self._policy)
+        ask = partial(query.answer, request=request, policy=self._policy)
+        _, answer = await self._by_meaning(viewer, moment, (MEMORIES, VECTORS, CHANGES, *graph), request.query, ask)
+        self._used(request.viewer, moment, (hit.row for hit in answer.hits))
+        return answer
+
+    async def context(self, viewer: Viewer, request: context.ContextRequest, moment: Moment = NOW) -> AgentContext:
+        """What an agent is told before it answers: pinned memories, and each category in its mode (B §5)."""
+        self._admitted(viewer)
+        self._policy.allowed(viewer.agent_id, request.categories)
+        gather = partial(context.gather, request=request, policy=self._policy)
+        _, told = await self._by_meaning(viewer, moment, (MEMORIES, VECTORS), request.query, gather)
+        self._used(viewer, moment, told.shown)
+        return told
+
+    async def cards(self, viewer: Viewer, refs: Collection[str], moment: Moment = NOW) -> Sequence[Card]:
+        """What is told of each reference, such as `person:john`, in one line, where enough is told of it (D06)."""
+        found = await self._read(viewer, moment, (MEMORIES,), partial(cards, refs=refs))
+        self._used(viewer, moment, (row for card in found for row in card.memories))
+        return found
+
+    async def memory(self, viewer: Viewer, memory_id: UUID, moment: Moment = NOW) -> Mapping[str, Any]:
+        """One memory, hidden or not."""
+        return await self._read(viewer, moment, (MEMORIES,), partial(memories.one, memory_id=memory_id))
+
+    async def links(self, viewer: Viewer, memory_id: UUID, moment: Moment = NOW) -> Sequence[Mapping[str, Any]]:
+        """What a memory is linked to, the strongest link first (B §2)."""
+        return await self._read(viewer, moment, (MEMORIES,), partial(memories.linked, memory_id=memory_id))
+
+    async def nearest(self, viewer: Viewer, memory_id: UUID, text: str) -> tuple[Question, Mapping[UUID, float]]:
+        """The memories that a statement is like, beside the memory itself (B §2), and by whose measure."""
+        near = partial(neighbours.nearest, memory_id=memory_id)
+        return await self._by_meaning(viewer, NOW, (MEMORIES, VECTORS), text, near)
+
+    async def newest(self, viewer: Viewer, limit: int, moment: Moment = NOW, cursor: str | None = None) -> Slice:
+        """The most recently changed memories."""
+        return await self._read(viewer, moment, (MEMORIES,), partial(memories.newest, limit=limit, cursor=cursor))
+
+    async def history(
+        self,
+        viewer: Viewer,
+        id_: UUID,
+        limit: int = 100,
+        moment: Moment = NOW,
+        cursor: str | None = None,
+        kinds: Collection[str] = history.KINDS,
+    ) -> Slice:
+        """What happened to a memory, an entity or a fact, newest first (B §8)."""
+
+        async def ask(connection: AsyncConnection, viewer: Viewer) -> Slice:
+            self._require_sound_log(viewer)
+            return await history.of(connection, viewer, id_=id_, limit=limit, cursor=cursor, kinds=kinds)
+
+        return await self._read(viewer, moment, (MEMORIES, GRAPH, HISTORY), ask)
+
+    async def changes(self, viewer: Viewer, thread_id: str, since: int, moment: Moment = NOW) -> Changes:
+        """What changed in a thread since a revision (B §1)."""
+
+        async def ask(connection: AsyncConnection, viewer: Viewer) -> Changes:
+            rev = await changes.revision(connection, viewer, thread_id)
+            told = await changes.last_of_each(connection, viewer, thread_id, since, rev)
+            entries = await changes.between(connection, viewer, thread_id, since, rev)
+            return Changes(delta.header(since, told), rev, entries)
+
+        return await self._read(viewer, moment, (MEMORIES, CHANGES), ask)
+
+    async def extent(self, viewer: Viewer, scope: Scope, moment: Moment = NOW, *, hard: bool = False) -> extent.Extent:
+        """What a scope holds; of the scope `agent` the viewing agent's own."""
+        ask = partial(extent.held, scope=scope, hard=hard)
+        return await self._read(viewer, moment, (MEMORIES, GRAPH, PROFILE), ask)
+
+    async def episodes_since(
+        self, viewer: Viewer, thread_id: str, since: datetime, moment: Moment = NOW, *, hard: bool = False
+    ) -> Sequence[UUID]:
+        """The episodes of a thread that happened since then."""
+        ask = partial(extent.episodes_since, thread_id=thread_id, since=since, hard=hard)
+        return await self._read(viewer, moment, (MEMORIES,), ask)
+
+    async def id_beginning(self, viewer: Viewer, prefix: str, field: str, kind: str | None = None) -> UUID:
+        """The one id of a subject, of a kind or of any, that begins so; AmbiguousId when several do."""
+        ask = partial(ids_beginning, prefix=prefix, kind=kind, limit=LISTED_IDS + 1)
+        found = await self._read(viewer, Moment(), (MEMORIES, GRAPH, PROFILE, HISTORY), ask)
+        if not found:
+            raise NotFound(f"no id begins with {prefix}", field=field, fix="give more of it, or all of it")
+        if len(found) > 1:
+            listed = ", ".join(map(str, found[:LISTED_IDS])) + (" and others" if len(found) > LISTED_IDS else "")
+            raise AmbiguousId(
+                f"{prefix} begins several ids: {listed}", field=field, fix="give more of the one you mean"
+            )
+        return found[0]
+
+    async def why(self, viewer: Viewer, id_: str, moment: Moment = NOW) -> Why:
+        """Why a memory, an entity, a fact, a todo or a profile field is known (X04)."""
+        stream = StreamId.of_user(viewer.user_id, viewer.tenant)
+
+        async def ask(connection: AsyncConnection, viewer: Viewer) -> Why:
+            until = None if moment.as_of is None else await seq_of(self._log, stream, moment.as_of)
+            return await Inquiry(connection, viewer, self._log, until).answer(identifier(id_, "id"))
+
+        return await self._read(viewer, moment, (MEMORIES, GRAPH, PROFILE), ask)
+
+    async def nodes(self, viewer: Viewer, moment: Moment = NOW) -> Mapping[UUID, Node]:
+        """The agent's own scenes that are active or dying, as its patrol sees them (C)."""
+        return await self._read(viewer, moment, (MEMORIES,), nodes.of_being)
+
+    def _used(self, viewer: Viewer, moment: Moment, rows: Iterable[Mapping[str, Any]]) -> None:
+        """What an agent is told is in use, each once a read: so that it does not fade (B §7, D13)."""
+        if moment.as_of is None:
+            self.recalled(viewer, list(dict.fromkeys(row["memory_id"] for row in rows)))
