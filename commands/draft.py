@@ -103,5 +103,5 @@ class Draft(Generic[C, S]):
             case Again(again):
                 ids = tuple(event.event_id for event in self.events[again])
                 return Receipt(self._stream, ids, first_seq + again.start, first_seq + again.stop - 1, already=True)
-            case _:
+            case Receipt() | MnemologError():
                 return part

@@ -23,7 +23,7 @@ def of_scale(value: float, scale: Scale, field: str = "importance") -> float:
             return from_level(value, field)
         case Scale.LEVEL5:
             return from_five(value, field)
-        case _:
+        case Scale.UNIT:
             return checked(value, field)
 
 

@@ -57,7 +57,7 @@ def default_importance(kind: Kind) -> float:
             return 0.5
         case Kind.INSIGHT:
             return importance.from_five(2)
-        case _:
+        case Kind.FACT | Kind.PROCEDURE | Kind.SUMMARY:
             return importance.STANDARD
 
 

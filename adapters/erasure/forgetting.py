@@ -93,8 +93,8 @@ async def _forgotten(engine: Services, steps: Sequence[Step], keyed: Keyed | Non
                 yield await engine.writes.forget_session(step, key)
             case Erase():
                 yield (await erasing.erase(engine, step, key)).receipt
-            case _:
-                for outcome in await engine.writes.forget_all(step, key):
+            case [*hidings]:
+                for outcome in await engine.writes.forget_all(hidings, key):
                     if isinstance(outcome, Receipt):  # Else somebody else hid or erased it meanwhile.
                         yield outcome
 

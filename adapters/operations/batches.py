@@ -55,7 +55,7 @@ async def rollback(engine: Engine, asked: Rehearsed) -> Undone:
     """
     command = command_of(Rollback, engine, asked)
     if asked.dry_run:
-        return Undone.of(await engine.writes.rollback_plan(command), None)
+        return Undone.of(await engine.writes.preview_rollback(command), None)
     return Undone.of(*await engine.writes.rolled_back(command, asked.idempotency_key))
 
 

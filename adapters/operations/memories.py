@@ -350,7 +350,7 @@ async def undo(engine: Engine, asked: Undo) -> Undone:
     stream, key = stream_of(engine, asked), asked.idempotency_key
     who = {"agent_id": asked.agent_id, "thread_id": asked.thread_id, "run_id": asked.run_id}
     if asked.dry_run:
-        return Undone.of(await engine.writes.undo_plan(stream, asked.memory_id, asked.event_id, **who), None)
+        return Undone.of(await engine.writes.preview_undo(stream, asked.memory_id, asked.event_id, **who), None)
     if asked.memory_id is not None:
         receipt = await engine.writes.undo_last(stream, asked.memory_id, key, **who)
     else:

@@ -19,7 +19,7 @@ END = 2**62
 Refused = Callable[[TamperedEvent], Awaitable[None]]
 
 
-class KnownHeads(Protocol):
+class LatestHeads(Protocol):
     """What was seen of heads outside of the database."""
 
     def seq(self, stream: StreamId) -> int:
@@ -27,8 +27,8 @@ class KnownHeads(Protocol):
         ...
 
 
-class NothingKnown:
-    """Implements `KnownHeads` where nobody keeps them."""
+class NoHeads:
+    """Implements `LatestHeads` where nobody keeps them."""
 
     def seq(self, stream: StreamId) -> int:
         return 0
@@ -42,10 +42,10 @@ class ChainedRows:
     """Events by range, by tag or by id. TamperedEvent, after `refused` was told, where the log is damaged."""
 
     def __init__(
-        self, pool: Pool, chain_key: bytes, known: KnownHeads | None = None, refused: Refused = unheard
+        self, pool: Pool, chain_key: bytes, known: LatestHeads | None = None, refused: Refused = unheard
     ) -> None:
         self._pool, self._key, self._refused = pool, chain_key, refused
-        self._known = known or NothingKnown()
+        self._known = known or NoHeads()
 
     async def scan(
         self, stream: StreamId, after: int, until: int | None, batch: int

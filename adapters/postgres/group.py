@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic_core import to_json
 
-from mnemolog.adapters.postgres.chained import KnownHeads, NothingKnown, single_damage, stored
+from mnemolog.adapters.postgres.chained import LatestHeads, NoHeads, single_damage, stored
 from mnemolog.adapters.postgres.keys import StreamKeys, loaded, wanted_keys
 from mnemolog.adapters.postgres.lost_keys import LostKeys, missing
 from mnemolog.adapters.postgres.receipts import key_used, receipt_of, receipt_row
@@ -40,14 +40,14 @@ class Group:
         known: Mapping[StreamId, Tail] | None = None,
         *,
         doubtful: bool = False,
-        heads: KnownHeads | None = None,
+        heads: LatestHeads | None = None,
     ) -> None:
         self._codec, self._secrets, self._appends = codec, secrets, appends
         self._outcomes: dict[int, Outcome] = {}
         self.tails: dict[StreamId, Tail] = dict(known or {})
         self._receipts: list[dict[str, Any]] = []
         self._written: dict[tuple[StreamId, str], int] = {}
-        self._asked, self._doubtful, self._heads = known is None, doubtful, heads or NothingKnown()
+        self._asked, self._doubtful, self._heads = known is None, doubtful, heads or NoHeads()
         self.streams = sorted({append.stream for append in appends})
         self._unfit: frozenset[StreamId] = frozenset()
         self._keyless: Sequence[StreamId] = ()

@@ -11,7 +11,7 @@ from uuid import UUID
 from mnemolog.adapters import telemetry
 from mnemolog.adapters.encryption import ALGORITHM, Keyring
 from mnemolog.adapters.postgres.append import Appender
-from mnemolog.adapters.postgres.chained import END, ChainedRows, KnownHeads, Refused, fetch, unheard
+from mnemolog.adapters.postgres.chained import END, ChainedRows, LatestHeads, Refused, fetch, unheard
 from mnemolog.adapters.postgres.keys import StreamKeys, ask_keys, destroyed, find_keys
 from mnemolog.adapters.postgres.pool import Connection, Pool, repeated
 from mnemolog.adapters.postgres.receipts import receipt_of
@@ -51,7 +51,7 @@ class PostgresLog:
         appended: Callable[[Sequence[StoredEvent]], None] = lambda events: None,
         *,
         deadline: float | None = None,
-        known: KnownHeads | None = None,
+        known: LatestHeads | None = None,
         refused: Refused = unheard,
     ) -> None:
         self.pool, self._codec, self._deadline = pool, codec, deadline

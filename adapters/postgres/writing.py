@@ -12,7 +12,7 @@ from psycopg.rows import DictRow
 
 from mnemolog.adapters.encryption import ALGORITHM
 from mnemolog.adapters.postgres.append import Fault, Held, Settled
-from mnemolog.adapters.postgres.chained import KnownHeads, NothingKnown
+from mnemolog.adapters.postgres.chained import LatestHeads, NoHeads
 from mnemolog.adapters.postgres.group import Columns, Group
 from mnemolog.adapters.postgres.pool import ATTEMPTS, UNREACHABLE, Connection, Pool, unreachable
 from mnemolog.adapters.postgres.queries import query
@@ -62,10 +62,10 @@ class GroupWriter:
         secrets: LogSecrets,
         clock: Callable[[], datetime],
         appended: Callable[[Sequence[StoredEvent]], None],
-        heads: KnownHeads | None = None,
+        heads: LatestHeads | None = None,
     ) -> None:
         self._pool, self._codec, self._secrets, self._clock = pool, codec, secrets, clock
-        self._appended, self._heads = appended, heads or NothingKnown()
+        self._appended, self._heads = appended, heads or NoHeads()
         self._tails: OrderedDict[StreamId, Tail] = OrderedDict()
 
     async def write(self, appends: Sequence[Append], wait: bool = True, *, doubtful: bool = False) -> Sequence[Settled]:

@@ -25,7 +25,7 @@ from mnemolog.adapters.projecting.filling import EVENTS_A_PROCESS, FillProcesses
 from mnemolog.adapters.projecting.status import ProjectionStatus, status
 from mnemolog.adapters.redis.rebuildable import RebuildableWorking
 from mnemolog.adapters.redis.working import WorkingStore
-from mnemolog.adapters.verify.kept_keys import KeptKeys, RequireKeys
+from mnemolog.adapters.verify.missing_keys import MissingKeyCheck, RequireKeys
 from mnemolog.domain.errors import Conflict, InvalidInput, MnemologError, ProjectionPoisoned
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.projections.applying import to_read
@@ -199,7 +199,7 @@ class Projections:
         self, targets: Sequence[Target], progressed: Callable[[int], None] = lambda count: None
     ) -> list[Rebuilt]:
         """A rebuild fails at an event that it cannot apply, whatever the live projection does then."""
-        keys = KeptKeys(self.require_keys)
+        keys = MissingKeyCheck(self.require_keys)
         log = self._log.asking(keys)
         try:
             return await rebuild_all(targets, lambda store: Projection(store, log, UNREACHABLE), self._fill, progressed)
@@ -245,7 +245,7 @@ class Projections:
     ) -> Mapping[str, int]:
         """Apply to some stores what they lack of a share of the log, in this process; how many events each took."""
         return await fill(
-            self._log.asking(KeptKeys(self.require_keys)), stores, share, progressed, UNREACHABLE, _sessions
+            self._log.asking(MissingKeyCheck(self.require_keys)), stores, share, progressed, UNREACHABLE, _sessions
         )
 
     def require(self, name: str) -> None:

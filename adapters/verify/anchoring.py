@@ -20,7 +20,7 @@ from mnemolog.adapters.verify.anchor import FIRST, Anchor, AnchoredHead, mac_of,
 from mnemolog.adapters.verify.anchor_file import AnchorFile
 from mnemolog.adapters.verify.anchor_stream import AnchorStream
 from mnemolog.adapters.verify.damage import Damage, Kind, Part
-from mnemolog.adapters.verify.known_heads import KnownHeads
+from mnemolog.adapters.verify.latest_heads import LatestHeads
 from mnemolog.adapters.verify.log_check import fetch
 from mnemolog.domain.errors import DatabaseRolledBack, MalformedEvent
 from mnemolog.events.chain import gone
@@ -58,7 +58,7 @@ class Anchoring:
         now: Callable[[], datetime],
         node: str,
         seconds: float,
-        known: KnownHeads | None = None,
+        known: LatestHeads | None = None,
         chain_key: bytes | None = None,
     ) -> None:
         self._chain_key = chain_key
@@ -68,7 +68,7 @@ class Anchoring:
         self._pending: dict[StreamId, AnchoredHead] = {}
         self._accepted: dict[StreamId, datetime] = {}
         self._heard = 0
-        self.known = known or KnownHeads()
+        self.known = known or LatestHeads()
 
     def take(self, events: Sequence[StoredEvent]) -> None:
         """Take what was committed here, or published and checked: of each stream the last event is its head."""

@@ -14,9 +14,9 @@ from mnemolog.adapters.postgres.as_of import TEMPORARY
 from mnemolog.adapters.postgres.progress import progress_table, skipped_table
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report, Unverified
+from mnemolog.adapters.verify.progress_check import AppliedProgress, applied_progress, live
 from mnemolog.adapters.verify.row_comparison import RowComparison, among
-from mnemolog.adapters.verify.standing import Standing, live, standing
-from mnemolog.adapters.verify.still import still
+from mnemolog.adapters.verify.snapshot import snapshot
 from mnemolog.domain.errors import MnemologError, TamperedEvent
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.log import EventLog, Head
@@ -169,7 +169,7 @@ class RowsCheck:
         """What one snapshot of these streams shows."""
         trial = Report()
         try:
-            async with still(connection, self._stores):
+            async with snapshot(connection, self._stores):
                 await self._replay_and_compare(connection, heads, trial)
             return trial
         except MnemologError as error:
@@ -186,17 +186,17 @@ class RowsCheck:
         self, connection: AsyncConnection, heads: Mapping[StreamId, int], trial: Report
     ) -> None:
         streams = list(heads)
-        standings = {store.name: await standing(connection, store, streams, trial) for store in self._stores}
-        async for events in self._bundled(streams, list(standings.values())):
-            await self._apply(connection, events, standings)
+        progress = {store.name: await applied_progress(connection, store, streams, trial) for store in self._stores}
+        async for events in self._bundled(streams, list(progress.values())):
+            await self._apply(connection, events, progress)
         for comparison in self._comparisons:
             await comparison.compare(connection, streams, trial)
-        for name, one in standings.items():
+        for name, one in progress.items():
             for stream, head in heads.items():
                 if self._bringing and one.reached.get(stream, 0) < head:
                     self._add_lag(name, one, stream, head, trial)
 
-    def _add_lag(self, name: str, found: Standing, stream: StreamId, head: int, trial: Report) -> None:
+    def _add_lag(self, name: str, found: AppliedProgress, stream: StreamId, head: int, trial: Report) -> None:
         seq = found.reached.get(stream, 0)
         if name in self._paused:
             trial.unverified.append(Unverified(name, stream, seq, "paused"))
@@ -207,12 +207,12 @@ class RowsCheck:
             trial.add(Damage(Part.ROW, Kind.BEHIND, stream, detail, seq, "", name, progress_table.name, key))
 
     async def _bundled(
-        self, streams: Sequence[StreamId], standings: Sequence[Standing]
+        self, streams: Sequence[StreamId], progress: Sequence[AppliedProgress]
     ) -> AsyncIterator[Sequence[StoredEvent]]:
         """The events that any projection has applied, of several streams at once: each step costs round trips."""
         bundle: list[StoredEvent] = []
         for stream in streams:
-            reached = max(one.reached.get(stream, 0) for one in standings)
+            reached = max(one.reached.get(stream, 0) for one in progress)
             async for batch in self._log.scan(stream, until=reached, batch=BATCH):
                 bundle += batch
                 if len(bundle) >= BATCH:
@@ -222,11 +222,11 @@ class RowsCheck:
             yield bundle
 
     async def _apply(
-        self, connection: AsyncConnection, batch: Sequence[StoredEvent], standings: Mapping[str, Standing]
+        self, connection: AsyncConnection, batch: Sequence[StoredEvent], progress: Mapping[str, AppliedProgress]
     ) -> None:
         events = await decoded(self._log.decode, self._stores, batch)
         applied = {
-            store: [one for one in batch if standings[store.name].applied(one.header.stream, one.header.seq)]
+            store: [one for one in batch if progress[store.name].applied(one.header.stream, one.header.seq)]
             for store in self._stores
         }
         await apply(
@@ -235,13 +235,13 @@ class RowsCheck:
 
     async def _strangers(self, connection: AsyncConnection) -> None:
         """Rows of users that the log does not know."""
-        async with still(connection, self._stores):
+        async with snapshot(connection, self._stores):
             for comparison in self._comparisons:
                 await comparison.compare_strangers(connection, _heads, self._report)
 
     async def _ahead(self, connection: AsyncConnection, only: StreamId | None) -> None:
         """A progress beyond the head would make the projection pass over what is appended next."""
-        async with still(connection, self._stores):
+        async with snapshot(connection, self._stores):
             for store in self._stores:
                 for row in await connection.execute(_ahead(live(progress_table, store), only)):
                     detail = f"{store.name} says that it applied {row.seq}, which the log does not have"

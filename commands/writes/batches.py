@@ -11,12 +11,12 @@ from mnemolog.commands.fact_changes import FACT_CHANGES, ForgetFact
 from mnemolog.commands.handler import Handler, Keyed
 from mnemolog.commands.memories import MEMORIES, SoftDeleteMemory, UndoChange
 from mnemolog.commands.memory_undo import last_change
-from mnemolog.commands.rollback import Plan, Rollback
+from mnemolog.commands.rollback import NAMED, Plan, Rollback
 from mnemolog.commands.rollback import touched as touched_by
 from mnemolog.commands.sessions import SESSIONS, ForgetSession
 from mnemolog.commands.undo import ROLLBACKS
-from mnemolog.commands.writes.named import named_by
-from mnemolog.events.envelope import Receipt, StreamId
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.events.envelope import Receipt, Recorded, StreamId, batch_tag, run_tag
 from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog, Outcome
 
@@ -42,10 +42,10 @@ class BatchWrites:
     async def rolled_back(self, command: Rollback, idempotency_key: str | None = None) -> tuple[Plan, Receipt]:
         """A rollback, with what its events undid, sent again or not, and the conflicts that are left as they are."""
         receipt = await self.rollback(command, idempotency_key)
-        left = (await self.rollback_plan(command)).conflicts if command.skip_conflicts else ()
+        left = (await self.preview_rollback(command)).conflicts if command.skip_conflicts else ()
         return Plan(undone=await self.undone_by(receipt), conflicts=left), receipt
 
-    async def rollback_plan(self, command: Rollback) -> Plan:
+    async def preview_rollback(self, command: Rollback) -> Plan:
         """What a rollback would undo now, and what stands in its way, for whoever asks."""
         meant = self._handler.admitted(await self._meant(command))
         state = await self._handler.read(ROLLBACKS.decider, meant)
@@ -53,7 +53,7 @@ class BatchWrites:
             ROLLBACKS.require_change(state, meant)
         return ROLLBACKS.plan(state, meant)
 
-    async def undo_plan(
+    async def preview_undo(
         self, stream: StreamId, memory_id: UUID | None, event_id: UUID | None = None, **who: str | None
     ) -> Plan:
         """What an undo of the last change of a memory, or of an event, would write; what stands in its way."""
@@ -61,7 +61,7 @@ class BatchWrites:
         if memory_id is not None:
             last = validated(UndoChange, {**about, "memory_id": memory_id})
             event_id = last_change(self._handler.admitted(last), await self._handler.read(MEMORIES, last))
-        return await self.rollback_plan(validated(Rollback, {**about, "of_event": event_id}))
+        return await self.preview_rollback(validated(Rollback, {**about, "of_event": event_id}))
 
     async def undone_by(self, receipt: Receipt) -> tuple[UUID, ...]:
         """What undoes a merge are several events."""
@@ -71,9 +71,29 @@ class BatchWrites:
 
     async def _meant(self, command: Rollback) -> Rollback:
         """With the events of what it names. What an event touched never changes, so nothing can come between."""
-        events = await named_by(self._log, self._handler.admitted(command))
+        events = await self._events_of(self._handler.admitted(command))
         generated = {"event_ids": tuple(event.event_id for event in events), "touched": touched_by(events)}
         return command.model_copy(update={**generated, "correlation_id": self._handler.new_id()})
+
+    async def _events_of(self, command: Rollback) -> Sequence[Recorded]:
+        """The events of a change, a run, a batch or a stretch of a thread, oldest first; of one of them."""
+        if [getattr(command, name) for name in NAMED].count(None) != len(NAMED) - 1:
+            raise InvalidInput(
+                "one thing at a time is rolled back", field="of_run", fix="give one of of_run, of_batch and of_thread"
+            )
+        stream = command.stream()
+        if command.of_event:
+            found = await self._log.find(stream, command.of_event)
+            return [found] if found else []
+        if command.of_run:
+            events = await self._log.read(stream, tags=[run_tag(command.of_run)])
+        elif command.of_batch:
+            events = await self._log.read(stream, tags=[batch_tag(command.of_batch)])
+        else:
+            events = [event for event in await self._log.read(stream) if _within(event, command)]
+        # A change and its undo are one change that is not in force: else each rollback of a thread took back the last.
+        ids = {event.event_id for event in events}
+        return [event for event in events if getattr(event.payload, "undoes", None) not in ids]
 
     async def forget_all(self, commands: Sequence[Hiding], keyed: Keyed | None = None) -> Sequence[Outcome]:
         """Hide things of one user and of one kind, each with its own outcome, in one append."""
@@ -92,3 +112,9 @@ class BatchWrites:
     async def set_focus(self, command: SetFocus, idempotency_key: str | None = None) -> Receipt:
         """Set what an agent's chat is about (A §3.1)."""
         return await self._handler.handle(ATTENTION, command, idempotency_key=idempotency_key)
+
+
+def _within(event: Recorded, command: Rollback) -> bool:
+    since, until = command.since, command.until
+    in_time = (since is None or since <= event.recorded_at) and (until is None or event.recorded_at < until)
+    return event.meta.thread_id == command.of_thread and in_time

@@ -53,7 +53,7 @@ async def test_a_run_is_rolled_back_whole_and_what_was_before_it_stands(engine: 
     await ana.creates("Ana likes rain", run_id="r1")
     await ana.creates("Ana has a cat", run_id="r2")
 
-    plan = await engine.writes.rollback_plan(rolled_back(ana, of_run="r1"))
+    plan = await engine.writes.preview_rollback(rolled_back(ana, of_run="r1"))
     assert (len(plan.undone), plan.conflicts) == (2, ())
     assert "Ana likes rain" in await shown(ana), "a plan changes nothing"
     receipt = await engine.writes.rollback(rolled_back(ana, of_run="r1"))
@@ -170,7 +170,7 @@ async def test_a_forgotten_session_is_brought_back_by_an_undo_with_what_was_said
     assert await heard(ana) == ["three"]
 
     [event_id] = forgotten.event_ids
-    plan = await engine.writes.undo_plan(ana.stream, None, event_id)
+    plan = await engine.writes.preview_undo(ana.stream, None, event_id)
     assert plan.changes == [{"subject": f"thread:{ana.thread}", "type": "SessionReverted"}]
     assert await heard(ana) == ["three"], "a plan changes nothing"
     undone = await engine.writes.undo_event(ana.stream, event_id)
@@ -195,7 +195,7 @@ async def test_a_rollback_brings_a_session_back_with_the_memories_that_were_forg
     done = await forget(engine, forgetting(ana, Reach.SESSION, thread_id=ana.thread, with_episodes=True))
     assert (await heard(ana), await shown(ana)) == (None, set())
 
-    plan = await engine.writes.rollback_plan(rolled_back(ana, of_batch=done.batch))
+    plan = await engine.writes.preview_rollback(rolled_back(ana, of_batch=done.batch))
     assert {change["type"] for change in plan.changes} == {"MemoryReverted", "SessionReverted"}
     await engine.writes.rollback(rolled_back(ana, of_batch=done.batch))
 
@@ -224,7 +224,7 @@ async def test_what_was_erased_after_a_session_was_forgotten_does_not_come_back_
 
     await engine.writes.undo_event(ana.stream, undone.event_ids[0])
     await erasing.erase(engine, validated(EraseThread, {**who, "thread_id": ana.thread}))
-    plan = await engine.writes.undo_plan(ana.stream, None, forgotten.event_ids[0])
+    plan = await engine.writes.preview_undo(ana.stream, None, forgotten.event_ids[0])
     assert plan.changes == []
     assert "changed later by ThreadErased" in plan.conflicts[0].error.message
     with pytest.raises(UndoConflict, match="ThreadErased"):

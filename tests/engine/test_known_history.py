@@ -74,20 +74,20 @@ async def test_a_dry_run_of_an_undo_tells_what_it_would_write_and_writes_nothing
     again = await ana.updates(memory_id, text="Ana drinks milk")
     head = await engine.log.head(ana.stream)
 
-    last = await writes.undo_plan(ana.stream, memory_id)
+    last = await writes.preview_undo(ana.stream, memory_id)
     assert (list(last.undone), last.conflicts) == ([again.event_ids[0]], ())
     assert list(last.changes) == [{"subject": f"memory:{memory_id}", "type": "MemoryReverted"}]
-    older = await writes.undo_plan(ana.stream, None, updated.event_ids[0])
+    older = await writes.preview_undo(ana.stream, None, updated.event_ids[0])
     assert [type(one.error) for one in older.conflicts] == [UndoConflict]
     assert older.changes == []
     with pytest.raises(NotFound):
-        await writes.undo_plan(ana.stream, None, UUID(int=1))
+        await writes.preview_undo(ana.stream, None, UUID(int=1))
     assert await engine.log.head(ana.stream) == head
 
     await writes.undo_last(ana.stream, memory_id)
-    done = await writes.undo_plan(ana.stream, None, again.event_ids[0])
+    done = await writes.preview_undo(ana.stream, None, again.event_ids[0])
     assert (done.undone, done.conflicts) == ((), ()), "undone already"
     await writes.undo_last(ana.stream, memory_id)
     await writes.undo_last(ana.stream, memory_id)
     with pytest.raises(Conflict, match="nothing is left"):
-        await writes.undo_plan(ana.stream, memory_id)
+        await writes.preview_undo(ana.stream, memory_id)

@@ -42,7 +42,7 @@ async def test_a_key_without_the_role_takes_back_no_run_that_set_what_is_sensiti
     await set_city(ui, user)
     head = await guarded.log.head(StreamId.of_user(user))
 
-    plan = await app.rollback_plan(rollback(user, of_run="r1"))
+    plan = await app.preview_rollback(rollback(user, of_run="r1"))
     assert [type(one.error) for one in plan.conflicts] == [ConsentRequired]
     with pytest.raises(UndoConflict, match="without consent"):
         await app.rollback(rollback(user, of_run="r1", consenting=True))

@@ -1,4 +1,4 @@
-"""One moment of all projections: a snapshot in which no rebuild puts other tables in the place of those compared."""
+"""One moment of all projections: a snapshot in which no rebuild replaces the tables that are compared."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -10,7 +10,7 @@ from mnemolog.adapters.postgres.store import PostgresStore
 
 
 @asynccontextmanager
-async def still(connection: AsyncConnection, stores: Sequence[PostgresStore]) -> AsyncIterator[None]:
+async def snapshot(connection: AsyncConnection, stores: Sequence[PostgresStore]) -> AsyncIterator[None]:
     """A transaction, rolled back at its end. Meanwhile a swap waits, which holds the same locks alone.
 
     The locks are the session's and come before the transaction: its snapshot is as old as its first statement, which

@@ -13,8 +13,8 @@ from mnemolog.events.envelope import StreamId
 _HALF = 64
 
 
-class KnownHeads:
-    """Implements `mnemolog.adapters.postgres.chained.KnownHeads`."""
+class LatestHeads:
+    """Implements `mnemolog.adapters.postgres.chained.LatestHeads`."""
 
     def __init__(self) -> None:
         self._heads: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""What a rebuild asks of each stream that lost texts: whether an event erased them (X07)."""
+"""Whether texts that a rebuild reads as erased were erased, or lost their keys (X07)."""
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
@@ -8,7 +8,7 @@ from mnemolog.events.envelope import StreamId
 RequireKeys = Callable[[Sequence[StreamId]], Awaitable[None]]
 
 
-class KeptKeys:
+class MissingKeyCheck:
     """Called with the streams of events that read as erased; asks `require` once for each.
 
     `missing` is the last that it raised.
@@ -16,11 +16,11 @@ class KeptKeys:
 
     def __init__(self, require: RequireKeys) -> None:
         self._require = require
-        self._sound = set[StreamId]()
+        self._complete = set[StreamId]()
         self.missing: TamperedEvent | None = None
 
     async def __call__(self, streams: Collection[StreamId]) -> None:
-        asked = sorted(set(streams) - self._sound)
+        asked = sorted(set(streams) - self._complete)
         if not asked:
             return
         try:
@@ -28,4 +28,4 @@ class KeptKeys:
         except TamperedEvent as damage:
             self.missing = damage
             raise
-        self._sound.update(asked)
+        self._complete.update(asked)

@@ -192,7 +192,7 @@ async def paused(victim: Engine) -> AsyncIterator[str]:
 async def test_a_paused_projection_is_said_to_be_unverified_beyond_where_it_stands(
     victim: Engine, ana: Person, mallory: Attacker, paused: str
 ) -> None:
-    seq = await standing_still(mallory, victim, ana)
+    seq = await stuck(mallory, victim, ana)
 
     ran, programs = await verify(victim, "-u", ana.user), await verify(victim, "-u", ana.user, "--json")
 
@@ -207,7 +207,7 @@ async def test_a_paused_projection_is_said_to_be_unverified_beyond_where_it_stan
 async def test_rows_beyond_a_progress_that_was_set_back_are_damage(
     victim: Engine, ana: Person, mallory: Attacker, paused: str
 ) -> None:
-    await standing_still(mallory, victim, ana)
+    await stuck(mallory, victim, ana)
     await mallory.sql(f"UPDATE {table(victim, 'memories', 'progress')} SET seq = 4 WHERE {PLACE}")
 
     found = kinds(await victim.verifier.verify(ana.stream))
@@ -246,7 +246,7 @@ async def older_rows(mallory: Attacker, engine: Engine, ana: Person, memory_id: 
     )
 
 
-async def standing_still(mallory: Attacker, engine: Engine, ana: Person) -> int:
+async def stuck(mallory: Attacker, engine: Engine, ana: Person) -> int:
     """Write until the paused projection takes nothing more; where it stands."""
     store = engine.projections.stores["memories"]
     while await store.progress(ana.stream) == await mallory.head():

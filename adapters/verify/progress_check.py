@@ -1,4 +1,4 @@
-"""How far one projection stands in some streams, and what of that an engine said: progress, stops, skipped events."""
+"""How far one projection got in some streams, by what an engine sealed: progress, stops, skipped events."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class AppliedProgress:
     """The last seq applied by stream, the streams that were set aside, and the events that operators skipped."""
 
     reached: Mapping[StreamId, int]
@@ -30,10 +30,10 @@ class Standing:
         return seq <= self.reached.get(stream, 0) and (stream, seq) not in self.skipped
 
 
-async def standing(
+async def applied_progress(
     connection: AsyncConnection, store: PostgresStore, streams: Sequence[StreamId], report: Report
-) -> Standing:
-    """What stands there; a stop or a skip that no engine sealed counts for nothing, and is reported."""
+) -> AppliedProgress:
+    """Read from its tables; a stop or a skip that no engine sealed counts for nothing, and is reported."""
     progress = await _rows(connection, store, progress_table, streams)
     skipped = await _rows(connection, store, skipped_table, streams)
     genuine = [row for row in skipped if _is_skip(connection, store, row)]
@@ -45,7 +45,7 @@ async def standing(
         if row["stopped_at"] is not None and row not in stopped:
             report.add(_forged(store, progress_table, row, "no engine stopped the stream here", row["stopped_at"]))
     reached = {_stream(row): row["seq"] for row in progress}
-    return Standing(reached, {_stream(row) for row in stopped}, {(_stream(row), row["seq"]) for row in genuine})
+    return AppliedProgress(reached, {_stream(row) for row in stopped}, {(_stream(row), row["seq"]) for row in genuine})
 
 
 def live(table: Table, store: PostgresStore) -> Table:
