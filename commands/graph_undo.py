@@ -41,7 +41,10 @@ class UndoGraph(GraphCommand):
 def decide(state: Graph, command: UndoGraph) -> Sequence[Event]:
     """One event for each entity and relation that the change touched. Undone already: nothing."""
     for subject in state.changes.subjects(command.event_id):
-        _require_there(state, command, subject)
+        if ENTITY.has(subject):
+            entity_of(state, ENTITY.id_of(subject), command, "event_id")
+        else:
+            relation_of(state, RELATION.id_of(subject), command, "event_id")
     if state.changes.undone(command.event_id):
         return []
     return reverted_all(state, command.event_id, state.changes.befores(command.event_id), command.at)
@@ -97,13 +100,6 @@ def _relation(state: Graph, event_id: UUID, now: Relation, before: Relation | No
         purge_at=then.purge_at,
         metadata=dict(then.metadata),
     )
-
-
-def _require_there(state: Graph, command: UndoGraph, subject: str) -> None:
-    if ENTITY.has(subject):
-        entity_of(state, ENTITY.id_of(subject), command, "event_id")
-    else:
-        relation_of(state, RELATION.id_of(subject), command, "event_id")
 
 
 def _tags(state: Graph, command: UndoGraph) -> frozenset[str]:

@@ -2,7 +2,6 @@
 
 import unicodedata
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -119,9 +118,5 @@ def _shown(candidate: Candidate) -> dict[str, object]:
         "name": entity.traits.name,
         "category": entity.traits.category,
         "aliases": list(entity.traits.aliases),
-        "last_seen": _text(seen),
+        "last_seen": seen.isoformat() if seen else None,
     }
-
-
-def _text(at: datetime | None) -> str | None:
-    return at.isoformat() if at else None

@@ -106,7 +106,11 @@ class CategoryPolicy:
             return frozenset(requested) or None
         allowlist = self.categories if readable is None else readable
         if not allowlist:
-            raise _unlisted(agent_id)
+            raise CategoryNotAllowed(
+                f"agent {agent_id!r} may read no category",
+                field="agent",
+                fix="correct its name, or give it an allowlist in the policy file",
+            )
         for index, category in enumerate(requested):
             field = path if path != "categories" else f"categories[{index}]"
             self.known(category, field)
@@ -122,11 +126,3 @@ class CategoryPolicy:
 def label(category: str) -> str:
     """The category as the delta header shows it: `recent_activity` is `Recent activity` (B §1)."""
     return category.replace("_", " ").capitalize()
-
-
-def _unlisted(agent_id: str) -> CategoryNotAllowed:
-    return CategoryNotAllowed(
-        f"agent {agent_id!r} may read no category",
-        field="agent",
-        fix="correct its name, or give it an allowlist in the policy file",
-    )

@@ -134,7 +134,8 @@ async def _load(settings: Settings, archive: ArchiveReader, master_key: bytes, b
                     await _load_tables(connection, archive, master_key, bar)
                 await asyncio.to_thread(migrate, endpoints.postgres_dsn)
             except BaseException:
-                await _drop(connection)
+                for [name] in await (await connection.execute(_OURS)).fetchall():
+                    await connection.execute(SQL("DROP SCHEMA {} CASCADE").format(Identifier(name)))
                 raise
 
 
@@ -168,11 +169,6 @@ async def _load_table(
                 field="file",
                 fix="restore another copy: nothing was changed",
             )
-
-
-async def _drop(connection: AsyncConnection[Any]) -> None:
-    for [name] in await (await connection.execute(_OURS)).fetchall():
-        await connection.execute(SQL("DROP SCHEMA {} CASCADE").format(Identifier(name)))
 
 
 def _place(settings: Settings, archive: ArchiveReader) -> None:

@@ -87,7 +87,8 @@ async def _merge(story: Story) -> None:
     first, second = [await _note(story, text) for text in NOTES]
     before = await story.engine.log.head(STREAM)
     rev = (await story.ask("milk")).rev
-    merged = await _merged(story, first, second)
+    command = MergeMemories(user_id=USER, memory_id=first, absorbed_ids=(second,), text="Ana eats and drinks no dairy")
+    merged = await story.engine.writes.execute(command)
     await _show_changes(story, "after the merge", rev, merged)
     rev = (await story.ask("milk")).rev
     undone = await story.engine.writes.undo_event(STREAM, merged.event_ids[0])
@@ -99,13 +100,8 @@ async def _merge(story: Story) -> None:
 async def _note(story: Story, text: str) -> UUID:
     fields = {"user_id": USER, "text": text, "category": "profile", "importance": 0.75}
     memory_id, receipt = await story.engine.writes.create(fields)
-    await _seen(story, receipt)
+    await story.engine.reads.changes(VIEWER, "main", 0, _after(receipt))
     return memory_id
-
-
-async def _merged(story: Story, first: UUID, second: UUID) -> Receipt:
-    command = MergeMemories(user_id=USER, memory_id=first, absorbed_ids=(second,), text="Ana eats and drinks no dairy")
-    return await story.engine.writes.execute(command)
 
 
 async def _show_changes(story: Story, label: str, rev: int, written: Receipt) -> None:
@@ -138,10 +134,6 @@ async def _rebuild(story: Story) -> None:
     replaying.show(rebuilt)
     _require(all(one.equal for one in rebuilt), "every projection equals one rebuilt from the log")
     story.told["rebuilt"] = {one.name: one.events for one in rebuilt}
-
-
-async def _seen(story: Story, receipt: Receipt) -> None:
-    await story.engine.reads.changes(VIEWER, "main", 0, _after(receipt))
 
 
 def _after(receipt: Receipt) -> Moment:

@@ -46,7 +46,10 @@ def status(
 
     async def look(engine: Engine) -> None:
         if watch and not json:
-            await _watch(engine)
+            with Live(console=output.console, auto_refresh=False) as live:
+                while True:
+                    live.update(_table(await engine.projections.status(now())), refresh=True)
+                    await asyncio.sleep(WATCH_SECONDS)
         found = await engine.projections.status(now())
         if json:
             output.as_json([one.as_dict() for one in found])
@@ -157,13 +160,6 @@ def _who(by: str | None) -> str:
         return by or getpass.getuser()
     except (OSError, KeyError):  # In a container the user may have no name.
         return "operator"
-
-
-async def _watch(engine: Engine) -> None:
-    with Live(console=output.console, auto_refresh=False) as live:
-        while True:
-            live.update(_table(await engine.projections.status(now())), refresh=True)
-            await asyncio.sleep(WATCH_SECONDS)
 
 
 def _table(found: Sequence[ProjectionStatus]) -> Table:

@@ -12,7 +12,7 @@ from mnemolog.adapters.cli import output
 from mnemolog.adapters.operations.attention import AffectView
 from mnemolog.adapters.operations.batches import Forgotten
 from mnemolog.adapters.operations.conversation import Added, Session
-from mnemolog.adapters.operations.erasure import Erased, PlaceView, Proof
+from mnemolog.adapters.operations.erasure import Erased, Proof
 from mnemolog.adapters.operations.graph import EntityDetail, EntityView, FactView
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import Profile, Proposal, Proposed, SeededView
@@ -163,7 +163,7 @@ def _ids(what: str, ids: Sequence[object]) -> None:
 def _proof(found: Proof) -> None:
     table = output.table("place", "looked at", "readable")
     for place in found.places:
-        table.add_row(place.name, f"{place.looked_at:,}", _readable(place))
+        table.add_row(place.name, f"{place.looked_at:,}", f"[red]{place.readable:,}[/]" if place.readable else "0")
         for one in place.found:
             table.add_row(Text(f"  {one}", "dim"), "", "")
     output.console.print(table)
@@ -174,10 +174,6 @@ def _proof(found: Proof) -> None:
     output.console.print("[dim]What no query can see:[/]")
     for line in found.unseen:
         output.console.print(f"  [dim]•[/] {escape(line)}", highlight=False)
-
-
-def _readable(place: PlaceView) -> str:
-    return f"[red]{place.readable:,}[/]" if place.readable else "0"
 
 
 def _why(found: WhyView) -> None:

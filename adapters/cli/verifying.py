@@ -58,7 +58,9 @@ def verify(
         output.as_json({**report.as_dict(), "incidents": [one.as_dict() for one in open_ones]})
     else:
         show(report)
-        _show_incidents(open_ones)
+        if open_ones:
+            counted = output.count(len(open_ones), "incident")
+            output.console.print(f"[yellow]![/] {counted} not acknowledged: mnemolog incident list", highlight=False)
     if not report.clean:
         raise typer.Exit(1)
 
@@ -76,12 +78,6 @@ async def _verified(engine: Engine, only: StreamId | None, *, heals: bool) -> tu
         await engine.incidents.record(damage, By.VERIFY, done)
     await engine.incidents.refresh()
     return report, [one for one in engine.incidents.open() if only is None or one.damage.stream == only]
-
-
-def _show_incidents(open_ones: Sequence[Incident]) -> None:
-    if open_ones:
-        counted = output.count(len(open_ones), "incident")
-        output.console.print(f"[yellow]![/] {counted} not acknowledged: mnemolog incident list", highlight=False)
 
 
 async def _with_bar(engine: Engine, only: StreamId | None) -> Report:

@@ -45,7 +45,10 @@ class NatsServer:
         if not self._port or (self._attempted and not self._answered):
             self._port = _free_port()
         self._attempted = True
-        self._adopt_streams()
+        # What was written before there were accounts becomes the engine's.
+        store = self.directory / "jetstream"
+        if (store / "$G").exists() and not (store / ENGINE_ACCOUNT).exists():
+            (store / "$G").rename(store / ENGINE_ACCOUNT)
         write_privately(self.directory / CONFIG, json.dumps(self._config(), indent=2, ensure_ascii=False))
 
     def launch(self) -> Launch:
@@ -88,12 +91,6 @@ class NatsServer:
             return int(json.loads((self.directory / CONFIG).read_text())["port"])
         except (OSError, ValueError, KeyError):
             return 0
-
-    def _adopt_streams(self) -> None:
-        """What was written before there were accounts becomes the engine's."""
-        store = self.directory / "jetstream"
-        if (store / "$G").exists() and not (store / ENGINE_ACCOUNT).exists():
-            (store / "$G").rename(store / ENGINE_ACCOUNT)
 
 
 def _free_port() -> int:

@@ -53,18 +53,14 @@ def _copy(install: Path, home: Path) -> None:
         shutil.copytree(install, draft / package.name / install.name, ignore=unneeded, symlinks=True)
         if libraries.exists():
             shutil.copytree(libraries, draft / libraries.name, symlinks=True)
-        _open_to_all(draft)
+        for path in (draft, *draft.rglob("*")):
+            if not path.is_symlink():
+                path.chmod(0o755 if path.is_dir() or path.parent.name == "bin" else 0o644)
         try:
             draft.rename(home)
         except OSError:  # Another engine was first.
             if not home.exists():
                 raise
-
-
-def _open_to_all(tree: Path) -> None:
-    for path in (tree, *tree.rglob("*")):
-        if not path.is_symlink():
-            path.chmod(0o755 if path.is_dir() or path.parent.name == "bin" else 0o644)
 
 
 def _initdb(postgres: Path) -> Path:

@@ -77,7 +77,11 @@ def _create(directory: Path, binary: Path, account: Account | None, *, durable: 
     if durable:
         _run([*initdb, "--sync-only"], draft, account)
     draft.rename(directory)
-    _sync(directory.parent)
+    descriptor = os.open(directory.parent, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _run(argv: list[str | Path], cwd: Path, account: Account | None) -> None:
@@ -119,11 +123,3 @@ def _version(directory: Path) -> str:
         return (directory / "PG_VERSION").read_text().strip()
     except OSError:
         return ""
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -66,14 +66,17 @@ class EmbeddedServers:
         self._owner = os.getpid()
         atexit.register(self.stop)
         try:
-            self._start_servers()
+            logs = self._directory.part("logs")
+            for server in self._servers():
+                self._supervised[server.name] = SupervisedServer(server, logs / f"{server.name}.log", self._on_event)
+            start_together(list(self._supervised.values()))
         except OSError as error:
             self.stop()
             raise EngineError(f"the data directory cannot be used: {error}", fix="see its permissions") from error
         except BaseException:
             self.stop()
             raise
-        postgres, nats, redis = (self._url(name) for name in SERVERS)
+        postgres, nats, redis = (self._urls[name] or self._supervised[name].server.url for name in SERVERS)
         return self._publish(Endpoints(os.getpid(), postgres, nats, redis, kind=self._kind))
 
     def stop(self) -> None:
@@ -134,12 +137,6 @@ class EmbeddedServers:
         """How each server is; a server that a URL names is not asked."""
         return [self._health(name) for name in SERVERS]
 
-    def _start_servers(self) -> None:
-        logs = self._directory.part("logs")
-        for server in self._servers():
-            self._supervised[server.name] = SupervisedServer(server, logs / f"{server.name}.log", self._on_event)
-        start_together(list(self._supervised.values()))
-
     def _servers(self) -> Iterator[Server]:
         data, wanted = self._directory, [name for name in SERVERS if not self._urls[name]]
         account = postgres_account(data.path / "postgres") if "postgres" in wanted else None
@@ -151,9 +148,6 @@ class EmbeddedServers:
             yield NatsServer(data.part("nats"), data.nats_token(), self._nats_sync, self._nats_store)
         if "redis" in wanted:
             yield RedisServer(data.part("redis"), sockets)
-
-    def _url(self, name: ServerName) -> str:
-        return self._urls[name] or self._supervised[name].server.url
 
     def _publish(self, endpoints: Endpoints) -> Endpoints:
         self._directory.publish(endpoints)

@@ -56,7 +56,9 @@ class Connections:
 async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes, *, migrating: bool) -> Connections:
     """Connected to all three servers, or an error that names the one that is not there."""
     pool, untried = await _postgres_pools(stack, endpoints.postgres_dsn, migrating=migrating)
-    nats = await _nats_client(stack, endpoints.nats_url)
+    async with reaching("nats", endpoints.nats_url):
+        nats = await nats_connection.connect(endpoints.nats_url, "mnemolog")
+    stack.push_async_callback(nats.close)
     roots = await open_roots(pool, master_key, os.urandom)
     seal = RowSeal(roots.derived("rows"))
     role = READER if await may_read_as_reader(pool) else None
@@ -87,13 +89,6 @@ def _migrate(postgres_dsn: str) -> None:
     from mnemolog.adapters.postgres.migrate import migrate  # Alembic takes 0.3 s to load, in this thread only.
 
     migrate(postgres_dsn)
-
-
-async def _nats_client(stack: AsyncExitStack, nats_url: str) -> Client:
-    async with reaching("nats", nats_url):
-        client = await nats_connection.connect(nats_url, "mnemolog")
-    stack.push_async_callback(client.close)
-    return client
 
 
 async def _redis_client(stack: AsyncExitStack, redis_url: str) -> Redis:

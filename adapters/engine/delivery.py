@@ -118,7 +118,10 @@ async def start_relay(
     in_name_of = partial(_in_name_of, writes, api_keys)
     turns = subscribers.Turns(TurnIntake(in_name_of, to.nats, to.nats.jetstream(), settings.dead_letter_bytes))
     await run(stack, [delivery.relay.run, delivery.anchoring.run, delivery.streams.keep, turns.run])
-    await _subscribe(stack, endpoints.nats_url, turns)
+    broker = subscribers.broker(endpoints.nats_url)
+    turns.subscribe(broker)
+    await broker.start()
+    stack.push_async_callback(broker.stop)
 
 
 async def start_projecting(
@@ -184,10 +187,3 @@ def _delivered(workers: Workers, events: Sequence[StoredEvent]) -> None:
 async def _in_name_of(writes: Writes, api_keys: ApiKeys, producer: str) -> Writes:
     """What records a producer's turns. The engine's own place is the operator's: no producer may publish there."""
     return writes if producer == OPERATOR else writes.by(await api_keys.producer(producer))
-
-
-async def _subscribe(stack: AsyncExitStack, nats_url: str, turns: subscribers.Turns) -> None:
-    broker = subscribers.broker(nats_url)
-    turns.subscribe(broker)
-    await broker.start()
-    stack.push_async_callback(broker.stop)

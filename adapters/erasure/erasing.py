@@ -159,7 +159,9 @@ async def _sweep(engine: Services, stream: StreamId, memories: Sequence[UUID]) -
     stores = [store for store in engine.projections.stores.values() if isinstance(store, PostgresStore)]
     shown = {former.schema for store in stores if (former := await store.look())}
     await forget_in_stale_schemas(engine.projections.live, {*shown, *(store.schema for store in stores)}, stream)
-    await _forget_embeddings(engine, stream, memories)
+    # Once more: a rebuild that had read the text already may have kept its embedding after the projector's sweep.
+    async with engine.projections.live.begin() as connection:
+        await engine.projections.index.remove(connection, [(*owner_of(stream), one) for one in memories])
     redis = Redis.from_url(engine.endpoints.redis_url)
     try:
         await _forget_shadow(WorkingStore(redis, SHADOW), stream)
@@ -167,12 +169,6 @@ async def _sweep(engine: Services, stream: StreamId, memories: Sequence[UUID]) -
             await _rewrite(redis)
     finally:
         await redis.aclose()
-
-
-async def _forget_embeddings(engine: Services, stream: StreamId, memories: Sequence[UUID]) -> None:
-    """Once more: a rebuild that had read the text already may have kept its embedding after the projector's sweep."""
-    async with engine.projections.live.begin() as connection:
-        await engine.projections.index.remove(connection, [(*owner_of(stream), one) for one in memories])
 
 
 async def _forget_shadow(shadow: WorkingStore, stream: StreamId) -> None:

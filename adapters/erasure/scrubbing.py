@@ -54,7 +54,12 @@ async def scrub(postgres_dsn: str, redis: Redis | None, progressed: Progressed =
     """
     if redis:
         progressed("writing the log of Redis anew")
-        await _rewrite_redis(redis)
+        # Its append-only file as what it holds now. One that is under way is waited for, and did not begin with it.
+        for _ in range(2):
+            with suppress(ResponseError):
+                await redis.bgrewriteaof()
+            while (await redis.info("persistence"))["aof_rewrite_in_progress"]:  # noqa: ASYNC110  Redis tells nobody.
+                await asyncio.sleep(0.05)
     async with await AsyncConnection.connect(postgres_dsn, autocommit=True) as connection:
         try:
             tables = await _rewrite_tables(connection, progressed)
@@ -96,12 +101,3 @@ async def _write_wal_over(connection: AsyncConnection[Any], progressed: Progress
         written += segments + 1
     await connection.execute("CHECKPOINT")
     return written
-
-
-async def _rewrite_redis(redis: Redis) -> None:
-    """Its append-only file as what it holds now. One that is under way is waited for, and did not begin with it."""
-    for _ in range(2):
-        with suppress(ResponseError):
-            await redis.bgrewriteaof()
-        while (await redis.info("persistence"))["aof_rewrite_in_progress"]:  # noqa: ASYNC110  Redis tells nobody.
-            await asyncio.sleep(0.05)

@@ -40,12 +40,8 @@ class Methods:
 
 
 def _pattern(path: str) -> re.Pattern[str]:
-    parts = ("[^/]+" if one.startswith("{") else re.escape(one) for one in _split(path))
+    parts = ("[^/]+" if one.startswith("{") else re.escape(one) for one in _PARTS.findall(path))
     return re.compile("".join(parts))
-
-
-def _split(path: str) -> list[str]:
-    return _PARTS.findall(path)
 
 
 _PARAMETER = re.compile(r"\{[^}]*\}")

@@ -26,7 +26,8 @@ async def serve(engine: Engine, host: str = LOOPBACK, port: int = 0) -> AsyncIte
     server = _Server(_config(engine))
     running = asyncio.create_task(server.serve(sockets=[listening]))
     try:
-        await _started(server, running)
+        while not server.started and not running.done():  # noqa: ASYNC110  uvicorn offers no event.
+            await asyncio.sleep(START_POLL_SECONDS)
         url = _url(listening)
         if engine.servers is not None:
             await asyncio.to_thread(engine.servers.publish_http_url, url)
@@ -70,11 +71,6 @@ def _listen(host: str, port: int) -> socket.socket:
             field="http_port",
             fix="choose another port, or 0 for a free one",
         ) from error
-
-
-async def _started(server: uvicorn.Server, running: asyncio.Task[None]) -> None:
-    while not server.started and not running.done():  # noqa: ASYNC110  uvicorn offers no event.
-        await asyncio.sleep(START_POLL_SECONDS)
 
 
 def _url(listening: socket.socket) -> str:

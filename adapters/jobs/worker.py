@@ -89,7 +89,9 @@ class Worker:
             if loop.time() >= look_at:
                 await self._enqueue_periods()
                 await self._let_go(session)
-                await self._retry_stalled(session)
+                for job in await session.stalled():
+                    _logger.warning("job %s (%s): %s", job.job_id, job.kind, STALLED)
+                    await self._again(session, job, STALLED)
                 look_at = loop.time() + POLL_SECONDS
             await self._fetch(session)
             with suppress(TimeoutError):
@@ -114,11 +116,6 @@ class Worker:
             if cancel_requested and not running.ending:
                 running.cancelled = True
                 running.task.cancel()
-
-    async def _retry_stalled(self, session: WorkerSession) -> None:
-        for job in await session.stalled():
-            _logger.warning("job %s (%s): %s", job.job_id, job.kind, STALLED)
-            await self._again(session, job, STALLED)
 
     async def _again(self, session: WorkerSession, job: Job, error: str) -> None:
         """After a failed attempt: later, or never more when it was the last."""

@@ -86,7 +86,8 @@ class Relay:
                     if delivered < ROWS:
                         await asyncio.sleep(GATHER_SECONDS)
             except NoStreamResponseError:
-                await self._make_streams()
+                _logger.warning("relay: the stream of events was lost, and is made again")
+                await self._streams.ensure()
             try:
                 # Not wait_for: in Python 3.11 it swallows a cancellation that comes together with the wake-up.
                 async with asyncio.timeout(IDLE_SECONDS):
@@ -115,10 +116,6 @@ class Relay:
         own = {wire.MAC: wire.mac(self._key, body), Header.EXPECTED_STREAM.value: EVENTS}
         headers = {**wire.headers(event), **own}
         return await pipeline.publish(event_subject(event.header.stream, event.header.type), body, headers)
-
-    async def _make_streams(self) -> None:
-        _logger.warning("relay: the stream of events was lost, and is made again")
-        await self._streams.ensure()
 
 
 def _pages(rows: Sequence[Pending], damaged: Collection[int]) -> Iterator[Sequence[Pending]]:

@@ -122,7 +122,12 @@ class Streams:
                     fix="give it JetStream, as many servers as `replicas` says, and room for what `events_max_bytes`,"
                     " `turns_max_bytes` and `dead_letters_max_bytes` say",
                 ) from error
-        await self._drop_former_consumers()
+        # A work queue has one consumer, and an earlier name would keep ours out. What is not acknowledged stays.
+        for consumer in await self._jetstream.consumers_info(TURNS):
+            if consumer.name != INTAKE:
+                await self._jetstream.delete_consumer(TURNS, consumer.name)
+        with suppress(NotFoundError):
+            await self._jetstream.delete_consumer(EVENTS, FORMER_PROJECTORS)
 
     async def keep(self) -> None:
         """Look every two seconds, until cancelled: what a lost store took along is made again."""
@@ -165,14 +170,6 @@ class Streams:
         except NotFoundError:
             return None
         return found
-
-    async def _drop_former_consumers(self) -> None:
-        """A work queue has one consumer, and an earlier name would keep ours out. What is not acknowledged stays."""
-        for consumer in await self._jetstream.consumers_info(TURNS):
-            if consumer.name != INTAKE:
-                await self._jetstream.delete_consumer(TURNS, consumer.name)
-        with suppress(NotFoundError):
-            await self._jetstream.delete_consumer(EVENTS, FORMER_PROJECTORS)
 
 
 def merged(found: StreamConfig, wanted: StreamConfig) -> StreamConfig:

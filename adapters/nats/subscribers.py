@@ -6,7 +6,6 @@ made here, because FastStream's own wait for their time to pass (docs/decisions/
 """
 
 import logging
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -65,13 +64,10 @@ class Turns:
                 await self._intake.take(batch)
             except Exception as error:  # noqa: BLE001  Whatever it was: the turns stay with JetStream and come again.
                 _logger.warning("%d turns come again: %r", len(batch), error)
-                await self._return(batch)
-
-    async def _return(self, batch: Sequence[Msg]) -> None:
-        for message in batch:
-            if not message.is_acked:
-                with suppress(NatsError):  # Unreachable: then its time to be acknowledged runs out.
-                    await message.nak(delay=RETRY_SECONDS)
+                for message in batch:
+                    if not message.is_acked:
+                        with suppress(NatsError):  # Unreachable: then its time to be acknowledged runs out.
+                            await message.nak(delay=RETRY_SECONDS)
 
 
 async def _whole(message: StreamMessage[Msg]) -> StreamMessage[Msg]:

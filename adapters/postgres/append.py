@@ -81,7 +81,9 @@ class Lane:
         try:
             async with asyncio.timeout(deadline), self._room:
                 entry = Entry(append)
-                self._put(entry)
+                self._queue(entry).append(entry)
+                if entry.append.stream not in self._aside:
+                    self._run(None, self._waiting, wait=False)
                 return await self._outcome(entry)
         except TimeoutError as error:
             raise _too_late(entry, deadline) from error
@@ -96,11 +98,6 @@ class Lane:
 
     def _queue(self, entry: Entry) -> deque[Entry]:
         return self._aside.get(entry.append.stream, self._waiting)
-
-    def _put(self, entry: Entry) -> None:
-        self._queue(entry).append(entry)
-        if entry.append.stream not in self._aside:
-            self._run(None, self._waiting, wait=False)
 
     def _run(self, stream: StreamId | None, queue: deque[Entry], *, wait: bool) -> None:
         if stream not in self._tasks:

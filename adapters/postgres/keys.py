@@ -48,7 +48,11 @@ class StreamKeys:
     def sealing(self, scope: str, tag: str) -> DataKey:
         """The data key of a scope, made where there is none. All that is sealed under it carries `tag`."""
         if scope not in self.data_keys:
-            self.data_keys[scope] = self._made(scope, tag)
+            random_bytes = self._roots.random_bytes
+            made = DataKey(random_bytes(ID_BYTES), random_bytes(KEY_BYTES))
+            box = wrapped(self._stream_key(), made.key, place(self.stream, scope, made.key_id), random_bytes)
+            self.new_data_keys[scope] = {"scope": scope, "key_id": made.key_id.hex(), "wrapped": box.hex(), "tag": tag}
+            self.data_keys[scope] = made
         elif scope not in self.new_data_keys:
             self.used.add(scope)
         return self.data_keys[scope]
@@ -80,13 +84,6 @@ class StreamKeys:
             box = wrapped(self._roots.wrapping_key(root_id), self.stream_key, context, self._roots.random_bytes)
             self.new_stream_key = {"root_id": root_id.hex(), "wrapped": box.hex()}
         return self.stream_key
-
-    def _made(self, scope: str, tag: str) -> DataKey:
-        random_bytes = self._roots.random_bytes
-        made = DataKey(random_bytes(ID_BYTES), random_bytes(KEY_BYTES))
-        box = wrapped(self._stream_key(), made.key, place(self.stream, scope, made.key_id), random_bytes)
-        self.new_data_keys[scope] = {"scope": scope, "key_id": made.key_id.hex(), "wrapped": box.hex(), "tag": tag}
-        return made
 
 
 def covers(scope: str, other: str) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from alembic import command, op
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, Text, column, create_engine, select, table, text
+from sqlalchemy import Connection, Text, column, create_engine, select, table, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.postgres.url import sqlalchemy_url
@@ -19,7 +19,10 @@ def migrate(postgres_dsn: str, revision: str = "head") -> None:
     """Run what has not run yet, up to a revision, as one engine at a time: a second one waits."""
     engine = create_engine(sqlalchemy_url(postgres_dsn))
     try:
-        _migrate(engine, revision)
+        with engine.begin() as connection:
+            connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended('mnemolog migrate', 0))"))
+            connection.execute(text("CREATE SCHEMA IF NOT EXISTS mnemolog"))
+            command.upgrade(_config(connection), revision)
     finally:
         engine.dispose()
 
@@ -46,13 +49,6 @@ def run_sql_beside(migration: str) -> None:
     """Run the SQL file of a migration: the one of its name, beside it."""
     sql = Path(migration).with_suffix(".sql").read_text(encoding="utf-8")
     op.get_bind().exec_driver_sql(sql.replace("%", "%%"))
-
-
-def _migrate(engine: Engine, revision: str) -> None:
-    with engine.begin() as connection:
-        connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended('mnemolog migrate', 0))"))
-        connection.execute(text("CREATE SCHEMA IF NOT EXISTS mnemolog"))
-        command.upgrade(_config(connection), revision)
 
 
 def _config(connection: Connection) -> Config:

@@ -103,14 +103,11 @@ class Sweeper:
         """Seconds until the next sweep."""
         retry, self._to_retry = self._to_retry, frozenset()
         if retry:
-            await self._retry_stopped(retry)
+            # Once in a process's life: it may be a newer Mnemolog, which can apply what an older one could not.
+            stopped = await self.projection.store.stopped()
+            await self.projection.store.resume([stream for stream in stopped if partition_of(stream) in retry])
         await self.projection.catch_up(wanted=self.mine)
         return SWEEP_SECONDS
-
-    async def _retry_stopped(self, partitions: frozenset[int]) -> None:
-        """Once in a process's life: it may be a newer Mnemolog, which can apply what an older one could not."""
-        stopped = await self.projection.store.stopped()
-        await self.projection.store.resume([stream for stream in stopped if partition_of(stream) in partitions])
 
     async def _swept(self) -> float:
         """Seconds until the next sweep: the more, the longer this one looked; few when it found something lost."""

@@ -66,7 +66,9 @@ class Waits:
         ProjectionPaused and ProjectionPoisoned, both at once, when one of them does not move at all.
         """
         await self._until(position, names, deadline)
-        await self._require_held(position)
+        # TamperedEvent when the log lost the write, which a projection may have applied before.
+        if (head := await self._log.head(position.stream)) < position.seq:
+            raise gone(position.stream, head + 1)
 
     async def until_current(self, stream: StreamId, names: Collection[str], deadline: float | None = None) -> None:
         """The same for all that the stream holds now: every write to it that was acknowledged, by any process."""
@@ -81,11 +83,6 @@ class Waits:
                 for name in wanted:
                     if reached[name] < position.seq:
                         raise await self._late(name, reached[name], position)
-
-    async def _require_held(self, position: Position) -> None:
-        """TamperedEvent when the log lost the write, which a projection may have applied before."""
-        if (head := await self._log.head(position.stream)) < position.seq:
-            raise gone(position.stream, head + 1)
 
     async def _late(self, name: str, progress: int, position: Position) -> ReadTimeout:
         if position.seq > (head := await self._log.head(position.stream)):

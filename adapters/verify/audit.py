@@ -77,7 +77,10 @@ class Audit:
             began = time.monotonic()
             await self.examine(some)
             last = some[-1].stream
-            _write(self._path, last)
+            try:
+                self._path.write_text(json.dumps([last.tenant, last.name]))
+            except OSError as error:
+                _logger.warning("where the audit stands cannot be kept: %s", error)
             await self._pause(time.monotonic() - began)
         self._path.unlink(missing_ok=True)
         began = time.monotonic()
@@ -147,10 +150,3 @@ def _read(path: Path) -> StreamId:
         return StreamId(str(found[0]), str(found[1]))
     except (OSError, ValueError, LookupError, TypeError):
         return StreamId("", "")
-
-
-def _write(path: Path, stream: StreamId) -> None:
-    try:
-        path.write_text(json.dumps([stream.tenant, stream.name]))
-    except OSError as error:
-        _logger.warning("where the audit stands cannot be kept: %s", error)

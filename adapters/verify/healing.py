@@ -26,7 +26,12 @@ async def heal(report: Report, pool: Pool, running: Mapping[str, Projection]) ->
         await _forget_pauses(running)
     sound = [one for one in report.damages if one.stream and not report.log_damaged(one.stream)]
     for stream in sorted({one.stream for one in sound if one.stream and one.part in (Part.TAG, Part.HEAD)}):
-        await _heal_index(pool, stream)
+        # Head and tags from the events, while no one appends. The engine's own role may not take tags away.
+        place = {"tenant": stream.tenant, "stream": stream.name}
+        async with pool.connection() as connection, connection.transaction():
+            await connection.execute("SET LOCAL ROLE NONE")
+            for name in ("begin_head", "heal_head", "forget_tags", "heal_tags"):
+                await connection.execute(query(name, HERE), place)
         for stopped in running.values():  # What stopped at a head that was wrong goes on.
             await stopped.store.resume([stream])
     for one in sound:
@@ -62,12 +67,3 @@ async def _forget_skips(store: Store, stream: StreamId) -> None:
     own = (skipped_table.c.tenant == stream.tenant) & (skipped_table.c.stream == stream.name)
     async with store.engine.begin() as connection:
         await connection.execute(delete(skipped_table).where(own))
-
-
-async def _heal_index(pool: Pool, stream: StreamId) -> None:
-    """Head and tags from the events, while no one appends. The engine's own role may not take tags away."""
-    place = {"tenant": stream.tenant, "stream": stream.name}
-    async with pool.connection() as connection, connection.transaction():
-        await connection.execute("SET LOCAL ROLE NONE")
-        for name in ("begin_head", "heal_head", "forget_tags", "heal_tags"):
-            await connection.execute(query(name, HERE), place)

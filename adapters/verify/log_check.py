@@ -43,7 +43,10 @@ class LogCheck:
                 last = await self._page(connection, last, only)
         async with snapshot(self._pool) as connection:
             await self._without_head(connection, only)
-            await self._receipts(connection, only)
+            for row in await fetch(connection, "stray_receipts", limit=TAGS, **named(only)):
+                detail = f"the receipt of {row['idempotency_key']!r} names events that are not there"
+                stream = StreamId(row["tenant"], row["stream"])
+                self._report.add(Damage(Part.RECEIPT, Kind.CHANGED, stream, detail, row["last_seq"]))
 
     async def streams(self, streams: Sequence[StreamId]) -> None:
         """The chain, the index and the keys of some streams."""
@@ -72,12 +75,6 @@ class LogCheck:
                 self._report.add(Damage(Part.TAG, Kind.FORGED, stream, detail, row["seq"]))
         if streams:
             await self._walk(connection, dict.fromkeys(streams))
-
-    async def _receipts(self, connection: Connection, only: StreamId | None) -> None:
-        for row in await fetch(connection, "stray_receipts", limit=TAGS, **named(only)):
-            detail = f"the receipt of {row['idempotency_key']!r} names events that are not there"
-            stream = StreamId(row["tenant"], row["stream"])
-            self._report.add(Damage(Part.RECEIPT, Kind.CHANGED, stream, detail, row["last_seq"]))
 
     async def _walk(self, connection: Connection, heads: Mapping[StreamId, Row | None]) -> None:
         columns = {"tenants": [one.tenant for one in heads], "streams": [one.name for one in heads]}

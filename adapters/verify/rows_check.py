@@ -80,7 +80,10 @@ class RowsCheck:
             else:
                 async for some in _gathered(self._log):
                     await self._compare(connection, some)
-                await self._strangers(connection)
+                # Rows of users that the log does not know.
+                async with snapshot(connection, self._stores):
+                    for comparison in self._comparisons:
+                        await comparison.compare_strangers(connection, _heads, self._report)
             await self._ahead(connection, only)
 
     async def examine(self, heads: Sequence[Head]) -> None:
@@ -232,12 +235,6 @@ class RowsCheck:
         await apply(
             [Step(store, TableWriter(store.projector, connection), some) for store, some in applied.items()], events
         )
-
-    async def _strangers(self, connection: AsyncConnection) -> None:
-        """Rows of users that the log does not know."""
-        async with snapshot(connection, self._stores):
-            for comparison in self._comparisons:
-                await comparison.compare_strangers(connection, _heads, self._report)
 
     async def _ahead(self, connection: AsyncConnection, only: StreamId | None) -> None:
         """A progress beyond the head would make the projection pass over what is appended next."""

@@ -36,7 +36,8 @@ class StreamWalk:
             self._removed(self.seq + 1, header.seq - 1)
         # After a gap nothing is left to hold the event against; the copies on JetStream may.
         elif link(self._key, self.link, header, event.data) == event.link:
-            self._confirm(header.seq - 1)
+            if self.unfit and self.unfit[-1].event.header.seq == header.seq - 1:
+                self.unfit[-1] = replace(self.unfit[-1], confirmed=True)
         else:
             self.unfit.append(Unfit(event, self.link))
             self._report.suspect(self.stream)
@@ -45,10 +46,6 @@ class StreamWalk:
     def _removed(self, first: int, last: int) -> None:
         where = f"event {first} is" if first == last else f"events {first} to {last} are"
         self._report.add(Damage(Part.EVENT, Kind.REMOVED, self.stream, f"{where} not there", first))
-
-    def _confirm(self, seq: int) -> None:
-        if self.unfit and self.unfit[-1].event.header.seq == seq:
-            self.unfit[-1] = replace(self.unfit[-1], confirmed=True)
 
 
 def elsewhere(unfit: Unfit, others: list[Unfit], chain_key: bytes) -> int:

@@ -238,11 +238,8 @@ class Writes(ProfileWrites, GraphWrites, BatchWrites):
         self, stream: StreamId, memory_id: UUID, idempotency_key: str | None = None, **who: str | None
     ) -> Receipt:
         """Undo the last change that is in force on a memory. Without a key, a retry goes one change further back."""
-        return await self._undo(stream, {"memory_id": memory_id, **who}, idempotency_key)
-
-    async def _undo(self, stream: StreamId, fields: Mapping[str, Any], idempotency_key: str | None) -> Receipt:
         about = {"tenant": stream.tenant, "user_id": stream.owner, "at": self.now()}
-        return await self.execute(validated(UndoChange, {**about, **fields}), idempotency_key)
+        return await self.execute(validated(UndoChange, {**about, "memory_id": memory_id, **who}), idempotency_key)
 
     async def _written_to(self, command: CreateMemory, receipt: Receipt) -> UUID:
         """The memory that a creation was written to: a new one, the one that it met, or a retry's first."""
