@@ -76,7 +76,14 @@ def decide(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
     """Nothing for a turn that is recorded already: producers may send twice."""
     earlier = state.recorded.get(turn.turn_id)
     if earlier:
-        _require_same(earlier, turn)
+        # An id that was used for other words is a mistake of its producer; of erased words nobody can tell.
+        said, says = ((one.thread_id, one.role, one.text) for one in (earlier, turn))
+        if earlier.text and said != says:
+            raise IdempotencyConflict(
+                f"the id {turn.turn_id!r} was used for another turn",
+                field="turn_id",
+                fix="send the same turn again, or give this one an id of its own",
+            )
         return []
     known = bearers(state.people, turn, turn.speaker, Scope.GLOBAL, PERSON) if turn.speaker else []
     if turn.speaker and not known:
@@ -85,17 +92,6 @@ def decide(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
     # Of several who bear the name nobody is guessed.
     speaker = known[0].entity_id if len(known) == 1 else None
     return [_recorded(turn, speaker), _remembered(turn, speaker)]
-
-
-def _require_same(earlier: TurnRecorded, turn: RecordTurn) -> None:
-    """An id that was used for other words is a mistake of its producer; of erased words nobody can tell."""
-    said, says = ((one.thread_id, one.role, one.text) for one in (earlier, turn))
-    if earlier.text and said != says:
-        raise IdempotencyConflict(
-            f"the id {turn.turn_id!r} was used for another turn",
-            field="turn_id",
-            fix="send the same turn again, or give this one an id of its own",
-        )
 
 
 def _person(turn: RecordTurn, entity_id: UUID) -> EntityObserved:

@@ -1,6 +1,6 @@
 """The delta header: what changed in a thread since the reader last looked (B §1, B01)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
@@ -51,7 +51,13 @@ def header(since: int, entries: Iterable[Entry]) -> str:
 
     A memory shows once: its last change stands for those before it, but what was created and then updated is new.
     """
-    shown = _newest(since, entries)
+    last: dict[UUID, Entry] = {}
+    for entry in sorted(entries, key=lambda entry: entry.rev):
+        if entry.rev <= since:
+            continue
+        before = last.pop(entry.memory_id, None)
+        last[entry.memory_id] = entry if before is None else _combined(before, entry)
+    shown = list(last.values())[-MAX_BULLETS:]
     if not shown:
         return ""
     return "\n".join([f"Memory updates since rev {since}:", *map(bullet, shown)])
@@ -74,16 +80,6 @@ def shortened(text: str, limit: int = MAX_TEXT) -> str:
         return line
     cut = line[: limit - 1]
     return (cut.rsplit(" ", 1)[0] if " " in cut else cut).rstrip(",;:") + "…"
-
-
-def _newest(since: int, entries: Iterable[Entry]) -> Sequence[Entry]:
-    last: dict[UUID, Entry] = {}
-    for entry in sorted(entries, key=lambda entry: entry.rev):
-        if entry.rev <= since:
-            continue
-        before = last.pop(entry.memory_id, None)
-        last[entry.memory_id] = entry if before is None else _combined(before, entry)
-    return list(last.values())[-MAX_BULLETS:]
 
 
 def _combined(before: Entry, after: Entry) -> Entry:

@@ -106,7 +106,12 @@ async def _section(
 ) -> Sequence[Row]:
     viewer, mode = viewer.within(frozenset({category})), policy.mode(category)
     if mode.context is Context.ALL:
-        return await _whole(connection, viewer)
+        # Pinned ones first, then by importance, then the newest.
+        order = (table.c.pinned.desc(), table.c.importance.desc(), table.c.created_at.desc(), table.c.memory_id)
+        wanted = select(table.c.memory_id).where(*visible_to(viewer), active()).order_by(*order)
+        ids: list[UUID] = list((await connection.execute(wanted)).scalars())
+        rows = await memories.by_ids(connection, viewer, set(ids))
+        return [rows[id_] for id_ in ids if id_ in rows and rows[id_]["text"]]
     return [dict(hit.row) for hit in await hybrid(connection, viewer, index, question, mode.rag_length)]
 
 
@@ -119,15 +124,6 @@ async def _categories(connection: AsyncConnection, viewer: Viewer) -> Sequence[s
         .order_by(table.c.category)
     )
     return list((await connection.execute(held)).scalars())
-
-
-async def _whole(connection: AsyncConnection, viewer: Viewer) -> Sequence[Row]:
-    """Pinned ones first, then by importance, then the newest."""
-    order = (table.c.pinned.desc(), table.c.importance.desc(), table.c.created_at.desc(), table.c.memory_id)
-    wanted = select(table.c.memory_id).where(*visible_to(viewer), active()).order_by(*order)
-    ids: list[UUID] = list((await connection.execute(wanted)).scalars())
-    rows = await memories.by_ids(connection, viewer, set(ids))
-    return [rows[id_] for id_ in ids if id_ in rows and rows[id_]["text"]]
 
 
 def _line(one: Card | Row) -> str:

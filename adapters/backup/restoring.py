@@ -75,7 +75,9 @@ async def restore(settings: Settings, path: Path, bar: Bar) -> Restored:
             await _load(settings, archive, master_key, bar)
             _place(settings, archive)
         except BaseException:
-            _remove(settings.directory, before)
+            for name in set(_entries(settings.directory)) - before:
+                entry = settings.directory / name
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
             raise
         async with open_engine(settings, passive=True) as engine:
             await _rebuild(engine, bar)
@@ -182,12 +184,6 @@ def _place(settings: Settings, archive: ArchiveReader) -> None:
     anchors = settings.anchor_file or settings.directory / FORMER
     if lines and not anchors.exists():
         AnchorFile(anchors).append(lines)
-
-
-def _remove(directory: Path, before: set[str]) -> None:
-    for name in set(_entries(directory)) - before:
-        entry = directory / name
-        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
 async def _rebuild(engine: Engine, bar: Bar) -> None:

@@ -1,6 +1,6 @@
 """Commands for dead letters: turns that were refused; list, show, send again, let go."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -43,7 +43,12 @@ def list_letters(
     if json:
         output.as_json([letter.as_dict() for letter in found])
     elif found:
-        _show_all(found)
+        table = output.table("id", "when", "tenant", "producer", "field", "reason", "bytes")
+        for one in found:
+            why = Text(f"{one.reason['code']}: {one.reason['message']}")
+            whose = one.tenant, one.address.producer or "–"
+            table.add_row(str(one.id), output.when(one.at), *whose, Text(one.reason["field"]), why, f"{one.size:,}")
+        output.console.print(table)
     else:
         output.done("no dead letters")
 
@@ -57,7 +62,16 @@ def get(
     if json:
         output.as_json(found.as_dict())
     else:
-        _show_one(found)
+        output.line("tenant", found.tenant)
+        output.line("from  ", found.address.turns)
+        output.line("when  ", output.when(found.at))
+        output.line("reason", f"{found.reason['code']}: {found.reason['field']} {found.reason['message']}")
+        output.line("to do ", found.reason["fix"])
+        for name, value in found.headers.items():
+            output.line("header", f"{name}: {value}")
+        cut = f", of which the first {len(found.body):,} are kept: it cannot be replayed" if found.cut else ""
+        output.line("bytes ", f"{found.size:,}{cut}")
+        output.console.print(Text(found.text), highlight=False)
 
 
 @letters.command()
@@ -108,28 +122,6 @@ def discard(
         return [await _discarded(of, id_) for id_ in chosen]
 
     _report(_with(context, run), "discarded", json=json)
-
-
-def _show_all(found: Sequence[DeadLetter]) -> None:
-    table = output.table("id", "when", "tenant", "producer", "field", "reason", "bytes")
-    for one in found:
-        why = Text(f"{one.reason['code']}: {one.reason['message']}")
-        whose = one.tenant, one.address.producer or "–"
-        table.add_row(str(one.id), output.when(one.at), *whose, Text(one.reason["field"]), why, f"{one.size:,}")
-    output.console.print(table)
-
-
-def _show_one(letter: DeadLetter) -> None:
-    output.line("tenant", letter.tenant)
-    output.line("from  ", letter.address.turns)
-    output.line("when  ", output.when(letter.at))
-    output.line("reason", f"{letter.reason['code']}: {letter.reason['field']} {letter.reason['message']}")
-    output.line("to do ", letter.reason["fix"])
-    for name, value in letter.headers.items():
-        output.line("header", f"{name}: {value}")
-    cut = f", of which the first {len(letter.body):,} are kept: it cannot be replayed" if letter.cut else ""
-    output.line("bytes ", f"{letter.size:,}{cut}")
-    output.console.print(Text(letter.text), highlight=False)
 
 
 def _with(context: typer.Context, use: Callable[[DeadLetters], Awaitable[T]]) -> T:

@@ -140,7 +140,15 @@ async def _look(engine: Engine) -> None:
         gauge.clear()
     try:
         async with asyncio.timeout(SCRAPE_SECONDS):
-            await _ask_stores(engine)
+            for one in await engine.projections.status(engine.writes.now()):
+                _lag_events.labels(one.name).set(one.lag_events)
+                _lag_seconds.labels(one.name).set(one.lag_seconds)
+                _stopped.labels(one.name).set(one.stopped_streams)
+                _paused.labels(one.name).set(one.paused is not None)
+            _outbox.set(await engine.outbox.size())
+            await engine.incidents.refresh()
+            _incidents.set(len(engine.incidents.open()))
+            _failed_jobs.set((await engine.jobs.counts())[Status.FAILED])
     except (TimeoutError, *UNREACHABLE, psycopg.Error, DBAPIError, MnemologError):
         _answers.set(0)
     else:
@@ -154,15 +162,3 @@ def _pools(engine: Engine) -> Iterable[tuple[str, int, int]]:
     for name, pool in (("rows", engine.projections.live.pool), ("reads", engine.reads.pool)):
         if isinstance(pool, QueuePool):
             yield name, pool.checkedout(), pool.checkedin()
-
-
-async def _ask_stores(engine: Engine) -> None:
-    for one in await engine.projections.status(engine.writes.now()):
-        _lag_events.labels(one.name).set(one.lag_events)
-        _lag_seconds.labels(one.name).set(one.lag_seconds)
-        _stopped.labels(one.name).set(one.stopped_streams)
-        _paused.labels(one.name).set(one.paused is not None)
-    _outbox.set(await engine.outbox.size())
-    await engine.incidents.refresh()
-    _incidents.set(len(engine.incidents.open()))
-    _failed_jobs.set((await engine.jobs.counts())[Status.FAILED])

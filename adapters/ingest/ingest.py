@@ -71,17 +71,14 @@ class Ingest:
     async def _counted(self, outcomes: AsyncIterator[Sent]) -> IngestReport:
         places = (turn.place for turn in self._turns)
         async for outcome in outcomes:
-            self._count(next(places), outcome)
+            if isinstance(outcome, MnemologError):
+                self.report.set_aside.append(SetAside(next(places), outcome.as_dict()))
+            elif outcome and outcome.already:
+                self.report.already += 1
+            else:
+                self.report.recorded += 1
             self._progressed(1)
         return self.report
 
     def _bodies(self) -> Iterator[bytes]:
         return (turn.body for turn in self._turns)
-
-    def _count(self, place: str, outcome: Sent) -> None:
-        if isinstance(outcome, MnemologError):
-            self.report.set_aside.append(SetAside(place, outcome.as_dict()))
-        elif outcome and outcome.already:
-            self.report.already += 1
-        else:
-            self.report.recorded += 1

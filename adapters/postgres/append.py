@@ -84,17 +84,14 @@ class Lane:
                 self._queue(entry).append(entry)
                 if entry.append.stream not in self._aside:
                     self._run(None, self._waiting, wait=False)
-                return await self._outcome(entry)
+                try:
+                    return await asyncio.shield(entry.outcome)
+                except asyncio.CancelledError:
+                    if not entry.started:
+                        self._queue(entry).remove(entry)  # Then it is never written.
+                    raise
         except TimeoutError as error:
             raise _too_late(entry, deadline) from error
-
-    async def _outcome(self, entry: Entry) -> Outcome:
-        try:
-            return await asyncio.shield(entry.outcome)
-        except asyncio.CancelledError:
-            if not entry.started:
-                self._queue(entry).remove(entry)  # Then it is never written.
-            raise
 
     def _queue(self, entry: Entry) -> deque[Entry]:
         return self._aside.get(entry.append.stream, self._waiting)

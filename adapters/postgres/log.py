@@ -74,17 +74,14 @@ class PostgresLog:
         may have been). An outcome that is an error is returned in its place.
         """
         with telemetry.step("append", streams=len(appends)):
-            return await self._append(appends, deadline)
-
-    async def _append(self, appends: Sequence[Append], deadline: float | None) -> Sequence[Outcome]:
-        refused = {place: error for place, one in enumerate(appends) if (error := self._unstorable(one))}
-        taken = [one for place, one in enumerate(appends) if place not in refused]
-        outcomes = iter(await self._appender.append(taken, self._deadline if deadline is None else deadline))
-        found = [refused[place] if place in refused else next(outcomes) for place in range(len(appends))]
-        for outcome in found:
-            if isinstance(outcome, TamperedEvent):
-                await self._refused(outcome)
-        return found
+            refused = {place: error for place, one in enumerate(appends) if (error := self._unstorable(one))}
+            taken = [one for place, one in enumerate(appends) if place not in refused]
+            outcomes = iter(await self._appender.append(taken, self._deadline if deadline is None else deadline))
+            found = [refused[place] if place in refused else next(outcomes) for place in range(len(appends))]
+            for outcome in found:
+                if isinstance(outcome, TamperedEvent):
+                    await self._refused(outcome)
+            return found
 
     async def append_whole(self, stream: StreamId, batches: Iterable[Sequence[NewEvent]]) -> Receipt:
         """A whole stream that another log recorded, in one transaction, with its own times (X17).

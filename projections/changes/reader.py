@@ -48,7 +48,14 @@ async def between(
     """
     entries: list[Entry] = []
     while len(entries) < limit:
-        page = await _page(connection, viewer, thread_id, since, until)
+        log = change_log.c
+        statement = (
+            select(*stored(change_log))
+            .where(*_of_thread(viewer, thread_id), log.rev > since, log.rev <= until)
+            .order_by(log.rev.desc())
+            .limit(PAGE)
+        )
+        page = await fetch(connection, change_log, statement)
         seen = await memories.by_ids(connection, viewer, {row["memory_id"] for row in page})
         entries += [_entry(row, seen[row["memory_id"]]) for row in page if _told(row, seen.get(row["memory_id"]))]
         if len(page) < PAGE:
@@ -80,17 +87,6 @@ async def last_of_each(
     rows = await fetch(connection, change_log, statement)
     seen = await memories.by_ids(connection, viewer, {row["memory_id"] for row in rows})
     return [_entry(row, seen[row["memory_id"]]) for row in rows if _told(row, seen.get(row["memory_id"]))]
-
-
-async def _page(connection: AsyncConnection, viewer: Viewer, thread_id: str, since: int, until: int) -> Sequence[Row]:
-    log = change_log.c
-    statement = (
-        select(*stored(change_log))
-        .where(*_of_thread(viewer, thread_id), log.rev > since, log.rev <= until)
-        .order_by(log.rev.desc())
-        .limit(PAGE)
-    )
-    return await fetch(connection, change_log, statement)
 
 
 def _of_thread(viewer: Viewer, thread_id: str) -> list[ColumnElement[bool]]:

@@ -45,7 +45,14 @@ class VectorsProjector:
         self.variant = variant_of(embedder)
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
-        await self._forget(connection, batch)
+        # What is erased; of an erased user what was told before, since a replay finds later embeddings as well.
+        gone: Collection[Key] = {
+            (*owner(event), event.payload.memory_id) for event in batch if isinstance(event.payload, MemoryErased)
+        }
+        await self._index.remove(connection, gone)
+        users = {owner(event): event.seq for event in batch if isinstance(event.payload, UserErased)}
+        for whose, seq in sorted(users.items()):
+            await self._index.forget(connection, whose, seq)
         said, model = _texts(batch), self._embedder.model
         texts = [one.text for one in said.values()]
         cached = self._embedder.cached(texts) if len(texts) <= FEW else {}
@@ -70,16 +77,6 @@ class VectorsProjector:
     async def _make(self, texts: Sequence[str]) -> Mapping[tuple[str, str], Vectors]:
         rows = await self._embedder.embed(texts)
         return {(self._embedder.model, text): row for text, row in zip(texts, rows, strict=True)}
-
-    async def _forget(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
-        """What is erased; of an erased user what was told before, since a replay finds later embeddings as well."""
-        gone: Collection[Key] = {
-            (*owner(event), event.payload.memory_id) for event in batch if isinstance(event.payload, MemoryErased)
-        }
-        await self._index.remove(connection, gone)
-        users = {owner(event): event.seq for event in batch if isinstance(event.payload, UserErased)}
-        for whose, seq in sorted(users.items()):
-            await self._index.forget(connection, whose, seq)
 
 
 class _Said(NamedTuple):
