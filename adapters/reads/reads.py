@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from copy import copy
+from datetime import datetime
 from functools import partial
 from typing import Any, Self, TypeVar
 from uuid import UUID
@@ -120,17 +121,20 @@ class Reads(MemoryReads, GraphReads, ProfileReads):
         viewer = self._admitted(viewer)
         self._callers.limits.require(moment)
         async with self._caller.read(moment):
-            place = SessionPlace(viewer.tenant, viewer.user_id, viewer.agent_id, chat_id)
-            if moment.as_of is None:
-                await self._wait(place.stream, moment, [self._working.name])
-            found = await self._session(place, moment)
-            if found is None:
-                raise NotFound(
-                    f"no session of {place.user_id!r} with {place.agent_id!r} in {place.chat_id!r}",
-                    field="thread_id",
-                    fix="record a turn; a session ends after a day of silence",
-                )
-            return found
+            return await self._session_of(viewer, chat_id, moment)
+
+    async def _session_of(self, viewer: Viewer, chat_id: str, moment: Moment) -> Session:
+        place = SessionPlace(viewer.tenant, viewer.user_id, viewer.agent_id, chat_id)
+        if moment.as_of is None:
+            await self._wait(place.stream, moment, [self._working.name])
+        found = await self._session(place, moment)
+        if found is None:
+            raise NotFound(
+                f"no session of {place.user_id!r} with {place.agent_id!r} in {place.chat_id!r}",
+                field="thread_id",
+                fix="record a turn; a session ends after a day of silence",
+            )
+        return found
 
     async def affect(self, viewer: Viewer, chat_id: str, now: datetime, moment: Moment = NOW) -> dict[str, Any]:
         """The agent's affect of a chat (A §3.2); neutral where none is known."""
