@@ -5,6 +5,7 @@ the personal fields, sealed by a cipher under the key that the event names, so t
 text and leaves the shape (design §7).
 """
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,6 +23,8 @@ from mnemolog.events.stored_json import read_json
 from mnemolog.events.unread import Unread
 
 Sealed = dict[str, Any]
+# As JSON writes it, and not after a backslash that is itself escaped. Postgres keeps no NUL in a text.
+_NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 PLAINER = "send plain JSON values: text in well-formed Unicode, finite numbers, lists and objects"
 
 
@@ -82,7 +85,10 @@ class Codec:
         type_ = (payload.type_name(), payload.version)
         header = Header(stream, 1, event.event_id, *type_, (), event.meta.as_dict(), event.occurred_at, at)
         try:
-            self.decode(StoredEvent(header, self.encode(stream, event), b""))
+            data = self.encode(stream, event)
+            self.decode(StoredEvent(header, data, b""))
+            if _NUL.search(data + to_json([header.meta, *event.tags])):
+                raise MalformedEvent("it contains a NUL character")
         except (LogError, ValueError, RecursionError) as error:
             what = error.message if isinstance(error, LogError) else type(error).__name__
             raise Unstorable(f"cannot be stored: {what}", field=getattr(error, "field", ""), fix=PLAINER) from error

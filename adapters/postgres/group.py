@@ -131,7 +131,7 @@ class Group:
         self._unfit = frozenset(StreamId(row["tenant"], row["stream"]) for row in rows if not row["fits"])
 
     def take_keys(self, rows: Iterable[Row]) -> None:
-        keys = loaded(self._secrets.roots, self.streams, rows)
+        keys = loaded(self._secrets.roots, self.streams, rows, lenient=True)
         for stream, tail in self.tails.items():
             tail.keys = keys[stream]
 

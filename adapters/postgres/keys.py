@@ -14,6 +14,7 @@ from mnemolog.adapters.encryption import ID_BYTES, KEY_BYTES, DataKey, place, un
 from mnemolog.adapters.postgres.pool import Connection
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.domain.errors import MalformedEvent
 from mnemolog.events.chain import derived_key
 from mnemolog.events.envelope import Header, StreamId
 from mnemolog.events.event import BLIND
@@ -33,6 +34,7 @@ class StreamKeys:
         self.new_stream_key: dict[str, Any] | None = None
         self.new_data_keys: dict[str, dict[str, Any]] = {}
         self.used: set[str] = set()
+        self._unopened: dict[str, MalformedEvent] = {}
 
     def load(self, row: Mapping[str, Any]) -> None:
         """Take a row of `find_keys`: the stream's key, and the data key of one scope if there is one."""
@@ -45,8 +47,17 @@ class StreamKeys:
             secret = unwrapped(self.stream_key, bytes(row["data_key"]), place(self.stream, scope, key_id))
             self.data_keys[scope] = DataKey(key_id, secret)
 
+    def load_what_opens(self, row: Mapping[str, Any]) -> None:
+        """As `load`; MalformedEvent only once a key is needed that does not open: an erasure needs none."""
+        try:
+            self.load(row)
+        except MalformedEvent as error:
+            self._unopened[row["scope"] if self.stream_key else ""] = error
+
     def sealing(self, scope: str, tag: str) -> DataKey:
         """The data key of a scope, made where there is none. All that is sealed under it carries `tag`."""
+        if scope in self._unopened:
+            raise self._unopened[scope]
         if scope not in self.data_keys:
             random_bytes = self._roots.random_bytes
             made = DataKey(random_bytes(ID_BYTES), random_bytes(KEY_BYTES))
@@ -69,6 +80,8 @@ class StreamKeys:
             del self.data_keys[own]
             self.new_data_keys.pop(own, None)
             self.used.discard(own)
+        for own in [own for own in self._unopened if covers(scope, own)]:
+            del self._unopened[own]
         if not scope:
             self.stream_key = self.new_stream_key = None
 
@@ -77,6 +90,8 @@ class StreamKeys:
         return blinded(self._stream_key(), tag) if tag.startswith(BLIND) else tag
 
     def _stream_key(self) -> bytes:
+        if "" in self._unopened:
+            raise self._unopened[""]
         if self.stream_key is None:
             self.stream_key = self._roots.random_bytes(KEY_BYTES)
             root_id = self._roots.current
@@ -105,11 +120,14 @@ def blinded(stream_key: bytes, tag: str) -> str:
 
 
 async def find_keys(
-    connection: Connection, roots: Roots, wanted: Collection[tuple[StreamId, str]]
+    connection: Connection, roots: Roots, wanted: Collection[tuple[StreamId, str]], *, lenient: bool = False
 ) -> dict[StreamId, StreamKeys]:
-    """The keys of these streams and scopes, such as exist; scope "" asks for the stream's key alone."""
+    """The keys of these streams and scopes, such as exist; scope "" asks for the stream's key alone.
+
+    MalformedEvent when one does not open, unless `lenient`: then it is as if it did not exist.
+    """
     cursor = await connection.execute(query("find_keys"), wanted_keys(wanted), binary=True)
-    return loaded(roots, {stream for stream, _ in wanted}, await cursor.fetchall())
+    return loaded(roots, {stream for stream, _ in wanted}, await cursor.fetchall(), lenient=lenient)
 
 
 async def ask_keys(ask: Ask, roots: Roots, wanted: Collection[tuple[StreamId, str]]) -> dict[StreamId, StreamKeys]:
@@ -131,9 +149,12 @@ def wanted_keys(wanted: Collection[tuple[StreamId, str]]) -> dict[str, str]:
     return {"wanted": to_json(rows).decode()}
 
 
-def loaded(roots: Roots, streams: Iterable[StreamId], rows: Iterable[Mapping[str, Any]]) -> dict[StreamId, StreamKeys]:
+def loaded(
+    roots: Roots, streams: Iterable[StreamId], rows: Iterable[Mapping[str, Any]], *, lenient: bool = False
+) -> dict[StreamId, StreamKeys]:
     """Rows of `find_keys`, opened."""
     keys = {stream: StreamKeys(stream, roots) for stream in streams}
     for row in rows:
-        keys[StreamId(row["tenant"], row["stream"])].load(row)
+        own = keys[StreamId(row["tenant"], row["stream"])]
+        (own.load_what_opens if lenient else own.load)(row)
     return keys

@@ -188,7 +188,8 @@ class PostgresLog:
         *,
         unread: bool = False,
     ) -> Sequence[Recorded]:
-        return await self._opened(events, shapes, partial(find_keys, connection, self._secrets.roots), unread=unread)
+        find = partial(find_keys, connection, self._secrets.roots, lenient=unread)
+        return await self._opened(events, shapes, find, unread=unread)
 
     async def _opened(
         self, events: Sequence[StoredEvent], shapes: Collection[str], find: _Find, *, unread: bool = False

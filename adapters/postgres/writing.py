@@ -97,8 +97,12 @@ class GroupWriter:
         last = 0
         async with self._pool.connection() as connection, connection.transaction():
             for batch in batches:
-                group = Group(self._codec, self._secrets, [Append(stream, tuple(batch))], heads=self._heads)
-                await write(connection, group, self._clock)
+                whole = [Append(stream, tuple(batch))]
+                group = Group(self._codec, self._secrets, whole, heads=self._heads)
+                try:
+                    await write(connection, group, self._clock)
+                except UniqueViolation as error:
+                    raise _refused(whole, error) from error
                 if isinstance(refused := group.outcomes[0], TamperedEvent):
                     raise refused
                 if group.tails[stream].base_seq != last:

@@ -9,8 +9,8 @@ from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.verify.damage import Kind, Part
 from mnemolog.adapters.verify.incidents import Done
-from mnemolog.commands.erasure import EraseKnown, EraseUser
-from mnemolog.domain.errors import KeyMissing
+from mnemolog.commands.erasure import EraseKnown, EraseMemory, EraseUser
+from mnemolog.domain.errors import KeyMissing, LogError
 from mnemolog.events.envelope import StreamId
 from tests.engine.person import Person
 from tests.tamper.attacker import PLACE, Attacker, attacking
@@ -124,6 +124,27 @@ async def test_no_new_key_takes_the_place_of_one_of_the_profile(
 
     with pytest.raises(KeyMissing, match="profile"):
         await sets_city(ana, "Lisbon")
+
+
+@pytest.mark.parametrize("name", KEYS)
+async def test_what_lies_under_a_key_that_does_not_open_is_erased_and_not_written_to(
+    victim: Engine, ana: Person, mallory: Attacker, name: str
+) -> None:
+    memory_id = await ana.creates("Ana drinks tea")
+    await victim.settled(60)
+    await mallory.sql(f"UPDATE mnemolog_keys.{name} SET wrapped = decode(repeat('00', 60), 'hex') WHERE {PLACE}")
+    victim.log._writer._tails.clear()
+
+    with pytest.raises((LogError, KeyMissing)):
+        await ana.updates(memory_id, text="Ana drinks coffee")
+    await erase(victim, EraseMemory(user_id=ana.user, memory_id=memory_id))
+    await erase(victim, EraseUser(user_id=ana.user))
+
+    assert await mallory.sql(f"SELECT * FROM mnemolog_keys.{name} WHERE {PLACE}") == []
+    again = await ana.creates("Ana is back")
+    await victim.settled(60)
+    assert [row["memory_id"] for row in await victim.reads.newest(ana.viewer, 10)] == [again]
+    assert (await victim.verifier.verify(ana.stream)).clean
 
 
 async def test_what_an_erasure_destroyed_gets_another_key(victim: Engine, ana: Person, mallory: Attacker) -> None:

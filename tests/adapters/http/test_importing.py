@@ -115,6 +115,48 @@ async def test_a_body_that_is_wrong_is_refused_before_anything_is_written(api: A
     assert await engine.log.head(StreamId.of_user(other)) == 0
 
 
+NUL = [
+    ("data", "text", "a\0b"),
+    ("data", "topics", ["a\0b"]),
+    ("data", "metadata", {"a\0b": 1}),
+    ("data", "run_id", "a\0b"),
+]
+
+
+@pytest.mark.parametrize(("part", "name", "value"), [*NUL, ("meta", "actor", "a\0b"), ("meta", "actor", "\ud800")])
+async def test_what_no_store_could_keep_is_refused_and_nothing_is_written(
+    api: Api, engine: Engine, part: str, name: str, value: Any
+) -> None:
+    first, second, *rest = (await exported(api)).splitlines()
+    line = json.loads(second)
+    line[part][name] = value
+    body = b"\n".join([first, json.dumps(line).encode(), *rest])
+
+    error = (await api.call("POST", "/v1/user/import", 422, params={"user_id": f"{api.user}-2"}, content=body))["error"]
+
+    assert error["code"] == "unstorable"
+    assert await engine.log.head(StreamId.of_user(f"{api.user}-2")) == 0
+
+
+async def test_a_backslash_before_a_u_is_text(api: Api) -> None:
+    body = await exported(api, 1, text=r"Ana writes \u0000 and \\u0000")
+    [*_, last] = await taken_in(api, f"{api.user}-2", body)
+
+    listed = await api.of(f"{api.user}-2").get("/v1/memories", after=last["receipt"]["token"])
+    assert [one["text"] for one in listed["items"]] == [r"Ana writes \u0000 and \\u0000 0"]
+
+
+async def test_an_event_that_comes_twice_is_refused(api: Api, engine: Engine) -> None:
+    first, second, third, *rest = (await exported(api)).splitlines()
+    doubled = {**json.loads(third), "event_id": json.loads(second)["event_id"]}
+    body = b"\n".join([first, second, json.dumps(doubled).encode(), *rest])
+
+    error = (await api.call("POST", "/v1/user/import", 409, params={"user_id": f"{api.user}-2"}, content=body))["error"]
+
+    assert error["field"] == "event_id"
+    assert await engine.log.head(StreamId.of_user(f"{api.user}-2")) == 0
+
+
 async def test_a_line_without_an_end_is_refused_and_not_held(
     api: Api, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
