@@ -5,7 +5,7 @@ For what runs with every small batch: there, to build and compile an expression 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, LiteralString, cast
+from typing import Any, LiteralString, Protocol, cast
 
 import psycopg
 from pgvector.sqlalchemy import VECTOR
@@ -17,15 +17,30 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.types import TypeEngine
 
-from mnemolog.projections.pipelining import PipeliningConnection, Values
 from mnemolog.projections.seal import JsonText
 
+Values = Sequence[Any] | Mapping[str, Any]
 
-def driver_of(connection: AsyncConnection) -> PipeliningConnection:
+
+class Driver(Protocol):
+    """What is asked of the driver's connection; `mnemolog.adapters.postgres.pipelining` has one."""
+
+    async def ask(self, statement: bytes, values: Values) -> list[tuple[Any, ...]]:
+        """What a statement gives."""
+        ...
+
+    def defer(self, statement: bytes, values: Values) -> None:
+        """Send a statement that gives nothing along with the next one, or with the commit."""
+        ...
+
+    def cursor(self) -> psycopg.AsyncCursor[Any]: ...
+
+
+def driver_of(connection: AsyncConnection) -> Driver:
     """The driver's own connection, in the same transaction."""
     sync_connection = connection.sync_connection
     assert sync_connection is not None, "the connection is open"
-    return cast("PipeliningConnection", sync_connection.connection.driver_connection)
+    return cast("Driver", sync_connection.connection.driver_connection)
 
 
 def schema_of(connection: AsyncConnection, table: Table) -> str:

@@ -11,10 +11,10 @@ from typing import Any, LiteralString, TypeVar
 from psycopg.sql import SQL, Identifier
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.adapters.postgres.pipelining import Ask, PipeliningConnection, Question, Rows, Statement, pipelining
 from mnemolog.adapters.postgres.progress import is_stopped
 from mnemolog.events.envelope import StreamId
-from mnemolog.projections.pipelining import Ask, PipeliningConnection, Question, Rows, Statement, Values
-from mnemolog.projections.raw_sql import as_sqlalchemy_raises, driver_of
+from mnemolog.projections.raw_sql import Values, as_sqlalchemy_raises
 from mnemolog.projections.seal import MAC, seal_of
 
 T = TypeVar("T")
@@ -66,7 +66,7 @@ async def claim_and_ask(
     connection: AsyncConnection, schemas: Sequence[str], streams: Collection[StreamId], beside: Beside[T]
 ) -> tuple[Sequence[Progress], T]:
     """As `claim`, and what `beside` asks for in the same round trip, once the streams are held."""
-    driver = driver_of(connection)
+    driver = pipelining(connection)
     held, told = await _claimed(driver, tuple(schemas), streams, beside)
     new = [set(streams).difference(StreamId(*row[:2]) for row in rows) for rows in held]
     if any(new):
@@ -87,7 +87,7 @@ async def claim_and_ask(
 
 async def save(connection: AsyncConnection, reached: Mapping[str, Progress]) -> None:
     """Save the progress of streams that this transaction holds, by schema, and commit."""
-    driver = driver_of(connection)
+    driver = pipelining(connection)
     rows = [
         (place, stream.tenant, stream.name, seq)
         for place, progress in enumerate(reached.values())

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from mnemolog.adapters.encryption import ID_BYTES, KEY_BYTES, DataKey, place, unwrapped, wrapped
+from mnemolog.adapters.postgres.pipelining import Ask
 from mnemolog.adapters.postgres.pool import Connection
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.roots import Roots
@@ -19,7 +20,6 @@ from mnemolog.events.chain import derived_key
 from mnemolog.events.envelope import Header, StreamId
 from mnemolog.events.event import BLIND
 from mnemolog.events.subjects import key_scopes
-from mnemolog.projections.pipelining import Ask
 
 TAG_BYTES = 16
 

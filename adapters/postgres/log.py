@@ -13,6 +13,7 @@ from mnemolog.adapters.encryption import ALGORITHM, Keyring
 from mnemolog.adapters.postgres.append import Appender
 from mnemolog.adapters.postgres.chained import END, ChainedRows, LatestHeads, Refused, fetch, unheard
 from mnemolog.adapters.postgres.keys import StreamKeys, ask_keys, destroyed, find_keys
+from mnemolog.adapters.postgres.pipelining import Ask
 from mnemolog.adapters.postgres.pool import Connection, Pool, repeated
 from mnemolog.adapters.postgres.receipts import receipt_of
 from mnemolog.adapters.postgres.roots import Roots
@@ -24,7 +25,6 @@ from mnemolog.events.envelope import NewEvent, Receipt, Recorded, StoredEvent, S
 from mnemolog.events.event import BLIND
 from mnemolog.events.log import Append, Head, Outcome
 from mnemolog.events.registry import SHREDDING
-from mnemolog.projections.pipelining import Ask
 
 BATCH = 1000
 

@@ -8,10 +8,10 @@ from typing import Any
 from pydantic_core import to_json
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from mnemolog.adapters.postgres.pipelining import PipeliningConnection
 from mnemolog.adapters.postgres.pool import BY_KEY
 from mnemolog.adapters.postgres.url import sqlalchemy_url
 from mnemolog.events.stored_json import read_json
-from mnemolog.projections.pipelining import PipeliningConnection
 from mnemolog.projections.seal import OPTION as SEAL
 from mnemolog.projections.seal import RowSeal
 

@@ -11,6 +11,7 @@ its commands are turns. The embeddings are in the cache.
 
 import argparse
 import asyncio
+import gc
 import json
 import sys
 import tempfile
@@ -98,6 +99,7 @@ async def measure(engine: Engine, size: int) -> dict[str, Any]:
 async def run(directory: Path, sizes: Sequence[int]) -> dict[int, dict[str, Any]]:
     written = (directory / "postgres").exists()
     async with opened(directory) as engine:
+        gc.freeze()  # As an engine does at its start.
         if not written:
             await write(engine, sizes)
         return {size: await measure(engine, size) for size in sizes}

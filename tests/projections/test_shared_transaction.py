@@ -8,10 +8,10 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres.log import PostgresLog
+from mnemolog.adapters.postgres.pipelining import Ask
 from mnemolog.adapters.postgres.store import PostgresStore, sessions
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.log import EventLog
-from mnemolog.projections.pipelining import Ask
 from mnemolog.projections.projector import Stop
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.shared_transaction import Opened, SharedTransaction

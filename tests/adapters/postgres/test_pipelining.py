@@ -11,9 +11,9 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.postgres.pipelining import PipeliningConnection
 from mnemolog.adapters.postgres.sqlalchemy import create_engine
 from mnemolog.projections.applying import side_by_side
-from mnemolog.projections.pipelining import PipeliningConnection
 from mnemolog.projections.raw_sql import driver_of, fetch_all
 from mnemolog.projections.seal import RowSeal
 

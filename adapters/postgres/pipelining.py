@@ -5,22 +5,25 @@ at the same time is sent at once.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Self
 
-from psycopg import AsyncConnection, AsyncCopy, AsyncCursor
+import psycopg
+from psycopg import AsyncCopy, AsyncCursor
 from psycopg.pq import TransactionStatus
 from psycopg.sql import SQL
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.projections.raw_sql import Values, driver_of
 
 Statement = bytes | SQL
-Values = Sequence[Any] | Mapping[str, Any]
 Question = tuple[Statement, Values]
 Rows = list[tuple[Any, ...]]
 Ask = Callable[[Statement, Values], Awaitable[Rows]]
 
 
-class PipeliningConnection(AsyncConnection[Any]):
+class PipeliningConnection(psycopg.AsyncConnection[Any]):
     """In one transaction, and in its order. An error of a deferred statement shows with what it was sent along with.
 
     Several tasks may use it side by side. Who ends the transaction, or closes it, has waited for them or has cancelled
@@ -148,3 +151,10 @@ class PipeliningCursor(AsyncCursor[Any]):
     def _held(self) -> PipeliningConnection:
         assert isinstance(self.connection, PipeliningConnection)
         return self.connection
+
+
+def pipelining(connection: AsyncConnection) -> PipeliningConnection:
+    """The driver's connection under SQLAlchemy's."""
+    driver = driver_of(connection)
+    assert isinstance(driver, PipeliningConnection)
+    return driver
