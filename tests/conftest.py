@@ -1,5 +1,6 @@
 """What many tests share: one engine on real servers for the whole run, and a user of its own for each test."""
 
+import gc
 import os
 from collections.abc import AsyncIterator, Iterator
 from itertools import count
@@ -11,9 +12,16 @@ from tests.testkit.examples import register
 from tests.testkit.settings import settings_in
 
 register()
+gc.disable()  # Until all tests are collected: what is imported stays.
 # Tests run their engines themselves, unless they are about the one in the background.
 os.environ["MNEMOLOG_ENGINE"] = "in-process"
 _users: Iterator[int] = count(1)
+
+
+def pytest_collection_finish() -> None:
+    """From here on, no collection of garbage walks through all modules and tests."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ ends the servers that it left, unless a new engine has done so before. Nothing b
 before the fork, so that the parent stays small.
 """
 
+import gc
 import json
 import os
 import signal
@@ -19,6 +20,7 @@ def main() -> None:
         os._exit(0)  # So that nobody who started us has to wait for us.
     engine = os.fork()
     if engine == 0:
+        gc.disable()  # What is imported stays: to look through it for garbage would take a fifth of the start.
         from mnemolog.adapters.daemon.process import run
 
         run(given["settings"], given["data_dir"], tell)

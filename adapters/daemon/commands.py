@@ -41,6 +41,7 @@ def fork_server(data_dir: Path) -> int | None:
         from mnemolog.adapters.cli import app  # noqa: F401  So that no command has to.
 
         gc.freeze()
+        gc.enable()
         is_command = _serve(listener, ended)
     if is_command:
         _run()

@@ -26,6 +26,7 @@ LOOK_SECONDS = 1.0
 def run(given: dict[str, Any], data_dir: str, tell: int) -> None:
     """Exit code 0 after a clean end, 1 when it could not start or a part of it failed."""
     commands = fork_server(Path(data_dir))
+    gc.enable()
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     _logger.setLevel(logging.INFO)
     try:

@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -19,31 +17,31 @@ from mnemolog.adapters.background.clients import entering
 from mnemolog.adapters.embedded import Endpoints, engine_runs, running_engine
 from mnemolog.adapters.embedded.leftovers import working_in
 from mnemolog.domain.errors import DataDirectoryInUse
+from tests.testkit.warm import Forked
 
 SERVERS = {"postgres": ["postgres", "initdb"], "nats": ["nats-server"], "redis": ["redis-server"]}
 PATIENCE = 120.0
 
 
 class Running:
-    """A program in a process of its own."""
+    """A program in a process of its own, which begins with its imports done (tests/testkit/warm.py)."""
 
     def __init__(self, data_dir: Path, settings: dict[str, Any]) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.background.program", str(data_dir), json.dumps(settings)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        heard, told = os.pipe()
+        said, says = os.pipe()
+        arguments = [str(data_dir), json.dumps(settings)]
+        self.process = Forked("tests.background.program", arguments, os.environ, [heard, says, 2])
+        for end in (heard, says):
+            os.close(end)
+        self._stdin, self._stdout = os.fdopen(told, "w"), os.fdopen(said)
 
     def ask(self, *words: object) -> None:
-        assert self.process.stdin
-        self.process.stdin.write(json.dumps(words) + "\n")
-        self.process.stdin.flush()
+        self._stdin.write(json.dumps(words) + "\n")
+        self._stdin.flush()
 
     def answer(self) -> Any:
-        assert self.process.stdout
-        line = self.process.stdout.readline()
-        assert line, f"the program ended with {self.process.wait()}"
+        line = self._stdout.readline()
+        assert line, f"the program ended with {self.process.wait(PATIENCE)}"
         return json.loads(line)
 
     def does(self, *words: object) -> Any:
@@ -56,19 +54,17 @@ class Running:
 
     def end(self) -> int:
         """As a program ends that closes nothing."""
-        assert self.process.stdin
         with suppress(BrokenPipeError):
-            self.process.stdin.close()
+            self._stdin.close()
         code = self.process.wait(PATIENCE)
         self._let_go()
         return code
 
     def _let_go(self) -> None:
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
+        self.process.wait(PATIENCE)
+        for pipe in (self._stdin, self._stdout):
             with suppress(BrokenPipeError):
-                if pipe:
-                    pipe.close()
+                pipe.close()
 
 
 @pytest.fixture

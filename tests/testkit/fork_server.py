@@ -1,9 +1,10 @@
 """A process that has imported what commands import, and forks itself for each: 0.1 s of processor instead of 2.
 
 `python -m tests.testkit.fork_server SOCKET` serves until its standard input ends. The child is a process of its own
-with the given arguments, environment, directory and files, and runs the console script's entry point. What looks at the
-environment when it is imported, the consoles, is made anew in it; and it ends without taking its modules down, which
-would copy all that it shares.
+with the given arguments, environment, directory and files, and runs `main` of the given module: the console script's
+entry point, or a program of the tests. Whoever asked is told its process id at once and its exit code at its end. What
+looks at the environment when it is imported, the consoles, is made anew in it; and it ends without taking its modules
+down, which would copy all that it shares.
 """
 
 import atexit
@@ -24,8 +25,8 @@ FILES = 3
 
 
 def preload() -> None:
-    for name in ("mnemolog.adapters.cli.app", "mnemolog.adapters.http.app", "mnemolog.adapters.postgres.migrate"):
-        importlib.import_module(name)
+    for name in ("adapters.cli.app", "adapters.http.app", "adapters.postgres.migrate", "blocking"):
+        importlib.import_module(f"mnemolog.{name}")
 
 
 def serve(listener: socket.socket) -> None:
@@ -62,6 +63,7 @@ def _forked(client: socket.socket) -> int | None:
     if child := os.fork():
         for file in files:
             os.close(file)
+        client.sendall(b"%d\n" % child)
         return child
     client.close()
     request = json.loads(message)
@@ -72,7 +74,7 @@ def _forked(client: socket.socket) -> int | None:
     os.chdir(request["directory"])
     os.environ.clear()
     os.environ.update(request["environment"])
-    sys.argv = ["mnemolog", *request["arguments"]]
+    sys.argv = [request["module"], *request["arguments"]]
     return None
 
 
@@ -85,14 +87,14 @@ def _tell_ended(running: dict[int, socket.socket]) -> None:
 
 
 def run() -> None:
-    """The console script's entry point, in the child."""
-    from mnemolog.adapters.cli import main, output
+    """The module's `main`, in the child."""
+    from mnemolog.adapters.cli import output
 
     output.console.__init__()  # type: ignore[misc]
     output.errors.__init__(stderr=True)  # type: ignore[misc]
     code: object = 0
     try:
-        main()
+        importlib.import_module(sys.argv[0]).main()
     except SystemExit as end:
         code = end.code
     except BaseException:  # noqa: BLE001  As an interpreter does it.

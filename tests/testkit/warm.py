@@ -4,6 +4,7 @@ import atexit
 import functools
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -17,10 +18,14 @@ SCRIPT = """#!{python} -IS
 import json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({address!r})
-    request = {{"arguments": sys.argv[1:], "environment": dict(os.environ), "directory": os.getcwd()}}
+    place = {{"environment": dict(os.environ), "directory": os.getcwd()}}
+    request = {{"module": {module!r}, "arguments": sys.argv[1:], **place}}
     socket.send_fds(server, [json.dumps(request).encode() + b"\\n"], [0, 1, 2])
-    sys.exit(int(server.makefile().readline() or "1"))
+    answers = server.makefile()
+    answers.readline()
+    sys.exit(int(answers.readline() or "1"))
 """
+COMMAND = "mnemolog.adapters.cli"
 
 
 @functools.cache
@@ -58,15 +63,39 @@ def run(
     seconds: float = 120,
 ) -> int:
     """Run one command to its end; its exit code. Both files are written to as a command line would."""
-    with socket.socket(socket.AF_UNIX) as server, tempfile.TemporaryFile() as given:
+    with tempfile.TemporaryFile() as given:
         given.write(stdin)
         given.seek(0)
-        server.settimeout(seconds)
-        server.connect(fork_server())
-        request = {"arguments": [*arguments], "environment": {**environment}, "directory": str(Path.cwd())}
         files = [given.fileno(), out.fileno(), err.fileno()]
-        socket.send_fds(server, [json.dumps(request).encode() + b"\n"], files)
-        return int(server.makefile().readline())
+        return Forked(COMMAND, arguments, environment, files).wait(seconds)
+
+
+class Forked:
+    """A module's `main` in a process of its own, with its arguments, environment and three files."""
+
+    def __init__(
+        self, module: str, arguments: Sequence[str], environment: Mapping[str, str], files: Sequence[int]
+    ) -> None:
+        self._server = socket.socket(socket.AF_UNIX)
+        self._server.connect(fork_server())
+        place = {"environment": {**environment}, "directory": str(Path.cwd())}
+        request = {"module": module, "arguments": [*arguments], **place}
+        socket.send_fds(self._server, [json.dumps(request).encode() + b"\n"], files)
+        self._answers = self._server.makefile()
+        self.pid = int(self._answers.readline())
+        self.returncode: int | None = None
+
+    def kill(self) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self, seconds: float) -> int:
+        """The exit code; negative after a signal."""
+        if self.returncode is None:
+            self._server.settimeout(seconds)
+            with self._server, self._answers:
+                self.returncode = int(self._answers.readline())
+        return self.returncode
 
 
 @functools.cache
@@ -74,6 +103,6 @@ def script_folder() -> Path:
     """A folder for the front of a PATH: its `mnemolog` has the fork server run the command."""
     folder = Path(fork_server()).parent
     script = folder / "mnemolog"
-    script.write_text(SCRIPT.format(python=sys.executable, address=fork_server()), encoding="utf-8")
+    script.write_text(SCRIPT.format(python=sys.executable, address=fork_server(), module=COMMAND), encoding="utf-8")
     script.chmod(0o755)
     return folder
