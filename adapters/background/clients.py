@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -72,7 +72,7 @@ def clients(data_dir: Path) -> list[Client]:
     for file in (data_dir / FOLDER).glob("*"):
         with suppress(FileNotFoundError):  # Its process just ended.
             if is_locked(file):
-                found += [Client(**json.loads(file.read_text()))] if file.suffix == ".json" else []
+                found += [_read(file)] if file.suffix == ".json" else []
             elif file.suffix == ".json" or file.stat().st_mtime < time.time() - DRAFT_SECONDS:
                 file.unlink()
     return sorted(found, key=lambda one: one.since)
@@ -123,6 +123,15 @@ def _marked(data_dir: Path) -> _Mark:
     lock.write(json.dumps(asdict(Client(os.getpid(), _program(), mnemolog.__version__, started))))
     lock.path.rename(file)
     return _Mark(lock, file)
+
+
+def _read(file: Path) -> Client:
+    """Who holds the file. Where it cannot be read, such as one of another version, somebody does all the same."""
+    try:
+        said = json.loads(file.read_text())
+        return Client(**{one.name: said[one.name] for one in fields(Client)})
+    except (ValueError, TypeError, KeyError):
+        return Client(0, "unknown", "", "")
 
 
 def _program() -> str:

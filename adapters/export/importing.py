@@ -16,6 +16,7 @@ from mnemolog.adapters.postgres.writing import has_events
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.policy import version_of
 from mnemolog.events.envelope import NewEvent, Receipt, StreamId
+from mnemolog.events.erasure import UserErased
 
 BATCH = 500
 LONGEST_LINE = 32 * 1024 * 1024
@@ -66,7 +67,8 @@ def checked(source: Source, now: datetime, progressed: Callable[[int], None] = l
 async def imported(
     engine: Engine, file: Checked, user_id: str, progressed: Callable[[int], None] = lambda count: None
 ) -> Receipt:
-    """Write it to a user of whom nothing is known: all or nothing. The same file again changes nothing.
+    """Write it to a user of whom nothing is known: all or nothing. The same file again changes nothing, also once the
+    user was erased, as the receipt then says.
 
     Conflict when the user has a memory of another origin.
     """
@@ -76,7 +78,10 @@ async def imported(
         last = await engine.log.read(stream, after=file.head.head - 1, until=file.head.head)
         if [event.event_id for event in last] != [file.last_id]:
             raise has_events(stream)
-        return Receipt(stream, (file.last_id,), 1, file.head.head, already=True)
+        later = engine.log.scan(stream, after=file.head.head)
+        types = {event.header.type async for batch in later for event in batch}
+        erased = UserErased.type_name() in types
+        return Receipt(stream, (file.last_id,), 1, file.head.head, already=True, erased=erased)
     for version, text in file.head.policies.items():
         if version_of(text) == version:
             await engine.policies.keep(text, engine.writes.now())

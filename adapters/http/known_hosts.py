@@ -30,4 +30,7 @@ class KnownHosts:
 
 def _host(scope: Scope) -> str | None:
     name = Headers(scope=scope).get("host", "")
-    return URL(f"//{name}").hostname
+    try:
+        return URL(f"//{name}").hostname
+    except ValueError:  # Such as half an IPv6 address.
+        return None

@@ -16,7 +16,7 @@ import pytest
 import mnemolog
 from mnemolog import Memory
 from mnemolog.adapters.background import attaching
-from mnemolog.adapters.background.clients import clients, entering
+from mnemolog.adapters.background.clients import clients, entering, hold, others, release
 from mnemolog.adapters.config import load
 from mnemolog.adapters.embedded import engine_runs, running_engine
 from mnemolog.adapters.engine.engine import open_engine
@@ -174,6 +174,19 @@ def test_notes_of_an_engine_that_is_gone_mislead_nobody(data_dir: Path) -> None:
     with Memory(data_dir, **SETTINGS) as memory:
         memory.create("tea", user_id="ana")
         assert [one.pid for one in clients(data_dir)] == [os.getpid()]
+
+
+@pytest.mark.parametrize("said", ["", '{"pid": 1', '{"pid": 1, "name": "of another version"}', "[]"])
+def test_a_client_whose_file_cannot_be_read_counts_all_the_same(tmp_path: Path, said: str) -> None:
+    hold(tmp_path)
+    try:
+        [file] = (tmp_path / "clients").iterdir()
+        file.write_text(said)
+
+        assert [one.program for one in others(tmp_path)] == ["unknown"]
+    finally:
+        release(tmp_path)
+    assert clients(tmp_path) == []
 
 
 def test_a_memory_works_inside_a_running_event_loop(data_dir: Path) -> None:

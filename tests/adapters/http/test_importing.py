@@ -51,7 +51,11 @@ async def test_what_was_exported_is_taken_in_as_another_user_once(api: Api, cont
     assert len(listed["items"]) == 3
 
     again = await taken_in(api, other, body)
-    assert [line["receipt"]["already"] for line in again] == [True]
+    assert [(line["receipt"]["already"], line["receipt"]["erased"]) for line in again] == [(True, False)]
+    await api.of(other).post("/v1/user/erase")
+    [gone] = await taken_in(api, other, body)
+    assert (gone["receipt"]["already"], gone["receipt"]["erased"]) == (True, True)
+    assert (await api.of(other).get("/v1/memories"))["items"] == []
     error = (
         await api.call(
             "POST", "/v1/user/import", 409, params={"user_id": other}, content=await exported(api.of(f"{other}-b"))

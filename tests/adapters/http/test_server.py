@@ -134,7 +134,7 @@ async def test_the_document_shows_the_query_of_the_specification_without_a_tenan
     assert await api.post("/v1/search", **{**example, "user_id": api.user}) == {"header": "", "rev": 0, "bullets": []}
 
 
-@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "127.0.0.1.evil.example:8765"])
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "127.0.0.1.evil.example:8765", "[::1"])
 async def test_a_name_that_is_not_ours_gets_nothing(api: Api, host: str) -> None:
     answer = await api.http.get("/v1/memories", params={"user_id": api.user}, headers={"Host": host})
     assert (answer.status_code, answer.json()["error"]["field"]) == (421, "Host")
