@@ -21,7 +21,6 @@ from mnemolog.adapters.operations.results import HistoryEntry, Page, Result, Wri
 from mnemolog.commands.profile import ProposeProfile
 from mnemolog.commands.profile_requests import PatchCommand
 from mnemolog.commands.seed import SeedUser
-from mnemolog.commands.writes import seeding
 from mnemolog.domain.consent import PatchStatus
 from mnemolog.domain.principal import Role
 from mnemolog.events.fields import Flag, Id
@@ -230,7 +229,7 @@ async def seed(engine: Engine, asked: Write) -> SeededView:
     """
     seed_id = engine.writes.new_id()
     command = command_of(SeedUser, engine, asked, seed=seed_id, correlation_id=seed_id)
-    found = await seeding.seed(engine.writes, command, asked.idempotency_key)
+    found = await engine.writes.seed(command, asked.idempotency_key)
     return SeededView.of(
         found.receipt,
         correlation_id=found.correlation_id,

@@ -1,4 +1,4 @@
-"""The writes of the profile, of todos and of seeds: a part of `Writes`."""
+"""The writes of the profile and of todos: a part of `Writes`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,10 +14,8 @@ from mnemolog.commands.profile import (
     StateProfile,
     patch_of,
 )
-from mnemolog.commands.seed import SEED, SeedUser, seed_of
 from mnemolog.commands.todos import TODOS, ChangeTodo, OpenTodo
 from mnemolog.domain import consent
-from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.consent import PatchStatus
 from mnemolog.domain.profile import ProfilePolicy
 from mnemolog.events.envelope import Receipt, StreamId
@@ -40,7 +38,6 @@ class ProfileWrites:
 
     _handler: Handler
     _log: EventLog
-    _policy: CategoryPolicy
     _profile: ProfilePolicy
 
     async def propose(
@@ -66,10 +63,6 @@ class ProfileWrites:
             consent.require_word_of(self._handler.admitted(command).actor)
         return command.model_copy(update={"sensitive": sensitive})
 
-    def require_category(self, category: str) -> None:
-        """InvalidInput for a category that there is not."""
-        self._policy.known(category)
-
     async def decide_patch(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> Receipt:
         """Grant or refuse a proposal."""
         command = validated(DecidePatch, {"at": self._handler.now(), **fields})
@@ -91,11 +84,6 @@ class ProfileWrites:
         """What is named changes, the rest stays."""
         command = validated(ChangeTodo, fields)
         return await self._handler.handle(TODOS, command, idempotency_key=idempotency_key)
-
-    async def begin_seed(self, command: SeedUser, idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
-        """Note that a seed is given; what names all that comes of it, the same each time it is given."""
-        receipt = await self._handler.handle(SEED, command, idempotency_key=idempotency_key)
-        return seed_of(await self._handler.read(SEED, command), command), receipt
 
     async def _opened(self, receipt: Receipt) -> UUID:
         """The todo that was opened when the idempotency key was first used."""

@@ -1,5 +1,6 @@
 """Give a user an initial profile: fields, memories and facts, all under one correlation id (D14)."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,8 +9,10 @@ from uuid import UUID
 from mnemolog.commands.decider import Command
 from mnemolog.commands.facts import Remember
 from mnemolog.commands.memories import CreateMemory
-from mnemolog.commands.seed import Seed, SeedUser
-from mnemolog.commands.writes.writes import Writes
+from mnemolog.commands.seed import SEED, Seed, SeedUser, seed_of
+from mnemolog.commands.writes.graph import GraphWrites
+from mnemolog.commands.writes.profile import ProfileWrites
+from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.consent import APPLIED
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.profile import SEEDED
@@ -33,49 +36,59 @@ class Seeded:
     receipt: Receipt
 
 
-async def seed(writes: Writes, command: SeedUser, idempotency_key: str | None = None) -> Seeded:
-    """The receipt is that of the last write. The same seed again writes what is still lacking, and else nothing.
+class SeedWrites(ProfileWrites, GraphWrites):
+    """What `Writes` does to give a user an initial profile."""
 
-    What cannot be accepted is told before anything is written.
-    """
-    given, who = command.content, command.model_dump(include=_WHO, exclude_unset=True)
-    _check(writes, given, who)
-    seed_id, receipt = await writes.begin_seed(command, idempotency_key)
-    under = {**who, "correlation_id": seed_id}
-    applied, queued, memory_ids = list[str](), list[str](), list[UUID]()
-    for place, (field, value) in enumerate(given.values):
-        asked = {**under, **_proposal(field, value)}
-        key = f"{seed_id}/profile/{place}"
-        proposed = await writes.propose(asked, key, consented=given.consent)
-        (applied if proposed.status in APPLIED else queued).append(field)
-        receipt = _later(receipt, proposed.receipt)
-    for place, memory in enumerate(given.memories):
-        memory_id, written = await writes.create({**under, **memory, "source": SEEDED}, f"{seed_id}/memory/{place}")
-        memory_ids.append(memory_id)
-        receipt = _later(receipt, written)
-    for place, fact in enumerate(given.facts):
-        _, written = await writes.remember({**under, **fact}, f"{seed_id}/fact/{place}")
-        receipt = _later(receipt, written)
-    return Seeded(seed_id, tuple(applied), tuple(queued), tuple(memory_ids), len(given.facts), receipt)
+    _policy: CategoryPolicy
+
+    @abstractmethod
+    async def create(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]: ...
+
+    async def seed(self, command: SeedUser, idempotency_key: str | None = None) -> Seeded:
+        """Fields, memories and facts; the receipt is that of the last write. The same seed again writes what is still lacking, and else nothing.
+
+        What cannot be accepted is told before anything is written.
+        """
+        given, who = command.content, command.model_dump(include=_WHO, exclude_unset=True)
+        self._require_acceptable(given, who)
+        receipt = await self._handler.handle(SEED, command, idempotency_key=idempotency_key)
+        seed_id = seed_of(await self._handler.read(SEED, command), command)
+        under = {**who, "correlation_id": seed_id}
+        applied, queued, memory_ids = list[str](), list[str](), list[UUID]()
+        for place, (field, value) in enumerate(given.values):
+            asked = {**under, **_proposal(field, value)}
+            key = f"{seed_id}/profile/{place}"
+            proposed = await self.propose(asked, key, consented=given.consent)
+            (applied if proposed.status in APPLIED else queued).append(field)
+            receipt = _later(receipt, proposed.receipt)
+        for place, memory in enumerate(given.memories):
+            memory_id, written = await self.create({**under, **memory, "source": SEEDED}, f"{seed_id}/memory/{place}")
+            memory_ids.append(memory_id)
+            receipt = _later(receipt, written)
+        for place, fact in enumerate(given.facts):
+            _, written = await self.remember({**under, **fact}, f"{seed_id}/fact/{place}")
+            receipt = _later(receipt, written)
+        return Seeded(seed_id, tuple(applied), tuple(queued), tuple(memory_ids), len(given.facts), receipt)
+
+    def _require_acceptable(self, given: Seed, who: Mapping[str, Any]) -> None:
+        """Refuse a seed of which a part would be refused."""
+        for field, value in given.values:
+            with within(f"content.profile.{field}"):
+                self.proposal({**who, **_proposal(field, value)}, consented=given.consent)
+        for place, memory in enumerate(given.memories):
+            with within(f"content.memories[{place}]"):
+                _require_own(CreateMemory, memory)
+                self._policy.known(
+                    validated(CreateMemory, {**who, **memory, "memory_id": self._handler.new_id()}).category
+                )
+        for place, fact in enumerate(given.facts):
+            with within(f"content.facts[{place}]"):
+                _require_own(Remember, fact)
+                self.fact({**who, **fact})
 
 
 def _proposal(field: str, value: str) -> dict[str, Any]:
     return {"field": field, "value": value, "confidence": 1.0, "source": SEEDED}
-
-
-def _check(writes: Writes, given: Seed, who: Mapping[str, Any]) -> None:
-    """Refuse a seed of which a part would be refused."""
-    for field, value in given.values:
-        with within(f"content.profile.{field}"):
-            writes.proposal({**who, **_proposal(field, value)}, consented=given.consent)
-    for place, memory in enumerate(given.memories):
-        with within(f"content.memories[{place}]"):
-            _require_own(CreateMemory, memory)
-            writes.require_category(validated(CreateMemory, {**who, **memory, "memory_id": writes.new_id()}).category)
-    for place, fact in enumerate(given.facts):
-        with within(f"content.facts[{place}]"):
-            _require_own(Remember, fact)
-            writes.fact({**who, **fact})
 
 
 def _require_own(kind: type[Command], part: Mapping[str, Any]) -> None:

@@ -14,9 +14,8 @@ from mnemolog.commands.patrol import PATROL, CloseCycle
 from mnemolog.commands.recalls import RECALLING, RecordRecalls
 from mnemolog.commands.rollback import Rollback
 from mnemolog.commands.writes.batches import BatchWrites
-from mnemolog.commands.writes.graph import GraphWrites
 from mnemolog.commands.writes.ports import Neighbours, Sightings
-from mnemolog.commands.writes.profile import ProfileWrites
+from mnemolog.commands.writes.seeding import SeedWrites
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import AmbiguousEntity, IdempotencyConflict, MnemologError
 from mnemolog.domain.memory import Kind
@@ -41,7 +40,7 @@ class Added:
     receipt: Receipt
 
 
-class Writes(ProfileWrites, GraphWrites, BatchWrites):
+class Writes(SeedWrites, BatchWrites):
     def __init__(
         self,
         handler: Handler,

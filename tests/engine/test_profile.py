@@ -14,7 +14,7 @@ from mnemolog.adapters.maintenance.expiring import expire
 from mnemolog.commands.erasure import EraseKnown, EraseThread, EraseUser
 from mnemolog.commands.seed import SeedUser
 from mnemolog.commands.writes.profile import Proposed
-from mnemolog.commands.writes.seeding import Seeded, seed
+from mnemolog.commands.writes.seeding import Seeded
 from mnemolog.domain import todo
 from mnemolog.domain.consent import QUEUED_FOR, PatchStatus
 from mnemolog.domain.errors import (
@@ -58,7 +58,7 @@ def who(person: Person) -> dict[str, Any]:
 async def seeds(person: Person, content: Any) -> Seeded:
     id_ = person.engine.writes.new_id()
     fields = {**who(person), "seed": id_, "correlation_id": id_, "content": content}
-    return await seed(person.engine.writes, validated(SeedUser, fields))
+    return await person.engine.writes.seed(validated(SeedUser, fields))
 
 
 async def proposes(person: Person, field: str, value: str, *, consented: bool = False, **fields: Any) -> Proposed:
