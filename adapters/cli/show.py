@@ -13,7 +13,7 @@ from mnemolog.adapters.operations.attention import AffectView
 from mnemolog.adapters.operations.batches import Forgotten
 from mnemolog.adapters.operations.conversation import Added, Session
 from mnemolog.adapters.operations.erasure import Erased, Proof
-from mnemolog.adapters.operations.graph import EntityDetail, EntityView, FactView
+from mnemolog.adapters.operations.graph_results import EntityDetail, EntityView, FactView
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import Profile, Proposal, Proposed, SeededView
 from mnemolog.adapters.operations.requests import Request

@@ -6,8 +6,9 @@ from typing import Any
 from mnemolog.adapters.operations.attention import ATTENTION
 from mnemolog.adapters.operations.batches import BATCHES
 from mnemolog.adapters.operations.conversation import CONVERSATION
+from mnemolog.adapters.operations.entities import ENTITIES
 from mnemolog.adapters.operations.erasure import ERASURE
-from mnemolog.adapters.operations.graph import GRAPH
+from mnemolog.adapters.operations.facts import FACTS
 from mnemolog.adapters.operations.memories import MEMORIES
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import PROFILE
@@ -17,7 +18,8 @@ OPERATIONS: Sequence[Operation[Any, Any]] = (
     *MEMORIES,
     *CONVERSATION,
     *ATTENTION,
-    *GRAPH,
+    *ENTITIES,
+    *FACTS,
     *PROFILE,
     *TODOS,
     *ERASURE,

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from mnemolog.adapters.operations import graph
-from mnemolog.adapters.operations.graph import (
+from mnemolog.adapters.operations import entities, facts
+from mnemolog.adapters.operations.graph_results import (
     EntityAdded,
     EntityDetail,
     EntityUpdated,
@@ -42,7 +42,7 @@ class GraphVerbs(Asking):
         Example:
             memory.add_entity("Marta", user_id="ana", category="Person", aliases=["work Marta"])
         """
-        return await self._ask(graph.add_entity, locals())
+        return await self._ask(entities.add_entity, locals())
 
     async def list_entities(
         self,
@@ -62,7 +62,7 @@ class GraphVerbs(Asking):
         Example:
             [one.name for one in memory.list_entities(user_id="ana")]
         """
-        return await self._ask(graph.list_entities, locals())
+        return await self._ask(entities.list_entities, locals())
 
     async def get_entity(
         self,
@@ -84,7 +84,7 @@ class GraphVerbs(Asking):
         Example:
             [memory.get_entity(one.entity_id, user_id="ana").card for one in memory.list_entities(user_id="ana")]
         """
-        return await self._ask(graph.get_entity, locals())
+        return await self._ask(entities.get_entity, locals())
 
     async def update_entity(
         self,
@@ -107,7 +107,7 @@ class GraphVerbs(Asking):
             marta = memory.add_entity("Marta", user_id="ana")
             memory.update_entity(marta.entity_id, user_id="ana", category="Person")
         """
-        return await self._ask(graph.update_entity, locals())
+        return await self._ask(entities.update_entity, locals())
 
     async def add_alias(
         self,
@@ -127,7 +127,7 @@ class GraphVerbs(Asking):
             marta = memory.add_entity("Marta", user_id="ana")
             memory.add_alias(marta.entity_id, "work Marta", user_id="ana")
         """
-        return await self._ask(graph.add_alias, locals())
+        return await self._ask(entities.add_alias, locals())
 
     async def merge_entities(
         self,
@@ -146,7 +146,7 @@ class GraphVerbs(Asking):
             makesh, mukesh = (memory.add_entity(name, user_id="ana") for name in ("Makesh", "Mukesh"))
             memory.merge_entities(makesh.entity_id, [mukesh.entity_id], user_id="ana")
         """
-        return await self._ask(graph.merge_entities, locals())
+        return await self._ask(entities.merge_entities, locals())
 
     async def delete_entity(
         self,
@@ -165,7 +165,7 @@ class GraphVerbs(Asking):
             marta = memory.add_entity("Marta", user_id="ana")
             memory.delete_entity(marta.entity_id, user_id="ana")
         """
-        return await self._ask(graph.delete_entity, locals())
+        return await self._ask(entities.delete_entity, locals())
 
     async def restore_entity(
         self,
@@ -184,7 +184,7 @@ class GraphVerbs(Asking):
             memory.delete_entity(marta.entity_id, user_id="ana")
             memory.restore_entity(marta.entity_id, user_id="ana")
         """
-        return await self._ask(graph.restore_entity, locals())
+        return await self._ask(entities.restore_entity, locals())
 
     async def list_variants(
         self,
@@ -205,7 +205,7 @@ class GraphVerbs(Asking):
             makesh, mukesh = (memory.add_entity(name, user_id="ana") for name in ("Makesh", "Mukesh"))
             [one.name for one in memory.list_variants(makesh.entity_id, user_id="ana")]
         """
-        return await self._ask(graph.list_variants, locals())
+        return await self._ask(entities.list_variants, locals())
 
     async def add_fact(
         self,
@@ -235,7 +235,7 @@ class GraphVerbs(Asking):
         Example:
             memory.add_fact("Alice", "lives_in", "Berlin", user_id="ana", since="2026-01-10")
         """
-        return await self._ask(graph.add_fact, locals())
+        return await self._ask(facts.add_fact, locals())
 
     async def list_facts(
         self,
@@ -262,7 +262,7 @@ class GraphVerbs(Asking):
         Example:
             memory.list_facts(user_id="ana", about="Alice", valid_at="2026-02-01")
         """
-        return await self._ask(graph.list_facts, {**locals(), "about": None if about is None else str(about)})
+        return await self._ask(facts.list_facts, {**locals(), "about": None if about is None else str(about)})
 
     async def end_fact(
         self,
@@ -281,7 +281,7 @@ class GraphVerbs(Asking):
             fact = memory.add_fact("Alice", "likes", "tea", user_id="ana")
             memory.end_fact(fact.relation_id, user_id="ana")
         """
-        return await self._ask(graph.end_fact, locals())
+        return await self._ask(facts.end_fact, locals())
 
     async def retire_fact(
         self,
@@ -299,7 +299,7 @@ class GraphVerbs(Asking):
             fact = memory.add_fact("Alice", "likes", "tea", user_id="ana")
             memory.retire_fact(fact.relation_id, user_id="ana")
         """
-        return await self._ask(graph.retire_fact, locals())
+        return await self._ask(facts.retire_fact, locals())
 
     async def delete_fact(
         self,
@@ -318,7 +318,7 @@ class GraphVerbs(Asking):
             fact = memory.add_fact("Alice", "likes", "tea", user_id="ana")
             memory.delete_fact(fact.relation_id, user_id="ana")
         """
-        return await self._ask(graph.delete_fact, locals())
+        return await self._ask(facts.delete_fact, locals())
 
     async def restore_fact(
         self,
@@ -337,4 +337,4 @@ class GraphVerbs(Asking):
             memory.delete_fact(fact.relation_id, user_id="ana")
             memory.restore_fact(fact.relation_id, user_id="ana")
         """
-        return await self._ask(graph.restore_fact, locals())
+        return await self._ask(facts.restore_fact, locals())

@@ -45,7 +45,9 @@ class SeedWrites(ProfileWrites, GraphWrites):
     async def create(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]: ...
 
     async def seed(self, command: SeedUser, idempotency_key: str | None = None) -> Seeded:
-        """Fields, memories and facts; the receipt is that of the last write. The same seed again writes what is still lacking, and else nothing.
+        """Fields, memories and facts; the receipt is that of the last write.
+
+        The same seed again writes what is still missing, or nothing.
 
         What cannot be accepted is told before anything is written.
         """

@@ -1,0 +1,205 @@
+"""Operations on the people, places and things that a user mentions."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.graph_results import (
+    Bitemporal,
+    EntityAdded,
+    EntityDetail,
+    EntityUpdated,
+    EntityView,
+    suggested,
+)
+from mnemolog.adapters.operations.operation import operation
+from mnemolog.adapters.operations.requests import (
+    PagedRead,
+    Write,
+    command_of,
+    fields_of,
+    viewer_of,
+)
+from mnemolog.adapters.operations.results import Page, Written
+from mnemolog.commands.entities import (
+    AddAlias,
+    EntityCommand,
+    ForgetEntity,
+    MergeEntities,
+    ObserveEntity,
+    RestoreEntity,
+    UpdateEntity,
+)
+from mnemolog.events.fields import Id, Uuid
+from mnemolog.projections.paging import slice_of
+
+ENTITY_ID = Annotated[Uuid, Field(description="The entity's id.")]
+
+
+class EntityList(PagedRead):
+    """All entities, or those of a name."""
+
+    name: Annotated[Id | None, Field(description="Only entities with this name or alias, in any spelling.")] = None
+
+
+class EntityRead(Bitemporal):
+    """One entity, and the facts about it."""
+
+    entity_id: ENTITY_ID
+
+
+class VariantsRead(PagedRead):
+    """One entity."""
+
+    entity_id: ENTITY_ID
+
+
+@operation(
+    "entity add",
+    "POST /entities",
+    ObserveEntity,
+    tag="graph",
+    arguments=("name",),
+    done="Added",
+    status=201,
+    example={"user_id": "ana", "name": "Marta", "category": "Person"},
+)
+async def add_entity(engine: Engine, asked: Write) -> EntityAdded:
+    """Add a person, place or thing.
+
+    If there is one of that name, what is new about it is added to it, and the id is that one's.
+    """
+    entity_id, receipt = await engine.writes.observe_entity(fields_of(engine, asked), asked.idempotency_key)
+    return EntityAdded.of(receipt, entity_id=entity_id, variants=await suggested(engine, asked, receipt))
+
+
+@operation("entity list", "GET /entities", tag="graph")
+async def list_entities(engine: Engine, asked: EntityList) -> Page[EntityView]:
+    """List the people, places and things that a user mentions, the last seen first.
+
+    Deleted and merged ones are left out.
+    """
+    viewer = viewer_of(engine, asked)
+    return Page[EntityView].of(
+        await engine.reads.entities(viewer, asked.moment(), asked.name, asked.limit, asked.cursor)
+    )
+
+
+@operation("entity get", "GET /entities/{entity_id}", tag="graph", arguments=("entity_id",))
+async def get_entity(engine: Engine, asked: EntityRead) -> EntityDetail:
+    """Read one entity, and the facts about it.
+
+    Hidden entities too; `status` says so. For a merged entity, the one that it was merged into.
+    """
+    found = await engine.reads.entity(viewer_of(engine, asked), asked.entity_id, asked.moment(), asked.when())
+    id_ = found.entity["entity_id"]
+    outgoing = [row for row in found.facts if row["subject_id"] == id_]
+    incoming = [row for row in found.facts if row["subject_id"] != id_]
+    return EntityDetail.model_validate({**found.entity, "card": found.card, "outgoing": outgoing, "incoming": incoming})
+
+
+@operation(
+    "entity update",
+    "PATCH /entities/{entity_id}",
+    UpdateEntity,
+    tag="graph",
+    arguments=("entity_id",),
+    done="Updated",
+    example={"user_id": "ana", "category": "Person"},
+)
+async def update_entity(engine: Engine, asked: Write) -> EntityUpdated:
+    """Update an entity.
+
+    Fields that are left out stay as they are. A name that is replaced stays as an alias.
+    """
+    receipt = await engine.writes.change_entity(command_of(UpdateEntity, engine, asked), asked.idempotency_key)
+    return EntityUpdated.of(receipt, variants=await suggested(engine, asked, receipt))
+
+
+@operation(
+    "entity add-alias",
+    "POST /entities/{entity_id}/aliases",
+    AddAlias,
+    tag="graph",
+    arguments=("entity_id", "alias"),
+    done="Added the alias to",
+)
+async def add_alias(engine: Engine, asked: Write) -> Written:
+    """Give an entity another name.
+
+    Also answers the question of an `ambiguous_entity` error.
+    """
+    return await _change_entity(AddAlias, engine, asked)
+
+
+@operation(
+    "entity merge",
+    "POST /entities/{entity_id}/merge",
+    MergeEntities,
+    tag="graph",
+    arguments=("entity_id", "absorbed_ids"),
+    done="Merged",
+)
+async def merge_entities(engine: Engine, asked: Write) -> Written:
+    """Merge entities that are the same.
+
+    This one stands for the others from now on; `undo` with the event's id separates them again.
+    """
+    return await _change_entity(MergeEntities, engine, asked)
+
+
+@operation(
+    "entity delete",
+    "DELETE /entities/{entity_id}",
+    ForgetEntity,
+    tag="graph",
+    arguments=("entity_id",),
+    done="Deleted",
+)
+async def delete_entity(engine: Engine, asked: Write) -> Written:
+    """Delete an entity and the facts about it: hidden at once, and restorable until they are purged.
+
+    Purged after 30 days. `erase_entity` destroys it now.
+    """
+    return await _change_entity(ForgetEntity, engine, asked)
+
+
+@operation(
+    "entity restore",
+    "POST /entities/{entity_id}/restore",
+    RestoreEntity,
+    tag="graph",
+    arguments=("entity_id",),
+    done="Restored",
+)
+async def restore_entity(engine: Engine, asked: Write) -> Written:
+    """Restore a deleted entity and the facts about it."""
+    return await _change_entity(RestoreEntity, engine, asked)
+
+
+@operation("entity variants", "GET /entities/{entity_id}/variants", tag="graph", arguments=("entity_id",))
+async def list_variants(engine: Engine, asked: VariantsRead) -> Page[EntityView]:
+    """List the entities that may be the same as this one.
+
+    They have the same category and scope, and a name that differs by a slip only, as Makesh and Mukesh do (D13).
+    """
+    rows = await engine.reads.variants(viewer_of(engine, asked), asked.entity_id, asked.moment())
+    return Page[EntityView].of(slice_of(rows, "entity_id", asked.limit, asked.cursor))
+
+
+async def _change_entity(kind: type[EntityCommand], engine: Engine, asked: Write) -> Written:
+    return Written.of(await engine.writes.change_entity(command_of(kind, engine, asked), asked.idempotency_key))
+
+
+ENTITIES = (
+    add_entity,
+    list_entities,
+    get_entity,
+    update_entity,
+    add_alias,
+    merge_entities,
+    delete_entity,
+    restore_entity,
+    list_variants,
+)

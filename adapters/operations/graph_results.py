@@ -1,0 +1,141 @@
+"""What operations on the graph show: entities, facts, and what a write of them gives."""
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import Field
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.requests import (
+    AsOf,
+    Read,
+    Request,
+    viewer_of,
+)
+from mnemolog.adapters.operations.results import Result, Written
+from mnemolog.commands.facts import Day
+from mnemolog.domain.memory import Status
+from mnemolog.domain.principal import Role
+from mnemolog.domain.scope import Scope
+from mnemolog.events.envelope import Receipt
+from mnemolog.events.fields import Instant
+from mnemolog.projections.graph.facts import State
+from mnemolog.projections.reads.graph import When
+
+VARIANTS = "Entities whose names differ by a slip only: merge them if they are the same (D13)."
+
+
+class EntityView(Result):
+    """A person, place or thing that a user mentions (A §4.1)."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    user_id: str
+    entity_id: UUID
+    scope: Scope
+    agent_id: str | None = Field(description="The owner of an agent-scoped entity.")
+    name: str
+    name_normalized: str
+    aliases: list[str]
+    category: str = Field(examples=["Person"])
+    attributes: dict[str, Any]
+    confidence: float
+    status: Status
+    purge_at: Instant | None
+    forgotten_at: Instant | None = Field(description="Since when it is hidden.")
+    forget_reason: str
+    source_turn_ids: list[str]
+    last_seen: Instant = Field(description="When it was last mentioned, or spoke.")
+    created_at: Instant
+    updated_at: Instant
+    seq: int
+
+
+class FactView(Result):
+    """A fact: when it holds, and from when until when that is known (X13)."""
+
+    def __str__(self) -> str:
+        return f"{self.subject} {self.predicate} {self.value if self.object is None else self.object}"
+
+    user_id: str
+    relation_id: UUID
+    scope: Scope
+    agent_id: str | None = Field(description="The owner of an agent-scoped fact.")
+    subject_id: UUID
+    subject: str = Field(description="The name of who or what it is about.")
+    predicate: str
+    object_id: UUID | None
+    object: str | None = Field(description="The name of the entity that it points to; null when it has a `value`.")
+    value: Any
+    metadata: dict[str, Any]
+    confidence: float
+    state: State
+    critical: bool = Field(description="Never to be left out of a context.")
+    overridden_by: UUID | None = Field(description="The fact of the other scope that wins over this one (A09).")
+    valid_from: Instant
+    valid_to: Instant | None
+    known_from: Instant
+    known_to: Instant | None
+    memory_id: UUID | None
+    source_turn_ids: list[str]
+    created_at: Instant
+    updated_at: Instant
+    seq: int
+
+
+class EntityDetail(EntityView):
+    """An entity, or the one that it was merged into, and the facts about it."""
+
+    card: str = Field(description="Its first facts in one line (D06).", examples=["[person:marta]: lives_in Porto"])
+    outgoing: list[FactView] = Field(description="The facts of which it is the subject.")
+    incoming: list[FactView] = Field(description="The facts of which it is the object.")
+
+
+class EntityAdded(Written):
+    """The receipt, and the entity's id."""
+
+    entity_id: UUID
+    variants: list[EntityView] = Field(description=VARIANTS)
+
+
+class EntityUpdated(Written):
+    """The receipt, and entities with a similar name."""
+
+    variants: list[EntityView] = Field(description=VARIANTS)
+
+
+class FactAdded(Written):
+    """The receipt, and the fact's id."""
+
+    relation_id: UUID
+    variants: list[EntityView] = Field(description=VARIANTS)
+
+
+class Bitemporal(Read):
+    """What held at one time, as it was known at the same or at another."""
+
+    valid_at: Annotated[
+        Day | None,
+        Field(
+            description="What held then: a day, or a time with its offset; now by default.",
+            examples=["2026-02-01"],
+        ),
+    ] = None
+    known_at: Annotated[
+        AsOf | None,
+        Field(
+            description="As it was known then: a time, or a sequence number; now by default. `as_of` sets both times."
+        ),
+    ] = None
+
+    def when(self) -> When:
+        return When(self.valid_at, self.known_at)
+
+
+async def suggested(engine: Engine, asked: Request, receipt: Receipt) -> list[EntityView]:
+    """None for an API key that may write and not read."""
+    if not engine.writes.may(Role.READ):
+        return []
+    rows = await engine.reads.suggested(viewer_of(engine, asked), receipt)
+    return [EntityView.model_validate(row) for row in rows]
