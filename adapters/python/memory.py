@@ -5,29 +5,22 @@ from typing import Any, Literal
 
 from mnemolog.adapters.operations import memories
 from mnemolog.adapters.operations.results import (
-    CardView,
-    Changes,
-    Context,
     Created,
-    HistoryEntry,
-    LinkView,
-    MemoryView,
-    Page,
-    SearchResult,
     Undone,
-    WhyView,
     Written,
 )
-from mnemolog.asking import After, Asking, Id, Moment
+from mnemolog.asking import Asking, Id
 from mnemolog.batches import BatchVerbs
 from mnemolog.conversation import ConversationVerbs
 from mnemolog.erasing import ErasureVerbs
 from mnemolog.graph import GraphVerbs
 from mnemolog.profile import ProfileVerbs
+from mnemolog.reading import ReadVerbs
 from mnemolog.transfer import TransferVerbs
 
 
 class AsyncMemory(
+    ReadVerbs,
     ConversationVerbs,
     GraphVerbs,
     ProfileVerbs,
@@ -90,187 +83,6 @@ class AsyncMemory(
             memory.create("Prefers tea", user_id="ana", category="preferences", importance=0.8)
         """
         return await self._ask(memories.create, locals())
-
-    async def get(
-        self,
-        memory_id: Id,
-        *,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        as_of: Moment | None = None,
-        after: After | None = None,
-        deadline: float | None = None,
-        consistency: Literal["strong", "eventual"] | None = None,
-    ) -> MemoryView:
-        """Read one memory, hidden or not.
-
-        Example:
-            memory.get(added.memory_id, user_id="ana").text
-        """
-        return await self._ask(memories.get, locals())
-
-    async def list(
-        self,
-        *,
-        limit: int | None = None,
-        cursor: str | None = None,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        as_of: Moment | None = None,
-        after: After | None = None,
-        deadline: float | None = None,
-        consistency: Literal["strong", "eventual"] | None = None,
-    ) -> Page[MemoryView]:
-        """List a user's memories, the most recently changed first.
-
-        Example:
-            [one.text for one in memory.list(user_id="ana")]
-        """
-        return await self._ask(memories.list_, locals())
-
-    async def search(
-        self,
-        query: str,
-        *,
-        top_k: int | None = None,
-        categories: Sequence[str] | None = None,
-        filters: Mapping[str, Any] | None = None,
-        budget_tokens: int | None = None,
-        threshold: float | None = None,
-        thread_id: str | None = None,
-        since_rev: int | None = None,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        as_of: Moment | None = None,
-        after: After | None = None,
-        deadline: float | None = None,
-        consistency: Literal["strong", "eventual"] | None = None,
-    ) -> SearchResult:
-        """Search a user's memories, the best first; with `as_of`, as it would have been answered then.
-
-        `filters` are those of B §6 (`run_id`, `role`, `category`, `pinned`, `importance_min`, `updated_after`, ...).
-        `as_of` is a time with its offset, or a sequence number of the user's stream; `after` is a write, or its token,
-        that the answer must include, for which at most `deadline` seconds are waited (ReadTimeout).
-
-        Example:
-            memory.search("where does Ana live?", user_id="ana", top_k=3)
-        """
-        found = await self._ask(memories.search, {**locals(), "return": "full"})
-        assert isinstance(found, SearchResult)
-        return found
-
-    async def context(
-        self,
-        query: str,
-        *,
-        categories: Sequence[str] | None = None,
-        budget_tokens: int | None = None,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        as_of: Moment | None = None,
-        after: After | None = None,
-        deadline: float | None = None,
-        consistency: Literal["strong", "eventual"] | None = None,
-    ) -> Context:
-        """Read what an agent should know before it answers: pinned memories, and each category in its mode (B §5).
-
-        Example:
-            print("\\n".join(memory.context("where to eat?", user_id="ana").lines))
-        """
-        return await self._ask(memories.context, locals())
-
-    async def cards(
-        self,
-        refs: Sequence[str],
-        *,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        as_of: Moment | None = None,
-        after: After | None = None,
-        deadline: float | None = None,
-        consistency: Literal["strong", "eventual"] | None = None,
-    ) -> Page[CardView]:
-        """Read what matters most about people, places and things, by references such as `person:ana_silva` (D06).
-
-        Example:
-            memory.cards(["person:ana_silva"], user_id="ana")
-        """
-        return await self._ask(memories.cards, locals())
-
-    async def links(
-        self,
-        memory_id: Id,
-        *,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        as_of: Moment | None = None,
-        after: After | None = None,
-        deadline: float | None = None,
-        consistency: Literal["strong", "eventual"] | None = None,
-    ) -> Page[LinkView]:
-        """List what a memory is linked to, the strongest link first.
-
-        Example:
-            [link.text for link in memory.links(added.memory_id, user_id="ana")]
-        """
-        return await self._ask(memories.links, locals())
-
-    async def history(
-        self,
-        id: Id,
-        *,
-        limit: int | None = None,
-        cursor: str | None = None,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        as_of: Moment | None = None,
-        after: After | None = None,
-        deadline: float | None = None,
-        consistency: Literal["strong", "eventual"] | None = None,
-    ) -> Page[HistoryEntry]:
-        """Read the history of a memory, an entity or a fact, newest first (B §8).
-
-        Example:
-            [entry.event for entry in memory.history(added.memory_id, user_id="ana")]
-        """
-        return await self._ask(memories.history, locals())
-
-    async def why(
-        self,
-        id: Id,
-        *,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        as_of: Moment | None = None,
-        after: After | None = None,
-        deadline: float | None = None,
-        consistency: Literal["strong", "eventual"] | None = None,
-    ) -> WhyView:
-        """Explain why a memory, an entity, a fact, a todo or a profile field is known: its events and turns (X04).
-
-        Example:
-            [turn.text for turn in memory.why(added.memory_id, user_id="ana").turns]
-        """
-        return await self._ask(memories.why, locals())
-
-    async def changes(
-        self,
-        *,
-        since: int | None = None,
-        thread_id: str | None = None,
-        user_id: str | None = None,
-        agent_id: str | None = None,
-        as_of: Moment | None = None,
-        after: After | None = None,
-        deadline: float | None = None,
-        consistency: Literal["strong", "eventual"] | None = None,
-    ) -> Changes:
-        """Read what changed in a thread since a revision: the delta header (B §1), and the next revision.
-
-        Example:
-            print(memory.changes(user_id="ana", since=0).header)
-        """
-        return await self._ask(memories.changes, locals())
 
     async def update(
         self,
