@@ -25,6 +25,7 @@ from mnemolog.domain.errors import MalformedEvent
 from mnemolog.domain.session import SAID
 from mnemolog.events.envelope import StoredEvent
 from mnemolog.events.log import EventLog
+from mnemolog.projections.working.projector import AFFECT
 from mnemolog.projections.working.projector import SessionPlace as Session
 
 CHUNK = 1 << 20
@@ -69,12 +70,15 @@ async def turns_on_jetstream(
 async def keys_in_redis(redis: Redis, target: Target, phrase: str | None) -> ProofPlace:
     """Every key that names the user, sessions of rebuilds among them; with a phrase all but other users' sessions."""
     verdicts = list[tuple[str, bool]]()
-    own = Session.keys_begin(target.subject.stream)
+    stream = target.subject.stream
+    sessions, affects = Session.keys_begin(stream), Session.affects_begin(stream)
     async for key in redis.scan_iter(count=1000):
         name = key.decode(errors="replace")
-        if own in name or (phrase and not _is_session(name)):
+        of_session, of_affect = sessions in name, affects in name
+        if of_session or of_affect or (phrase and not _is_working(name)):
             shown = name + " " + await _value(redis, key)
-            ours = own in name and _of_target(name, shown, target)
+            ours = of_session and _of_target(name, shown, target)
+            ours = ours or (of_affect and _of_erased_chat(name.partition(affects)[2], target))
             worded = bool(phrase and any(form in shown.lower() for form in forms(phrase)))
             verdicts.append((f"key {name}", ours or worded))
     return tallied("redis", verdicts)
@@ -120,8 +124,18 @@ def _of_target(name: str, shown: str, target: Target) -> bool:
     return any(turn.get("text") and id_ in target.turn_ids for turn, (id_, _) in zip(turns, said, strict=True))
 
 
+def _of_erased_chat(place: str, target: Target) -> bool:
+    """Whether an affect is of what was erased as a whole; `place` is the end of its key: agent and chat."""
+    return target.subject.everything or place.partition(":")[2] == target.subject.thread_id
+
+
 def _is_session(name: str) -> bool:
     return "sess:" in name or "sess-" in name
+
+
+def _is_working(name: str) -> bool:
+    """Whether a key is of some chat's working memory."""
+    return _is_session(name) or f"{AFFECT}:" in name or f"{AFFECT}-" in name
 
 
 async def _value(redis: Redis, key: bytes) -> str:

@@ -55,6 +55,11 @@ class SessionPlace:
         return cls.of(stream, "", "").key.removesuffix(":")
 
     @classmethod
+    def affects_begin(cls, stream: StreamId) -> str:
+        """What the keys of a stream's affects begin with, and no others."""
+        return cls.of(stream, "", "").affect_key.removesuffix(":")
+
+    @classmethod
     def of_key(cls, stream: StreamId, key: str) -> Self:
         """The place of one of the stream's session keys."""
         agent_id, _, chat_id = key.removeprefix(cls.keys_begin(stream)).partition(":")

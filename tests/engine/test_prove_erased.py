@@ -374,3 +374,23 @@ async def test_an_alias_that_an_erased_turn_told_can_be_read_nowhere_and_the_res
     assert SECRET not in repr([await ana.history(marta), await ana.entities(moment=before)])
     assert [row["event"] for row in await ana.history(marta)][-2:] == ["UPDATE", "UPDATE"]
     await assert_live_equals_replayed(engine, StreamId.of_user(user))
+
+
+@pytest.mark.spec("X16")
+async def test_an_affect_that_outlives_its_thread_or_its_user_is_found(clean: Person) -> None:
+    await clean.says("a hard day")
+    left = f"shadow:{key('affect', 'default', clean.user, 'default', 'main')}"
+    redis = Redis.from_url(clean.engine.endpoints.redis_url)
+    for erasure, chat in (
+        (EraseThread(user_id=clean.user, thread_id="main"), "main"),
+        (EraseUser(user_id=clean.user), None),
+    ):
+        await erase(clean.engine, erasure)
+        subject = ProofSubject(clean.stream, thread_id=chat)
+        assert (await prove(clean.engine, subject)).holds
+
+        await redis.set(left, json.dumps({"affect": {"label": "sad"}}))
+
+        assert readable(await prove(clean.engine, subject)) == {"redis": 1}
+        await redis.delete(left)
+    await redis.aclose()
