@@ -16,7 +16,8 @@ up: $(VENV)/.runtime              ## Run an engine with the HTTP API until Ctrl-
 
 # One more than there are cores: now and then each of them waits for its servers.
 WORKERS ?= $(shell n=$$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2); echo $$(( n < 4 ? n + 1 : 4 )))
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+# File by file, in the order of tests/conftest.py: the longest first.
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: $(VENV)/.dev                ## Run the tests on real servers, started on free ports.
 	$(PYTEST) -m "not faults" $(ARGS)
