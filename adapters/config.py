@@ -26,7 +26,7 @@ def _origin(text: str, name: str) -> str:
     """An origin as browsers send it: scheme, host, and a port that is not the scheme's own."""
     parts = urlsplit(text)
     if text != "*" and (parts.scheme not in ("http", "https") or text != f"{parts.scheme}://{parts.netloc}".lower()):
-        raise InvalidInput(f"{text!r} is no origin", field=name, fix="give one such as https://app.example")
+        raise InvalidInput(f"{text!r} is not an origin", field=name, fix="use an origin such as https://app.example")
     return text
 
 
@@ -43,46 +43,49 @@ class Settings(BaseSettings):
     )
     engine: Annotated[
         Literal["background", "in-process"],
-        Field(description="Where Python and the CLI run an engine when none runs: for all programs, or in their own."),
+        Field(description="Where Python and the CLI start an engine: shared in the background, or in-process."),
     ] = "background"
     idle_grace: Annotated[
-        float, Field(ge=0, description="Seconds that a background engine goes on after its last client has ended.")
+        float, Field(ge=0, description="Seconds a background engine keeps running after its last client.")
     ] = 60.0
     postgres_url: Annotated[
-        str | None, checked_by(checked_url), Field(description="Your Postgres with pgvector, not the embedded one.")
+        str | None,
+        checked_by(checked_url),
+        Field(description="Your Postgres with pgvector, instead of the embedded one."),
     ] = None
-    nats_url: Annotated[str | None, Field(description="Your NATS with JetStream, not the embedded one.")] = None
-    redis_url: Annotated[str | None, Field(description="Your Redis 6.2 or newer, not the embedded one.")] = None
-    http_host: Annotated[str, Field(description="Where the HTTP API listens.")] = "127.0.0.1"
-    http_port: Annotated[int, Field(ge=0, le=65535, description="0 takes a free port.")] = 8765
+    nats_url: Annotated[str | None, Field(description="Your NATS with JetStream, instead of the embedded one.")] = None
+    redis_url: Annotated[str | None, Field(description="Your Redis 6.2 or newer, instead of the embedded one.")] = None
+    http_host: Annotated[str, Field(description="The address on which the HTTP API listens.")] = "127.0.0.1"
+    http_port: Annotated[int, Field(ge=0, le=65535, description="The port of the HTTP API; 0 picks a free one.")] = 8765
     http_hosts: Annotated[
-        list[str], Field(description="The names under which the HTTP API answers, beside http_host.")
+        list[str], Field(description="Host names that the HTTP API accepts, in addition to http_host.")
     ] = ["localhost", "127.0.0.1", "::1"]
     http_token: Annotated[
         Literal["on", "off"],
-        Field(description="Whether the HTTP API asks callers without an API key for the token of this data directory."),
+        Field(description="Whether callers without an API key must send the token of this data directory."),
     ] = "on"
     cors_origins: Annotated[
         list[Origin],
-        Field(description="Web pages that may call the HTTP API, by origin, such as https://app.example; `*` is all."),
+        Field(description="Origins of web pages that may call the HTTP API, such as https://app.example; `*` is all."),
     ] = []
     log_format: Annotated[
         Literal["text", "json"],
-        Field(description="How commands log: text for people, json for programs."),
+        Field(description="The log format: text, or json with one object per line."),
     ] = "text"
     traces: Annotated[
         Literal["off", "otlp"],
-        Field(description="Whether OpenTelemetry spans are sent by OTLP; it needs `pip install 'mnemolog[otel]'`."),
+        Field(description="Whether to send OpenTelemetry spans by OTLP; needs `pip install 'mnemolog[otel]'`."),
     ] = "off"
-    tenant: Annotated[Tenant, Field(description="Whose memory the CLI and the Python face work on.")] = "default"
+    tenant: Annotated[Tenant, Field(description="The tenant for the CLI, Python and the HTTP API.")] = "default"
     embedder: Annotated[
-        Literal["minilm", "lexical"], Field(description="minilm finds by meaning; lexical by words, for tests.")
+        Literal["minilm", "lexical"], Field(description="minilm searches by meaning; lexical by words, for tests.")
     ] = "minilm"
     master_key: Annotated[
-        str | None, Field(description="32 bytes in base64; without it, <data_dir>/master.key is made.", repr=False)
+        str | None,
+        Field(description="32 bytes in base64. Default: <data_dir>/master.key, created at first.", repr=False),
     ] = None
     api_key: Annotated[
-        str | None, Field(description="In whose name CLI and Python call; without it, the operator's.", repr=False)
+        str | None, Field(description="The API key of CLI and Python. Default: act as the operator.", repr=False)
     ] = None
     durable: Annotated[bool, Field(description="Whether embedded Postgres syncs to disk; false is for tests.")] = True
     nats_sync: Annotated[Literal["default", "always"], Field(description="When embedded JetStream syncs to disk.")] = (
@@ -90,81 +93,77 @@ class Settings(BaseSettings):
     )
     replicas: Annotated[int, Field(ge=1, le=5, description="Replicas of each JetStream stream.")] = 1
     events_max_age: Annotated[
-        int, Field(ge=0, description="Seconds that JetStream keeps its copy of an event; 0 is for ever.")
+        int, Field(ge=0, description="Seconds that JetStream keeps its copy of an event; 0 means forever.")
     ] = 7 * 24 * 3600
     events_max_bytes: Annotated[
-        int, Field(ge=0, description="Bytes of events that JetStream keeps, the newest; 0 is no limit.")
+        int, Field(ge=0, description="Maximum bytes of events on JetStream, the newest; 0 means no limit.")
     ] = 1 * GIB
     turns_max_bytes: Annotated[
-        int, Field(ge=0, description="Bytes of turns that may wait; more are refused; 0 is no limit.")
+        int, Field(ge=0, description="Maximum bytes of waiting turns; more are refused; 0 means no limit.")
     ] = GIB // 2
     dead_letters_max_age: Annotated[
-        int, Field(ge=0, description="Seconds that a refused turn is kept; 0 is for ever.")
+        int, Field(ge=0, description="Seconds that a refused turn is kept; 0 means forever.")
     ] = 30 * 24 * 3600
     dead_letters_max_bytes: Annotated[
-        int, Field(ge=0, description="Bytes of refused turns that are kept, the newest; 0 is no limit.")
+        int, Field(ge=0, description="Maximum bytes of refused turns kept, the newest; 0 means no limit.")
     ] = GIB // 4
     dead_letters_per_producer: Annotated[
-        int, Field(ge=0, description="Refused turns of one producer that are kept, the newest; 0 is no limit.")
+        int, Field(ge=0, description="Maximum refused turns kept per producer, the newest; 0 means no limit.")
     ] = 1000
-    dead_letter_bytes: Annotated[
-        int, Field(ge=0, description="Bytes of one refused turn that are kept; the rest is cut off.")
-    ] = 32 * 1024
+    dead_letter_bytes: Annotated[int, Field(ge=0, description="Maximum bytes kept of one refused turn.")] = 32 * 1024
     read_deadline: Annotated[
-        float, Field(gt=0, description="Seconds that a read waits for the write that it is told to see.")
+        float, Field(gt=0, description="Seconds that a read waits for the writes it must see.")
     ] = 5.0
-    max_deadline: Annotated[
-        float, Field(gt=0, le=600, description="The longest deadline, in seconds, that a read may name.")
-    ] = 60.0
-    max_reads: Annotated[
-        int, Field(ge=1, description="Reads that a caller has open at once; more are refused with 429.")
-    ] = 256
-    max_waiting_reads: Annotated[int, Field(ge=1, description="Reads of a caller that wait for a write at once.")] = 128
-    max_as_of_reads: Annotated[
-        int, Field(ge=1, description="Reads of a caller as of a moment that are open at once.")
-    ] = 8
+    max_deadline: Annotated[float, Field(gt=0, le=600, description="The maximum deadline of a read, in seconds.")] = (
+        60.0
+    )
+    max_reads: Annotated[int, Field(ge=1, description="Maximum open reads per caller; more are refused with 429.")] = (
+        256
+    )
+    max_waiting_reads: Annotated[int, Field(ge=1, description="Maximum reads per caller that wait for a write.")] = 128
+    max_as_of_reads: Annotated[int, Field(ge=1, description="Maximum open `as_of` reads per caller.")] = 8
     replays_at_once: Annotated[
-        int, Field(ge=1, le=64, description="Replays for reads as of a moment that run side by side; others wait.")
+        int, Field(ge=1, le=64, description="Replays for `as_of` reads that run concurrently; others wait.")
     ] = 2
     replays_kept: Annotated[
-        int, Field(ge=0, le=64, description="Replays that stay a minute for further reads of the same moment.")
+        int, Field(ge=0, le=64, description="Replays kept for a minute for further reads of the same moment.")
     ] = 4
     replay_deadline: Annotated[
-        float, Field(gt=0, description="Seconds that a read as of a moment waits for its turn.")
+        float, Field(gt=0, description="Seconds that an `as_of` read waits for a replay slot.")
     ] = 30.0
     recall_seconds: Annotated[
-        float, Field(ge=0, description="How often it is written which memories were found; 0 is never.")
+        float, Field(ge=0, description="Interval in seconds at which recalls are recorded; 0 means never.")
     ] = 60.0
     jobs_at_once: Annotated[
-        int, Field(ge=1, le=64, description="Jobs of one kind that a worker runs side by side.")
+        int, Field(ge=1, le=64, description="Jobs of one kind that a worker runs concurrently.")
     ] = 4
     append_deadline: Annotated[
-        float, Field(gt=0, description="Seconds that a write waits for the log before it is refused.")
+        float, Field(gt=0, description="Seconds that a write waits for the log before it fails.")
     ] = 30.0
     anchor_file: Annotated[
-        Path | None, Field(description="Where anchors of the log are kept; without it, outside of the data directory.")
+        Path | None, Field(description="Where anchors of the log are stored. Default: outside the data directory.")
     ] = None
-    anchor_seconds: Annotated[float, Field(gt=0, description="How often heads that changed are anchored.")] = 10.0
+    anchor_seconds: Annotated[
+        float, Field(gt=0, description="Interval in seconds at which changed heads are anchored.")
+    ] = 10.0
     audit_share: Annotated[
         float,
-        Field(
-            ge=0, le=1, description="Of one processor's time, how much the audit takes that walks all users; 0: off."
-        ),
+        Field(ge=0, le=1, description="Share of one processor's time that the audit may use; 0: off."),
     ] = 0.05
     accept_rollback: Annotated[
-        bool, Field(description="Go on from a database that is older than the last anchor: after a restore, once.")
+        bool, Field(description="Accept a database that is older than the last anchor: after a restore, once.")
     ] = False
     projection_strategy: Annotated[
-        OnPoison, Field(description="What a projection does with an event that it cannot apply.")
+        OnPoison, Field(description="What a projection does with an event it cannot apply.")
     ] = OnPoison.FAIL
     projection_strategies: Annotated[
         dict[str, OnPoison], Field(description="The same for single projections, by name.")
     ] = {}
     projection_retries: Annotated[
-        int, Field(ge=0, le=10, description="How often the retry strategies try such an event again.")
+        int, Field(ge=0, le=10, description="How often the retry strategies retry such an event.")
     ] = 3
     policy_file: Annotated[
-        Path | None, Field(description="Categories, allowlists and thresholds, in YAML; without it, built-in ones.")
+        Path | None, Field(description="Categories, allowlists and thresholds, in YAML. Default: the built-in policy.")
     ] = None
     unlisted_agents: Annotated[Unlisted, Field(description="What an agent without an allowlist may read.")] = "all"
 
@@ -220,7 +219,9 @@ def load(**given: Any) -> Settings:
     except ValidationError as error:
         wrong = invalid_input(error)
         if wrong.field in MOVED:
-            wrong = InvalidInput("is said in the policy file", field=wrong.field, fix="write it there: `policy_file`")
+            wrong = InvalidInput(
+                "belongs in the policy file", field=wrong.field, fix="set it in the file named by `policy_file`"
+            )
         raise wrong from error
     except ValueError as error:
         raise InvalidInput(f"cannot be read: {error}", field=str(config_file()), fix="correct the file") from error

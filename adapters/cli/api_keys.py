@@ -1,4 +1,4 @@
-"""`mnemolog api-key`: who may call, and what each key may reach and do."""
+"""`mnemolog api-keys`: create, list and revoke API keys."""
 
 from typing import Annotated, Any
 
@@ -17,7 +17,7 @@ from mnemolog.events.fields import Id, Tenant, validated
 
 
 class Wanted(BaseModel):
-    """Whom a key shall stand for."""
+    """A request for a new API key."""
 
     name: Id
     tenant: Tenant
@@ -29,9 +29,9 @@ class Wanted(BaseModel):
         return Principal(self.name, self.tenant, self.agents, self.users, self.roles)
 
 
-OWN_NATS = "  [dim]take its user out of the configuration of your NATS, too[/]"
+OWN_NATS = "  [dim]also remove its user from the configuration of your NATS[/]"
 
-keys = typer.Typer(help="API keys: who may call, and what each may reach and do.", no_args_is_help=True)
+keys = typer.Typer(help="Create, list and revoke API keys.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -41,21 +41,21 @@ def register(app: typer.Typer) -> None:
 @keys.command()
 def create(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="Who calls with it: events and histories name him.")],
+    name: Annotated[str, typer.Argument(help="The caller's name, as shown in events and history.")],
     agents: Annotated[
-        list[str] | None, typer.Option("--agents", help="An agent it speaks for; may be repeated; any unless given.")
+        list[str] | None, typer.Option("--agents", help="An agent it may act for; repeatable. Default: all agents.")
     ] = None,
     users: Annotated[
-        list[str] | None, typer.Option("--users", help="A user it reaches; may be repeated; all unless given.")
+        list[str] | None, typer.Option("--users", help="A user it may access; repeatable. Default: all users.")
     ] = None,
     roles: Annotated[
         list[str] | None,
-        typer.Option("--roles", help=f"Some of {', '.join(Role)}; read and write unless given."),
+        typer.Option("--roles", help=f"One of {', '.join(Role)}; repeatable. Default: read and write."),
     ] = None,
     tenant: Annotated[str | None, typer.Option("--tenant", help="The setting's unless given.")] = None,
     json: Json = False,
 ) -> None:
-    """Create an API key. Its text is shown once; from the first key on, every HTTP request needs a key or the token."""
+    """Create an API key. Its text is shown once. Once a key exists, every HTTP request needs one."""
     settings = settings_of(context.obj)
     reach = {"agents": agents or [ALL], "users": users or [ALL], "roles": roles or [Role.READ, Role.WRITE]}
     wanted = validated(Wanted, {"name": name, "tenant": settings.tenant if tenant is None else tenant, **reach})
@@ -69,7 +69,7 @@ def create(
 
 @keys.command(name="list")
 def list_keys(context: typer.Context, json: Json = False) -> None:
-    """List all API keys, without their texts."""
+    """List all API keys, without their text."""
     found = with_engine(settings_of(context.obj), _listed)
     output.as_json([key.as_dict() for key in found]) if json else _show(found)
 
@@ -78,13 +78,13 @@ def list_keys(context: typer.Context, json: Json = False) -> None:
 def revoke(
     context: typer.Context, key_id: Annotated[str, typer.Argument(help="As `list` shows it.")], json: Json = False
 ) -> None:
-    """Revoke an API key, everywhere within a second. That of a producer loses its access to NATS, too."""
+    """Revoke an API key, in every process within a second; a producer also loses access to NATS."""
     settings = settings_of(context.obj)
     revoked = with_engine(settings, lambda engine: producers.revoke_key(engine, key_id))
     if json:
         output.as_json(revoked.as_dict())
         return
-    output.done(f"API key {revoked.key_id} opens nothing any more")
+    output.done(f"API key {revoked.key_id} is revoked")
     if settings.nats_url and revoked.principal.publishes:
         output.console.print(OWN_NATS)
 

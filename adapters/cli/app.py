@@ -39,7 +39,7 @@ from mnemolog.adapters.unreachable import UNREACHABLE, own_words
 from mnemolog.domain.errors import EngineError, InvalidInput, MnemologError, ServerFailed
 
 app = typer.Typer(
-    help="Event-sourced memory for AI agents: nothing lost, nothing doubled, everything undoable.",
+    help="Event-sourced memory for AI agents: durable, free of duplicates, and undoable.",
     no_args_is_help=True,
     cls=panels.Ordered,
     rich_markup_mode="rich",
@@ -84,7 +84,7 @@ def common(
         str | None,
         typer.Option("--data-dir", "-d", envvar="MNEMOLOG_DATA_DIR", help="Where the engine keeps its data."),
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what the engine does.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log what the engine does.")] = False,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
@@ -94,7 +94,7 @@ def common(
 
 
 def run() -> None:
-    """Exit codes: 0 done, 1 refused or failed, 2 wrong input, 3 the engine cannot run, 130 interrupted."""
+    """Exit codes: 0 success, 1 refused or failed, 2 invalid input, 3 the engine cannot run, 130 interrupted."""
     try:
         app()
     except MnemologError as error:
@@ -103,7 +103,7 @@ def run() -> None:
     except (KeyboardInterrupt, asyncio.CancelledError):
         sys.exit(130)
     except UNREACHABLE as fault:
-        # Its whole text may quote a statement with its values.
+        # The full text may quote a statement with its values.
         said = own_words(fault) or type(fault).__name__
         gone = ServerFailed(f"a server went away ({said})", fix="run the command again")
         output.failed(gone, json_wanted="--json" in sys.argv)

@@ -1,4 +1,4 @@
-"""Commands about the engine that programs share: status, down."""
+"""Commands for the shared engine: status, down."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 def status(context: typer.Context, json: Json = False) -> None:
-    """Show which engine runs on the data directory, and which programs use it. Starts none."""
+    """Show which engine runs on the data directory and which programs use it. Does not start one."""
     path = settings_of(context.obj).data_dir.expanduser().resolve()
     who = holder(path) if engine_runs(path) else None
     found, users = running_engine(path), clients(path)
@@ -38,7 +38,7 @@ def status(context: typer.Context, json: Json = False) -> None:
     if who is None:
         output.done(f"no engine runs on {path}; the first use starts one")
     elif found is None or not found.ready:
-        output.done(f"an engine (pid {who.pid}) starts or ends on {path}")
+        output.done(f"an engine (pid {who.pid}) is starting or stopping on {path}")
     else:
         output.done(f"{engine_line(found)} on {path}")
         output.line("  since", output.when(datetime.fromisoformat(found.started_at)))
@@ -50,7 +50,7 @@ def status(context: typer.Context, json: Json = False) -> None:
 
 
 def down(context: typer.Context, json: Json = False) -> None:
-    """Stop the engine that runs in the background, or as `mnemolog up`. Nothing is lost; the next use starts one."""
+    """Stop the background engine or `mnemolog up`. Nothing is lost; the next use starts a new engine."""
     path = settings_of(context.obj).data_dir.expanduser().resolve()
     users: list[Client] = []
     stopped = None
@@ -70,7 +70,7 @@ def down(context: typer.Context, json: Json = False) -> None:
 
 
 def engine_line(found: Endpoints) -> str:
-    """Which engine runs, in a few words."""
+    """A short description of the running engine."""
     version = "" if found.version == mnemolog.__version__ else f", version {found.version}"
     return f"an engine runs {KINDS[found.kind]} (pid {found.pid}{version})"
 

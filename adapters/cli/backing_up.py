@@ -1,4 +1,4 @@
-"""`mnemolog backup`: all that cannot be rebuilt, in one file (X23)."""
+"""`mnemolog backup` and `mnemolog restore`: everything that cannot be rebuilt, in one file (X23)."""
 
 import asyncio
 from pathlib import Path
@@ -20,7 +20,8 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.domain.errors import InvalidInput
 
 WithMasterKey = Annotated[
-    bool, typer.Option("--with-master-key", help="Put the master key into the file: whoever has it can read all.")
+    bool,
+    typer.Option("--with-master-key", help="Include the master key: anyone with the file can then read everything."),
 ]
 
 
@@ -54,7 +55,7 @@ def create(
     with_master_key: WithMasterKey = False,
     json: Json = False,
 ) -> None:
-    """Write a backup: everything that cannot be rebuilt, in one file. Writes go on meanwhile.
+    """Write everything that cannot be rebuilt to one file, while the engine runs.
 
     The log with its receipts, the wrapped keys and the anchors.
     """
@@ -92,21 +93,26 @@ def create(
     for what, why in manifest.left_out.items():
         output.line(f"  not in it: {what} ", why)
     if manifest.has_master_key:
-        output.console.print("[yellow]the master key is in it:[/] whoever has the file can read all of it")
+        output.console.print("[yellow]the file contains the master key:[/] anyone who has the file can read everything")
 
 
 @backups.command()
 def restore(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(help="What `mnemolog backup create` wrote.")],
+    what: Annotated[str, typer.Argument(metavar="FILE|MEMORY_ID", help="A backup file, or the id of a memory.")],
+    user: UserOfMemory = None,
+    agent: Agent = "default",
+    thread: Thread = "main",
     json: Json = False,
 ) -> None:
-    """Make a new engine of a backup, in an empty data directory or database; rebuild and verify it.
+    """Restore a backup and verify it; or, with --user, restore a deleted memory.
 
-    Exit code 1 when verification finds damage: what is in the file was damaged before.
+    A backup is restored into an empty data directory or database. Exit code 1 if verification finds damage, which was
+    there when the backup was taken.
     """
     if not file.is_file():
-        raise InvalidInput(f"there is no file {file}", field="file", fix="name what `mnemolog backup create` wrote")
+        fix = "give a backup file, or a memory's id with --user"
+        raise InvalidInput(f"there is no file {file}", field="file", fix=fix)
     found = asyncio.run(restored(settings_of(context.obj), file, bar))
     if json:
         output.as_json(found.as_dict())
@@ -123,4 +129,4 @@ def _show(found: Restored) -> None:
         f"as they were at {found.manifest.taken_at:%Y-%m-%d %H:%M:%SZ}"
     )
     verifying.show(found.report)
-    output.console.print("  [dim]what was erased after that is back: erase it again[/]")
+    output.console.print("  [dim]data erased since then is back: erase it again[/]")

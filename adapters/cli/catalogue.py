@@ -1,4 +1,4 @@
-"""The command that tells what can have happened: events."""
+"""The command that lists event types: events."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -23,12 +23,14 @@ def register(app: typer.Typer) -> None:
 def events(
     context: typer.Context,
     type_: Annotated[
-        str | None, typer.Argument(metavar="[TYPE]", help="Such as MemoryCreated; all when left out.")
+        str | None, typer.Argument(metavar="[TYPE]", help="An event type, such as MemoryCreated. Default: all types.")
     ] = None,
-    counts: Annotated[bool, typer.Option("--counts", help="How many of each this log holds; needs an engine.")] = False,
+    counts: Annotated[
+        bool, typer.Option("--counts", help="Count the events of each type in this log; needs an engine.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """List the types of events: versions, tags, keys, personal fields and JSON Schemas. Needs no engine."""
+    """List event types: versions, tags, keys, personal fields and JSON Schemas. Needs no engine."""
     found = catalogue() if type_ is None else [described(type_)]
     counted = with_engine(settings_of(context.obj), lambda engine: engine.log.counts()) if counts else None
     if json:

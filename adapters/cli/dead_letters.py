@@ -1,4 +1,4 @@
-"""Commands for dead letters: turns that were refused; list, show, send again, let go."""
+"""Commands for dead letters, which are refused turns: list, show, replay, discard."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -18,12 +18,14 @@ from mnemolog.domain.principal import OPERATOR, producer_name
 from mnemolog.events.envelope import Receipt
 
 T = TypeVar("T")
-Tenant = Annotated[str | None, typer.Option("--tenant", help="Only this tenant's; all tenants' unless said.")]
-Reason = Annotated[str | None, typer.Option("--reason", help="Only with this code, such as invalid_input.")]
-Ids = Annotated[list[int] | None, typer.Argument(help="As `list` shows them.")]
-All = Annotated[bool, typer.Option("--all", help="All that the filters let through.")]
+Tenant = Annotated[str | None, typer.Option("--tenant", help="Only turns of this tenant. Default: all tenants.")]
+Reason = Annotated[
+    str | None, typer.Option("--reason", help="Only turns refused with this code, such as invalid_input.")
+]
+Ids = Annotated[list[int] | None, typer.Argument(help="Ids, as shown by `list`.")]
+All = Annotated[bool, typer.Option("--all", help="All turns that match the filters.")]
 
-letters = typer.Typer(help="Turns that were refused: list, get, replay or discard them.", no_args_is_help=True)
+letters = typer.Typer(help="List, show, replay and discard refused turns.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -35,10 +37,12 @@ def list_letters(
     context: typer.Context,
     tenant: Tenant = None,
     reason: Reason = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="At most so many, oldest first.")] = 50,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, max=10_000, help="The maximum number of turns, oldest first.")
+    ] = 50,
     json: Json = False,
 ) -> None:
-    """List refused turns, oldest first, each with its reason."""
+    """List refused turns, oldest first, with the reason."""
     found = _with(context, lambda all_: _first(all_.all(tenant, reason), limit))
     if json:
         output.as_json([letter.as_dict() for letter in found])
@@ -54,10 +58,12 @@ def list_letters(
 
 
 @letters.command()
-def get(
-    context: typer.Context, letter: Annotated[int, typer.Argument(help="As `list` shows it.")], json: Json = False
+def show(
+    context: typer.Context,
+    letter: Annotated[int, typer.Argument(help="An id, as shown by `list`.")],
+    json: Json = False,
 ) -> None:
-    """Read one refused turn: why, when, and its bytes."""
+    """Show one refused turn: reason, time, fix and bytes."""
     found = _with(context, lambda all_: all_.get(letter))
     if json:
         output.as_json(found.as_dict())
@@ -81,13 +87,13 @@ def replay(
     all_: All = False,
     tenant: Tenant = None,
     reason: Reason = None,
-    file: Annotated[Path | None, typer.Option("--file", help="One letter: send this JSON in its place.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="For a single turn: send this JSON instead.")] = None,
     producer: Annotated[
-        str | None, typer.Option("--as", help=f"Letters of nobody: send them as this producer, or as {OPERATOR}.")
+        str | None, typer.Option("--as", help=f"Send turns without a producer as this producer, or as {OPERATOR}.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Send turns again. What is accepted leaves the dead letters; what is refused again stays."""
+    """Send turns again. Accepted turns are removed; turns that are refused again stay."""
     body = _replacement(file, ids)
     if producer not in (None, OPERATOR):
         producer = producer_name(producer)
@@ -110,13 +116,13 @@ def discard(
     all_: All = False,
     tenant: Tenant = None,
     reason: Reason = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     json: Json = False,
 ) -> None:
-    """Discard refused turns for good."""
+    """Delete refused turns."""
     chosen = _with(context, lambda of: _chosen(of, ids, all_, tenant, reason))
     if chosen and not yes:
-        typer.confirm(f"Discard {output.count(len(chosen), 'dead letter')} for good?", abort=True, err=True)
+        typer.confirm(f"Delete {output.count(len(chosen), 'dead letter')}?", abort=True, err=True)
 
     async def run(of: DeadLetters) -> list[dict[str, Any]]:
         return [await _discarded(of, id_) for id_ in chosen]
@@ -145,7 +151,7 @@ async def _chosen(
     of: DeadLetters, ids: list[int] | None, all_: bool, tenant: str | None, reason: str | None
 ) -> list[int]:
     if bool(ids) == all_:
-        raise InvalidInput("say which", field="ids", fix="give ids, or --all")
+        raise InvalidInput("no dead letter is given", field="ids", fix="give ids, or --all")
     return ids or [letter.id async for letter in of.all(tenant, reason)]
 
 
@@ -153,7 +159,7 @@ def _replacement(file: Path | None, ids: list[int] | None) -> bytes | None:
     if file is None:
         return None
     if len(ids or ()) != 1:
-        raise InvalidInput("a file stands for one letter", field="file", fix="give one id")
+        raise InvalidInput("--file works with a single dead letter", field="file", fix="give one id")
     if not file.is_file():
         raise InvalidInput(f"there is no file {file}", field="file", fix="correct the path")
     return file.read_bytes()

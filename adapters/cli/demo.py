@@ -1,4 +1,4 @@
-"""`mnemolog demo`: one story on real servers, from turns to a rebuild. Every step is checked."""
+"""`mnemolog demo`: a demo on real servers, from turns to a rebuild. Every step is checked."""
 
 import tempfile
 import time
@@ -28,7 +28,7 @@ NOTES = ("Ana is lactose intolerant", "Ana cannot eat milk or cheese")
 
 @dataclass(slots=True)
 class Story:
-    """What was told, for `--json`."""
+    """The steps of the demo, for `--json`."""
 
     engine: Engine
     told: dict[str, Any] = field(default_factory=dict)
@@ -39,11 +39,11 @@ class Story:
 
 
 def tell(*, json: bool) -> None:
-    """Run the story in a directory of its own; EngineError when a step does not hold."""
+    """Run the demo in its own directory; EngineError if a check fails."""
     began = time.monotonic()
     output.console.quiet = json
     with tempfile.TemporaryDirectory(prefix="mnemolog-demo-") as directory:
-        # Its own settings: the story must not be told into servers that the environment names.
+        # Its own settings: the demo must not write to servers that are set in the environment.
         settings = Settings.model_construct(data_dir=Path(directory), http_port=0)
         _title("Starting Postgres, NATS JetStream and Redis")
         told = with_engine(settings, _told, attach=False)
@@ -142,7 +142,7 @@ def _after(receipt: Receipt) -> Moment:
 
 def _require(holds: bool, what: str) -> None:
     if not holds:
-        raise EngineError(f"the demo failed: it is not so that {what}", fix="run `mnemolog doctor`")
+        raise EngineError(f"the demo failed: expected that {what}", fix="run `mnemolog doctor`")
 
 
 def _title(sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""What `mnemolog doctor` looks at: the machine, the servers, the model, the log and the projections."""
+"""The checks of `mnemolog doctor`: machine, servers, model, log and projections."""
 
 import asyncio
 import shutil
@@ -26,12 +26,12 @@ from mnemolog.domain.errors import MnemologError
 LITTLE_SPACE = 1 << 30
 PATIENCE = 15.0
 LOOK_SECONDS = 0.2
-_UPGRADE_FIX = "the former version goes on meanwhile; run a Mnemolog that can apply this event"
+_UPGRADE_FIX = "readers stay on the previous version; run a Mnemolog that can apply this event"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One part: whether it is good, what was found, and what to do when it is not."""
+    """The result for one component: whether it is OK, what was found, and the fix."""
 
     part: str
     good: bool
@@ -43,7 +43,7 @@ class Finding:
 
 
 def examine(settings: Settings) -> list[Finding]:
-    """Look at every part; the engine is started for it unless one runs already."""
+    """Check every component; starts an engine unless one is running."""
     return [*_machine(settings), *_binaries(settings), _model(), *asyncio.run(_engine(settings))]
 
 
@@ -92,7 +92,7 @@ async def _engine(settings: Settings) -> list[Finding]:
         return [Finding("engine", False, error.message, error.fix)]
     except (*UNREACHABLE, psycopg.Error, DBAPIError) as error:
         said = own_words(error) or type(error).__name__
-        return [Finding("engine", False, f"a server went away or refused a statement: {said}", "see its log")]
+        return [Finding("engine", False, f"a server went away or refused a statement: {said}", "see the server's log")]
 
 
 async def _running(engine: Engine) -> AsyncIterator[Finding]:
@@ -100,7 +100,7 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
     counts = await engine.log.counts()
     yield Finding("log", True, f"{output.count(sum(counts.values()), 'event')} of {output.count(len(counts), 'type')}")
     waiting = await watched(engine.outbox.size)
-    fix = "" if waiting.well else "see that NATS takes messages: its log, its disk, and the limits of its streams"
+    fix = "" if waiting.well else "check NATS: its log, its disk, and the limits of its streams"
     yield Finding("relay", waiting.well, f"{waiting.now:,} appends wait for JetStream{waiting.course}", fix)
     await engine.incidents.refresh()
     incidents = len(engine.incidents.open())
@@ -130,10 +130,10 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
         elif name in paused:
             behind = output.count(await projection.lag(), "event")
             found = f"{behind} behind: paused by {paused[name].by} at {output.when(paused[name].at)}"
-            yield Finding(name, True, found, f"`mnemolog projection resume {name}` lets it go on")
+            yield Finding(name, True, found, f"run `mnemolog projections resume {name}`")
         else:
             lag = watched_lags[name]
-            fix = "" if lag.well else "run `mnemolog projection status`, and look at the log of the engine"
+            fix = "" if lag.well else "run `mnemolog projections status`, and check the engine's log"
             yield Finding(name, lag.well, f"{output.count(lag.now, 'event')} behind{lag.course}", fix)
     for name, upgrade in (await engine.projections.upgrading(clock.now())).items():
         yield Finding(name, not upgrade.fault, f"upgrading {name} {upgrade}", _UPGRADE_FIX if upgrade.fault else "")
@@ -148,7 +148,7 @@ def _state(engine: Engine) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """How much there was of what should become less, and how much there is now."""
+    """A backlog at the first look and now."""
 
     before: int
     now: int
@@ -165,7 +165,7 @@ class Watched:
 
 
 async def watched(look: Callable[[], Awaitable[int]], patience: float | None = None) -> Watched:
-    """Look until it is less than it was, or until patience ends: so that what is on its way is no fault."""
+    """Watch a backlog until it shrinks or the time is up, so that work in progress is not reported as a fault."""
     most = now = await look()
     until = time.monotonic() + (PATIENCE if patience is None else patience)
     while now and now >= most and time.monotonic() < until:

@@ -35,15 +35,15 @@ def register(app: typer.Typer) -> None:
 def export_user(
     context: typer.Context,
     user: User,
-    to: Annotated[Path | None, typer.Option("--to", help="A new file; standard output by default.")] = None,
+    to: Annotated[Path | None, typer.Option("--to", help="A new file. Default: standard output.")] = None,
     json: Json = False,
 ) -> None:
-    """Export everything of a user as JSON Lines: events and all.
+    """Export everything about a user as JSON Lines, history included.
 
-    Of what was erased, only ids and counts are left.
+    For erased items, only ids and counts remain.
     """
     if to and to.exists():
-        raise InvalidInput(f"{to} is there already", field="to", fix="name a new file")
+        raise InvalidInput(f"{to} already exists", field="to", fix="choose a new file")
 
     async def export(engine: Engine) -> Head:
         stream = StreamId.of_user(user, engine.settings.tenant)
@@ -65,22 +65,22 @@ def export_user(
 
 
 def _new_file(path: Path) -> IO[bytes]:
-    """For its owner alone: it tells all that is known of somebody."""
+    """Readable by its owner only: it contains everything known about a user."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 
 def import_file(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="What `mnemolog user export` wrote, or a JSON export of mem0.")],
+    path: Annotated[Path, typer.Argument(help="A file written by `mnemolog user export`, or a JSON export of mem0.")],
     user: Annotated[
-        str | None, typer.Option("--user", "-u", help="As this user; by default the one that the file names.")
+        str | None, typer.Option("--user", "-u", help="Import as this user. Default: the user in the file.")
     ] = None,
     layout: Annotated[Layout, typer.Option("--format", help="auto, mnemolog or mem0.")] = "auto",
     json: Json = False,
 ) -> None:
-    """Import an exported user of whom nothing is known yet, or memories of mem0.
+    """Import an exported user that does not exist yet, or memories from mem0.
 
-    An exported user comes in whole or not at all. The same file again changes nothing.
+    An exported user is imported atomically. Importing the same file again changes nothing.
     """
     settings = settings_of(context.obj)
     name = None if user is None else identifier(user, "user_id")

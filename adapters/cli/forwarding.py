@@ -1,6 +1,6 @@
-"""A command that a background engine runs for us, in a process that has imported everything (daemon/commands.py).
+"""Runs a command in a process of the background engine that has already imported everything (background/commands.py).
 
-Imports little: the command line takes this way before it imports anything else.
+This module imports little, because it runs before the command line imports anything else.
 """
 
 import json
@@ -18,12 +18,12 @@ NAME = "commands.sock"
 LONGEST = 100  # bytes of a socket's path
 FILES = 4  # Standard input, output and error, and the working directory.
 REQUEST_BYTES = 1 << 20
-# They run an engine themselves, or look at this very installation.
+# These run an engine themselves, or inspect this installation.
 OWN = frozenset({"up", "demo", "doctor"})
 
 
 def forwarded(arguments: Sequence[str]) -> int | None:
-    """The exit code; None when no engine runs it: then it is run here."""
+    """The exit code, or None if no engine runs it; the command then runs in this process."""
     address = _address(arguments)
     if address is None:
         return None
@@ -50,12 +50,12 @@ def forwarded(arguments: Sequence[str]) -> int | None:
 
 
 def identity() -> list[str]:
-    """Of an installation: another one's commands are not run."""
+    """Identifies an installation: commands of another one are not forwarded."""
     return [mnemolog.__version__, sys.prefix, str(Path(mnemolog.__file__).resolve()), str(os.getuid())]
 
 
 def socket_of(data_dir: Path) -> str | None:
-    """Where commands are taken; None where the path is too long for a socket."""
+    """The path of the socket for commands, or None if it is too long for a socket."""
     address = str(data_dir / NAME)
     return address if len(os.fsencode(address)) <= LONGEST else None
 
@@ -73,7 +73,7 @@ def _request(arguments: Sequence[str]) -> bytes:
 
 
 def _address(arguments: Sequence[str]) -> str | None:
-    """The socket of the data directory that these arguments mean; None when there is none to ask."""
+    """The socket of the data directory in these arguments, or None if there is none."""
     data_dir, rest = _data_dir(arguments)
     if not rest or rest[0].startswith("-") or rest[0] in OWN or "_MNEMOLOG_COMPLETE" in os.environ:
         return None
@@ -82,7 +82,7 @@ def _address(arguments: Sequence[str]) -> str | None:
 
 
 def _data_dir(arguments: Sequence[str]) -> tuple[str | None, Sequence[str]]:
-    """What the options before the command, the environment or the settings file say; and what follows the options."""
+    """The data directory from the global options, the environment or the settings file; and the remaining arguments."""
     given, position = None, 0
     while position < len(arguments) and arguments[position].startswith("-"):
         word, _, value = arguments[position].partition("=")

@@ -1,4 +1,4 @@
-"""Ids as people type them: tables show the beginning that tells each apart, and commands take that."""
+"""Abbreviated ids: tables show a unique prefix of each id, and commands accept it."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -26,14 +26,16 @@ _KINDS = {
     "todo_id": TODO.name,
     "event_id": EVENT,
 }
-# Of the kind that the command is about.
+# Ids of the command's own kind.
 _SAME_KIND = frozenset({"absorbed_ids", "to_id"})
-# Of any kind. `why` also takes the name of a field of the profile.
+# Ids of any kind. `why` also accepts the name of a profile field.
 _ANY = "id"
 
 
 def with_placeholders(operation: Operation[Any, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields with some id for each beginning of one, so that all else is checked before an engine is asked."""
+    """The fields with a placeholder for each abbreviated id, so that everything else is validated before an engine is
+    used.
+    """
     asked, numbers = operation.request.model_fields, count()
     return {
         name: _each(value, lambda one: str(UUID(int=next(numbers))) if _BEGINNING.fullmatch(str(one)) else one)
@@ -44,7 +46,7 @@ def with_placeholders(operation: Operation[Any, Any], fields: Mapping[str, Any])
 
 
 async def completed(engine: Engine, operation: Operation[Any, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields with the whole id for each beginning of one; NotFound or AmbiguousId."""
+    """The fields with each abbreviated id replaced by the full one; raises NotFound or AmbiguousId."""
     who = {name: operation.request.model_fields[name].default for name in ("user_id", "agent_id")} | dict(fields)
     viewer = Viewer(engine.settings.tenant, str(who["user_id"]), str(who["agent_id"]))
     found: dict[str, Any] = {}

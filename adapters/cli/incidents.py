@@ -1,4 +1,4 @@
-"""`mnemolog incident`: damage that was found, shown until somebody acknowledges it."""
+"""`mnemolog incidents`: damage that was found, shown until acknowledged."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -14,9 +14,9 @@ from mnemolog.adapters.verify.incidents import Incident
 from mnemolog.domain.errors import NotFound
 
 OPERATOR = "operator"
-Ids = Annotated[list[str] | None, typer.Argument(help="As `list` shows them; all that are open unless given.")]
+Ids = Annotated[list[str] | None, typer.Argument(help="Ids, as shown by `list`. Default: all open incidents.")]
 
-incidents = typer.Typer(help="Damage that was found, and what was done about it.", no_args_is_help=True)
+incidents = typer.Typer(help="Damage that was found and what was done about it.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -26,10 +26,10 @@ def register(app: typer.Typer) -> None:
 @incidents.command(name="list")
 def list_incidents(
     context: typer.Context,
-    everything: Annotated[bool, typer.Option("--all", help="Those that were acknowledged as well.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include acknowledged incidents.")] = False,
     json: Json = False,
 ) -> None:
-    """List incidents that nobody has acknowledged yet, oldest first."""
+    """List open incidents, oldest first."""
     found = [one for one in with_engine(settings_of(context.obj), _found, passive=True) if everything or one.open]
     if json:
         output.as_json([one.as_dict() for one in found])
@@ -43,10 +43,10 @@ def list_incidents(
 @incidents.command()
 def get(
     context: typer.Context,
-    incident_id: Annotated[str, typer.Argument(help="As `list` shows it.")],
+    incident_id: Annotated[str, typer.Argument(help="An id, as shown by `list`.")],
     json: Json = False,
 ) -> None:
-    """Read one incident: what, where, when and by whom it was found, and what was done."""
+    """Show one incident: what was found, where, when and by which component, and what was done."""
     found = [one for one in with_engine(settings_of(context.obj), _found, passive=True) if one.id == incident_id]
     if not found:
         raise NotFound(
@@ -61,7 +61,7 @@ def get(
 
 @incidents.command()
 def acknowledge(context: typer.Context, ids: Ids = None, json: Json = False) -> None:
-    """Acknowledge incidents: from then on only `--all` shows them."""
+    """Acknowledge incidents: they are then shown only with `--all`."""
 
     async def acknowledged(engine: Engine) -> Sequence[Incident]:
         return await engine.incidents.acknowledge(ids or [], engine.principal.name if engine.principal else OPERATOR)
@@ -79,13 +79,9 @@ async def _found(engine: Engine) -> Sequence[Incident]:
 
 
 def line(one: Incident) -> Text:
-    """One incident in a line."""
-    found = one.damage
-    seq, table = (
-        f"seq {found.seq}" if found.seq else "",
-        f"{found.projection}.{found.table}" if found.projection else "",
-    )
-    place = " ".join(part for part in (str(found.stream or ""), seq, table) if part)
+    """One incident as a line."""
+    where = [one.stream, f"seq {one.seq}" if one.seq else "", f"{one.projection}.{one.table}" if one.projection else ""]
+    place = " ".join(part for part in where if part)
     return Text.assemble(
         (one.id, "dim"),
         f" {one.at:%Y-%m-%d %H:%M:%SZ} ",

@@ -1,4 +1,4 @@
-"""What `mnemolog ingest` does and shows."""
+"""The command `mnemolog ingest`."""
 
 import time
 from dataclasses import asdict, dataclass
@@ -18,9 +18,9 @@ SHOWN_FAULTS = 20
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """Every turn of the file is recorded, was there already, or is set aside. Seconds until it can be found, too.
+    """How many turns were recorded, already recorded or set aside, and the seconds until all could be found.
 
-    `kept`: those that were set aside are dead letters. In the name of an API key none goes over NATS.
+    `kept`: turns that were set aside are dead letters. False with an API key, which does not use NATS.
     """
 
     turns: int
@@ -51,7 +51,7 @@ class Ingested:
 
 
 async def ingest_file(engine: Engine, path: Path, layout: Format, user: str | None) -> Ingested:
-    """Take a file in and wait until all of it can be found."""
+    """Ingest a file and wait until all of it can be found."""
     turns = source.read(path, layout, {"user_id": user} if user else None)
     began = time.monotonic()
     with bar("into the log", len(turns)) as progressed:

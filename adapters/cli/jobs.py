@@ -1,4 +1,4 @@
-"""`mnemolog job`: what runs in the background, what waits, what failed."""
+"""`mnemolog jobs`: list, show, retry and cancel background jobs."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated
@@ -14,9 +14,9 @@ from mnemolog.adapters.jobs.job import Job, Status
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.domain.identity import parse_uuid
 
-JobId = Annotated[str, typer.Argument(help="The job's id, as `list` shows it.")]
+JobId = Annotated[str, typer.Argument(help="The job's id, as shown by `list`.")]
 
-jobs = typer.Typer(help="Background jobs: list, get, retry or cancel them.", no_args_is_help=True)
+jobs = typer.Typer(help="List, show, retry and cancel background jobs.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:

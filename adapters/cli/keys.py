@@ -1,4 +1,4 @@
-"""`mnemolog master-key`: what the master key guards, and its rotation."""
+"""`mnemolog keys`: the state and rotation of encryption keys."""
 
 import asyncio
 from pathlib import Path
@@ -17,12 +17,10 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.rotating import KeyStatus, Rotated
 from mnemolog.domain.errors import InvalidInput
 
-keys = typer.Typer(
-    help="The master key, which encrypts all other keys: its status, and its rotation.", no_args_is_help=True
-)
+keys = typer.Typer(help="Show the encryption keys and rotate the master key.", no_args_is_help=True)
 
 NewKeyFile = Annotated[
-    Path | None, typer.Option("--new-key-file", help="32 bytes in base64; without it, a key is drawn.")
+    Path | None, typer.Option("--new-key-file", help="A file with 32 bytes in base64. Default: a random key.")
 ]
 
 
@@ -32,7 +30,7 @@ def register(app: typer.Typer) -> None:
 
 @keys.command()
 def status(context: typer.Context, json: Json = False) -> None:
-    """Show where the master key is, and how many keys it encrypts. Exit code 1 when a rotation was not finished."""
+    """Show where the master key is and how many keys it wraps. Exit code 1 if a rotation was not finished."""
 
     async def look(engine: Engine) -> KeyStatus:
         return await rotating.key_status(engine)
@@ -45,18 +43,15 @@ def status(context: typer.Context, json: Json = False) -> None:
         output.line("  master key ", found.master_key)
         output.line("  wrapped since ", output.when(found.since))
     if found.left_over:
-        output.errors.print(
-            f"[yellow]{found.left_over:,} still to be wrapped anew:[/] run `mnemolog master-key rotate` again"
-        )
+        output.errors.print(f"[yellow]{found.left_over:,} still to be rewrapped:[/] run `mnemolog keys rotate` again")
         raise typer.Exit(1)
 
 
 @keys.command()
 def rotate(context: typer.Context, new_key_file: NewKeyFile = None, json: Json = False) -> None:
-    """Encrypt every key again under a new master key. If interrupted, run it again to finish.
+    """Rewrap every key with a new master key. If it is interrupted, run it again.
 
-    No engine may run: neither on this data directory, nor elsewhere on the same Postgres, which is asked for the locks
-    that a running engine holds there.
+    No engine may be running, neither on this data directory nor elsewhere on the same Postgres.
     """
     settings = settings_of(context.obj)
     new_key = _read(new_key_file) if new_key_file else None
@@ -64,14 +59,12 @@ def rotate(context: typer.Context, new_key_file: NewKeyFile = None, json: Json =
     if json:
         output.as_json(rotated.as_dict())
         return
-    output.done(f"{output.count(rotated.streams, 'user key')} wrapped anew, under a new master key")
+    output.done(f"{output.count(rotated.streams, 'user key')} rewrapped with the new master key")
     if rotated.old_key_file is None:
-        output.console.print("  set MNEMOLOG_MASTER_KEY to the new key before an engine starts")
+        output.console.print("  set MNEMOLOG_MASTER_KEY to the new key before you start an engine")
         return
     output.line("  the old key ", str(rotated.old_key_file))
-    output.console.print(
-        "  [dim]it opens what was backed up before, and nothing else: destroy every copy to close that[/]"
-    )
+    output.console.print("  [dim]it only decrypts earlier backups: destroy every copy to make them unreadable[/]")
 
 
 def _rotated(settings: Settings, new_key: bytes | None) -> Rotated:

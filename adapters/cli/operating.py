@@ -1,4 +1,4 @@
-"""Commands that run and look after an engine: up, demo, ingest, replay, doctor, config."""
+"""Commands that run and maintain an engine: up, demo, ingest, replay, doctor, config."""
 
 import asyncio
 import gc
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 def up(
     context: typer.Context,
-    port: Annotated[int | None, typer.Option(help="The port of the HTTP API; 0 takes a free one.")] = None,
+    port: Annotated[int | None, typer.Option(help="The port of the HTTP API; 0 picks a free port.")] = None,
     json: Json = False,
 ) -> None:
     """Run an engine with its servers and the HTTP API, until Ctrl-C or SIGTERM."""
@@ -46,7 +46,8 @@ def up(
     async def run(engine: Engine) -> None:
         async with serve(engine, settings.http_host, settings.http_port) as url:
             _announce(engine, url, json=json)
-            # What stands now stays. A collector that walks through it makes every write wait for a tenth of a second.
+            # Objects that exist now stay alive. A garbage collection over them would delay every write by a tenth of a
+            # second.
             gc.freeze()
             await asyncio.Event().wait()
 
@@ -71,24 +72,24 @@ def _announce(engine: Engine, url: str, *, json: bool) -> None:
         call = f'curl -H "Authorization: Bearer $(cat {token})" "{url}/v1/memories?user_id=ana"'
         output.console.print(Text(f"           {call}", "dim"), soft_wrap=True)
     else:
-        output.console.print("           [dim]http_token is off: every account of this machine can call it[/]")
-    output.console.print("  NATS     subject mnemolog.turns.<tenant>.<producer>  [dim](users: mnemolog producer)[/]")
+        output.console.print("           [dim]http_token is off: every account on this machine can call it[/]")
+    output.console.print("  NATS     subject mnemolog.turns.<tenant>.<producer>  [dim](users: mnemolog producers)[/]")
     output.console.print("  [dim]Ctrl-C stops it[/]")
 
 
 def demo(json: Json = False) -> None:
-    """Show what Mnemolog does in under a minute, in a temporary data directory."""
+    """Run a demo of less than a minute, in a temporary data directory."""
     demo_story.tell(json=json)
 
 
 def ingest(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="JSON Lines of turns, a LoCoMo file or a chat log.")],
-    user: Annotated[str | None, typer.Option("--user", "-u", help="For lines that name no user_id.")] = None,
+    path: Annotated[Path, typer.Argument(help="A file of turns: JSON Lines, LoCoMo or a chat log.")],
+    user: Annotated[str | None, typer.Option("--user", "-u", help="The user of lines without a user_id.")] = None,
     layout: Annotated[Format, typer.Option("--format", help="auto, jsonl, locomo or chat.")] = "auto",
     json: Json = False,
 ) -> None:
-    """Ingest conversations, through JetStream. If interrupted, run it again: nothing is recorded twice."""
+    """Ingest conversations through JetStream. May be interrupted and run again: nothing is recorded twice."""
     report = with_engine(settings_of(context.obj), lambda engine: ingest_file(engine, path, layout, user))
     if json:
         output.as_json(report.as_dict())
@@ -101,14 +102,14 @@ def ingest(
 def replay(
     context: typer.Context,
     projections: Annotated[
-        list[str] | None, typer.Argument(help="Such as memories or graph; all when left out.")
+        list[str] | None, typer.Argument(help="A projection, such as memories or graph. Default: all.")
     ] = None,
     drop_former: Annotated[
-        bool, typer.Option("--drop-former", help="Then drop the tables of other versions and other embedding models.")
+        bool, typer.Option("--drop-former", help="Afterwards drop the tables of other versions and embedding models.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Rebuild projections from the log beside the live ones, compare, and swap."""
+    """Rebuild projections from the log next to the live ones, compare, and swap."""
 
     async def rebuild(engine: Engine) -> list[Rebuilt]:
         return await replaying.rebuild_all(engine, projections or [], drop_former=drop_former)
@@ -121,7 +122,7 @@ def replay(
 
 
 def doctor(context: typer.Context, json: Json = False) -> None:
-    """Check every part of the installation, and say what to do."""
+    """Check every component and print fixes."""
     findings = examination.examine(settings_of(context.obj))
     if json:
         output.as_json([finding.as_dict() for finding in findings])
@@ -132,7 +133,7 @@ def doctor(context: typer.Context, json: Json = False) -> None:
 
 
 def config(context: typer.Context, json: Json = False) -> None:
-    """Show the settings in force, and the variable that sets each."""
+    """Print the effective settings and the variable for each."""
     settings = settings_of(context.obj)
     rows = [
         (name, _shown(settings, name), f"MNEMOLOG_{name.upper()}", field.description or "")
@@ -145,7 +146,7 @@ def config(context: typer.Context, json: Json = False) -> None:
 
 
 def _shown(settings: Settings, name: str) -> object:
-    """A secret is shown as set or not; a URL without its password."""
+    """Secrets are shown only as set or not set, and URLs without passwords."""
     value = settings.model_dump(mode="json")[name]
     if value is None:
         return None

@@ -1,4 +1,4 @@
-"""The commands of the operations: each operation of the registry as one Typer command."""
+"""One Typer command for each operation in the registry."""
 
 import inspect
 import json
@@ -23,7 +23,7 @@ from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.principal import Role
 from mnemolog.events.fields import validated
 
-# Shorter names of options, beside the field's own.
+# Short names of options.
 SHORT = {
     "user_id": ("--user", "-u"),
     "agent_id": ("--agent", "-a"),
@@ -41,28 +41,26 @@ SHORT = {
     "aliases": ("--alias",),
     "source_turn_ids": ("--turn",),
 }
-# A lone argument that stands for what standard input holds.
+# An argument that means standard input.
 STDIN = "-"
 _OBJECTS = re.compile(r"\s*(\[\s*)?\{")
-YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+YES = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 FROM_ENVIRONMENT = {"user_id": "MNEMOLOG_USER"}
 
 
 GROUPS = {
     "entity": "People, places and things that a user mentions.",
-    "fact": "Facts: what holds of whom, and when.",
+    "fact": "Bitemporal facts about people, places and things.",
     "profile": "What a user says about themselves, field by field.",
-    "consent": "Proposed profile changes that wait for the user's consent.",
+    "consent": "Proposed profile changes awaiting the user's consent.",
     "thread": "Conversations.",
-    "affect": "The mood of a conversation, which fades by itself.",
-    "focus": "What a conversation is about.",
-    "user": "Everything of a user: export, import or erase it.",
+    "user": "Export, import or erase a user.",
     "todo": "Commitments, habits, open threads and frictions, each kept by one agent.",
 }
 
 
 def add_command(app: typer.Typer, operation: Operation[Any, Any]) -> None:
-    """Under the words of `command`: `entity add` is `add` in the group `entity`."""
+    """Registers a command by its words: `entity add` is `add` in the group `entity`."""
     *group, name = operation.command.split()
     panel = panels.CHANGE if operation.writes else panels.READ
     panel = panels.ERASE if operation.role is Role.ERASE else panel
@@ -73,7 +71,7 @@ def add_command(app: typer.Typer, operation: Operation[Any, Any]) -> None:
 
 
 def group_of(app: typer.Typer, name: str) -> typer.Typer:
-    """The group of this name, made at its first use."""
+    """The group with this name, created at its first use."""
     found = next((one.typer_instance for one in app.registered_groups if one.name == name), None)
     if found is None:
         found = typer.Typer(help=GROUPS[name], no_args_is_help=True)
@@ -88,7 +86,7 @@ def _command(operation: Operation[Any, Any]) -> Callable[..., None]:
         if operation.destroys and not yes and not values["dry_run"]:
             if not as_json:
                 ask(context, operation, {**fields, "dry_run": True}, as_json=False)
-            typer.confirm("Erase this for good?", abort=True, err=True)
+            typer.confirm("Erase this permanently?", abort=True, err=True)
         ask(context, operation, fields, as_json=as_json)
 
     command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -103,7 +101,7 @@ def _command(operation: Operation[Any, Any]) -> Callable[..., None]:
 
 
 def ask(context: typer.Context, operation: Operation[Any, Any], fields: Mapping[str, Any], *, as_json: bool) -> None:
-    """Run an operation and show what it answers. A proof that does not hold is a failure."""
+    """Run an operation and show its result. The exit code is 1 if a proof fails."""
     request = validated(operation.request, ids.with_placeholders(operation, fields))
 
     async def run(engine: Engine) -> tuple[Any, Any]:
@@ -121,7 +119,7 @@ def ask(context: typer.Context, operation: Operation[Any, Any], fields: Mapping[
 
 
 def _ordered(operation: Operation[Any, Any]) -> list[str]:
-    """Arguments, then what is required, then the operation's own options, then those that all have."""
+    """Arguments, then required options, then the operation's own options, then the common ones."""
     fields = operation.request.model_fields
     common = [name for base in operation.request.__mro__[1:] for name in getattr(base, "__annotations__", {})]
     place = {name: (name not in operation.arguments, not fields[name].is_required(), name in common) for name in fields}
@@ -149,13 +147,13 @@ def _field(operation: Operation[Any, Any], name: str) -> inspect.Parameter:
 
 
 def _help(field: FieldInfo) -> str:
-    """Its description, what it may be, and what it is unless given."""
+    """The description, the allowed values and the default of a field."""
     annotation = _without_none(field.annotation)
     parts = [description_of(field)]
     if choices := _choices(field.annotation):
         parts.append(f"One of {', '.join(choices)}.")
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        parts.append(f"As NAME=VALUE, where NAME is one of {', '.join(annotation.model_fields)}; may be repeated.")
+        parts.append(f"As NAME=VALUE, where NAME is one of {', '.join(annotation.model_fields)}; repeatable.")
         parts.append("Or as one JSON object; `-` reads it from standard input.")
     if _is_json_list(field):
         parts.append("`-` reads it from standard input.")
@@ -177,7 +175,9 @@ def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empt
 
 
 def _type(field: FieldInfo) -> tuple[type, bool]:
-    """What the command line reads, and whether it may be repeated. Everything else is text, which the field checks."""
+    """The type on the command line, and whether the option is repeatable. All other types are text, validated by the
+    field.
+    """
     annotation = _without_none(field.annotation)
     if _is_json(field):
         return (str, True) if isinstance(annotation, type) and issubclass(annotation, BaseModel) else (str, False)
@@ -187,8 +187,8 @@ def _type(field: FieldInfo) -> tuple[type, bool]:
 
 
 def _value(name: str, field: FieldInfo, value: Any) -> Any:
-    """An object is given as JSON, or, where its names are known, as `name=value` that may be repeated; an object of a
-    list as JSON or as text. Of these, a lone `-` stands for standard input.
+    """An object is given as JSON or, if its names are known, as repeatable `name=value`; an object in a list as JSON or
+    as text. A single `-` reads it from standard input.
     """
     if not _is_json(field) and not _is_json_list(field):
         return tuple(value) if isinstance(value, list) else value

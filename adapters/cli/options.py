@@ -9,12 +9,13 @@ from mnemolog.domain.identity import identifier
 
 
 def checked_as(field: str) -> Callable[[str], str]:
-    """Refuses by this field's name what is no id."""
+    """Validates an id and names this field in the error."""
     return lambda value: identifier(value, field)
 
 
 User = Annotated[
-    str, typer.Option("--user", "-u", envvar="MNEMOLOG_USER", help="Whose memory.", callback=checked_as("user_id"))
+    str, typer.Option("--user", "-u", envvar="MNEMOLOG_USER", help="The user.", callback=checked_as("user_id"))
 ]
-Agent = Annotated[str, typer.Option("--agent", "-a", help="The agent that asks.", callback=checked_as("agent_id"))]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON value, for programs.")]
+Agent = Annotated[str, typer.Option("--agent", "-a", help="The agent.", callback=checked_as("agent_id"))]
+Thread = Annotated[str, typer.Option("--thread", "-t", help="The thread.", callback=checked_as("thread_id"))]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]

@@ -1,4 +1,4 @@
-"""What the commands print: tables and sentences for people, JSON for programs."""
+"""Output of commands: tables and sentences for people, JSON for programs."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,11 +21,11 @@ console = Console()
 errors = Console(stderr=True)
 
 IDS = frozenset({"id", "event id", "policy"})
-# Columns of which each cell stays in one piece: it is copied, or has no place to break.
+# Columns whose cells are not wrapped.
 WHOLE = IDS | {"score", "date", "event", "setting", "since"}
-# How much of an id a table shows: the time of a UUIDv7, to the millisecond; then to the microsecond; then all.
+# Lengths of abbreviated ids: a UUIDv7's time to the millisecond, to the microsecond, or the full id.
 LENGTHS = (13, 18, 36)
-# On a screen of fewer columns than this a time takes two lines, as wide as a day.
+# On narrower screens a time is wrapped into two lines.
 NARROW = 100
 BROKEN = {"when": 10, "last seen": 10, "known since": 11, "due": 10, "holds": 12, "signals": 12, "status": 12}
 
@@ -36,7 +36,7 @@ def as_json(value: Any) -> None:
 
 
 def failed(error: MnemologError, *, json_wanted: bool) -> None:
-    """What went wrong, where, and what to do."""
+    """An error: field, message and fix."""
     if json_wanted:
         as_json({"error": error.as_dict()})
         return
@@ -55,7 +55,7 @@ def done(sentence: str) -> None:
 
 
 def receipt(sentence: str, written: Receipt | Written) -> None:
-    """A write: what it did, and its consistency token."""
+    """The result of a write, with its consistency token."""
     done(sentence if not written.already else "No change")
     console.print(f"  [dim]{written.token}[/]")
 
@@ -77,7 +77,7 @@ def memories(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> None:
 
 
 def links(rows: Sequence[Mapping[str, Any]]) -> None:
-    """The links of a memory as a table, the strongest first."""
+    """The links of a memory as a table, strongest first."""
     sign = {"out": "→", "in": "←"}
     told = [
         (f"{row['strength']:.2f}", sign[row["direction"]], row["relation_type"], row["text"], row["memory_id"])
@@ -96,7 +96,7 @@ def history(rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def line(label: str, text: str) -> None:
-    """A label and a text that may hold anything."""
+    """A label and an arbitrary text."""
     console.print(Text.assemble((label, "cyan"), " ", text), highlight=False)
 
 
@@ -120,7 +120,7 @@ def settings(rows: Iterable[tuple[str, object, str, str]]) -> None:
 
 
 def count(number: int, one: str, many: str = "") -> str:
-    """Such as `1 turn` and `1,200 turns`; `many` where an s does not do."""
+    """Such as `1 turn` and `1,200 turns`; `many` is an irregular plural."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
@@ -140,9 +140,9 @@ def show(
     nothing: str = "nothing found",
     short: bool = False,
 ) -> None:
-    """A table, or in a word that there is nothing. The cells may hold anything.
+    """A table, or a sentence if there are no rows. Cells may contain any text.
 
-    With `short` the ids in the last column are cut to what tells them apart: for those that commands take so.
+    With `short` the ids in the last column are abbreviated to prefixes that commands accept.
     """
     if not rows:
         console.print(f"[dim]{nothing}[/]")
@@ -156,13 +156,13 @@ def show(
 
 
 def _shortened(ids: Collection[UUID]) -> Mapping[UUID, str]:
-    """Each id in the shortest of the lengths in which all of them differ."""
+    """The ids, cut to the shortest length at which all of them differ."""
     length = next(one for one in LENGTHS if len({str(id_)[:one] for id_ in ids}) == len(set(ids)))
     return {id_: str(id_)[:length] for id_ in ids}
 
 
 def table(*columns: str, title: str = "") -> Table:
-    """An empty table in the common look. Ids stay in one piece, however narrow the screen; times and texts break."""
+    """An empty table in the common style. Ids are never wrapped; times and texts are."""
     shown = Table(title=title or None, title_justify="left", box=None, header_style="dim", pad_edge=False)
     broken = BROKEN if console.width < NARROW else {}
     for column in columns:

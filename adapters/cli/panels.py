@@ -1,4 +1,4 @@
-"""The panels of `mnemolog --help`: what a new user looks for comes first."""
+"""The panels of `mnemolog --help`, with the most common commands first."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from mnemolog.domain.errors import InvalidInput
 
 CHANGE, READ, ERASE = "Change", "Read", "Erase"
-RUN, LOOK_AFTER, REFERENCE = "Run", "Look after", "Reference"
+RUN, LOOK_AFTER, REFERENCE = "Run", "Maintenance", "Reference"
 
 ORDER = (CHANGE, READ, ERASE, RUN, LOOK_AFTER, REFERENCE)
 

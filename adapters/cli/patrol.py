@@ -1,4 +1,4 @@
-"""Commands for the patrol of beings: close the cycles of sessions that have ended, or one now."""
+"""Commands for cycles of agents' scenes: patrol run, patrol close."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.maintenance.patrol import Closed, Patrol, close_cycle
 from mnemolog.domain.viewer import Viewer
 
-patrol = typer.Typer(help="Scenes of an agent, which age with each of its sessions.", no_args_is_help=True)
+patrol = typer.Typer(help="Close the cycles by which an agent's scenes age.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 @patrol.callback()
 def group() -> None:
-    """An agent's scenes are one cycle older after each of its sessions; what nobody recalls begins to die."""
+    """An agent's scenes become one cycle older after each of its sessions; scenes that are not recalled fade."""
 
 
 @patrol.command()
@@ -37,7 +37,7 @@ def run(context: typer.Context, json: Json = False) -> None:
 
 @patrol.command()
 def close(context: typer.Context, user: User, agent: Agent, json: Json = False) -> None:
-    """Close the cycle of one agent of one user now, whether its session has ended or not."""
+    """Close the cycle of one agent of one user now, even if its session has not ended."""
 
     async def work(engine: Engine) -> Sequence[Closed]:
         return [await close_cycle(engine, Viewer(engine.settings.tenant, user, agent))]

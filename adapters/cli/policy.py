@@ -1,4 +1,4 @@
-"""Commands for the policy: check a file, show what is in force or what an event was decided under."""
+"""Commands for the policy: check a file, show the effective policy or an earlier version."""
 
 import json as json_format
 from dataclasses import asdict
@@ -16,7 +16,7 @@ from mnemolog.adapters.policy import load
 from mnemolog.domain.errors import NotFound, PolicyRefused
 from mnemolog.domain.policy import Policy
 
-policies = typer.Typer(help="The policy: check a file, read the one in force.", no_args_is_help=True)
+policies = typer.Typer(help="Check or show the policy.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -26,10 +26,10 @@ def register(app: typer.Typer) -> None:
 @policies.command()
 def check(
     context: typer.Context,
-    file: Annotated[Path | None, typer.Argument(help="The file; that of the settings unless said.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="The policy file. Default: the one in the settings.")] = None,
     json: Json = False,
 ) -> None:
-    """Check a policy file: every fault with its line, or that an engine would start with it. Needs no engine."""
+    """Check a policy file and list every fault with its line. Needs no engine."""
     settings = settings_of(context.obj)
     path = file or settings.policy_file
     try:
@@ -42,7 +42,7 @@ def check(
     if json:
         output.as_json({"file": str(path) if path else None, "version": policy.version})
         return
-    output.done(f"{path.name if path else 'the built-in policy'} is sound: version {policy.version}")
+    output.done(f"{path.name if path else 'the built-in policy'} is valid: version {policy.version}")
     output.console.print(f"  [dim]{_counts(policy)}[/]")
 
 
@@ -50,11 +50,12 @@ def check(
 def get(
     context: typer.Context,
     version: Annotated[
-        str | None, typer.Argument(metavar="[VERSION]", help="As an event names it; what is in force unless said.")
+        str | None,
+        typer.Argument(metavar="[VERSION]", help="A version recorded in an event. Default: the effective policy."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Print the policy in force, or a former one, in the form of its file. A former one needs an engine."""
+    """Print a policy as YAML. An earlier version is read from the database, which needs an engine."""
     settings = settings_of(context.obj)
     policy = settings.policy
     if version is None or version == policy.version:
@@ -74,9 +75,7 @@ def _kept(context: typer.Context, version: str) -> dict[str, Any]:
     async def find(engine: Engine) -> str:
         found = await engine.policies.kept([version])
         if version not in found:
-            raise NotFound(
-                f"no event was decided under a policy {version!r}", field="version", fix="see `mnemolog why ID`"
-            )
+            raise NotFound(f"there is no policy version {version!r}", field="version", fix="see `mnemolog why ID`")
         return found[version]
 
     told: dict[str, Any] = json_format.loads(with_engine(settings_of(context.obj), find))

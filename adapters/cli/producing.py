@@ -1,4 +1,4 @@
-"""Commands around producers: who may publish turns and of whom, and the schema of what they publish."""
+"""Commands for producers: add, list, remove; and the AsyncAPI document."""
 
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -18,7 +18,7 @@ from mnemolog.events.fields import validated
 
 Name = Annotated[str, typer.Argument(help="1 to 40 of A-Z a-z 0-9 _ -")]
 
-producers = typer.Typer(help="Producers: who may publish turns over NATS, and of which users.", no_args_is_help=True)
+producers = typer.Typer(help="Manage the producers that may publish turns over NATS.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -30,18 +30,22 @@ def register(app: typer.Typer) -> None:
 def add(
     context: typer.Context,
     name: Name,
-    tenant: Annotated[str | None, typer.Option("--tenant", help="Whose turns; as in the settings unless said.")] = None,
+    tenant: Annotated[
+        str | None, typer.Option("--tenant", help="The tenant. Default: the tenant in the settings.")
+    ] = None,
     users: Annotated[
-        list[str] | None, typer.Option("--user", "-u", help="Of whom its turns are; may be repeated; all unless given.")
+        list[str] | None,
+        typer.Option("--user", "-u", help="A user its turns may concern; repeatable. Default: all users."),
     ] = None,
     agents: Annotated[
-        list[str] | None, typer.Option("--agent", "-a", help="For whom it speaks; may be repeated; any unless given.")
+        list[str] | None,
+        typer.Option("--agent", "-a", help="An agent it may write for; repeatable. Default: all agents."),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Add a producer: it may publish turns of these users and agents and read its receipts, and nothing else.
+    """Add a producer, which may publish turns of these users and agents and receive their receipts.
 
-    Its password shows once. It is an API key: from the first one on, every HTTP request needs one.
+    Its password is shown once. It is an API key: once a key exists, every HTTP request needs one.
     """
     settings = settings_of(context.obj, tenant=tenant)
     reach = {"users": users or [ALL], "agents": agents or [ALL], "roles": [Role.PUBLISH]}
@@ -52,7 +56,7 @@ def add(
 
 @producers.command("list")
 def list_producers(context: typer.Context, json: Json = False) -> None:
-    """List who may publish turns, of which tenant, users and agents, and since when."""
+    """List producers: tenant, users, agents and creation time."""
     found = with_engine(settings_of(context.obj), engine_producers.known)
     if json:
         output.as_json(found)
@@ -66,22 +70,22 @@ def list_producers(context: typer.Context, json: Json = False) -> None:
 
 @producers.command()
 def remove(context: typer.Context, name: Name, json: Json = False) -> None:
-    """Remove a producer. Its connections end at once; its turns that still wait become dead letters."""
+    """Revoke a producer's access. Its connections are closed at once; its waiting turns are set aside."""
     settings = settings_of(context.obj)
     tenant = with_engine(settings, lambda engine: engine_producers.remove(engine, name))
     if json:
         output.as_json({"name": name, "tenant": tenant})
         return
-    output.done(f"{name} may publish no more")
+    output.done(f"{name} may no longer publish")
     if settings.nats_url:
         output.console.print(OWN_NATS)
 
 
 def asyncapi(
-    yaml: Annotated[bool, typer.Option("--yaml", help="YAML and not JSON.")] = False,
-    turn: Annotated[bool, typer.Option("--json-schema", help="Only the JSON Schema of a turn.")] = False,
+    yaml: Annotated[bool, typer.Option("--yaml", help="Print YAML instead of JSON.")] = False,
+    turn: Annotated[bool, typer.Option("--json-schema", help="Print only the JSON Schema of a turn.")] = False,
 ) -> None:
-    """Print what goes over NATS as AsyncAPI 3.0: subjects, messages, headers, streams and limits. Needs no engine."""
+    """Print the NATS interface as AsyncAPI 3.0: subjects, messages, headers, streams, limits. Needs no engine."""
     from mnemolog.adapters.nats import asyncapi as described  # FastStream takes 0.5 s to load.
 
     document = described.turn_schema() if turn else described.document()
@@ -109,12 +113,12 @@ async def _added(engine: Engine, principal: Principal) -> dict[str, Any]:
 def _show_added(shown: dict[str, Any]) -> None:
     output.done(f"{shown['name']} may publish turns of {shown['tenant']} on {shown['subject']}")
     for whom in ("users", "agents"):
-        every = f"all {whom} of the tenant: name them with --{whom[:-1]} to say otherwise"
+        every = f"all {whom} of the tenant; use --{whom[:-1]} to restrict them"
         output.line(f"  {whom:6}", every if shown[whom] == [ALL] else ", ".join(shown[whom]))
     output.console.print(Text(shown["nats_url"]), soft_wrap=True)
-    output.console.print("  [dim]the password is shown this once[/]")
+    output.console.print("  [dim]the password is shown only once[/]")
     if "nats_user" in shown:
-        output.console.print("  [dim]add this user to the account of the producers of your NATS:[/]")
+        output.console.print("  [dim]add this user to the producers' account of your NATS:[/]")
         output.as_json(shown["nats_user"])
     if shown["first_key"]:
         output.console.print("  [yellow]from now on every HTTP request needs a key[/]: mnemolog api-key create")

@@ -10,7 +10,7 @@ from mnemolog.adapters.cli.output import errors
 
 @contextmanager
 def bar(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar with counts and the time left; call what it gives with the size of each step."""
+    """A progress bar with counts and the time left. Call the yielded function with the size of each step."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

@@ -1,4 +1,4 @@
-"""Commands that look after projections: status, retry, skip, pause, resume."""
+"""Commands for projections: status, retry, skip, pause, resume."""
 
 import asyncio
 import getpass
@@ -24,12 +24,10 @@ T = TypeVar("T")
 
 WATCH_SECONDS = 1.0
 
-Name = Annotated[str, typer.Argument(help="Such as memories or graph.")]
-By = Annotated[str | None, typer.Option("--by", help="Who decided it; the login name unless said.")]
+Name = Annotated[str, typer.Argument(help="A projection, such as memories or graph.")]
+By = Annotated[str | None, typer.Option("--by", help="Who decided. Default: the login name.")]
 
-projections = typer.Typer(
-    help="Projections: how far each is, and what to do with an event that cannot be applied.", no_args_is_help=True
-)
+projections = typer.Typer(help="Show, retry, skip, pause and resume projections.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -40,9 +38,9 @@ def register(app: typer.Typer) -> None:
 def status(
     context: typer.Context,
     json: Json = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Look again every second, until Ctrl-C.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Refresh every second, until Ctrl-C.")] = False,
 ) -> None:
-    """Show how far behind each projection is, and what is stopped, skipped or paused."""
+    """Show the lag of each projection, stopped streams, skipped events and pauses."""
 
     async def look(engine: Engine) -> None:
         if watch and not json:
@@ -63,11 +61,13 @@ def status(
 @projections.command()
 def retry(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="Such as memories; all when left out.")] = None,
-    stream: Annotated[str | None, typer.Option("--stream", help="Such as default/user:ana; all that stopped.")] = None,
+    name: Annotated[str | None, typer.Argument(help="A projection, such as memories. Default: all.")] = None,
+    stream: Annotated[
+        str | None, typer.Option("--stream", help="A stream, such as default/user:ana. Default: all stopped streams.")
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Retry what stopped. Exit code 1 when something stops again."""
+    """Retry stopped streams. Exit code 1 if one stopped again."""
 
     async def again(engine: Engine) -> dict[str, Mapping[StreamId, Stop | None]]:
         wanted = _stream(stream) if stream else None
@@ -89,19 +89,19 @@ def retry(
 def skip(
     context: typer.Context,
     name: Name,
-    stream: Annotated[str, typer.Option("--stream", help="Such as default/user:ana.")],
+    stream: Annotated[str, typer.Option("--stream", help="The stream, such as default/user:ana.")],
     by: By = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
     json: Json = False,
 ) -> None:
-    """Skip the one event that a stream stopped at, and continue after it. A rebuild tries the event again.
+    """Skip the event that a stream stopped at and continue after it. Only a rebuild applies it again.
 
-    It asks first. Its rows stay as if the event had not happened; the log keeps it.
+    Asks for confirmation. The rows stay as if the event had not happened; the log keeps it.
     """
     place = _stream(stream)
     stop = None if yes else _with_engine(context, lambda engine: _stop(engine, name, place))
     if stop:
-        typer.confirm(f"Leave seq {stop.seq} of {place} out of {name} until a rebuild?", abort=True, err=True)
+        typer.confirm(f"Skip seq {stop.seq} of {place} in {name} until a rebuild?", abort=True, err=True)
     skipped = _with_engine(context, lambda engine: engine.projections.skip(name, place, _who(by)))
     if json:
         fields = {"seq": skipped.seq, "event_id": skipped.event_id, "type": skipped.type, "reason": skipped.reason}
@@ -112,24 +112,24 @@ def skip(
 
 @projections.command()
 def pause(context: typer.Context, name: Name, by: By = None, json: Json = False) -> None:
-    """Pause a projection: nothing is applied until it is resumed. Reads still answer from it.
+    """Stop applying events to a projection until it is resumed. Readers see its current state.
 
-    Meanwhile a read that must see a newer write is refused at once (projection_paused), and every command here is such
-    a read. An erasure does not wait for it: the text is taken out of what it shows.
+    While paused, a read that must see a newer write fails at once (projection_paused), including reads by commands.
+    Erasures still remove text from it.
     """
     _with_engine(context, lambda engine: engine.projections.pause(name, Pause(now(), _who(by))))
-    _say(name, f"{name} is paused; `mnemolog projection resume {name}` lets it go on", paused=True, json=json)
+    _say(name, f"{name} is paused; run `mnemolog projections resume {name}` to resume it", paused=True, json=json)
 
 
 @projections.command()
 def resume(context: typer.Context, name: Name, json: Json = False) -> None:
-    """Resume a paused projection where it left off."""
+    """Resume a paused projection."""
     _with_engine(context, lambda engine: engine.projections.resume(name))
-    _say(name, f"{name} goes on", paused=False, json=json)
+    _say(name, f"{name} is resumed", paused=False, json=json)
 
 
 def _with_engine(context: typer.Context, use: Callable[[Engine], Awaitable[T]]) -> T:
-    """An engine that was started for this command first tries by itself what stopped."""
+    """An engine that was started for this command first retries stopped streams by itself."""
 
     async def used(engine: Engine) -> T:
         if not engine.attached:
@@ -148,9 +148,9 @@ def _stream(text: str) -> StreamId:
     tenant, _, name = text.partition("/")
     if not (tenant and name):
         raise InvalidInput(
-            f"{text!r} names no stream",
+            f"{text!r} is not a stream",
             field="stream",
-            fix="give it as `mnemolog projection status` shows it: default/user:ana",
+            fix="give it as shown by `mnemolog projections status`, such as default/user:ana",
         )
     return StreamId(tenant, name)
 
@@ -185,10 +185,10 @@ def _show_stopped(found: Sequence[ProjectionStatus]) -> None:
 
 def _show_retried(outcomes: Sequence[tuple[str, str, Stop | None]]) -> None:
     if not outcomes:
-        output.done("nothing stands still")
+        output.done("no stream is stopped")
     for name, where, stop in outcomes:
         if stop is None:
-            output.done(f"{name} goes on in {where}")
+            output.done(f"{name} continues in {where}")
         else:
             output.line(f"✗ {name}", f"stopped {where} again at {stop}")
 

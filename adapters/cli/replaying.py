@@ -1,4 +1,4 @@
-"""What `mnemolog replay` does and shows."""
+"""The command `mnemolog replay`."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from mnemolog.projections.rebuild import Rebuilt
 
 
 async def rebuild_all(engine: Engine, names: Sequence[str] = (), *, drop_former: bool = False) -> list[Rebuilt]:
-    """Rebuild these projections, or all, in one pass, with a bar over the events that each of them takes."""
+    """Rebuild these projections, or all, in one pass, with a progress bar over their events."""
     wanted = list(dict.fromkeys(names or engine.projections.running))
     for name in wanted:
         engine.projections.require(name)

@@ -1,4 +1,4 @@
-"""Commands for retention: run a pass now, or see what it would do."""
+"""Commands for retention: retention run."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.maintenance.retention import Retained, retain
 
 MEMORY = ("memory", "memories")
-retention = typer.Typer(help="Retention: what fades and what is purged.", no_args_is_help=True)
+retention = typer.Typer(help="Soft-delete unused memories and purge deleted ones.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -21,13 +21,13 @@ def register(app: typer.Typer) -> None:
 
 @retention.callback()
 def group() -> None:
-    """Memories that nobody uses fade; what was forgotten 30 days ago is purged."""
+    """Unused memories are soft-deleted; items deleted 30 days ago are purged."""
 
 
 @retention.command()
 def run(
     context: typer.Context,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what it would do, and do nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what it would do, and change nothing.")] = False,
     json: Json = False,
 ) -> None:
     """Run one pass over all users, as the engine does every hour."""

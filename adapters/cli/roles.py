@@ -1,4 +1,4 @@
-"""Commands that run one role of an engine each, on servers of your own: serve, relay, project, work."""
+"""Commands that run one role of an engine, on your own servers: serve, relay, project, work."""
 
 import asyncio
 import os
@@ -22,25 +22,25 @@ def register(app: typer.Typer) -> None:
 
 def serve(
     context: typer.Context,
-    port: Annotated[int | None, typer.Option(help="The port of the HTTP API; 0 takes a free one.")] = None,
+    port: Annotated[int | None, typer.Option(help="The port of the HTTP API; 0 picks a free port.")] = None,
     json: Json = False,
 ) -> None:
-    """Serve the HTTP API, on servers of your own."""
+    """Serve the HTTP API, on your own servers."""
     _run(settings_of(context.obj, http_port=port), EngineRole.SERVE, json=json)
 
 
 def relay(context: typer.Context, json: Json = False) -> None:
-    """Publish events to JetStream and record producers' turns, on servers of your own."""
+    """Publish events to JetStream and record producers' turns, on your own servers."""
     _run(settings_of(context.obj), EngineRole.RELAY, json=json)
 
 
 def project(context: typer.Context, json: Json = False) -> None:
-    """Keep the projections up to date, on servers of your own."""
+    """Keep the projections up to date, on your own servers."""
     _run(settings_of(context.obj), EngineRole.PROJECT, json=json)
 
 
 def work(context: typer.Context, json: Json = False) -> None:
-    """Run background jobs and the audit, on servers of your own."""
+    """Run background jobs and the audit, on your own servers."""
     _run(settings_of(context.obj), EngineRole.WORK, json=json)
 
 

@@ -1,4 +1,4 @@
-"""`mnemolog scrub`: clear from the disk what was erased."""
+"""`mnemolog scrub`: remove erased data from the disk."""
 
 import typer
 from redis.asyncio import Redis
@@ -16,9 +16,9 @@ def register(app: typer.Typer) -> None:
 
 
 def scrub(context: typer.Context, json: Json = False) -> None:
-    """Clear from the disk what was erased, of all users: dead rows, destroyed keys, old write-ahead log.
+    """Remove erased data from the disk, for all users: dead rows, destroyed keys, old write-ahead log.
 
-    Reads and writes wait for each table while it is written anew: seconds for each gigabyte.
+    Reads and writes of a table wait while it is rewritten: a few seconds per gigabyte.
     """
 
     async def run(engine: Engine) -> Scrubbed:
@@ -35,7 +35,7 @@ def scrub(context: typer.Context, json: Json = False) -> None:
         output.as_json(scrubbed.as_dict())
         return
     output.done(
-        f"{output.count(scrubbed.tables, 'table')} written anew, "
-        f"{output.count(scrubbed.segments, 'segment')} of WAL written over"
+        f"{output.count(scrubbed.tables, 'table')} rewritten, "
+        f"{output.count(scrubbed.segments, 'segment')} of WAL overwritten"
     )
-    output.console.print("  [dim]backups, replicas and archived WAL are not reached: see `mnemolog prove-erased`[/]")
+    output.console.print("  [dim]backups, replicas and archived WAL are not included: see `mnemolog prove-erased`[/]")

@@ -1,4 +1,4 @@
-"""One command's engine: found or started, used, and stopped, also on Ctrl-C and SIGTERM."""
+"""The engine of a command: attach to it or start it, use it, and release it, also on Ctrl-C and SIGTERM."""
 
 import asyncio
 import signal
@@ -25,7 +25,7 @@ def with_engine(
     passive: bool = False,
     kind: EngineKind = "in-process",
 ) -> T:
-    """What `use` gives. An engine that runs on the data directory already is used, unless `attach` is False."""
+    """The result of `use`. A running engine of the data directory is used, unless `attach` is False."""
     return asyncio.run(cancelled_by_signals(_used(settings, use, attach, passive, kind)))
 
 
@@ -46,7 +46,7 @@ async def _used(
 
 
 async def _while_it_runs(engine: Engine, using: Awaitable[T]) -> T:
-    """EngineEnded when the engine that was found ends first: its servers go with it, or do no more than store."""
+    """Raises EngineEnded if the attached engine stops first: its servers stop with it, or only store."""
     working, watching = asyncio.ensure_future(using), asyncio.create_task(_ended(engine))
     try:
         await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
@@ -72,14 +72,14 @@ def _runs(engine: Engine) -> bool:
 
 def _gone(engine: Engine) -> EngineEnded:
     return EngineEnded(
-        f"the engine that ran here (pid {engine.endpoints.pid}) ended in the middle",
+        f"the engine that ran here (pid {engine.endpoints.pid}) stopped during the command",
         field="data_dir",
-        fix="run the command again: it finds another engine or starts one; what was acknowledged is kept",
+        fix="run the command again: it uses or starts another engine; acknowledged writes are kept",
     )
 
 
 async def cancelled_by_signals(work: Awaitable[T]) -> T:
-    """SIGTERM ends a command as Ctrl-C does: what is open is closed first."""
+    """SIGTERM ends a command as Ctrl-C does, after closing everything that is open."""
     task = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,4 +1,4 @@
-"""How the command line shows a result to people: one function for each type of result."""
+"""Output for people: one function for each type of result."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -36,22 +36,26 @@ from mnemolog.domain.consent import APPLIED
 from mnemolog.domain.consent import PatchStatus as Consent
 from mnemolog.projections.graph.facts import State, as_text
 
-LISTED = 10  # Of many ids or changes, how many are shown.
+LISTED = 10  # The maximum number of ids or changes shown.
 
 
 def show(operation: Operation[Any, Any], request: Request, result: Any) -> None:
-    """A table, a sentence or a few lines. Every type of result that an operation has is known here."""
+    """Show a result as a table, a sentence or a few lines. Handles every result type of an operation."""
     kind = type(result)
     if kind in SHOWN:
         SHOWN[kind](result)
     else:
-        # What was done, and to what: the id that the write gave, or else the one that it was asked of.
-        ids = [name for name in type(result).model_fields if name.endswith("_id")]
-        asked = [name for name in operation.arguments if name.endswith("_id")]
-        id_ = getattr(result, ids[0]) if ids else getattr(request, asked[0]) if asked else None
-        output.receipt(operation.done + (f" [cyan]{id_}[/]" if id_ else ""), result)
-        for one in getattr(result, "variants", ()):
-            output.line("possible duplicate:", f"{one.name} ({one.entity_id}); `mnemolog entity merge` combines them")
+        _written(operation, request, result)
+
+
+def _written(operation: Operation[Any, Any], request: Request, result: Written) -> None:
+    """What was done and the id concerned: from the receipt, or else from the request."""
+    ids = [name for name in type(result).model_fields if name.endswith("_id")]
+    asked = [name for name in operation.arguments if name.endswith("_id")]
+    id_ = getattr(result, ids[0]) if ids else getattr(request, asked[0]) if asked else None
+    output.receipt(operation.done + (f" [cyan]{id_}[/]" if id_ else ""), result)
+    for one in getattr(result, "variants", ()):
+        output.line("possible duplicate:", f"{one.name} ({one.entity_id}); `mnemolog entity merge` combines them")
 
 
 def _memories(page: Page[MemoryView]) -> None:
@@ -129,14 +133,14 @@ def _erased(found: Erased) -> None:
     counts = [
         output.count(len(found.memories), "memory", "memories"),
         output.count(len(found.turns), "turn"),
-        *([f"{len(found.known):,} of entities, facts, profile and todos"] if found.known else []),
+        *([f"{len(found.known):,} entities, facts, profile fields and todos"] if found.known else []),
     ]
     if found.receipt:
         output.receipt(f"Erased {', '.join(counts)}; their keys are destroyed", found.receipt)
         for name, error in found.held_up.items():
             output.line("  !", f"{error['message']}; the text was removed from {name} all the same")
             output.line("    →", error["fix"])
-        output.console.print("  [dim]`mnemolog prove-erased` shows that it can be read nowhere[/]")
+        output.console.print("  [dim]run `mnemolog prove-erased` to check that it cannot be read anywhere[/]")
         return
     output.console.print(f"To be erased: {', '.join(counts)}")
     _ids("memory", found.memories)
@@ -144,7 +148,7 @@ def _erased(found: Erased) -> None:
     _ids("known", found.known)
     _ids("in part", found.cleared)
     if found.survivors:
-        output.console.print("[yellow]The text may live on in what these were merged into:[/] --with-survivors")
+        output.console.print("[yellow]The text may survive in the memories these were merged into:[/] --with-survivors")
         _ids("memory", found.survivors)
 
 
@@ -156,7 +160,7 @@ def _ids(what: str, ids: Sequence[object]) -> None:
 
 
 def _proof(found: Proof) -> None:
-    table = output.table("place", "looked at", "readable")
+    table = output.table("place", "checked", "readable")
     for place in found.places:
         table.add_row(place.name, f"{place.looked_at:,}", f"[red]{place.readable:,}[/]" if place.readable else "0")
         for one in place.found:
@@ -166,7 +170,7 @@ def _proof(found: Proof) -> None:
         output.done("Readable in none of these places")
     else:
         output.console.print("[red]✗[/] It can still be read")
-    output.console.print("[dim]What no query can see:[/]")
+    output.console.print("[dim]Not covered by queries:[/]")
     for line in found.unseen:
         output.console.print(f"  [dim]•[/] {escape(line)}", highlight=False)
 
@@ -198,7 +202,7 @@ def _why(found: WhyView) -> None:
 
 
 def _how(event: CauseView, seqs: Mapping[UUID, str]) -> str:
-    """In a line of its own below the event."""
+    """Shown on its own line below the event."""
     match = event.match or {}
     similarity = f" {match['similarity']:.2f}" if match.get("similarity") is not None else ""
     undoes = f"undoes {seqs.get(event.undoes, 'another')}" if event.undoes else ""
@@ -250,7 +254,7 @@ def _proposals(page: Page[Proposal]) -> None:
         )
         for one in page
     ]
-    output.show(("change", "signals", "status", "id"), rows, nothing="nothing waits for consent")
+    output.show(("change", "signals", "status", "id"), rows, nothing="no proposals")
     _more(page)
 
 
@@ -268,7 +272,7 @@ def _seeded(found: SeededView) -> None:
 
 
 def _todos(page: Page[Todo]) -> None:
-    """With their status only where it is not the same for all."""
+    """Shows the status only if it differs between rows."""
     mixed = len({one.status for one in page}) > 1
     rows = [
         (
@@ -281,7 +285,7 @@ def _todos(page: Page[Todo]) -> None:
         for one in page
     ]
     columns = ("kind", "text", *(["status"] if mixed else []), "due", "id")
-    output.show(columns, rows, nothing="nothing to do", short=True)
+    output.show(columns, rows, nothing="no todos", short=True)
     _more(page)
 
 
@@ -329,7 +333,7 @@ def _holds(one: FactView) -> str:
 
 
 def _day(at: datetime) -> str:
-    """The start of a day as that day."""
+    """A time at the start of a day is shown as that day."""
     return output.when(at).removesuffix(" 00:00:00Z")
 
 

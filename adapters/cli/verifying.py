@@ -1,4 +1,4 @@
-"""`mnemolog verify`: whether anything was changed behind the engine's back, and healing what can be healed."""
+"""`mnemolog verify`: detect tampering, and repair what can be repaired."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -18,15 +18,15 @@ from mnemolog.domain.identity import identifier
 from mnemolog.events.envelope import StreamId
 
 LISTED = 50
-# Incidents of one verification; the report has all of them.
+# The maximum number of incidents recorded by one verification; the report has all findings.
 KEPT = 100
 FIXES = {
-    Part.EVENT: "the log cannot heal itself: restore a copy from before, and keep this one and JetStream's to compare",
-    Part.KEY: "no text comes back without its key: restore mnemolog_keys from a copy",
-    Part.RECEIPT: "a retry of that request may be written twice, or taken for another's: look at what it wrote",
-    Part.ANCHOR: "somebody reached the anchors too: take their file and JetStream for changed as well",
-    Part.HEAD: "mnemolog verify --heal writes it anew from the log, where the log is sound",
-    Part.TAG: "mnemolog verify --heal writes the index anew from the log, where the log is sound",
+    Part.EVENT: "the log cannot be repaired: restore a backup, and keep this log and JetStream's copies to compare",
+    Part.KEY: "text cannot be decrypted without its key: restore mnemolog_keys from a backup",
+    Part.RECEIPT: "a retry of that request may be written twice, or taken for another one: check what it wrote",
+    Part.ANCHOR: "someone had access to the anchors too: assume that their file and JetStream were changed as well",
+    Part.HEAD: "mnemolog verify --heal rewrites it from the log, if the log is intact",
+    Part.TAG: "mnemolog verify --heal rewrites the index from the log, if the log is intact",
     Part.ROW: "mnemolog verify --heal rebuilds it from the log",
 }
 
@@ -42,15 +42,12 @@ def register(app: typer.Typer) -> None:
 def verify(
     context: typer.Context,
     user: Annotated[
-        str | None, typer.Option("--user", "-u", help="Only what concerns this user.", callback=_named)
+        str | None, typer.Option("--user", "-u", help="Verify only this user. Default: the whole log.", callback=_named)
     ] = None,
-    heals: Annotated[bool, typer.Option("--heal", help="Rebuild from the log what it can tell.")] = False,
+    heals: Annotated[bool, typer.Option("--heal", help="Repair rows, the tag index and heads from the log.")] = False,
     json: Json = False,
 ) -> None:
-    """Verify that nothing was changed, forged, removed or rolled back behind the engine's back.
-
-    Exit code 1 if anything was.
-    """
+    """Detect tampering with the log, keys, anchors and projections. Exit code 1 if anything is found."""
     settings = settings_of(context.obj)
     only = StreamId.of_user(user, settings.tenant) if user else None
     report, open_ones = with_engine(settings, lambda engine: _verified(engine, only, heals=heals), passive=True)
@@ -66,10 +63,10 @@ def verify(
 
 
 async def _verified(engine: Engine, only: StreamId | None, *, heals: bool) -> tuple[Report, Sequence[Incident]]:
-    """What is damaged still, and the incidents that nobody acknowledged: what is found now is among them."""
+    """The remaining damage and the open incidents, including those found now."""
     found = report = await _with_bar(engine, only)
     if heals and not report.clean:
-        output.errors.print(f"{report.total:,} damaged, healing what the log can tell", style="yellow")
+        output.errors.print(f"{report.total:,} damaged, repairing from the log", style="yellow")
         await heal(report, engine.verifier.pool, engine.projections.running)
         report = await _with_bar(engine, only)
     left = {damage.place for damage in report.damages}
@@ -86,13 +83,13 @@ async def _with_bar(engine: Engine, only: StreamId | None) -> Report:
 
 
 def show(report: Report) -> None:
-    """The damages, the first fifty of them, and what to do about each kind of place."""
+    """The first fifty findings, and the fix for each kind of place."""
     looked = (
         f"{report.events:,} events, {report.copies:,} copies of them, {report.anchors:,} anchors, {report.rows:,} rows"
     )
     for one in report.unverified:
         where = f"{one.projection} of {one.stream or 'all streams'} is {one.why}"
-        line = f"{where}: nothing of it beyond seq {one.seq} could be verified"
+        line = f"{where}: nothing after seq {one.seq} could be verified"
         output.console.print(Text.assemble(("! ", "yellow"), line), highlight=False)
     if report.clean:
         output.done(f"nothing was changed{' in what could be verified' if report.unverified else ''}: {looked}")

@@ -1,4 +1,4 @@
-"""Operations: all that can be asked of an engine. HTTP, the command line and Python are made of this list."""
+"""The list of operations, from which HTTP, the command line and Python are derived."""
 
 from collections.abc import Sequence
 from typing import Any

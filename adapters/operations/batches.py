@@ -1,4 +1,4 @@
-"""Operations on many changes at once: roll back a run, a batch or a thread; forget or erase all that a scope holds."""
+"""Operations on many items at once: roll back a run, batch or thread; forget or erase a scope."""
 
 from typing import Self
 from uuid import UUID
@@ -20,14 +20,16 @@ OF_THREAD = (_THREAD.rebuild_annotation(), _THREAD)
 
 
 class Forgotten(Result):
-    """What was forgotten, or of a dry run what would be. `receipt` and `batch` are null where nothing was written."""
+    """What was forgotten or erased, or for a dry run what would be. `receipt` and `batch` are null if nothing was
+    written.
+    """
 
     memories: list[UUID]
     facts: list[UUID]
     entities: list[UUID]
-    todos: list[UUID] = Field(description="Erased only; the status `dropped` closes a todo.")
-    profile: list[str] = Field(description="Erased only.")
-    batch: UUID | None = Field(None, description="`rollback` takes it as `of_batch`, to bring back what was forgotten.")
+    todos: list[UUID] = Field(description="Set by `erase_scope` only.")
+    profile: list[str] = Field(description="Set by `erase_scope` only.")
+    batch: UUID | None = Field(None, description="Pass it to `rollback` as `of_batch` to restore what was forgotten.")
     receipt: Written | None = None
 
     @classmethod
@@ -50,8 +52,8 @@ class Forgotten(Result):
 async def rollback(engine: Engine, asked: Rehearsed) -> Undone:
     """Undo everything that a run, a batch or a thread changed, in one step.
 
-    All or nothing: a change that was changed again later is a conflict, and `skip_conflicts` leaves it as it is. Turns
-    are kept.
+    All or nothing: an item that was changed again later is a conflict; `skip_conflicts` leaves it as it is. Turns are
+    kept.
     """
     command = command_of(Rollback, engine, asked)
     if asked.dry_run:
@@ -68,10 +70,10 @@ async def rollback(engine: Engine, asked: Rehearsed) -> Undone:
     done="Forgotten",
 )
 async def forget(engine: Engine, asked: Rehearsed) -> Forgotten:
-    """Forget a session, everything that is an agent's own, or everything that agents share.
+    """Forget a session, everything owned by an agent, or everything the agents share.
 
-    It is hidden, and `rollback` of its batch brings it back. Sent again without an idempotency key, it forgets what
-    came since.
+    The items are hidden; `rollback` of the batch restores them. Without an idempotency key, a second call also forgets
+    what was written since.
     """
     return await _forgotten(ForgetScope, engine, asked)
 
@@ -87,10 +89,10 @@ async def forget(engine: Engine, asked: Rehearsed) -> Forgotten:
     destroys=True,
 )
 async def erase_scope(engine: Engine, asked: Rehearsed) -> Forgotten:
-    """Erase a session, everything that is an agent's own, or everything that agents share, for good.
+    """Erase a session, everything owned by an agent, or everything the agents share, permanently.
 
-    Also what was hidden before. Turns go with the memories that were extracted from them, the agent's todos with scope
-    `agent`, the profile with scope `global`. It cannot be undone.
+    Includes hidden items and the turns that the memories were extracted from; scope `agent` includes the agent's todos,
+    and scope `global` the profile. This cannot be undone.
     """
     return await _forgotten(EraseScope, engine, asked)
 

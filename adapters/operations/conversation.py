@@ -1,4 +1,4 @@
-"""Operations on a conversation: add what was said; read the session of a thread."""
+"""Operations on a conversation: add messages, read a session."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -19,17 +19,17 @@ from mnemolog.events.envelope import DEFAULT_THREAD
 from mnemolog.events.fields import Id, Text, Uuid
 
 MAX_MESSAGES = 100
-# What the chat APIs of models call fields of a turn.
+# The names that chat APIs use for fields of a turn.
 CHAT_NAMES = {"text": "content", "speaker": "name"}
 MESSAGE_NAMES = {**CHAT_NAMES, "turn_id": "message_id"}
 OPTIONAL = ("message_id", "occurred_at")
 _OF_A_MESSAGE = (InvalidInput, IdempotencyConflict, AmbiguousEntity, NotFound)
-# Names the turns of a request by its idempotency key.
+# Derives turn ids from the idempotency key of the request.
 KEYED = UUID("5d1a5ad1-9a5c-5a60-8f0c-3a1b2c7d9e42")
 
 
 def _message_fields() -> dict[str, Any]:
-    """The fields of a turn as producers publish it, but for those that a request has once for all of its messages."""
+    """The fields of a turn as producers publish it, without those that a request has once for all messages."""
     once = {*Write.model_fields, "correlation_id"}
     fields: dict[str, Any] = {}
     for name, field in TurnMessage.model_fields.items():
@@ -41,7 +41,7 @@ def _message_fields() -> dict[str, Any]:
 
 
 class _Named(BaseModel):
-    """Fields by the names of the chat APIs, or by those that producers use."""
+    """Accept fields under the names of chat APIs or of producers."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -58,7 +58,7 @@ Message: Any = create_model(
 
 
 def _listed(value: object) -> object:
-    """A message may also stand alone, and be a mere text."""
+    """Accept a single message, or a plain text."""
     many = value if isinstance(value, list | tuple) else [value]
     return [{"content": one} if isinstance(one, str) else one for one in many]
 
@@ -69,7 +69,7 @@ Messages = Annotated[tuple[Message, ...], LENGTH, BeforeValidator(_listed, json_
 
 
 class Add(Write):
-    """What was said: one message or several of one thread."""
+    """One or more messages of one thread."""
 
     messages: Annotated[
         Messages,
@@ -87,14 +87,14 @@ class Add(Write):
 
 
 class Added(Written):
-    """The receipt, and what each message left, in their order."""
+    """The receipt, and the ids created for each message, in order."""
 
-    turn_ids: list[str] = Field(description="The ids of the turns, as `source_turn_ids` of memories names them.")
+    turn_ids: list[str] = Field(description="The ids of the turns, as in `source_turn_ids` of memories.")
     memory_ids: list[UUID] = Field(description="The ids of the episodic memories.")
 
     @property
     def memory_id(self) -> UUID:
-        """That of the first message."""
+        """The memory of the first message."""
         return self.memory_ids[0]
 
 
@@ -105,7 +105,7 @@ class SessionRead(Read):
 
 
 class SessionTurn(Result):
-    """What was said."""
+    """The text."""
 
     role: str
     text: str
@@ -120,9 +120,9 @@ class Session(Result):
     chat_id: str = Field(description="The thread, by the name that A §3.1 gives it.")
     msg_count: int
     summary: str
-    turns: list[SessionTurn] = Field(description="The last twenty, the oldest first.")
+    turns: list[SessionTurn] = Field(description="The last twenty messages, oldest first.")
     scratch: dict[str, Any]
-    active_entity_ids: list[str] = Field(description="Who spoke, the last one first.")
+    active_entity_ids: list[str] = Field(description="The speakers, latest first.")
     updated_at: str
 
 
@@ -143,10 +143,10 @@ class Session(Result):
     role=Role.PUBLISH,
 )
 async def add(engine: Engine, asked: Add) -> Added:
-    """Add what was said: record each message as a turn, and remember it.
+    """Add messages: record each as a turn and create a memory from it.
 
-    All messages are recorded in one append, or none. Each leaves an episodic memory; `memories` and `facts` that you
-    extracted from it are kept with it. A `message_id` of your own makes a retry harmless, as an idempotency key does.
+    All messages are recorded atomically. Each creates an episodic memory, together with the `memories` and `facts` that
+    you extracted from it. A retry is safe with your own `message_id`s or an idempotency key.
     """
     who = {name: value for name, value in fields_of(engine, asked).items() if name not in ("messages", "metadata")}
     turns = [{**who, **_turn(engine, asked, place, message)} for place, message in enumerate(asked.messages)]
@@ -171,7 +171,7 @@ def _turn_id(engine: Engine, asked: Add, place: int) -> str:
 
 
 def _within_message(refused: TurnRefused, *, keyed: bool) -> MnemologError:
-    """The error of a turn as that of its message, by the names that messages have."""
+    """The error of a turn, with the message's position and field names."""
     error = refused.error
     name, dot, rest = error.field.partition(".")
     if keyed and isinstance(error, IdempotencyConflict):
@@ -183,9 +183,9 @@ def _within_message(refused: TurnRefused, *, keyed: bool) -> MnemologError:
 
 @operation("session", "GET /session", tag="conversation")
 async def session(engine: Engine, asked: SessionRead) -> Session:
-    """Read the session of a thread: what was just said, and by whom.
+    """Read the session of a thread: the latest messages and speakers.
 
-    It ends after a day of silence.
+    A session ends after a day without messages.
     """
     found = await engine.reads.session(viewer_of(engine, asked), asked.thread_id, asked.moment())
     return Session.model_validate(found.as_dict())

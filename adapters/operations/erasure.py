@@ -1,4 +1,4 @@
-"""Operations that destroy what was said, for good, and the proof that nothing is left of it."""
+"""Operations that permanently destroy data, and the proof that nothing is left."""
 
 from typing import Annotated, Self
 from uuid import UUID
@@ -23,20 +23,20 @@ from mnemolog.events.fields import Id, Text, Uuid
 
 
 class Erased(Result):
-    """What was erased, or of a dry run what would be. `receipt` is null after a dry run."""
+    """What was erased, or for a dry run what would be. `receipt` is null after a dry run."""
 
     memories: list[UUID]
     turns: list[str]
     known: list[str] = Field(
-        description="Entities, facts, fields of the profile and todos.", examples=[["entity:0194…", "profile:city"]]
+        description="Entities, facts, profile fields and todos.", examples=[["entity:0194…", "profile:city"]]
     )
-    cleared: list[str] = Field(description="Entities that lose only what went with a turn.")
+    cleared: list[str] = Field(description="Entities that keep what other turns said about them.")
     survivors: list[UUID] = Field(
-        description="Of a dry run: what the erased memories were merged into; `with_survivors` erases that, too."
+        description="For a dry run: memories that these were merged into; `with_survivors` erases them too."
     )
     messages: int = Field(0, description="Waiting turns and dead letters that were deleted on JetStream.")
     held_up: dict[str, dict[str, str]] = Field(
-        {}, description="Projections that are stopped, paused or late, and why. The text was removed from them, too."
+        {}, description="Projections that are stopped, paused or late, and why. The text was removed from them too."
     )
     receipt: Written | None = None
 
@@ -52,7 +52,7 @@ class Erased(Result):
 
 
 class PlaceView(Result):
-    """A place where the text could have been; `readable` of what was looked at there shows it, `found` says which."""
+    """A place where the text could be stored, the number of items checked there, and how many are `readable`."""
 
     name: str
     looked_at: int
@@ -62,7 +62,7 @@ class PlaceView(Result):
 
 
 class Proof(Result):
-    """`erased`: it can be read in none of the `places`. `unseen`: what no query reaches."""
+    """`erased`: the text can be read in none of the `places`. `unseen`: places that queries do not cover."""
 
     erased: bool
     places: list[PlaceView]
@@ -100,7 +100,7 @@ class EraseTodo(Rehearsed):
 
 
 class ProveErased(Request):
-    """What was erased: one of these ids, or none of them for everything of the user."""
+    """What was erased: one of these ids, or none for the whole user."""
 
     memory_id: Annotated[Uuid | None, Field(description="A memory.")] = None
     thread_id: Annotated[Id | None, Field(description="A thread.")] = None
@@ -109,17 +109,15 @@ class ProveErased(Request):
     field: Annotated[Id | None, Field(description="A profile field.")] = None
     todo_id: Annotated[Uuid | None, Field(description="A todo.")] = None
     text: Annotated[
-        Text | None,
-        Field(
-            description="A phrase of it, to look for in every row, value and message of the user: as it is given or as "
-            "JSON writes it, in UTF-8, whatever the case; in files byte by byte; in search indexes by its words."
-        ),
+        Text | None, Field(description="Words to search for in every row, value and message of the user.")
     ] = None
 
     def subject(self, stream: StreamId) -> ProofSubject:
         things = ("memory_id", "thread_id", *NAMED.values())
         if len(named := [name for name in things if getattr(self, name) is not None]) > 1:
-            raise InvalidInput("name one thing at a time", field=named[0], fix=f"leave out {' or '.join(named)}")
+            raise InvalidInput(
+                "only one item can be checked at a time", field=named[0], fix=f"leave out {' or '.join(named)}"
+            )
         known = {kind: getattr(self, name) for kind, name in NAMED.items()}
         tags = [f"{kind}:{id_}" for kind, id_ in known.items() if id_ is not None]
         return ProofSubject(stream, self.memory_id, self.thread_id, *tags)
@@ -136,10 +134,10 @@ class ProveErased(Request):
     destroys=True,
 )
 async def erase(engine: Engine, asked: Rehearsed) -> Erased:
-    """Erase a memory for good.
+    """Erase a memory permanently.
 
-    Its text is destroyed, and that of the turns that it was extracted from unless `keep_turns`. It cannot be undone.
-    Where the text may live on in what the memory was merged into, the erasure is refused without `with_survivors`.
+    Destroys its text and, unless `keep_turns`, the turns it was extracted from. This cannot be undone. If the text may
+    survive in a memory that it was merged into, the erasure is refused without `with_survivors`.
     """
     return await _erased(engine, command_of(EraseMemory, engine, asked), asked)
 
@@ -155,9 +153,9 @@ async def erase(engine: Engine, asked: Rehearsed) -> Erased:
     destroys=True,
 )
 async def erase_thread(engine: Engine, asked: Rehearsed) -> Erased:
-    """Erase a thread for good.
+    """Erase a thread permanently.
 
-    Its turns, the memories that were extracted from them, and its sessions. It cannot be undone.
+    Destroys its turns, the memories extracted from them, and its sessions. This cannot be undone.
     """
     return await _erased(engine, command_of(EraseThread, engine, asked), asked)
 
@@ -172,9 +170,9 @@ async def erase_thread(engine: Engine, asked: Rehearsed) -> Erased:
     destroys=True,
 )
 async def erase_user(engine: Engine, asked: Rehearsed) -> Erased:
-    """Erase everything of a user for good.
+    """Erase everything about a user permanently.
 
-    It cannot be undone. A user who comes back starts with nothing, under new keys.
+    This cannot be undone. A user who returns starts empty, with new keys.
     """
     return await _erased(engine, command_of(EraseUser, engine, asked), asked)
 
@@ -189,9 +187,9 @@ async def erase_user(engine: Engine, asked: Rehearsed) -> Erased:
     destroys=True,
 )
 async def erase_entity(engine: Engine, asked: EraseEntity) -> Erased:
-    """Erase an entity for good.
+    """Erase an entity permanently.
 
-    With its facts; turns and memories stay. `delete` hides it instead.
+    Destroys its facts too; turns and memories stay. `delete_entity` hides it instead.
     """
     return await _erase_known(engine, asked, "entity", asked.entity_id)
 
@@ -206,9 +204,9 @@ async def erase_entity(engine: Engine, asked: EraseEntity) -> Erased:
     destroys=True,
 )
 async def erase_fact(engine: Engine, asked: EraseFact) -> Erased:
-    """Erase a fact for good.
+    """Erase a fact permanently.
 
-    Turns and memories stay. `delete` hides it instead.
+    Turns and memories stay. `delete_fact` hides it instead.
     """
     return await _erase_known(engine, asked, "relation", asked.relation_id)
 
@@ -223,9 +221,9 @@ async def erase_fact(engine: Engine, asked: EraseFact) -> Erased:
     destroys=True,
 )
 async def erase_profile(engine: Engine, asked: EraseField) -> Erased:
-    """Erase a field of the profile for good.
+    """Erase a profile field permanently.
 
-    Its value, its earlier values, and what is proposed for it.
+    Destroys its value, earlier values and proposals.
     """
     return await _erase_known(engine, asked, "profile", asked.field)
 
@@ -240,19 +238,19 @@ async def erase_profile(engine: Engine, asked: EraseField) -> Erased:
     destroys=True,
 )
 async def erase_todo(engine: Engine, asked: EraseTodo) -> Erased:
-    """Erase a todo for good.
+    """Erase a todo permanently.
 
-    Status `dropped` closes a todo and keeps it.
+    To close a todo and keep it, set its status to `dropped`.
     """
     return await _erase_known(engine, asked, "todo", asked.todo_id)
 
 
 @operation("prove-erased", "POST /prove-erased", tag="erasure", role=Role.ERASE)
 async def prove_erased(engine: Engine, asked: ProveErased) -> Proof:
-    """Prove that what was erased can be read nowhere.
+    """Prove that erased data cannot be read anywhere.
 
-    Looks through every place where it could have been. Without an id, for everything of the user that was written
-    before the erasure.
+    Checks every place where it could be stored. Without an id, checks everything written about the user before the
+    erasure.
     """
     subject = asked.subject(stream_of(engine, asked))
     async with engine.reads.long_read():
@@ -265,7 +263,7 @@ async def _erase_known(engine: Engine, asked: Rehearsed, kind: str, name: object
 
 
 async def _erased(engine: Engine, command: Erase | EraseUser, asked: Rehearsed) -> Erased:
-    """Answers once no projection shows the text any more."""
+    """Returns once no projection shows the text."""
     if asked.dry_run:
         return Erased.of(await erasing.extent(engine, command))
     return Erased.of_erasure(await erasing.erase(engine, command, asked.idempotency_key))

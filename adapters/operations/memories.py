@@ -52,7 +52,7 @@ from mnemolog.events.fields import Flag, Id, Label, Uuid, validated
 from mnemolog.projections.context import ContextRequest
 from mnemolog.projections.query import MemoryQuery, Searching
 
-BIGGEST_SEQ = 2**63 - 1  # What Postgres' bigint holds.
+BIGGEST_SEQ = 2**63 - 1  # The maximum of Postgres' bigint.
 
 
 MEMORY_ID = Annotated[Uuid, Field(description="The memory's id.")]
@@ -81,11 +81,11 @@ class Search(Read, Searching):
 
 
 class ContextRead(Read, ContextRequest):
-    """What the agent is about to answer."""
+    """The message that the agent is about to answer."""
 
 
 class CardsRead(Read):
-    """The references of people, places and things."""
+    """References of people, places and things."""
 
     refs: Annotated[
         tuple[EntityRef, ...],
@@ -94,7 +94,7 @@ class CardsRead(Read):
 
 
 class WhyRead(Read):
-    """Something known."""
+    """A memory, entity, fact, todo or profile field."""
 
     id: Annotated[Id, Field(description="The id of a memory, an entity, a fact or a todo, or a profile field's name.")]
 
@@ -103,22 +103,22 @@ class ChangesRead(Read):
     """The changes in a thread."""
 
     thread_id: Annotated[Id, Field(description="The thread.")] = DEFAULT_THREAD
-    since: Annotated[int, Field(ge=0, le=BIGGEST_SEQ, description="The revision that you know.")] = 0
+    since: Annotated[int, Field(ge=0, le=BIGGEST_SEQ, description="The last revision you have seen.")] = 0
 
 
 class Delete(Write):
     """The memory to delete, and why."""
 
     memory_id: MEMORY_ID
-    reason: Annotated[Label, Field(description="Why; it is kept in the history, encrypted as texts are.")] = ""
+    reason: Annotated[Label, Field(description="The reason, stored encrypted in the history.")] = ""
 
 
 class Undo(Write):
-    """Either a memory, for its last change, or an event."""
+    """Either a memory, to undo its last change, or an event."""
 
     memory_id: Annotated[Uuid | None, Field(description="Undo the last change of this memory.")] = None
-    event_id: Annotated[Uuid | None, Field(description="Undo this event, on everything that it changed.")] = None
-    dry_run: Annotated[Flag, Field(description="Show what would be written, and change nothing.")] = False
+    event_id: Annotated[Uuid | None, Field(description="Undo this event, for everything it changed.")] = None
+    dry_run: Annotated[Flag, Field(description="Return what would be written, and change nothing.")] = False
 
 
 SEARCH_EXAMPLE = {
@@ -146,8 +146,8 @@ SEARCH_EXAMPLE = {
 async def create(engine: Engine, asked: Write) -> Created:
     """Create a memory.
 
-    With a `memory_key`, or with `type`, `fact_type` and `entity_refs`, which make one, the memory with that key is
-    updated or observed instead; with `merge_similar`, one that says the same. The id is that one's then.
+    With a `memory_key` (or `type`, `fact_type` and `entity_refs`, which form one), an existing memory with that key is
+    updated or confirmed instead; with `merge_similar`, one with the same meaning. Its id is then returned.
     """
     memory_id, receipt = await engine.writes.create(fields_of(engine, asked), asked.idempotency_key)
     return Created.of(receipt, memory_id=memory_id)
@@ -157,7 +157,7 @@ async def create(engine: Engine, asked: Write) -> Created:
 async def get(engine: Engine, asked: MemoryRead) -> MemoryView:
     """Read one memory.
 
-    Hidden memories too; `status` says so.
+    Also returns hidden memories; see `status`.
     """
     row = await engine.reads.memory(viewer_of(engine, asked), asked.memory_id, asked.moment())
     return MemoryView.model_validate(row)
@@ -167,7 +167,7 @@ async def get(engine: Engine, asked: MemoryRead) -> MemoryView:
 async def list_(engine: Engine, asked: List) -> Page[MemoryView]:
     """List a user's memories, the most recently changed first.
 
-    Active memories only.
+    Returns active memories only.
     """
     rows = await engine.reads.newest(viewer_of(engine, asked), asked.limit, asked.moment(), asked.cursor)
     return Page[MemoryView].of(rows)
@@ -177,7 +177,7 @@ async def list_(engine: Engine, asked: List) -> Page[MemoryView]:
 async def search(engine: Engine, asked: Search) -> Bullets | SearchResult:
     """Search a user's memories (memory.query).
 
-    By meaning and by words. Filters and the agent's allowlist are applied in the store.
+    Searches by meaning and by keywords. Filters and the agent's allowlist are applied in the database.
     """
     fields = asked.model_dump(include=set(Searching.model_fields), exclude_unset=True)
     who = {"tenant": engine.settings.tenant, "user_id": asked.user_id, "agent_id": asked.agent_id}
@@ -192,7 +192,8 @@ async def search(engine: Engine, asked: Search) -> Bullets | SearchResult:
 async def context(engine: Engine, asked: ContextRead) -> Context:
     """Read what an agent should know before it answers.
 
-    Pinned memories, and each category that the agent may read: whole, or what answers the query, as the policy says.
+    Returns pinned memories, and from each category that the agent may read either all memories or those that match the
+    query, depending on the policy.
     """
     request = validated(ContextRequest, asked.model_dump(include=set(ContextRequest.model_fields)))
     return Context.of(await engine.reads.context(viewer_of(engine, asked), request, asked.moment()))
@@ -200,9 +201,9 @@ async def context(engine: Engine, asked: ContextRead) -> Context:
 
 @operation("cards", "GET /cards", tag="recall", arguments=("refs",))
 async def cards(engine: Engine, asked: CardsRead) -> Page[CardView]:
-    """Read what matters most about people, places and things.
+    """Read the most important memories about people, places and things.
 
-    At most three memories a reference: pinned ones, then the most important, then the newest (D06).
+    Returns at most three memories per reference: pinned ones, then the most important, then the newest (D06).
     """
     found = await engine.reads.cards(viewer_of(engine, asked), asked.refs, asked.moment())
     return Page[CardView](items=[CardView.of(card) for card in found])
@@ -210,9 +211,9 @@ async def cards(engine: Engine, asked: CardsRead) -> Page[CardView]:
 
 @operation("links", "GET /memories/{memory_id}/links", tag="memories", arguments=("memory_id",))
 async def links(engine: Engine, asked: MemoryRead) -> Page[LinkView]:
-    """List what a memory is linked to, the strongest link first.
+    """List the links of a memory, strongest first.
 
-    Only what this agent may see.
+    Returns only memories that the agent may see.
     """
     rows = await engine.reads.links(viewer_of(engine, asked), asked.memory_id, asked.moment())
     return Page[LinkView](items=[LinkView.model_validate(row) for row in rows])
@@ -222,7 +223,7 @@ async def links(engine: Engine, asked: MemoryRead) -> Page[LinkView]:
 async def history(engine: Engine, asked: HistoryRead) -> Page[HistoryEntry]:
     """Read the history of a memory, an entity or a fact, newest first.
 
-    Every write that touched it, with the old and the new text (B §8).
+    Returns every write that changed it, with the old and the new text (B §8).
     """
     rows = await engine.reads.history(viewer_of(engine, asked), asked.id, asked.limit, asked.moment(), asked.cursor)
     return Page[HistoryEntry].of(rows)
@@ -230,9 +231,9 @@ async def history(engine: Engine, asked: HistoryRead) -> Page[HistoryEntry]:
 
 @operation("why", "GET /why/{id}", tag="recall", arguments=("id",))
 async def why(engine: Engine, asked: WhyRead) -> WhyView:
-    """Explain why something is known.
+    """Explain the origin of a memory, entity, fact, todo or profile field.
 
-    The events that made it, what it was merged from, and the turns behind it (X04).
+    Returns the events that created it, what it was merged from, and its source turns (X04).
     """
     found = await engine.reads.why(viewer_of(engine, asked), asked.id, asked.moment())
     return WhyView.model_validate(found.as_dict())
@@ -240,9 +241,9 @@ async def why(engine: Engine, asked: WhyRead) -> WhyView:
 
 @operation("changes", "GET /changes", tag="recall")
 async def changes(engine: Engine, asked: ChangesRead) -> Changes:
-    """Read what changed in a thread since a revision.
+    """Read the changes in a thread since a revision.
 
-    As the delta header of B §1, and row by row.
+    Returns the delta header of B §1, and each change.
     """
     viewer = viewer_of(engine, asked)
     return Changes.of(await engine.reads.changes(viewer, asked.thread_id, asked.since, asked.moment()))
@@ -260,7 +261,7 @@ async def changes(engine: Engine, asked: ChangesRead) -> Changes:
 async def update(engine: Engine, asked: Write) -> Written:
     """Update a memory.
 
-    Fields that are left out stay as they are.
+    Omitted fields stay the same.
     """
     return await _execute(UpdateMemory, engine, asked)
 

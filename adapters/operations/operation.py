@@ -1,4 +1,4 @@
-"""An operation: one thing that can be asked, defined once for every face.
+"""An operation, defined once for HTTP, the command line and Python.
 
 Decided in docs/decisions/0049-operations-are-defined-once.md.
 """
@@ -21,12 +21,12 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation(Generic[Q, R]):
-    """`name` is the Python verb and the OpenAPI id, `command` the words of the CLI, `route` method and path under /v1.
+    """`name` is the Python method and the OpenAPI id, `command` the CLI words, `route` method and path under /v1.
 
-    What `run` says of itself is the help of every face: its first sentence the summary, the rest the description.
-    `arguments` are the fields that Python and the command line take by position; all others go by name. `done` is what
-    the command line says of a write that changed something, such as "Updated". Before an operation that `destroys` it
-    shows a dry run, and asks.
+    The docstring of `run` is the help everywhere: the first sentence is the summary, the rest the description.
+    `arguments` are the positional fields in Python and on the command line; all others are keywords. `done` is what the
+    command line prints for a write that changed something, such as "Updated". Before an operation that `destroys`, the
+    command line shows a dry run and asks for confirmation.
     """
 
     name: str
@@ -80,10 +80,10 @@ def operation(
     example: dict[str, Any] | None = None,
     destroys: bool = False,
 ) -> Callable[[Callable[[Engine, Q], Awaitable[R]]], Operation[Q, R]]:
-    """Makes an operation of the function below, which gives it its name, its help, its request and its result.
+    """Turns the decorated function into an operation, with its name, help, request and result.
 
-    `asks` is the request where it is not the annotated one, or the command that the request is made from. The role is
-    `read` or `write` unless it is given.
+    `asks` is the request if it is not the annotated one, or the command from which the request is made. The default
+    role is `read` or `write`.
     """
 
     def defined(run: Callable[[Engine, Q], Awaitable[R]]) -> Operation[Q, R]:
@@ -110,7 +110,7 @@ def operation(
 
 
 def description_of(field: FieldInfo) -> str:
-    """What the field itself says, or else what its type does."""
+    """The description of the field, or else of its type."""
     return field.description or _described(field.annotation) or ""
 
 

@@ -1,4 +1,4 @@
-"""Operations on the profile: what is known of a user, what waits for consent, and how a user is seeded (B §10, D14)."""
+"""Operations on the profile: fields, proposals, consent and seeding (B §10, D14)."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -27,14 +27,14 @@ from mnemolog.events.fields import Flag, Id
 
 
 class ProfileRead(Read):
-    """What is known of a user."""
+    """A read of a user's profile."""
 
 
-Consented = Annotated[Flag, Field(description="The user says so themselves, here and now.")]
+Consented = Annotated[Flag, Field(description="The user consents directly with this request.")]
 
 
 class ProfileHistoryRead(PagedRead):
-    """The history of a field of the profile, newest first."""
+    """The history of a profile field, newest first."""
 
     field: Annotated[Id, Field(description="The field, such as city.")]
 
@@ -51,12 +51,12 @@ class ConsentRead(PagedRead):
             PatchStatus.CORROBORATED,
             "all",
         ],
-        Field(description="Only proposals of this status, or `all`; `proposed` ones wait for consent."),
+        Field(description="Only proposals with this status, or `all`; `proposed` ones await consent."),
     ] = PatchStatus.PROPOSED
 
 
 class ProfileField(Result):
-    """A field of the profile. `value` is a list where values are added to it."""
+    """A profile field. `value` is a list if values are added to it."""
 
     field: str
     value: str | list[str]
@@ -69,23 +69,23 @@ class ProfileField(Result):
 
 
 class Profile(Result):
-    """What is known of a user, field by field."""
+    """A user's profile, field by field."""
 
     fields: list[ProfileField]
 
     def get(self, field: str) -> str | list[str] | None:
-        """What a field holds, if anything."""
+        """The value of a field, if it has one."""
         return next((one.value for one in self.fields if one.field == field), None)
 
 
 class Proposal(Result):
-    """A proposed change of the profile, its signals, and what became of it."""
+    """A proposed profile change, its signals and its status."""
 
     patch_id: UUID
     field: str
     value: str
     sensitive: bool = Field(description="Whether it needs the user's consent.")
-    signals: int = Field(description="How many turns say so.")
+    signals: int = Field(description="The number of turns that support it.")
     confidence: float
     source: str
     source_turn_ids: list[str]
@@ -99,7 +99,7 @@ class Proposal(Result):
 
 
 class Proposed(Written):
-    """The receipt, and what became of the proposal: `proposed` waits, `granted` and `corroborated` are applied."""
+    """The receipt and the proposal's status: `proposed` is open, `granted` and `corroborated` are applied."""
 
     patch_id: UUID
     field: str
@@ -107,20 +107,20 @@ class Proposed(Written):
 
 
 class SeededView(Written):
-    """The receipt of the last write, and what the seed wrote."""
+    """The receipt of the last write, and the content of the seed."""
 
-    correlation_id: UUID = Field(description="Shared by all that the seed wrote.")
-    applied: list[str] = Field(description="The fields of the profile that were set.")
-    queued: list[str] = Field(description="The fields of the profile that wait for consent.")
+    correlation_id: UUID = Field(description="The correlation id of all events of the seed.")
+    applied: list[str] = Field(description="Profile fields that were set.")
+    queued: list[str] = Field(description="Profile fields that await consent.")
     memory_ids: list[UUID]
-    facts: int = Field(description="How many facts were recorded.")
+    facts: int = Field(description="The number of facts that were recorded.")
 
 
 @operation("profile get", "GET /profile", tag="profile")
 async def get_profile(engine: Engine, asked: ProfileRead) -> Profile:
-    """Read what is known of a user, field by field.
+    """Read a user's profile, field by field.
 
-    Proposals that wait for consent are not part of it.
+    Without proposals that await consent.
     """
     rows = await engine.reads.profile(viewer_of(engine, asked), asked.moment())
     return Profile.model_validate({"fields": rows})
@@ -137,10 +137,10 @@ async def get_profile(engine: Engine, asked: ProfileRead) -> Profile:
     example={"user_id": "ana", "field": "city", "value": "Lisbon", "turn_id": "m-17"},
 )
 async def propose_profile(engine: Engine, asked: Write) -> Proposed:
-    """Propose a change of the profile.
+    """Propose a profile change.
 
-    preferred_name, pronouns, city and language wait 7 days for the user's consent. Other fields are set by a second
-    signal from another turn, or at once by one of confidence 0.8.
+    preferred_name, pronouns, city and language wait up to 7 days for the user's consent. Other fields are set by a
+    second signal from another turn, or at once by a signal with confidence 0.8.
     """
     fields = fields_of(engine, asked)
     consented, field = fields.pop("consent", False), fields["field"]
@@ -150,9 +150,9 @@ async def propose_profile(engine: Engine, asked: Write) -> Proposed:
 
 @operation("profile history", "GET /profile/{field}/history", tag="profile", arguments=("field",))
 async def profile_history(engine: Engine, asked: ProfileHistoryRead) -> Page[HistoryEntry]:
-    """Read the history of a field of the profile, newest first.
+    """Read the history of a profile field, newest first.
 
-    What was proposed, decided and set.
+    Returns what was proposed, decided and set.
     """
     viewer, moment = viewer_of(engine, asked), asked.moment()
     rows = await engine.reads.field_history(viewer, asked.field, asked.limit, moment, asked.cursor)
@@ -161,9 +161,9 @@ async def profile_history(engine: Engine, asked: ProfileHistoryRead) -> Page[His
 
 @operation("consent list", "GET /consent", tag="profile")
 async def list_consent(engine: Engine, asked: ConsentRead) -> Page[Proposal]:
-    """List proposed changes of the profile, newest first.
+    """List proposed profile changes, newest first.
 
-    Those that wait for consent, unless `status` says otherwise; with who proposed and who decided.
+    Returns those that await consent, unless `status` is given; with the proposers and the decider.
     """
     status = None if asked.status == "all" else asked.status
     viewer, moment = viewer_of(engine, asked), asked.moment()
@@ -182,7 +182,7 @@ async def list_consent(engine: Engine, asked: ConsentRead) -> Page[Proposal]:
 async def grant_consent(engine: Engine, asked: Write) -> Written:
     """Grant a proposed change, in the user's name.
 
-    It is applied at once. An agent cannot grant what it proposed itself.
+    It is applied at once. An agent cannot grant its own proposals.
     """
     return await _decide(engine, asked, PatchStatus.GRANTED)
 
@@ -199,7 +199,7 @@ async def grant_consent(engine: Engine, asked: Write) -> Written:
 async def refuse_consent(engine: Engine, asked: Write) -> Written:
     """Refuse a proposed change, in the user's name.
 
-    The profile stays as it is.
+    The profile does not change.
     """
     return await _decide(engine, asked, PatchStatus.REFUSED)
 
@@ -225,7 +225,7 @@ async def _decide(engine: Engine, asked: Write, decision: PatchStatus) -> Writte
 async def seed(engine: Engine, asked: Write) -> SeededView:
     """Give a user an initial profile: fields, memories and facts.
 
-    All of it has one correlation id. Seeding the same content again writes only what is still missing.
+    All events share one correlation id. Seeding the same content again writes only what is missing.
     """
     seed_id = engine.writes.new_id()
     command = command_of(SeedUser, engine, asked, seed=seed_id, correlation_id=seed_id)

@@ -1,4 +1,4 @@
-"""The reference of all operations as Markdown: `make reference` writes docs/reference/operations.md with it."""
+"""Generates docs/reference/operations.md from the registry of operations (`make reference`)."""
 
 import types
 from collections.abc import Iterator
@@ -17,14 +17,13 @@ from mnemolog.adapters.operations.requests import PagedRead, Read, Request, Writ
 
 HEAD = """# Operations
 
-All that can be asked of Mnemolog, the same in Python, on the command line and over HTTP: the same names, fields,
-results and [errors](errors.md). This page is made from the registry of operations by `make reference`.
+All operations of Mnemolog. Names, fields, results and [errors](errors.md) are the same in Python, on the command line
+and over HTTP. This page is generated from the registry of operations by `make reference`.
 
-In Python, every field but those in the parentheses of the call goes by name. On the command line, the fields in
-capitals are arguments and every other one is an option: `user_id` is `--user-id`; `mnemolog COMMAND --help` lists the
-short forms. Over HTTP, fields go into the query of a GET or DELETE and into the JSON body otherwise, unless they stand
-in the path; the idempotency key is the header `Idempotency-Key`. [Command line](cli.md), [HTTP](http.md) and
-[Python](python.md) say what is particular to each.
+In Python, all fields except those in parentheses are keyword arguments. On the command line, fields in capitals are
+arguments and all others options: `user_id` is `--user-id`; `mnemolog COMMAND --help` lists short forms. Over HTTP,
+fields that are not in the path go into the query of a GET or DELETE, otherwise into the JSON body; the idempotency key
+is the header `Idempotency-Key`. See also [Command line](cli.md), [HTTP](http.md) and [Python](python.md).
 """
 WORDS = {str: "text", bool: "true or false", int: "integer", float: "number", datetime: "time", UUID: "id"}
 
@@ -35,7 +34,7 @@ def page() -> str:
 
 
 def _shared() -> Iterator[str]:
-    yield "## Fields that many operations share\n"
+    yield "## Common fields\n"
     for title, model in (
         ("Every operation", Request),
         ("Every read", Read),
@@ -76,7 +75,7 @@ def _operation(operation: Operation[Any, Any]) -> Iterator[str]:
 def _table(fields: dict[str, FieldInfo]) -> Iterator[str]:
     if not fields:
         return
-    yield "| field | type | default | |\n|---|---|---|---|"
+    yield "| field | type | default | description |\n|---|---|---|---|"
     for name, field in fields.items():
         default = "required" if field.is_required() else _default(field.default)
         yield f"| `{field.alias or name}` | {type_of(field.annotation)} | {default} | {description_of(field)} |"

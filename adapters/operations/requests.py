@@ -1,4 +1,4 @@
-"""What requests have in common: whose memory, who asks, when to read, how a retry is known."""
+"""Base classes of requests: user and agent, read options, pagination, idempotency."""
 
 import re
 from datetime import datetime
@@ -19,12 +19,12 @@ C = TypeVar("C", bound=Command)
 W = TypeVar("W", bound="Write")
 
 LONGEST_TOKEN = 300
-# What the engine sets, never the request: beside what a command generates for itself.
+# Fields that the engine sets, in addition to those that a command generates.
 SET_BY_ENGINE = frozenset({"tenant", "actor", "consenting", "agents", "correlation_id"})
 
 
 def _point(value: object, info: ValidationInfo) -> datetime | int:
-    """A seq, maybe in digits and behind an @, or a time with its offset."""
+    """A seq, also as digits or with a leading @, or a time with an offset."""
     name = info.field_name or "as_of"
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**MAX_DIGITS:
         return value
@@ -51,36 +51,34 @@ Cursor = Annotated[str, Field(max_length=1000)]
 
 
 class Request(BaseModel):
-    """Whose memory, and which agent asks. A field that is not known is refused, not ignored."""
+    """The user and the agent. Unknown fields are refused, not ignored."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
-    user_id: Annotated[Id, Field(description="The user whose memory it is.", examples=["ana"])]
-    agent_id: Annotated[Id, Field(description="The agent that asks: it sees what is global, and its own.")] = (
-        DEFAULT_AGENT
-    )
+    user_id: Annotated[Id, Field(description="The user whose memory is read or written.", examples=["ana"])]
+    agent_id: Annotated[Id, Field(description="The agent, which sees global items and its own.")] = DEFAULT_AGENT
 
 
 class Read(Request):
-    """A read: live by default, at an earlier moment, or once a write is visible."""
+    """A read: current, as of an earlier moment, or after a write is visible."""
 
     as_of: AsOf | None = Field(
         None,
-        description="Answer as of this moment: a time with its offset, or a sequence number of the user's stream.",
+        description="Read as of this moment: a time with an offset, or a sequence number of the user's stream.",
         examples=["2026-01-03T01:02:10Z", 42],
     )
     after: After | None = Field(
-        None, description="The `token` of a write that the answer must include.", examples=["default/user:ana@42"]
+        None, description="The `token` of a write that the result must include.", examples=["default/user:ana@42"]
     )
     deadline: Deadline | None = Field(
         None,
-        description="The maximum wait in seconds for what must be included; by default the setting `read_deadline`.",
+        description="The maximum wait in seconds for the writes to include. Default: the setting `read_deadline`.",
         examples=[2.5],
     )
     consistency: Consistency = Field(
         "strong",
-        description="`strong` includes every write that was acknowledged before; `eventual` does not wait for the read "
-        "models, which follow some milliseconds later. Ignored with `after` and `as_of`.",
+        description="`strong` includes every write acknowledged before; `eventual` does not wait for the read models, "
+        "which lag by some milliseconds. Ignored with `after` and `as_of`.",
     )
 
     def moment(self) -> Moment:
@@ -89,26 +87,26 @@ class Read(Request):
 
 
 class PagedRead(Read):
-    """A read of a list, page by page."""
+    """A paginated read of a list."""
 
     limit: Limit = 100
-    cursor: Cursor | None = Field(None, description="The `next_cursor` of the page before.")
+    cursor: Cursor | None = Field(None, description="The `next_cursor` of the previous page.")
 
 
 class Write(Request):
-    """A write. Sent again with the same idempotency key it changes nothing, and answers as it did the first time."""
+    """A write. A retry with the same idempotency key changes nothing and returns the original result."""
 
     thread_id: Annotated[Id, Field(description="The thread in which the change is reported.")] = DEFAULT_THREAD
-    run_id: Annotated[Id | None, Field(description="The run that it belongs to, such as an episode.")] = None
+    run_id: Annotated[Id | None, Field(description="The run it belongs to, such as an episode.")] = None
     idempotency_key: Annotated[
-        Id | None, Field(description="A key of your own: a retry with the same key changes nothing.")
+        Id | None, Field(description="Your own key for this request: a retry with the same key changes nothing.")
     ] = None
 
 
 class Rehearsed(Write):
-    """A write that can be shown before it is done."""
+    """A write that can be previewed."""
 
-    dry_run: Annotated[Flag, Field(description="Show what would be done, and change nothing.")] = False
+    dry_run: Annotated[Flag, Field(description="Return what would be done, and change nothing.")] = False
 
 
 @overload
@@ -116,9 +114,9 @@ def request_of(command: type[Command], *without: str, base: type[W], **more: Any
 @overload
 def request_of(command: type[Command], *without: str, **more: Any) -> type[Write]: ...
 def request_of(command: type[Command], *without: str, base: type[Write] = Write, **more: Any) -> type[Write]:
-    """The request behind a command: its fields but for those `without` and those that the engine sets or generates.
+    """The request model for a command: its fields except those in `without` and those the engine sets or generates.
 
-    `more` are fields in the form of `create_model`, in place of the command's or beside them.
+    `more` are additional or replaced fields, in the form of `create_model`.
     """
     left_out = SET_BY_ENGINE | command.generated | set(base.model_fields) | set(without)
     own = {
@@ -130,14 +128,14 @@ def request_of(command: type[Command], *without: str, base: type[Write] = Write,
 
 
 def command_of(kind: type[C], engine: Engine, asked: Request, /, **more: Any) -> C:
-    """The command of a request: what the caller gave, in the engine's tenant, and when it is asked."""
+    """The command for a request, with the engine's tenant and the current time."""
     given = asked.model_dump(include=set(kind.model_fields), exclude_unset=True)
     now = {"at": engine.writes.now()} if "at" in kind.model_fields else {}
     return validated(kind, {**given, **now, **more, "tenant": engine.settings.tenant})
 
 
 def fields_of(engine: Engine, asked: Request) -> dict[str, Any]:
-    """What the caller gave for a command, in the engine's tenant."""
+    """The fields that the caller gave for a command, with the engine's tenant."""
     return {**asked.model_dump(exclude_unset=True, exclude={"idempotency_key"}), "tenant": engine.settings.tenant}
 
 

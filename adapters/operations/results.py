@@ -1,4 +1,4 @@
-"""What operations answer, the same in every face. Times are in UTC."""
+"""Results of operations, the same in HTTP, the command line and Python. Times are in UTC."""
 
 from collections.abc import Iterator
 from typing import Any, Generic, Literal, Self, TypeVar
@@ -31,7 +31,7 @@ class Result(BaseModel):
 
 
 class Page(Result, Generic[T]):
-    """A page of a list. `next_cursor` asks for the next page; without one, this is the last."""
+    """A page of a list. Pass `next_cursor` to get the next page; it is null on the last one."""
 
     items: list[T]
     next_cursor: str | None = None
@@ -51,14 +51,14 @@ class Page(Result, Generic[T]):
 
 
 class Written(Result):
-    """The receipt of a durable write. `already`: it had been written before, and nothing changed now."""
+    """The receipt of a durable write. `already`: it had been written before, and nothing was changed now."""
 
     stream: str
     event_ids: list[UUID]
     first_seq: int
     last_seq: int
     already: bool
-    erased: bool = Field(False, description="What this request wrote before was erased since.")
+    erased: bool = Field(False, description="What this request wrote originally has been erased since.")
     token: str = Field(description="Pass it as `after` to a read that must see this write.")
 
     @classmethod
@@ -73,7 +73,7 @@ class Created(Written):
 
 
 class Bullet(Result):
-    """One memory as a prompt takes it."""
+    """One memory as a line for a prompt."""
 
     id: UUID
     category: str
@@ -81,7 +81,7 @@ class Bullet(Result):
 
 
 class MemoryView(ContentFields, Result):
-    """One memory, whole. `importance` and `confidence` lie in [0, 1]."""
+    """One memory with all fields. `importance` and `confidence` are in [0, 1]."""
 
     def __str__(self) -> str:
         return self.text
@@ -91,8 +91,8 @@ class MemoryView(ContentFields, Result):
     kind: Kind
     scope: Scope
     agent_id: str | None = Field(description="The owner of an agent-scoped memory.")
-    importance_level3: int = Field(description="The nearest of D's levels, 0 to 3.")
-    importance_level5: int = Field(description="The nearest of B's, 1 to 5.")
+    importance_level3: int = Field(description="The nearest level on the scale 0 to 3.")
+    importance_level5: int = Field(description="The nearest level on the scale 1 to 5.")
     status: Status
     merged_into: UUID | None
     purge_at: Instant | None
@@ -110,19 +110,19 @@ class MemoryView(ContentFields, Result):
     entity_refs: list[str]
     entity_label: str
     topics: list[str]
-    observations: int = Field(description="How often it was said.")
-    last_accessed: Instant = Field(description="When it was last written, found or brought back.")
+    observations: int = Field(description="How often it was stated.")
+    last_accessed: Instant = Field(description="When it was last written, found or restored.")
     reactivation_count: int
-    fresh: bool = Field(description="Of a scene: made in this patrol cycle of its agent.")
+    fresh: bool = Field(description="For a scene: whether it was created in its agent's current cycle.")
     session_count: int = Field(
-        description="Of a scene: the patrol cycles since it was last made, found or brought back."
+        description="For a scene: the number of cycles since it was last created, found or restored."
     )
     deleted_cause: Cause | None
-    forgotten_at: Instant | None = Field(description="Since when it is hidden.")
-    forget_reason: str = Field(description='Why it was forgotten; "" where nobody said.')
-    contradicts: list[UUID] = Field(description="The active memories that say otherwise, linked as `contradicts`.")
-    contradicted_by: UUID | None = Field(description="The newest of `contradicts`, where it is newer than this one.")
-    contradicted_at: Instant | None = Field(description="When that one was said.")
+    forgotten_at: Instant | None = Field(description="When it was hidden.")
+    forget_reason: str = Field(description='The reason for its deletion, or "".')
+    contradicts: list[UUID] = Field(description="Active memories that contradict it, linked as `contradicts`.")
+    contradicted_by: UUID | None = Field(description="The newest of `contradicts`, if it is newer than this one.")
+    contradicted_at: Instant | None = Field(description="When that one was stated.")
     occurred_at: Instant
     created_at: Instant
     updated_at: Instant
@@ -130,7 +130,7 @@ class MemoryView(ContentFields, Result):
 
 
 class LinkView(Result):
-    """The far end of a link. `strength` lies in [0, 1]; `out` leads there, `in` comes from there."""
+    """A linked memory. `strength` is in [0, 1]; the direction is `out` to it or `in` from it."""
 
     memory_id: UUID
     direction: Literal["out", "in"]
@@ -142,11 +142,11 @@ class LinkView(Result):
 
 
 class HitView(MemoryView):
-    """A memory that answers a query, and why it ranks where it does."""
+    """A memory that matches a query, with its scores."""
 
-    score: float = Field(description="The fused rank, in [0, 1].")
+    score: float = Field(description="The fused score, in [0, 1].")
     similarity: float | None = Field(description="The cosine similarity to the query.")
-    text_rank: float | None = Field(description="The full-text rank.")
+    text_rank: float | None = Field(description="The keyword (BM25) score.")
 
     @classmethod
     def of(cls, hit: Hit) -> Self:
@@ -155,7 +155,7 @@ class HitView(MemoryView):
 
 
 class Bullets(Result):
-    """Search results as bullets, beneath the delta header (B §1, §6)."""
+    """Search results as bullets, with the delta header (B §1, §6)."""
 
     header: str = Field(description='What changed since `since_rev`, or "".')
     rev: int = Field(description="The thread's revision: the next `since_rev`.")
@@ -180,10 +180,10 @@ class SearchResult(Result):
 
 
 class HistoryEntry(Result):
-    """One write that touched a memory, an entity or a fact. A reference is `<id>@<seq>`, which `as_of` can show."""
+    """One write to a memory, entity or fact. A reference is `<id>@<seq>`, to be read with `as_of`."""
 
     id: UUID
-    subject: str = Field(description="What it touched: memory, entity, relation, profile or todo.")
+    subject: str = Field(description="The kind of item: memory, entity, relation, profile or todo.")
     subject_id: str
     memory_id: UUID | None
     event: Literal["ADD", "UPDATE", "DELETE", "MERGE", "LINK", "TTL", "RESTORE"]
@@ -196,7 +196,7 @@ class HistoryEntry(Result):
 
 
 class ChangeView(Result):
-    """One row of the change log, with the memory as it reads now."""
+    """One row of the change log, with the current memory."""
 
     rev: int
     memory_id: UUID
@@ -212,7 +212,7 @@ class ChangeView(Result):
 
 
 class Changes(Result):
-    """What a delta header tells, and the revision that the next one starts from."""
+    """The delta header, and the revision to continue from."""
 
     header: str
     rev: int
@@ -224,7 +224,7 @@ class Changes(Result):
 
 
 class LiveView(Result):
-    """What a caller without a token or a key is told: the server answers."""
+    """The response to callers without a token or key."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -232,20 +232,18 @@ class LiveView(Result):
 
 
 class HealthView(Result):
-    """`degraded`: all that is sound is served, but streams stand still in some projection, or damage was found."""
+    """`degraded`: reads and writes work, but a projection has stopped streams, or damage was found."""
 
     status: Literal["ok", "degraded"]
-    lag: dict[str, int] = Field(description="By projection, how many events it is behind the log.")
-    outbox: int = Field(description="How many appends wait for JetStream.")
-    stopped: dict[str, dict[str, str]] = Field(
-        description="By projection, the streams set aside and where they stopped."
-    )
-    incidents: int = Field(description="How many were found and not acknowledged: `mnemolog incident list`.")
-    failed_jobs: int = Field(description="Jobs with no attempt left: `mnemolog job list --status failed`.")
+    lag: dict[str, int] = Field(description="Events not applied yet, by projection.")
+    outbox: int = Field(description="The number of appends waiting for JetStream.")
+    stopped: dict[str, dict[str, str]] = Field(description="Stopped streams and their position, by projection.")
+    incidents: int = Field(description="The number of open incidents: `mnemolog incidents list`.")
+    failed_jobs: int = Field(description="The number of failed jobs: `mnemolog jobs list --status failed`.")
 
 
 class SectionView(Result):
-    """A category in its mode. `rag_length` is null where the whole category is shown."""
+    """The memories of a category. `rag_length` is null if the whole category is shown."""
 
     category: str
     context: Mode
@@ -260,7 +258,7 @@ class SectionView(Result):
 
 
 class CardView(Result):
-    """What matters most about somebody or something: at most three memories, and these in one line (D06)."""
+    """The most important memories about an entity: at most three, also as one line (D06)."""
 
     ref: str
     line: str
@@ -273,16 +271,18 @@ class CardView(Result):
 
 
 class Context(Result):
-    """`foundation`: pinned memories, which stand in their categories too. `bullets` names each memory once."""
+    """`foundation`: pinned memories, which are in their categories too. `bullets` contains each memory once."""
 
-    cards: list[CardView] = Field(description="Those that the memories of the categories are about; put them first.")
+    cards: list[CardView] = Field(description="Cards of the entities in these memories; put them first in the prompt.")
     foundation: list[MemoryView]
     categories: list[SectionView]
-    bullets: list[Bullet] = Field(description="What fits into `budget_tokens`: foundation first, then by category.")
+    bullets: list[Bullet] = Field(
+        description="The memories that fit into `budget_tokens`: foundation first, then by category."
+    )
 
     @property
     def lines(self) -> list[str]:
-        """Cards and bullets, as a prompt takes them."""
+        """Cards and bullets as text for a prompt."""
         return [*(card.line for card in self.cards), *(one.text for one in self.bullets)]
 
     @classmethod
@@ -296,7 +296,7 @@ class Context(Result):
 
 
 class CauseView(Result):
-    """One event. `policy_version` is that of the policy which it was decided under."""
+    """One event. `policy_version` is the policy it was decided under."""
 
     seq: int
     event_id: UUID
@@ -308,13 +308,13 @@ class CauseView(Result):
     thread_id: str
     run_id: str | None
     policy_version: str
-    match: dict[str, Any] | None = Field(description="How a statement met what was known: band, similarity, model.")
+    match: dict[str, Any] | None = Field(description="How a statement matched a known memory: band, similarity, model.")
     undoes: UUID | None
-    about: list[str] = Field(description="Others of its kind that it touched, as far as they may be seen.")
+    about: list[str] = Field(description="Other items of the same kind that it changed, if the agent may see them.")
 
 
 class SourceTurnView(Result):
-    """What was said; "" once it was erased."""
+    """The text, or "" once erased."""
 
     turn_id: str
     thread_id: str
@@ -327,7 +327,7 @@ class SourceTurnView(Result):
 
 
 class WhyView(Result):
-    """`merged_from`: over any number of merges that are in force."""
+    """`merged_from`: directly or through several merges."""
 
     id: str
     kind: str = Field(examples=["memory", "entity", "relation", "todo", "profile"])
@@ -335,7 +335,7 @@ class WhyView(Result):
     turns: list[SourceTurnView]
     merged_from: list[str]
     merged_into: str | None
-    unseen_turns: int = Field(description="How many more turns are behind it that this agent may not see.")
+    unseen_turns: int = Field(description="The number of source turns that the agent may not see.")
 
 
 class ConflictView(Result):
@@ -349,17 +349,17 @@ class ConflictView(Result):
 
 
 class RevertView(Result):
-    """An event that would be written: its type, and what it reverts, such as `memory:<id>`."""
+    """An event that would be written: its type and its subject, such as `memory:<id>`."""
 
     subject: str
     type: str
 
 
 class Undone(Result):
-    """The events that were undone, newest first; the conflicts; the receipt, null after a dry run."""
+    """The undone events, newest first; the conflicts; and the receipt, which is null after a dry run."""
 
     undone: list[UUID]
-    changes: list[RevertView] = Field(description="Of a dry run: what would be written.")
+    changes: list[RevertView] = Field(description="For a dry run: what would be written.")
     conflicts: list[ConflictView]
     receipt: Written | None
 

@@ -16,11 +16,11 @@ from mnemolog.events.fields import Uuid
 
 
 class TodosRead(PagedRead):
-    """An agent's todos: what is due first, then the oldest."""
+    """An agent's todos, by due time, then oldest first."""
 
     status: Annotated[
         Literal[TodoStatus.OPEN, TodoStatus.DONE, TodoStatus.DROPPED, "all"],
-        Field(description="Only todos of this status, or `all`."),
+        Field(description="Only todos with this status, or `all`."),
     ] = TodoStatus.OPEN
     kind: Annotated[TodoKind | None, Field(description="Only todos of this kind.")] = None
 
@@ -73,9 +73,9 @@ async def add_todo(engine: Engine, asked: Write) -> TodoAdded:
 
 @operation("todo list", "GET /todos", tag="todos")
 async def list_todos(engine: Engine, asked: TodosRead) -> Page[Todo]:
-    """List this agent's todos: what is due first, then the oldest.
+    """List this agent's todos, by due time, then oldest first.
 
-    Open ones, unless `status` says otherwise.
+    Returns open todos, unless `status` is given.
     """
     status = None if asked.status == "all" else asked.status
     viewer, moment = viewer_of(engine, asked), asked.moment()
@@ -94,7 +94,7 @@ async def list_todos(engine: Engine, asked: TodosRead) -> Page[Todo]:
 async def update_todo(engine: Engine, asked: Write) -> Written:
     """Update a todo, or close it with status `done` or `dropped`.
 
-    Fields that are left out stay as they are.
+    Omitted fields stay the same.
     """
     return Written.of(await engine.writes.change_todo(fields_of(engine, asked), asked.idempotency_key))
 
@@ -103,7 +103,7 @@ async def update_todo(engine: Engine, asked: Write) -> Written:
 async def todo_history(engine: Engine, asked: TodoHistoryRead) -> Page[HistoryEntry]:
     """Read the history of a todo, newest first.
 
-    How it was added and changed.
+    Returns how it was added and changed.
     """
     viewer, moment = viewer_of(engine, asked), asked.moment()
     rows = await engine.reads.todo_history(viewer, asked.todo_id, asked.limit, moment, asked.cursor)

@@ -239,7 +239,7 @@ async def test_what_a_projector_reads_is_checked_so_that_it_seals_nothing_forged
         await ana.updates(tea, pinned=True)
         await victim.settled(60)
 
-    assert "is not one that its projector wrote" in caplog.text
+    assert "was not written by its projector" in caplog.text
     assert (await victim.reads.memory(ana.viewer, tea))["run_id"] is None
     assert (await victim.verifier.verify(ana.stream)).clean
 

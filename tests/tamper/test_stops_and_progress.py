@@ -197,7 +197,7 @@ async def test_a_paused_projection_is_said_to_be_unverified_beyond_where_it_stan
     ran, programs = await verify(victim, "-u", ana.user), await verify(victim, "-u", ana.user, "--json")
 
     assert (ran.code, programs.code) == (0, 0)
-    assert f"memories of {ana.stream} is paused: nothing of it beyond seq {seq} could be verified" in ran.out
+    assert f"memories of {ana.stream} is paused: nothing after seq {seq} could be verified" in ran.out
     assert "nothing was changed in what could be verified" in ran.out
     assert programs.value["unverified"] == [
         {"projection": "memories", "stream": str(ana.stream), "seq": seq, "why": "paused"}

@@ -155,7 +155,7 @@ async def test_texts_that_are_too_long_are_refused_by_line(engine: Engine, user:
     path.write_text("\n".join(json.dumps({**turn, "text": text}) for text in texts), encoding="utf-8")
     ran = await mnemolog(engine.settings.directory, "ingest", str(path), "--json")
     faults = {fault["place"]: fault["error"]["field"] for fault in ran.value["set_aside"]}
-    assert faults == {"line 1": "text", "line 2": "message"}  # The second is more than a message carries.
+    assert faults == {"line 1": "text", "line 2": "message"}  # The second is more than a message can hold.
     assert ran.value["recorded"] == 1
 
 

@@ -49,7 +49,7 @@ async def test_nothing_is_erased_without_a_yes(engine: Engine, user: str) -> Non
         asked = await run(engine, *command, "-u", user)
         assert asked.code == 1
         assert "1 memory" in asked.out, "what would go is shown first"
-        assert "Erase this for good?" in asked.err
+        assert "Erase this permanently?" in asked.err
 
     assert await engine.log.head(stream(user)) == head
 
