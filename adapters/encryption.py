@@ -49,7 +49,11 @@ class Keyring:
         if sealed["alg"] == PlainCipher.ALGORITHM:
             return PLAIN.open(stream, key_scope, sealed)
         if sealed["alg"] != ALGORITHM:
-            raise MalformedEvent(f"the data is sealed with {sealed['alg']!r}", field="data", fix="run a newer Mnemolog")
+            raise MalformedEvent(
+                f"the data is encrypted with unknown algorithm {sealed['alg']!r}",
+                field="data",
+                fix="run a newer Mnemolog",
+            )
         data_key = self._keys.get((stream, key_scope))
         if data_key is None or data_key.key_id.hex() != sealed["key"]:
             return None
@@ -79,7 +83,7 @@ def unsealed(key: bytes, box: bytes, context: bytes) -> bytes:
         return _aes(key).decrypt(box[:NONCE_BYTES], box[NONCE_BYTES:], context)
     except (InvalidTag, ValueError) as error:
         raise MalformedEvent(
-            "sealed bytes do not open under their key: they or the key were changed",
+            "the data cannot be decrypted with its key: the data or the key was changed",
             field="data",
             fix="run `mnemolog verify`",
         ) from error

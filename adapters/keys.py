@@ -19,7 +19,7 @@ def decoded(text: str, field: str) -> bytes:
         key = b""
     if len(key) != KEY_BYTES:
         raise InvalidInput(
-            f"is not {KEY_BYTES} bytes in base64", field=field, fix="make one with `openssl rand -base64 32`"
+            f"is not {KEY_BYTES} bytes in base64", field=field, fix="create one with `openssl rand -base64 32`"
         )
     return key
 

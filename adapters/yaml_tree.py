@@ -38,9 +38,9 @@ def tree(text: str, name: str) -> Tree:
         raise PolicyRefused([_unreadable(error, name)]) from error
     if alias:
         line = alias.start_mark.line + 1
-        raise PolicyRefused([PolicyFault(name, line, "", "aliases are not taken here", "write it out")])
+        raise PolicyRefused([PolicyFault(name, line, "", "YAML aliases are not supported", "write the value out")])
     if not isinstance(data, dict | None):
-        raise PolicyRefused([PolicyFault(name, 1, "", "is no mapping", "begin with `categories:` or `allowlists:`")])
+        raise PolicyRefused([PolicyFault(name, 1, "", "is not a mapping", "begin with `categories:` or `allowlists:`")])
     lines: dict[Loc, int] = {}
     faults: list[PolicyFault] = []
     if root is not None:
@@ -65,6 +65,6 @@ def _walk(node: yaml.Node, place: Loc, lines: dict[Loc, int], faults: list[Polic
             below, line = (*place, str(key.value)), key.start_mark.line + 1
             if first := lines.get(below):
                 path = ".".join(map(str, below))
-                faults.append(PolicyFault(name, line, path, f"is there twice, first in line {first}", "keep one"))
+                faults.append(PolicyFault(name, line, path, f"is a duplicate, first in line {first}", "keep one"))
             lines[below] = line
             _walk(value, below, lines, faults, name)

@@ -41,7 +41,7 @@ class Bands:
     def __post_init__(self) -> None:
         if not -1 <= self.fallback_low <= self.check_low <= self.auto <= 1:
             raise InvalidInput(
-                f"{self.fallback_low}, {self.check_low}, {self.auto} do not rise from -1 to 1",
+                f"{self.fallback_low}, {self.check_low}, {self.auto} are not ascending between -1 and 1",
                 field="bands",
                 fix="give fallback_low <= check_low <= auto, each a cosine similarity",
             )

@@ -118,7 +118,7 @@ class CategoryPolicy:
                 raise CategoryNotAllowed(
                     f"agent {agent_id!r} may not read category {category!r}",
                     field=field,
-                    fix=f"ask for some of {', '.join(sorted(allowlist))}, or extend its allowlist in the policy file",
+                    fix=f"use some of {', '.join(sorted(allowlist))}, or extend its allowlist in the policy file",
                 )
         return frozenset(requested) or allowlist - {PROCEDURAL}
 

@@ -44,9 +44,9 @@ def require_word_of(actor: str, field: str = "consent") -> None:
     """Refuse consent in one breath with the proposal by an agent; a principal has the role for it, or not."""
     if actor.startswith(AGENT):
         raise ConsentRequired(
-            f"{actor!r} cannot consent to what it proposes itself",
+            f"{actor!r} cannot consent to its own proposal",
             field=field,
-            fix="leave it out, and let the user grant it",
+            fix="omit it, and let the user grant the proposal",
         )
 
 
@@ -54,7 +54,7 @@ def require_person(actor: str, *, consenting: bool) -> None:
     """Refuse a change of what is sensitive by anybody but the person himself, or an API key that consents for him."""
     if actor != PERSON and not consenting:
         raise ConsentRequired(
-            f"{actor!r} cannot change what is sensitive without consent",
+            f"{actor!r} cannot change a sensitive field without consent",
             field="actor",
             fix="let the user undo it, or use an API key with the role consent",
         )
@@ -63,9 +63,7 @@ def require_person(actor: str, *, consenting: bool) -> None:
 def require_other(actor: str, proposed_by: Collection[str]) -> None:
     """Refuse whoever grants a proposal of his own, unless it is the person himself."""
     if actor != PERSON and _who(actor) in map(_who, proposed_by):
-        raise ConsentRequired(
-            f"{actor!r} proposed this itself", field="actor", fix="let the user, or somebody for him, decide"
-        )
+        raise ConsentRequired(f"{actor!r} proposed this itself", field="actor", fix="let the user decide")
 
 
 def _who(actor: str) -> str:

@@ -104,16 +104,18 @@ def require_mergeable(survivor: Entity, absorbed: Sequence[Entity]) -> None:
     """Refuse a merge of none, of too many, of itself, across scopes, or of what is not active."""
     if not 1 <= len(absorbed) <= MAX_MERGE:
         raise InvalidInput(
-            f"names {len(absorbed)} entities, 1 to {MAX_MERGE} are accepted", field="absorbed_ids", fix="name others"
+            f"has {len(absorbed)} entities; the limit is 1 to {MAX_MERGE}",
+            field="absorbed_ids",
+            fix="change the number of entities",
         )
     seen = {survivor.entity_id}
     for place, one in enumerate(absorbed):
         path = f"absorbed_ids[{place}]"
         if one.entity_id in seen:
-            raise InvalidInput(f"names entity {one.entity_id} twice", field=path, fix="name each once")
+            raise InvalidInput(f"contains entity {one.entity_id} twice", field=path, fix="give each once")
         if (one.scope, one.agent_id) != (survivor.scope, survivor.agent_id):
             raise InvalidInput(
-                "the entities are of different scopes", field=path, fix="merge entities of one scope and agent"
+                "the entities have different scopes", field=path, fix="merge entities with the same scope and agent"
             )
         require_active(one, "merged", path)
         seen.add(one.entity_id)
@@ -122,9 +124,9 @@ def require_mergeable(survivor: Entity, absorbed: Sequence[Entity]) -> None:
 def no_such_entity(user_id: str, entity_id: UUID, path: str = "entity_id") -> NotFound:
     """The one answer for an entity that is not there and for one that the asker may not see (A01)."""
     return NotFound(
-        f"user {user_id!r} has no entity {entity_id}", field=path, fix="look it up with `mnemolog entities`"
+        f"user {user_id!r} has no entity {entity_id}", field=path, fix="look it up with `mnemolog entity list`"
     )
 
 
 def erased_entity(entity_id: UUID, path: str = "entity_id") -> Erased:
-    return Erased(f"entity {entity_id} was erased", field=path, fix="its name is gone for good; add it again")
+    return Erased(f"entity {entity_id} was erased", field=path, fix="its name is destroyed; add it again")

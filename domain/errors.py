@@ -1,47 +1,47 @@
-"""Every error that Mnemolog raises on purpose, in one tree.
+"""The error classes of Mnemolog.
 
     MnemologError
      ├─ InvalidInput            a field of a request is wrong
      │   ├─ CategoryNotAllowed
      │   ├─ NestedTooDeep
      │   ├─ PolicyRefused
-     │   ├─ Unstorable          it could not be read again
+     │   ├─ Unstorable          it could not be read back
      │   └─ UnreadableTurn
-     ├─ Unauthenticated         who asks is not known
-     ├─ NotPermitted            who asks may not do this
+     ├─ Unauthenticated         the caller is not known
+     ├─ NotPermitted            the caller may not do this
      ├─ NotFound
-     │   └─ Erased              it was there, and its text is destroyed
+     │   └─ Erased              it existed, but its text is destroyed
      ├─ Conflict
      │   ├─ ConcurrencyConflict
      │   ├─ IdempotencyConflict
      │   ├─ TransitionRefused
      │   ├─ ConsentRequired
-     │   ├─ AmbiguousEntity      several bear this name
+     │   ├─ AmbiguousEntity      several have this name
      │   └─ UndoConflict
      ├─ LogError
      │   ├─ UnknownEvent
      │   ├─ MalformedEvent
      │   └─ ProjectionPoisoned
-     ├─ Tampered                something was changed behind the engine's back
+     ├─ Tampered                stored data was tampered with
      │   ├─ TamperedEvent        in the log itself: nothing is shown or rebuilt from it
-     │   │   └─ KeyMissing       a text has lost its key, and no event erased it
+     │   │   └─ KeyMissing       an encryption key is missing, and no event erased it
      │   └─ TamperedRow          in a projection: it is rebuilt from the log
      ├─ ReadTimeout
      │   └─ ProjectionPaused
      ├─ AppendTimeout
      ├─ Overloaded
-     ├─ TooManyRequests         one caller asks for too much at once
+     ├─ TooManyRequests         one caller has too many open reads
      └─ EngineError
          ├─ DataDirectoryInUse
          ├─ DatabaseRolledBack
-         ├─ EngineEnded          the one whose servers were used
-         ├─ EngineSettingDiffers it runs with another value than this client asks for
-         ├─ LeaseLost            another may do by now what this process did
+         ├─ EngineEnded           the engine of this client stopped
+         ├─ EngineSettingDiffers its value of a setting is not the client's
+         ├─ LeaseLost            another process may have taken over
          ├─ ServerFailed
          └─ ModelMissing
 
-Each says what happened (`message`), to which field (`field`, a dotted path, or "") and what to do (`fix`).
-The docstring of a class is its default message. `code` is stable and is what HTTP, CLI and programs match on.
+Each has a `message`, the `field` concerned (a dotted path, or "") and a `fix`. The docstring of a class is its default
+message. `code` is stable: HTTP, CLI and programs match on it.
 """
 
 import re
@@ -70,11 +70,11 @@ class MnemologError(Exception):
         return f"{where}{self.message}{what_to_do}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The error for programs: `code`, `message`, `field`, `fix`, and what more there is to tell."""
+        """The error for programs: `code`, `message`, `field`, `fix`, and the attributes of its class."""
         return self.plain()
 
     def plain(self) -> dict[str, Any]:
-        """`code`, `message`, `field` and `fix` alone, which tell nothing of what is stored."""
+        """Only `code`, `message`, `field` and `fix`, which contain no stored data."""
         return {"code": self.code, "message": self.message, "field": self.field, "fix": self.fix}
 
 
@@ -83,7 +83,7 @@ class InvalidInput(MnemologError):
 
 
 class AmbiguousId(InvalidInput):
-    """Several ids begin like this."""
+    """Several ids have this prefix."""
 
 
 class CategoryNotAllowed(InvalidInput):
@@ -91,12 +91,12 @@ class CategoryNotAllowed(InvalidInput):
 
 
 class NestedTooDeep(InvalidInput):
-    """More lists and objects are within each other than are accepted."""
+    """The value is nested too deeply."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyFault:
-    """Something in a policy file that cannot be accepted; `line` is 0 where the file itself is at fault."""
+    """A fault in a policy file; `line` is 0 if it concerns the file as a whole."""
 
     file: str
     line: int
@@ -131,27 +131,27 @@ class UnreadableTurn(InvalidInput):
 
 
 class Unstorable(InvalidInput):
-    """What is asked for cannot be stored so that it can be read again."""
+    """The value cannot be stored so that it can be read back."""
 
 
 class Unauthenticated(MnemologError):
-    """Who asks is not known."""
+    """Invalid or revoked API key."""
 
 
 class NotPermitted(MnemologError):
-    """Who asks may not do this."""
+    """The caller is not permitted to do this."""
 
 
 class NotFound(MnemologError):
-    """There is nothing under this id."""
+    """There is nothing with this id."""
 
 
 class Erased(NotFound):
-    """Its text was destroyed and cannot be brought back."""
+    """Its text was erased and cannot be restored."""
 
 
 class Conflict(MnemologError):
-    """The request does not fit what is stored."""
+    """The request conflicts with stored data."""
 
 
 class ConcurrencyConflict(Conflict):
@@ -166,7 +166,7 @@ class ConcurrencyConflict(Conflict):
 
 
 class IdempotencyConflict(Conflict):
-    """The idempotency key was used before with other content."""
+    """The idempotency key was already used with different content."""
 
 
 class TransitionRefused(Conflict):
@@ -174,27 +174,29 @@ class TransitionRefused(Conflict):
 
 
 class ConsentRequired(Conflict):
-    """The person himself, or somebody for him, must agree to this."""
+    """The user must consent to this change."""
 
 
 class AmbiguousEntity(Conflict):
-    """Several bear this name, and nothing tells who is meant."""
+    """Several entities have this name, and it is unclear which one is meant."""
 
     def __init__(self, field: str, question: str, candidates: Sequence[Mapping[str, Any]]) -> None:
-        super().__init__(field=field, fix="name one by its id, or by an alias that only one bears")
+        super().__init__(field=field, fix="give the id of one, or an alias that only one of them has")
         self.question, self.candidates = question, candidates
 
     def as_dict(self) -> dict[str, Any]:
-        """With `question`, to be put to the user, and the `candidates`: for who may read, and in no log or message."""
+        """Adds `question`, to ask the user, and the `candidates`: only for callers with the role `read`, and never
+        logged.
+        """
         return {**self.plain(), "question": self.question, "candidates": list(self.candidates)}
 
 
 class UndoConflict(Conflict):
-    """Later changes stand in the way of this undo."""
+    """Later changes depend on the one to undo."""
 
 
 class LogError(MnemologError):
-    """The event log holds something that cannot be read."""
+    """The event log contains something that cannot be read."""
 
 
 class UnknownEvent(LogError):
@@ -202,31 +204,31 @@ class UnknownEvent(LogError):
 
 
 class MalformedEvent(LogError):
-    """The event's data does not fit its type."""
+    """The event's data does not match its type."""
 
 
 class ProjectionPoisoned(LogError):
-    """A projection stopped at an event that it cannot apply."""
+    """A projection stopped at an event it cannot apply."""
 
 
 class Tampered(MnemologError):
-    """What is stored was changed behind the engine's back."""
+    """Stored data was tampered with."""
 
 
 class TamperedEvent(Tampered):
-    """An event of the log was changed, forged or removed behind the engine's back."""
+    """An event in the log was changed, forged or removed."""
 
     def __init__(self, stream: str, seq: int, detail: str, event_id: str = "") -> None:
         super().__init__(
             f"the log of {stream} is damaged at event {seq}: {detail}",
             field="stream",
-            fix="run `mnemolog verify`; restore the log from a copy from before",
+            fix="run `mnemolog verify`; restore the log from an earlier backup",
         )
         self.stream, self.seq, self.detail, self.event_id = stream, seq, detail, event_id
 
 
 class KeyMissing(TamperedEvent):
-    """The key of a text is gone or does not open, and no event says that it was erased."""
+    """An encryption key is missing or invalid, although no event erased it."""
 
     def __init__(self, stream: str, seq: int, detail: str, event_id: str = "") -> None:
         super().__init__(stream, seq, detail, event_id)
@@ -234,11 +236,11 @@ class KeyMissing(TamperedEvent):
 
 
 class TamperedRow(Tampered):
-    """A row of a projection is not one that its projector wrote."""
+    """A row of a projection was not written by its projector."""
 
     def __init__(self, projection: str, table: str, key: Mapping[str, str]) -> None:
         super().__init__(
-            f"a row of {projection}.{table} is not one that its projector wrote: {dict(key)}",
+            f"a row of {projection}.{table} was not written by its projector: {dict(key)}",
             field=projection,
             fix="run `mnemolog verify --heal`: projections are rebuilt from the log",
         )
@@ -246,7 +248,7 @@ class TamperedRow(Tampered):
 
 
 class ReadTimeout(MnemologError):
-    """The projection did not reach the awaited write in time."""
+    """The projection did not catch up with the write in time."""
 
 
 class ProjectionPaused(ReadTimeout):
@@ -254,15 +256,15 @@ class ProjectionPaused(ReadTimeout):
 
 
 class AppendTimeout(MnemologError):
-    """The log did not confirm a write in time: it may or may not be written."""
+    """The log did not confirm the write in time; it may or may not have been written."""
 
 
 class Overloaded(MnemologError):
-    """More is asked than can be taken now: nothing was written."""
+    """The engine is overloaded; nothing was written."""
 
 
 class TooManyRequests(MnemologError):
-    """This caller asks for more at once than one caller may."""
+    """This caller has too many open requests."""
 
 
 class EngineError(MnemologError):
@@ -274,23 +276,23 @@ class DataDirectoryInUse(EngineError):
 
 
 class DatabaseRolledBack(EngineError):
-    """The database is older than what was anchored outside of it."""
+    """The database is older than its last anchor."""
 
 
 class EngineEnded(EngineError):
-    """The engine that ran on this data directory ended."""
+    """The engine of this data directory has stopped."""
 
 
 class EngineSettingDiffers(EngineError):
-    """The engine that runs on this data directory has another value of this setting."""
+    """The running engine has a different value for this setting."""
 
 
 class LeaseLost(EngineError):
-    """The database did not hear of this process for so long that another may lead by now."""
+    """The database has not heard from this process for so long that another may have taken over."""
 
 
 class ServerFailed(EngineError):
-    """A server that the engine needs does not answer."""
+    """A server does not answer."""
 
 
 class ModelMissing(EngineError):

@@ -67,7 +67,7 @@ class Said:
     def __post_init__(self) -> None:
         if self.until is not None and self.until <= self.since:
             message = f"ends at {self.until.isoformat()}, which is not after its beginning, {self.since.isoformat()}"
-            raise InvalidInput(message, field="until", fix="give a later end, or an earlier beginning")
+            raise InvalidInput(message, field="until", fix="give a later end, or an earlier start")
 
 
 def repeats(fact: Fact, said: Said) -> bool:
@@ -90,7 +90,7 @@ def ended(slot: Slot, fact: Fact, at: datetime) -> Slot:
     begun = [period for period in _held(fact) if period.valid_from < at]
     if not begun:
         raise InvalidInput(
-            f"the fact does not hold before {at.isoformat()}", field="until", fix="give a time after its beginning"
+            f"the fact does not hold before {at.isoformat()}", field="until", fix="give a time after its start"
         )
     last = begun[-1]
     inside = [

@@ -38,7 +38,7 @@ def identifier(value: object, field: str, max_length: int = MAX_IDENTIFIER) -> s
     if not text:
         raise InvalidInput("is empty", field=field, fix="send an id of at least one character")
     if text != text.strip():
-        raise InvalidInput("has white space around it", field=field, fix="remove it")
+        raise InvalidInput("has leading or trailing white space", field=field, fix="remove it")
     if len(text) > max_length:
         message = f"has {len(text):,} characters, at most {max_length} are accepted"
         raise InvalidInput(message, field=field, fix="use a shorter id, such as a UUID")

@@ -54,7 +54,7 @@ def to_level(value: float) -> int:
 def from_level(level: float, field: str = "importance") -> float:
     """From the levels 0 to 3 of D: n / 3."""
     if level not in (0, 1, 2, 3):
-        raise InvalidInput(f"{level!r:.60} is no level", field=field, fix="give a whole number from 0 to 3")
+        raise InvalidInput(f"{level!r:.60} is not a level", field=field, fix="give a whole number from 0 to 3")
     return level / 3
 
 

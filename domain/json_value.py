@@ -22,7 +22,7 @@ def parsed_json(text: bytes | str, field: str) -> Any:
     try:
         document = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError as error:
-        raise NestedTooDeep("is nested too deep", field=field, fix=FIX) from error
+        raise NestedTooDeep("is nested too deeply", field=field, fix=FIX) from error
     except ValueError as error:
         raise InvalidInput(f"is not JSON: {error}", field=field, fix="send one JSON object in UTF-8") from error
     require_depth(document, field="", limit=MAX_DOCUMENT_DEPTH)
@@ -35,7 +35,7 @@ def checked_json(value: Any, path: str) -> Any:
     try:
         size = len(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
     except (TypeError, ValueError) as error:
-        raise InvalidInput("is no JSON value", field=path, fix="send text, a number, a list or an object") from error
+        raise InvalidInput("is not a JSON value", field=path, fix="send text, a number, a list or an object") from error
     if size > MAX_JSON_BYTES:
         message = f"has {size:,} bytes of JSON, at most {MAX_JSON_BYTES:,} are accepted"
         raise InvalidInput(message, field=path, fix="shorten it")
@@ -83,4 +83,4 @@ def _texts(value: Any) -> Iterator[Any]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")

@@ -138,7 +138,7 @@ def no_such_memory(user_id: str, memory_id: UUID, path: str = "memory_id") -> No
 
 def erased_memory(memory_id: UUID, path: str = "memory_id") -> Erased:
     """The one answer for a memory whose text was destroyed."""
-    return Erased(f"memory {memory_id} was erased", field=path, fix="its text is gone for good; create it again")
+    return Erased(f"memory {memory_id} was erased", field=path, fix="its text is destroyed; create it again")
 
 
 def require_visible(memory: Memory, change: str, field: str = "memory_id") -> None:
@@ -166,16 +166,16 @@ def require_mergeable(survivor: Memory, absorbed: tuple[Memory, ...]) -> None:
     ids = [memory.memory_id for memory in absorbed]
     if not ids or len(ids) > MAX_MERGE or len({*ids, survivor.memory_id}) != len(ids) + 1:
         raise InvalidInput(
-            f"a merge takes 1 to {MAX_MERGE} different memories beside the survivor",
+            f"a merge takes 1 to {MAX_MERGE} different memories besides the survivor",
             field="absorbed_ids",
-            fix="name each memory once, without the survivor",
+            fix="give each memory once, without the survivor",
         )
     for index, memory in enumerate(absorbed):
         require_visible(memory, "merged", f"absorbed_ids[{index}]")
         require_unpinned(memory, "merged away", f"absorbed_ids[{index}]")
         if (memory.scope, memory.agent_id) != (survivor.scope, survivor.agent_id):
             raise TransitionRefused(
-                f"memory {memory.memory_id} belongs to another scope or agent than {survivor.memory_id}",
+                f"memory {memory.memory_id} has a different scope or agent than {survivor.memory_id}",
                 field="absorbed_ids",
-                fix="merge memories of one scope and one agent only",
+                fix="merge memories with the same scope and agent",
             )

@@ -94,7 +94,9 @@ def entity_ref(value: object, field: str) -> str:
         if colon and kind.strip().lower() in list(EntityType):
             return f"{kind.strip().lower()}:{slug(name, field)}"
     raise InvalidInput(
-        "is no entity reference", field=field, fix="write person, place, org or project, a colon and a slug: person:ana"
+        "is not an entity reference",
+        field=field,
+        fix="write person, place, org or project, a colon and a slug: person:ana",
     )
 
 

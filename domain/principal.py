@@ -39,7 +39,7 @@ class Principal:
 
     def __post_init__(self) -> None:
         if "/" in self.name:
-            raise InvalidInput("a name holds no /", field="name", fix="events name an agent behind it: leave / out")
+            raise InvalidInput("contains /", field="name", fix="remove it: / separates the name from the agent")
 
     @property
     def publishes(self) -> bool:
@@ -67,15 +67,15 @@ class Principal:
     def require_user(self, tenant: str, user_id: str) -> None:
         """NotFound for a user outside: it cannot be told whether there is one."""
         if tenant != self.tenant or not _within(self.users, user_id):
-            raise NotFound(f"there is no user {user_id!r}", field="user_id", fix="name a user of this API key")
+            raise NotFound(f"there is no user {user_id!r}", field="user_id", fix="use a user of this API key")
 
     def require_agent(self, agent_id: str) -> None:
         """NotPermitted for an agent that the principal does not speak for."""
         if not _within(self.agents, agent_id):
             raise NotPermitted(
-                f"principal {self.name!r} does not speak for agent {agent_id!r}",
+                f"principal {self.name!r} may not act for agent {agent_id!r}",
                 field="agent_id",
-                fix=f"name one of {', '.join(sorted(self.agents))}",
+                fix=f"use one of {', '.join(sorted(self.agents))}",
             )
 
     def require_every_agent(self) -> None:
@@ -100,9 +100,7 @@ class Principal:
         room = MAX_IDENTIFIER - len(recorded_id(self.name, ""))
         if len(message_id) > room:
             what = f"has {len(message_id)} characters, at most {room} are accepted from {self.name!r}"
-            raise InvalidInput(
-                what, field="message_id", fix="use a shorter id: the log has it behind the producer's name"
-            )
+            raise InvalidInput(what, field="message_id", fix="use a shorter id: it is stored with the producer's name")
         return recorded_id(self.name, message_id)
 
 
@@ -115,7 +113,7 @@ def producer_name(name: str) -> str:
     """The name of a producer, which is one token of subjects and a user of NATS."""
     if name == OPERATOR or not _TOKEN.fullmatch(name):
         fix = f"use 1 to 40 of A-Z a-z 0-9 _ -, and not {OPERATOR}"
-        raise InvalidInput(f"{name!r:.60} is no name of a producer", field="name", fix=fix)
+        raise InvalidInput(f"{name!r:.60} is not a valid producer name", field="name", fix=fix)
     return name
 
 

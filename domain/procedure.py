@@ -28,15 +28,17 @@ def require_steps(text: str, field: str = "text") -> None:
     numbered = [found and int(found[1]) for found in map(_STEP.match, lines)]
     if not lines or numbered != list(range(1, len(lines) + 1)):
         raise InvalidInput(
-            "is no procedure", field=field, fix="write one numbered step a line, each as an order: 1. Open the door"
+            "is not a procedure",
+            field=field,
+            fix="write one numbered step per line, in the imperative: 1. Open the door",
         )
     for number, line in enumerate(lines, 1):
         step = _STEP.sub("", line, count=1).strip()
         if not imperative(step):
             raise InvalidInput(
-                f"step {number} is no order: {step!r:.80}",
+                f"step {number} is not an instruction: {step!r:.80}",
                 field=field,
-                fix="begin each step with its verb, as an order: 'Open the door', not 'You open' or 'Opening'",
+                fix="begin each step with an imperative: 'Open the door', not 'You open' or 'Opening'",
             )
 
 
@@ -62,7 +64,7 @@ def require_wanted(source: Source, confidence: float) -> None:
         raise InvalidInput(
             f"a procedure was detected with confidence {confidence:g}",
             field="confidence",
-            fix=f"keep procedures that are asked for, or of {DETECTED:g} and above",
+            fix=f"create only requested procedures, or those with {DETECTED:g} or more",
         )
 
 

@@ -30,7 +30,7 @@ class ProfilePolicy:
         for kind, names in (("sensitive", self.sensitive), ("benign", self.benign)):
             if wrong := sorted(name for name in names if not _NAME.fullmatch(name)):
                 raise InvalidInput(
-                    f"{wrong[0]!r:.80} is no name of a field",
+                    f"{wrong[0]!r:.80} is not a valid field name",
                     field=f"profile.{kind}",
                     fix="use 1 to 64 of the characters a-z 0-9 _",
                 )
@@ -54,7 +54,7 @@ DEFAULT_PROFILE = ProfilePolicy()
 
 def no_such_field(user_id: str, field: str) -> NotFound:
     what = f"nothing was ever proposed or set for the profile field {field!r:.80} of user {user_id!r}"
-    return NotFound(what, field="field", fix="look it up with `mnemolog profile show`")
+    return NotFound(what, field="field", fix="look it up with `mnemolog profile get`")
 
 
 def always_sensitive(field: str) -> bool:

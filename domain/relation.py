@@ -67,11 +67,13 @@ def require_shown(relation: Relation, what: str, path: str = "relation_id") -> N
 
 def no_such_fact(user_id: str, relation_id: UUID, path: str = "relation_id") -> NotFound:
     """The one answer for a fact that is not there and for one that the asker may not see (A01)."""
-    return NotFound(f"user {user_id!r} has no fact {relation_id}", field=path, fix="look it up with `mnemolog facts`")
+    return NotFound(
+        f"user {user_id!r} has no fact {relation_id}", field=path, fix="look it up with `mnemolog fact list`"
+    )
 
 
 def erased_fact(relation_id: UUID, path: str = "relation_id") -> Erased:
-    return Erased(f"fact {relation_id} was erased", field=path, fix="its value is gone for good; record it again")
+    return Erased(f"fact {relation_id} was erased", field=path, fix="its value is destroyed; record it again")
 
 
 def _plain(value: Any) -> Any:

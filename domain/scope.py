@@ -18,7 +18,7 @@ def require_owner(scope: Scope, agent_id: str | None) -> None:
     """Refuse an agent-scoped write that names no agent (A §4.1)."""
     if scope is Scope.AGENT and not agent_id:
         raise InvalidInput(
-            "scope is 'agent' but no agent is named", field="agent_id", fix="name the agent, or use scope 'global'"
+            "scope 'agent' needs an agent", field="agent_id", fix="give the agent, or use scope 'global'"
         )
 
 

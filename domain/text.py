@@ -32,7 +32,7 @@ def clean(text: object, field: str, *, max_bytes: int = MAX_TEXT_BYTES) -> str:
         raise InvalidInput(f"must be text, not {type(text).__name__}", field=field, fix="send a string")
     if control := _CONTROL.search(text):
         found = "a NUL character" if control[0] == "\0" else f"the control character U+{ord(control[0]):04X}"
-        raise InvalidInput(f"contains {found}", field=field, fix="remove it; tabs and line breaks may stay")
+        raise InvalidInput(f"contains {found}", field=field, fix="remove it; tabs and line breaks are allowed")
     text = text.strip()
     if not text:
         raise InvalidInput("is empty", field=field, fix="send at least one visible character")

@@ -51,4 +51,4 @@ def no_such_todo(user_id: str, todo_id: UUID) -> NotFound:
 
 
 def erased_todo(todo_id: UUID) -> Erased:
-    return Erased(f"todo {todo_id} was erased", field="todo_id", fix="its text is gone for good; add it again")
+    return Erased(f"todo {todo_id} was erased", field="todo_id", fix="its text is destroyed; add it again")

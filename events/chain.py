@@ -68,9 +68,9 @@ class ChainReader:
 
 def gone(stream: StreamId, seq: int) -> TamperedEvent:
     """What to say of an event that was appended and is not there."""
-    return TamperedEvent(str(stream), seq, "it is not in the log any more")
+    return TamperedEvent(str(stream), seq, "it is no longer in the log")
 
 
 def unfit(header: Header) -> TamperedEvent:
     """What to say of an event that no engine appended as it stands."""
-    return TamperedEvent(str(header.stream), header.seq, "it does not fit the chain", str(header.event_id))
+    return TamperedEvent(str(header.stream), header.seq, "it does not match the chain", str(header.event_id))

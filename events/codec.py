@@ -55,7 +55,9 @@ class PlainCipher:
 
     def open(self, stream: StreamId, key_scope: str, sealed: Sealed) -> Mapping[str, Any] | None:
         if sealed["alg"] != self.ALGORITHM:
-            raise MalformedEvent(f"the data is sealed with {sealed['alg']!r}", field="data", fix="configure its cipher")
+            raise MalformedEvent(
+                f"the data is encrypted with {sealed['alg']!r}", field="data", fix="configure its cipher"
+            )
         fields: Mapping[str, Any] = sealed["fields"]
         return fields
 
@@ -168,7 +170,7 @@ def _misfit(header: Header, error: ValidationError) -> MalformedEvent:
 
 def _malformed(header: Header, field: str, what: str) -> MalformedEvent:
     return MalformedEvent(
-        f"{header.type} {header.event_id} (seq {header.seq} of {header.stream}) does not fit its type: {what}",
+        f"{header.type} {header.event_id} (seq {header.seq} of {header.stream}) does not match its type: {what}",
         field=field,
-        fix="run `mnemolog doctor`; the stored bytes were changed or come from another program",
+        fix="run `mnemolog doctor`; the stored bytes were changed or written by another program",
     )

@@ -44,7 +44,7 @@ def _tenant(value: object, field: str) -> object:
     if isinstance(value, str) and _TENANT.fullmatch(value):
         return value
     raise InvalidInput(
-        f"{value!r:.60} is no tenant id", field=field, fix="use 1 to 40 of the characters A-Z a-z 0-9 . _ -"
+        f"{value!r:.60} is not a tenant id", field=field, fix="use 1 to 40 of the characters A-Z a-z 0-9 . _ -"
     )
 
 

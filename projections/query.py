@@ -70,7 +70,7 @@ class Searching(BaseModel):
             lifted["filters"] = {name: value for name, value in filters.items() if name != "user_id"}
             if str(lifted.setdefault("user_id", filters["user_id"])) != str(filters["user_id"]):
                 raise InvalidInput(
-                    "is another user than `user_id`", field="filters.user_id", fix="leave it out, or name the same user"
+                    "differs from `user_id`", field="filters.user_id", fix="omit it, or use the same user"
                 )
         return lifted
 

@@ -197,5 +197,5 @@ async def _require_whole(shadow: Projection, former: Projection | None) -> None:
         raise ProjectionPoisoned(
             f"the rebuild of {shadow.name} stopped in {'; '.join(stopped[:3])}",
             field="projection",
-            fix="the live projection goes on as it was; run a Mnemolog that can apply this event, then rebuild again",
+            fix="the live projection is unchanged; run a Mnemolog that can apply this event, then rebuild again",
         )

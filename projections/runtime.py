@@ -235,7 +235,9 @@ class Projection:
             raise Conflict(f"{self.name} is not stopped in {stream}", field="stream", fix="there is nothing to skip")
         skipped = self._passed_over(await self._stored(stream, stop.seq), stop.reason, by)
         if not await self.store.skip(skipped):
-            raise Conflict(f"{self.name} went on in {stream} meanwhile", field="stream", fix="look again")
+            raise Conflict(
+                f"{self.name} has continued in {stream} in the meantime", field="stream", fix="check its status again"
+            )
         await self._apply_alone(stream, await self._log.head(stream))
         return skipped
 

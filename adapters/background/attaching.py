@@ -53,8 +53,8 @@ def find(path: Path) -> Endpoints | None:
         patience = START_SECONDS if who and who.kind != "in-process" else ATTACH_SECONDS
         if time.monotonic() > began + patience:
             raise DataDirectoryInUse(
-                f"a process (pid {who.pid if who else 'unknown'}) has {path} to itself",
-                fix="wait until it ends, or choose another data directory",
+                f"a process (pid {who.pid if who else 'unknown'}) has exclusive use of {path}",
+                fix="wait until it has finished, or choose another data directory",
             )
         time.sleep(POLL_SECONDS)
     return None
@@ -78,7 +78,7 @@ def stop(path: Path) -> int | None:
         if who.kind == "in-process":
             raise DataDirectoryInUse(
                 f"the engine on {path} is part of a program (pid {who.pid})",
-                fix="end that program, and the engine ends",
+                fix="stop that program, which also stops the engine",
             )
         _end(path, who.pid)
         return who.pid
@@ -97,7 +97,7 @@ def replace_idle(path: Path, *, anyhow: bool = False) -> None:
         named = ", ".join(f"{one.program} (pid {one.pid})" for one in users)
         raise DataDirectoryInUse(
             f"the background engine (pid {who.pid}) on {path} is used by {named}",
-            fix="end them, or run `mnemolog down` if they may lose their engine for a moment",
+            fix="stop them, or run `mnemolog down`, which interrupts them briefly",
         )
     stop(path)
 
@@ -112,7 +112,7 @@ def data_directory(settings: Settings) -> Path:
     except OSError as error:
         raise EngineError(
             f"the data directory {path} cannot be used: {error.strerror or error}",
-            fix="choose a data directory that this user may write",
+            fix="choose a data directory that this user can write to",
         ) from error
     return path
 
@@ -130,7 +130,7 @@ def _require_replaceable(path: Path, found: Endpoints) -> None:
         f"the engine that runs on {path} (pid {found.pid}) is Mnemolog {found.version or 'of an earlier version'}, "
         f"and this is {mnemolog.__version__}",
         field="data_dir",
-        fix="end the programs that use it (`mnemolog status` names them), or stop it with `mnemolog down`",
+        fix="stop the programs that use it (`mnemolog status` lists them), or run `mnemolog down`",
     )
 
 
@@ -217,7 +217,7 @@ def _end(path: Path, pid: int) -> None:
             raise EngineError(
                 f"the engine (pid {pid}) on {path} did not stop within {STOP_SECONDS:.0f} s",
                 field="data_dir",
-                fix=f"see {log_file(path)}; `kill -9 {pid}` loses nothing that was acknowledged",
+                fix=f"see {log_file(path)}; `kill -9 {pid}` loses no acknowledged write",
             )
         time.sleep(POLL_SECONDS)
 

@@ -36,9 +36,9 @@ def as_the_engine(settings: Settings, engine: Endpoints) -> Settings:
 def _differs(name: str, own: object, theirs: object, pid: int) -> EngineSettingDiffers:
     values = "" if name in SECRET else f": {theirs!r}, and here it is {own!r}"
     return EngineSettingDiffers(
-        f"the engine that runs on this data directory (pid {pid}) has another value of it{values}",
+        f"the engine that runs on this data directory (pid {pid}) has a different value{values}",
         field=name,
-        fix=f"set it as that engine has it (MNEMOLOG_{name.upper()}), or run `mnemolog down` and start again",
+        fix=f"use the engine's value (MNEMOLOG_{name.upper()}), or run `mnemolog down` and start again",
     )
 
 

@@ -107,13 +107,13 @@ class ArchiveWriter:
     @contextmanager
     def opened(cls, path: Path) -> Iterator[Self]:
         if path.exists():
-            raise InvalidInput(f"{path} is there already", field="file", fix="name a new file")
+            raise InvalidInput(f"{path} already exists", field="file", fix="choose a new file")
         draft = path.with_name(f"{path.name}.{os.getpid()}.part")
         try:
             descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         except OSError as error:
             raise InvalidInput(
-                f"{path} cannot be written: {error.strerror}", field="file", fix="name another"
+                f"{path} cannot be written: {error.strerror}", field="file", fix="choose another file"
             ) from error
         try:
             with os.fdopen(descriptor, "w+b") as out:
@@ -190,4 +190,4 @@ class ArchiveReader:
 
 
 def _damaged(why: str) -> InvalidInput:
-    return InvalidInput(f"is damaged: {why}", field="file", fix="restore another copy: nothing was changed")
+    return InvalidInput(f"is damaged: {why}", field="file", fix="restore another backup; nothing was changed")

@@ -132,7 +132,9 @@ def _master_key(settings: Settings) -> bytes:
         return (settings.directory / MASTER_KEY).read_bytes()
     except OSError as error:
         raise InvalidInput(
-            f"the master key cannot be read: {error.strerror}", field="master_key", fix="back up without it"
+            f"the master key cannot be read: {error.strerror}",
+            field="master_key",
+            fix="make the key readable, or back up without it",
         ) from error
 
 

@@ -92,7 +92,7 @@ def _require_empty(settings: Settings) -> None:
     found = [name for name in _entries(settings.directory) if name != MASTER_KEY]
     if found and settings.postgres_url is None:
         raise Conflict(
-            f"{settings.directory} is not empty: it holds {', '.join(sorted(found)[:5])}",
+            f"{settings.directory} is not empty: it contains {', '.join(sorted(found)[:5])}",
             field="data_dir",
             fix="restore into a new directory; only master.key may be in it",
         )
@@ -114,7 +114,7 @@ def _master_key(settings: Settings, archive: ArchiveReader) -> bytes:
         raise InvalidInput(
             "the master key is not in this backup",
             field="master_key",
-            fix=f"put the master.key that you kept into {settings.directory}, or set MNEMOLOG_MASTER_KEY",
+            fix=f"copy your master.key to {settings.directory}, or set MNEMOLOG_MASTER_KEY",
         )
     return keys.decoded(inside.decode("ascii"), field="master_key")
 
@@ -167,9 +167,9 @@ async def _load_table(
                 progressed(len(chunk))
         if cursor.rowcount != member.rows:
             raise InvalidInput(
-                f"is damaged: {member.table} has {cursor.rowcount:,} rows and not {member.rows:,}",
+                f"is damaged: {member.table} has {cursor.rowcount:,} rows instead of {member.rows:,}",
                 field="file",
-                fix="restore another copy: nothing was changed",
+                fix="restore another backup; nothing was changed",
             )
 
 

@@ -113,7 +113,7 @@ def _note_of_holder(path: Path) -> Endpoints | None:
 def _unusable(path: Path, error: OSError) -> EngineError:
     return EngineError(
         f"the data directory {path} cannot be used: {error.strerror}",
-        fix="choose a data directory that this user may write",
+        fix="choose a data directory that this user can write to",
     )
 
 

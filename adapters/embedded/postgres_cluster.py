@@ -102,7 +102,7 @@ def _run(argv: list[str | Path], cwd: Path, account: Account | None) -> None:
     if done.returncode != 0:
         raise ServerFailed(
             f"postgres: initdb failed with:\n{done.stderr.strip() or done.stdout.strip()}\n",
-            fix="check the space and the permissions of the data directory, or set MNEMOLOG_POSTGRES_URL",
+            fix="check disk space and permissions of the data directory, or set MNEMOLOG_POSTGRES_URL",
         )
 
 

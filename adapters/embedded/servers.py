@@ -72,7 +72,7 @@ class EmbeddedServers:
             start_together(list(self._supervised.values()))
         except OSError as error:
             self.stop()
-            raise EngineError(f"the data directory cannot be used: {error}", fix="see its permissions") from error
+            raise EngineError(f"the data directory cannot be used: {error}", fix="check its permissions") from error
         except BaseException:
             self.stop()
             raise

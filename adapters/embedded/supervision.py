@@ -149,7 +149,7 @@ class SupervisedServer:
         tail = self._log.tail()
         return ServerFailed(
             f"{name} {what}" + (f"; its log ends with:\n{tail}\n" if tail else ""),
-            fix=f"see {self._log.path}, or set MNEMOLOG_{name.upper()}_URL to use a server of your own",
+            fix=f"see {self._log.path}, or set MNEMOLOG_{name.upper()}_URL to use your own server",
         )
 
     def _tell(self, event: ServerEvent) -> None:

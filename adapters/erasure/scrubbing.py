@@ -66,9 +66,9 @@ async def scrub(postgres_dsn: str, redis: Redis | None, progressed: Progressed =
             return Scrubbed(tables, await _write_wal_over(connection, progressed))
         except psycopg.errors.InsufficientPrivilege as error:
             raise EngineError(
-                f"Postgres does not let this login clear its files: {own_words(error)}",
+                f"this Postgres login may not clear its files: {own_words(error)}",
                 field="postgres_url",
-                fix="run it as a superuser, or as a member of pg_checkpoint who may execute pg_switch_wal()",
+                fix="run it as a superuser, or as a member of pg_checkpoint that may execute pg_switch_wal()",
             ) from error
 
 

@@ -142,7 +142,7 @@ class _Read:
             return _of_known(self.state, subject, subject.known)
         if not (self.turns or self.born or self.met):
             raise NotFound(
-                f"there is no user {subject.stream.owner!r}", field="user_id", fix="name a user with memories"
+                f"there is no user {subject.stream.owner!r}", field="user_id", fix="give a user that has memories"
             )
         born = frozenset(id_ for id_, seq in self.born.items() if seq < self.until)
         met = frozenset(tag for tag, seq in self.met.items() if seq < self.until)
@@ -186,7 +186,7 @@ def _of_memory(state: Written, subject: ProofSubject, memory_id: UUID, *, keep_t
 def _of_thread(state: Written, subject: ProofSubject, turns: set[str]) -> Target:
     if not turns:
         what = f"user {subject.stream.owner!r} has no thread {subject.thread_id!r}"
-        raise NotFound(what, field="thread_id", fix="name the thread of a turn")
+        raise NotFound(what, field="thread_id", fix="give the thread of a recorded turn")
     extracted = [id_ for id_, sources in state.sources.items() if not turns.isdisjoint(sources)]
     return Target(subject, frozenset(with_absorbed(state, extracted)), frozenset(turns))
 
@@ -196,7 +196,7 @@ def _of_known(state: Written, subject: ProofSubject, tag: str) -> Target:
         raise NotFound(
             f"user {subject.stream.owner!r} has no {tag!r}",
             field=NAMED[tag.partition(":")[0]],
-            fix="name it as history does",
+            fix="use the id shown in history",
         )
     return Target(subject, known=frozenset(with_told(state, [tag])))
 

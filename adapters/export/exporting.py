@@ -20,7 +20,7 @@ async def head_of(engine: Engine, stream: StreamId) -> Head:
     require_admin(engine, stream)
     head = await engine.log.head(stream)
     if not head:
-        raise NotFound(f"there is no user {stream.owner!r}", field="user_id", fix="name a user with memories")
+        raise NotFound(f"there is no user {stream.owner!r}", field="user_id", fix="give a user that has memories")
     policies = dict(await engine.policies.of_stream(stream))
     return Head(user_id=stream.owner, events=head, head=head, policies=policies)
 
@@ -44,7 +44,7 @@ async def lines(engine: Engine, stream: StreamId, head: Head) -> AsyncIterator[t
     async for batch in engine.log.scan(stream, after=head.head):
         if not SHREDDING.isdisjoint(event.header.type for event in batch):
             what = f"something of {stream.owner!r} was erased meanwhile"
-            raise Conflict(what, field="user_id", fix="delete it, and export again")
+            raise Conflict(what, field="user_id", fix="delete the file and export again")
 
 
 async def _written(log: EventLog, batch: Sequence[StoredEvent]) -> bytes:

@@ -86,25 +86,29 @@ class EventLine(_Line):
     def event(self) -> NewEvent:
         """The event as its type reads today; InvalidInput, or UnknownEvent from a newer engine."""
         if self.unreadable:
-            raise InvalidInput("could not be read where it was exported", field="unreadable", fix="repair it there")
+            raise InvalidInput(
+                "could not be read at the source", field="unreadable", fix="repair it at the source, then export again"
+            )
         return NewEvent(self.event_id, self._payload(), self._meta(), self.occurred_at, self.recorded_at)
 
     def _payload(self) -> Event:
         type_ = REGISTRY.resolve(self.type, self.version)
         if issubclass(type_, ApiKeyEvent):
-            raise InvalidInput(f"{self.type} is no event of a user", field="type", fix="export the user again")
+            raise InvalidInput(f"{self.type} is not an event of a user", field="type", fix="export the user again")
         try:
             return type_.model_validate(REGISTRY.upcast(self.type, self.version, self.data))
         except ValidationError as error:
             raise _without_value(error, "data") from error
         except (KeyError, TypeError, ValueError) as error:
-            raise InvalidInput(f"is no {self.type}", field="data", fix="export the user again") from error
+            raise InvalidInput(f"is not a valid {self.type}", field="data", fix="export the user again") from error
 
     def _meta(self) -> Meta:
         try:
             return Meta.from_dict(self.meta)
         except (TypeError, ValueError) as error:
-            raise InvalidInput("names what this engine does not know", field="meta", fix="use a newer one") from error
+            raise InvalidInput(
+                "contains fields that this engine does not know", field="meta", fix="import with a newer Mnemolog"
+            ) from error
 
 
 def parsed(line: bytes, number: int, model: type[Head] | type[EventLine]) -> Any:

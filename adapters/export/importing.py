@@ -59,7 +59,7 @@ def checked(source: Source, now: datetime, progressed: Callable[[int], None] = l
     assert last.recorded_at
     if last.recorded_at > now + LENIENCE:
         raise InvalidInput(
-            f"{last.event_id} was recorded in the future", field="recorded_at", fix="set the clock of this machine"
+            f"{last.event_id} was recorded in the future", field="recorded_at", fix="correct this machine's clock"
         )
     return Checked(source, head, last.event_id)
 
@@ -119,11 +119,13 @@ def _events(source: Source, head: Head) -> Iterator[NewEvent]:
             continue
         line: EventLine = parsed(text, number, EventLine)
         if line.seq != number - 1:
-            raise InvalidInput(f"{line.seq} is not the next", field=f"line {number} seq", fix="export it again")
+            raise InvalidInput(f"{line.seq} is not the next seq", field=f"line {number} seq", fix="export it again")
         yield _event(line, number)
     if number - 1 != head.events:
         raise InvalidInput(
-            f"the file holds {number - 1:,} events of {head.events:,}", field="path", fix="it was cut: export it again"
+            f"the file has {number - 1:,} of {head.events:,} events",
+            field="path",
+            fix="it is truncated: export it again",
         )
 
 

@@ -106,10 +106,12 @@ def _results(path: Path) -> Sequence[Any]:
     except NestedTooDeep:
         raise
     except InvalidInput as error:
-        raise InvalidInput("is neither an exported user nor JSON of mem0", field="path", fix="give one") from error
+        raise InvalidInput(
+            "is neither an exported user nor a JSON export of mem0", field="path", fix="use one of these formats"
+        ) from error
     found = document.get("results", document.get("memories")) if isinstance(document, dict) else document
     if not isinstance(found, list):
-        raise InvalidInput("holds no list `results`", field="path", fix="save what mem0's get_all() returns")
+        raise InvalidInput("has no list `results`", field="path", fix="save the result of mem0's get_all()")
     return found
 
 

@@ -70,19 +70,16 @@ SCHEMAS = "#/components/schemas/"
 # By reference: as a model, FastAPI would build it again for each status of each route.
 _BODY = {"application/json": {"schema": {"$ref": SCHEMAS + ErrorAnswer.__name__}}}
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
-    status: {"content": _BODY, "description": description}
-    for status, description in {
-        401: "The API key is missing or opens nothing.",
-        403: "The API key, or the agent, may not do this.",
-        404: "This user has nothing under this id that this agent may see.",
-        410: "The memory was erased: its text is gone for good.",
-        409: "The request does not fit what is stored.",
-        413: "The body is larger than 2 MiB.",
-        422: "A field is wrong; `field` names it.",
-        429: "This caller has too many reads open; `Retry-After` says when to try.",
-        503: "A server that the engine needs does not answer.",
-        504: "What the read must see did not become visible in time.",
-    }.items()
+    401: {"model": ErrorAnswer, "description": "Missing, invalid or revoked API key."},
+    403: {"model": ErrorAnswer, "description": "The API key, or the agent, may not do this."},
+    404: {"model": ErrorAnswer, "description": "This user has nothing under this id that this agent may see."},
+    410: {"model": ErrorAnswer, "description": "The memory was erased: its text is gone for good."},
+    409: {"model": ErrorAnswer, "description": "The request does not fit what is stored."},
+    413: {"model": ErrorAnswer, "description": "The body is larger than 2 MiB."},
+    422: {"model": ErrorAnswer, "description": "A field is wrong; `field` names it."},
+    429: {"model": ErrorAnswer, "description": "This caller has too many reads open; `Retry-After` says when to try."},
+    503: {"model": ErrorAnswer, "description": "A server that the engine needs does not answer."},
+    504: {"model": ErrorAnswer, "description": "What the read must see did not become visible in time."},
 }
 
 
@@ -132,11 +129,11 @@ async def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     match error.status_code:
         case 404:
-            problem: MnemologError = NotFound(f"there is no {request.url.path}", field="path", fix="see /docs")
+            problem: MnemologError = NotFound(f"there is no route {request.url.path}", field="path", fix="see /docs")
         case 405:
-            problem = InvalidInput(f"{request.method} is not possible here", field="method", fix="see /docs")
+            problem = InvalidInput(f"{request.method} is not supported here", field="method", fix="see /docs")
         case 413:
-            problem = InvalidInput(error.detail, field="body", fix="send less at once")
+            problem = InvalidInput(error.detail, field="body", fix="send a smaller request")
         case 400 if isinstance(error.__cause__, MnemologError):
             return error_answer(error.__cause__, status_of(error.__cause__))
         case 400:
@@ -149,13 +146,13 @@ async def _on_http(request: Request, error: Exception) -> Response:
 async def _on_unreachable(request: Request, error: Exception) -> Response:
     # The error's own text may hold an address or a statement with its values: it goes into no answer and no log.
     _logger.warning("%s %s: %s", request.method, request.url.path, type(error).__name__)
-    problem = ServerFailed(fix="try again; if it stays so, run `mnemolog doctor`")
+    problem = ServerFailed(fix="try again; if the error persists, run `mnemolog doctor`")
     return error_answer(problem, 503, {"Retry-After": str(RETRY_SECONDS)})
 
 
 async def _on_unforeseen(request: Request, error: Exception) -> Response:
     """The traceback goes to the server's log: Starlette raises the error again after this answer."""
-    return error_answer(MnemologError(fix="this is a defect: report it with the server's log"), 500)
+    return error_answer(MnemologError(fix="this is a bug: report it with the server's log"), 500)
 
 
 def _not_json(reason: str) -> InvalidInput:

@@ -111,7 +111,7 @@ class _Lines:
             return {"error": error.as_dict()}
         except Exception as error:  # noqa: BLE001  The answer has begun: its last line says that it failed.
             _logger.error("an import failed: %s", type(error).__name__)  # Its text may quote what is imported.
-            return {"error": MnemologError("the import failed, and nothing was written", fix="send it again").as_dict()}
+            return {"error": MnemologError("the import failed; nothing was written", fix="send it again").as_dict()}
         return {"receipt": receipt.as_dict()}
 
     def _progressed(self, count: int) -> None:

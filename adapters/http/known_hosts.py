@@ -22,9 +22,7 @@ class KnownHosts:
         if scope["type"] != "http" or _host(scope) in self._hosts:
             await self._app(scope, receive, send)
             return
-        refused = InvalidInput(
-            "this API does not answer under this name", field="Host", fix="use localhost, or add the name to http_hosts"
-        )
+        refused = InvalidInput("unknown host name", field="Host", fix="use localhost, or add the name to http_hosts")
         await error_answer(refused, 421)(scope, receive, send)
 
 

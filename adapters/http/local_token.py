@@ -31,10 +31,12 @@ def local_token(settings: Settings) -> str | None:
         token = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise EngineError(
-            f"cannot read or make {path}: {error}",
+            f"cannot read or create {path}: {error}",
             field="http_token",
             fix="correct its owner, or set http_token = 'off'",
         ) from error
     if len(token) < len(PREFIX) + BYTES:
-        raise EngineError(f"{path} holds no token", field="http_token", fix="delete it: the next start makes a new one")
+        raise EngineError(
+            f"{path} contains no token", field="http_token", fix="delete it: the next start creates a new one"
+        )
     return token

@@ -31,7 +31,7 @@ class Methods:
         if allowed is None or scope["method"] in allowed:
             await self._app(scope, receive, send)
             return
-        refused = InvalidInput(f"{scope['method']} is not possible here", field="method", fix="see /docs")
+        refused = InvalidInput(f"{scope['method']} is not supported here", field="method", fix="see /docs")
         await error_answer(refused, 405, {"Allow": ", ".join(sorted(allowed))})(scope, receive, send)
 
     def _of(self, scope: Scope) -> set[str] | None:

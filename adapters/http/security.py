@@ -72,14 +72,14 @@ class Authenticated:
             if self._token is None or not hmac.compare_digest(given.encode(), self._token.encode()):
                 return await self._keys.principal(given)
         elif self._token is not None:
-            raise Unauthenticated("this request names no token and no API key", field="Authorization", fix=_FIX_TOKEN)
+            raise Unauthenticated("missing token or API key", field="Authorization", fix=_FIX_TOKEN)
         elif await self._keys.any():
             raise unauthenticated()
         if not here:
             raise NotPermitted(
-                "without an API key only this machine is answered",
+                "requests from other machines need an API key",
                 field="Authorization",
-                fix="make one: `mnemolog api-key create`",
+                fix="create one: `mnemolog api-keys create`",
             )
         return None
 

@@ -49,7 +49,7 @@ def _told(path: Path) -> Iterator[tuple[int, tuple[str, str, list[str]]]]:
             began[1][2].append(line.rstrip())
         elif line.strip():
             raise InvalidInput(
-                "has no time and speaker", field=f"line {number}", fix="write 2026-03-16 20:05 Ana: and the words"
+                "has no time and speaker", field=f"line {number}", fix="begin the line like `2026-03-16 20:05 Ana:`"
             )
     if began:
         yield began
@@ -66,5 +66,5 @@ def _instant(time: str, number: int) -> str:
     try:
         at = datetime.fromisoformat(time)
     except ValueError as error:
-        raise InvalidInput(f"{time} is no time", field=f"line {number}", fix="correct it") from error
+        raise InvalidInput(f"{time} is not a time", field=f"line {number}", fix="correct it") from error
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()

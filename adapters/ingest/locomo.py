@@ -13,14 +13,14 @@ _TIME = "%I:%M %p on %d %B, %Y"
 
 
 def turns(path: Path) -> Iterator[dict[str, Any]]:
-    """Every turn of every conversation, as a turn message; InvalidInput when the file is no LoCoMo file."""
+    """Every turn of every conversation, as a turn message; InvalidInput when the file is not a LoCoMo file."""
     try:
         conversations = json.loads(path.read_bytes())
         for conversation in conversations:
             yield from _conversation(str(conversation["sample_id"]), conversation["conversation"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InvalidInput(
-            f"{path.name} is no LoCoMo file: {error!r}", field="path", fix="give JSON Lines, or a LoCoMo release"
+            f"{path.name} is not a LoCoMo file: {error!r}", field="path", fix="use JSON Lines, or a LoCoMo release"
         ) from error
 
 

@@ -46,7 +46,7 @@ def import_id(path: Path) -> UUID:
 
 def _user(common: Mapping[str, Any]) -> Any:
     if "user_id" not in common:
-        raise InvalidInput("a chat log does not say whose it is", field="user_id", fix="say it with --user")
+        raise InvalidInput("a chat log needs a user", field="user_id", fix="pass --user")
     return common["user_id"]
 
 

@@ -74,7 +74,7 @@ class JobQueue:
         found = await self._one("cancel_job", {"job_id": job_id, "now": self.now()})
         if found is None:
             finished = await self.get(job_id)
-            raise Conflict(f"the job is {finished.status} already", field="job_id", fix="there is nothing to cancel")
+            raise Conflict(f"the job is already {finished.status}", field="job_id", fix="there is nothing to cancel")
         return found
 
     async def retry(self, job_id: UUID) -> Job:
@@ -82,7 +82,9 @@ class JobQueue:
         found = await self._one("retry_job", {"job_id": job_id, "now": self.now()})
         if found is None:
             unfinished = await self.get(job_id)
-            raise Conflict(f"the job is {unfinished.status}", field="job_id", fix="retry what failed or was cancelled")
+            raise Conflict(
+                f"the job is {unfinished.status}", field="job_id", fix="only failed and cancelled jobs can be retried"
+            )
         self.enqueued()
         return found
 

@@ -53,7 +53,7 @@ class WorkerSession:
     async def save(self, job: Job, progress: Mapping[str, Any]) -> None:
         """LeaseLost when the job is not this worker's any more."""
         if not await self._changed("save_progress", job, {"progress": Jsonb(progress)}):
-            raise LeaseLost("another worker has the job by now, or it was erased")
+            raise LeaseLost("another worker has taken over the job, or it was erased")
 
     async def finish(self, job: Job, status: Status, now: datetime, error: str | None = None) -> bool:
         """Whether the job was still this worker's to finish."""

@@ -114,4 +114,4 @@ _MAX_CHARACTERS = 8_192
 
 
 def _missing(message: str) -> ModelMissing:
-    return ModelMissing(message, fix="install again with `pip install --force-reinstall --no-deps mnemolog`")
+    return ModelMissing(message, fix="reinstall with `pip install --force-reinstall --no-deps mnemolog`")

@@ -134,4 +134,4 @@ def _settle(waiting: "asyncio.Future[bytes]", answer: bytes | MnemologError) -> 
 
 
 def _failed(what: str) -> ServerFailed:
-    return ServerFailed(f"the embedding process {what}", fix="try again: it is started again")
+    return ServerFailed(f"the embedding process {what}", fix="try again: it is being restarted")

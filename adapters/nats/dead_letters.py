@@ -117,7 +117,7 @@ class DeadLetters:
             return InvalidInput(
                 f"only {len(letter.body):,} of its {letter.size:,} bytes were kept",
                 field="id",
-                fix="send it again from where it came, or give the whole turn as a file",
+                fix="send it again from its source, or pass the whole turn with --file",
             )
         if body is not None:
             read_turn(body)
@@ -152,7 +152,7 @@ class DeadLetters:
 
 def _of_another(producer: str) -> InvalidInput:
     what = f"the letter is {producer}'s, and is sent in no other name"
-    return InvalidInput(what, field="as", fix="leave it out: a turn reaches no further than who sent it")
+    return InvalidInput(what, field="as", fix="omit it: this turn has a producer, whose scope applies")
 
 
 def _none(id_: int) -> NotFound:

@@ -62,7 +62,7 @@ class EventSubscriber:
             return
         try:
             if not wire.authentic(self._key, message.headers, message.data):
-                raise MalformedEvent("no engine of this deployment wrote this message", field="message")
+                raise MalformedEvent("the message was not sent by an engine of this deployment", field="message")
             self._deliver(wire.read(message.data))
         except MalformedEvent as error:
             _logger.warning("a message on %s is skipped: %s", message.subject, error)

@@ -63,7 +63,7 @@ class TurnSender:
     async def send(self, body: bytes, headers: Mapping[str, str] | None = None) -> Sent:
         """Send one turn until it is done. ServerFailed when nothing was heard of any turn for `silence` seconds."""
         if len(body) + HEADERS_BYTES > self._client.max_payload:
-            return InvalidInput(f"has {len(body):,} bytes, more than a message carries", field="message", fix=SHORTEN)
+            return InvalidInput(f"has {len(body):,} bytes, more than a message can hold", field="message", fix=SHORTEN)
         number, since = next(self._numbers), time.monotonic()
         while True:
             try:
@@ -119,6 +119,6 @@ class TurnSender:
     def _require_life(self, since: float, fault: Exception) -> None:
         if time.monotonic() - max(self._heard, since) > self._silence:
             raise ServerFailed(
-                f"no answer came for {self._silence:.0f} s ({fault or 'silence'})",
-                fix="see that NATS and the engine run, and send again: nothing is taken in twice",
+                f"no answer for {self._silence:.0f} s ({fault or 'silence'})",
+                fix="check that NATS and the engine run, and send again: nothing is recorded twice",
             ) from fault

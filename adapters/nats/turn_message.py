@@ -81,7 +81,7 @@ def read_turn(body: bytes) -> TurnMessage:
     except InvalidInput as error:
         raise UnreadableTurn(error.message, field=error.field, fix=error.fix) from error
     if not isinstance(fields, dict):
-        raise UnreadableTurn(f"a {type(fields).__name__} is no turn", field="message", fix="send one JSON object")
+        raise UnreadableTurn(f"a {type(fields).__name__} is not a turn", field="message", fix="send one JSON object")
     return validated(TurnMessage, fields)
 
 

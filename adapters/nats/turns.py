@@ -177,7 +177,7 @@ class TurnIntake:
             reason = f"{type(error).__name__} in {place.name}, line {place.lineno} of {Path(place.filename).name}"
             _logger.error("turns of %s cannot be recorded: %s", stream, reason)
             if len(commands) == 1:
-                return [UnreadableTurn(f"cannot be recorded: {reason}", field="message", fix="report this")]
+                return [UnreadableTurn(f"cannot be recorded: {reason}", field="message", fix="report this as a bug")]
             alone = [await self._recorded(recorder, stream, [command]) for command in commands]
             return [outcome for [outcome] in alone]
 

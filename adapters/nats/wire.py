@@ -106,7 +106,7 @@ def read(body: bytes) -> StoredEvent | Position:
         fields = _Message.model_validate_json(body)
         data, link = b64decode(fields.data or "", validate=True), bytes.fromhex(fields.link)
     except ValueError as error:
-        raise MalformedEvent(f"a message on the event stream is no event: {error}", field="message") from error
+        raise MalformedEvent(f"a message on the event stream is not an event: {error}", field="message") from error
     stream = StreamId(fields.tenant, fields.stream)
     if fields.data is None:
         return Position(stream, fields.seq)

@@ -218,7 +218,7 @@ class PostgresLog:
         bodies = [self._body(event, shapes, unread=unread or _at(event) in erased) for event in events]
         for event, body in zip(events, bodies, strict=True):
             if body.sealed and body.sealed.get("alg") == PlainCipher.ALGORITHM and not self._secrets.roots.readable:
-                damage = TamperedEvent(str(event.header.stream), event.header.seq, "its text is not sealed")
+                damage = TamperedEvent(str(event.header.stream), event.header.seq, "its text is not encrypted")
                 await self._refused(damage)
                 raise damage
         sealed = {

@@ -41,7 +41,7 @@ def fingerprinted(key: bytes, row: Row, request: bytes) -> bytes:
 
 def key_used(key: str) -> IdempotencyConflict:
     return IdempotencyConflict(
-        f"the key {key!r} was used for another request",
+        f"the key {key!r} was already used for another request",
         field="idempotency_key",
         fix="send the same request again, or use a new key",
     )

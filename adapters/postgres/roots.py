@@ -39,9 +39,9 @@ class Roots:
     def wrapping_key(self, root_id: bytes) -> bytes:
         if root_id not in self.wrapping:
             raise EngineError(
-                "a key is wrapped by a root that this engine does not know",
+                "a key is wrapped by a root key that this engine does not know",
                 field="master_key",
-                fix="keys were rotated since the engine started: restart it with the new master key",
+                fix="the master key was rotated: restart the engine with the new one",
             )
         return self.wrapping[root_id]
 
@@ -82,7 +82,7 @@ async def rotate(
         [row] = await (await holding.execute(query("lead"), {"name": RELAY})).fetchall()
         if not row["leads"]:
             raise EngineError(
-                "an engine runs on this database", field="master_key", fix="stop it first, on whatever host it is"
+                "an engine runs on this database", field="master_key", fix="stop it first; it may run on another host"
             )
         try:
             if master_key != new_master_key:
@@ -143,9 +143,9 @@ async def _begin(connection: Connection, master_key: bytes, random_bytes: Random
                 raise _other_key()
         if not checks and (await (await connection.execute(query("count_events"))).fetchall()):
             raise EngineError(
-                "this log has events and no keys: mnemolog_keys.roots is empty",
+                "this log has events but no keys: mnemolog_keys.roots is empty",
                 field="mnemolog_keys",
-                fix="restore the schema mnemolog_keys from a backup; new keys would open nothing of what is there",
+                fix="restore the schema mnemolog_keys from a backup; new keys cannot decrypt existing data",
             )
         integrity = master_key if checks else random_bytes(KEY_BYTES)
         await _write_root(connection, INTEGRITY, integrity, master_key, random_bytes)
@@ -185,5 +185,5 @@ def _other_key() -> EngineError:
     return EngineError(
         "this log was written with another master key",
         field="master_key",
-        fix="give the key it was begun with: master.key of its data directory, or MNEMOLOG_MASTER_KEY",
+        fix="use its original key: master.key in its data directory, or MNEMOLOG_MASTER_KEY",
     )

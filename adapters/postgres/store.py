@@ -336,7 +336,7 @@ def _judged(error: DBAPIError, names: str) -> Exception:
         return ProjectionPoisoned(f"Postgres refuses a row: {error.orig}", field=names)
     if state in _UNFIT:
         reason = str(error.orig).splitlines()[0]
-        return ServerFailed(f"Postgres cannot take the rows of {names}: {reason}", field="postgres_url")
+        return ServerFailed(f"Postgres cannot store the rows of {names}: {reason}", field="postgres_url")
     return error
 
 

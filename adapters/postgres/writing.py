@@ -248,9 +248,7 @@ async def _if_asked(connection: Connection, name: str, columns: Columns | None) 
 
 
 def has_events(stream: StreamId) -> Conflict:
-    return Conflict(
-        f"user {stream.owner!r} has a memory already", field="user_id", fix="import under the name of a new user"
-    )
+    return Conflict(f"user {stream.owner!r} already exists", field="user_id", fix="import as a new user")
 
 
 def _by_stream(appends: Sequence[Append]) -> Sequence[Sequence[int]]:
@@ -264,4 +262,6 @@ def _by_stream(appends: Sequence[Append]) -> Sequence[Sequence[int]]:
 def _refused(appends: Sequence[Append], error: UniqueViolation) -> IdempotencyConflict:
     if len(appends) > 1 or error.diag.constraint_name != "events_event_id":
         raise error
-    return IdempotencyConflict("an event of this id is in the log", field="event_id", fix="generate a new id")
+    return IdempotencyConflict(
+        "the log already contains an event with this id", field="event_id", fix="generate a new id"
+    )

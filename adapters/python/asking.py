@@ -45,4 +45,4 @@ class Asking(Opening):
 
 
 def no_user() -> InvalidInput:
-    return InvalidInput("is missing", field="user_id", fix="give it here, or once as Memory(user_id=...)")
+    return InvalidInput("is missing", field="user_id", fix="pass it here, or once as Memory(user_id=...)")

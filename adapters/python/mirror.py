@@ -33,7 +33,7 @@ class EventLoopThread:
         """The coroutine's result. What it is a coroutine of is closed when the program ends, unless it was before."""
         if threading.current_thread() is self._thread:
             coroutine.close()
-            raise EngineError("this call would wait for itself", fix="use its Async twin and await")
+            raise EngineError("this call would deadlock", fix="use the async class and await")
         self._opened.add(of)
         try:
             return self._result(coroutine)

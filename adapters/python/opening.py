@@ -106,7 +106,7 @@ def _guarded(verb: Callable[Concatenate[O, P], Awaitable[T]]) -> Callable[Concat
 
 def _gone(fault: BaseException) -> EngineEnded:
     return EngineEnded(
-        f"the engine, or a server of it, ended in the middle of this call ({own_words(fault) or type(fault).__name__})",
-        fix="call again: an engine is found or started. What was acknowledged is kept; of a write that was not, an "
-        "idempotency key tells",
+        f"the engine, or a server of it, stopped during this call ({own_words(fault) or type(fault).__name__})",
+        fix="call again: an engine is found or started. Acknowledged writes are kept; retry others with the same "
+        "idempotency key",
     )

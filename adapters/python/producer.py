@@ -130,9 +130,9 @@ class AsyncTurnProducer:
                 client = await connect(url, f"mnemolog producer {name}", inbox_prefix=f"_INBOX.{name}")
         except (NatsError, OSError, TimeoutError) as error:
             raise ServerFailed(
-                f"NATS at {urlsplit(url).hostname} does not let us in ({type(error).__name__})",
+                f"NATS at {urlsplit(url).hostname} refused the connection ({type(error).__name__})",
                 field="nats_url",
-                fix="see that it runs, and that user and password are right",
+                fix="check that it runs, and that user and password are correct",
             ) from error
         self._stack.push_async_callback(client.close)
         return client

@@ -58,4 +58,4 @@ def _new(path: Path) -> IO[bytes]:
     try:
         return path.open("xb")
     except FileExistsError as error:
-        raise InvalidInput(f"{path} is there already", field="to", fix="name a new file") from error
+        raise InvalidInput(f"{path} already exists", field="to", fix="choose a new file") from error

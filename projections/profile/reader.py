@@ -89,7 +89,7 @@ def require_profile(viewer: Viewer) -> None:
         raise CategoryNotAllowed(
             f"agent {viewer.agent_id!r} may not read category {CATEGORY!r}",
             field="agent_id",
-            fix="extend its allowlist",
+            fix="extend its allowlist in the policy file",
         )
 
 

@@ -107,7 +107,7 @@ colour: red
     ("text", "place", "message"),
     [
         ("a: [", "policy.yaml:1", "is not YAML"),
-        ("- goals", "policy.yaml:1", "is no mapping"),
+        ("- goals", "policy.yaml:1", "is not a mapping"),
         ("categories: &all\n  system: *all", "policy.yaml:2", "aliases"),
         ("allowlists:\n  a: [goals]\n  a: [tone]", "policy.yaml:3 allowlists.a", "there twice, first in line 2"),
         ("categories:\n  custom: [{name: x}, {name: x}]", "policy.yaml:2 categories.custom[0].name", "there twice"),
@@ -184,7 +184,7 @@ def test_settings_that_moved_into_the_file_are_refused_with_where_they_went() ->
     with pytest.raises(InvalidInput) as refused:
         settings(allowlists={"chef": ["goals"]})
 
-    assert (refused.value.field, refused.value.fix) == ("allowlists", "write it there: `policy_file`")
+    assert (refused.value.field, refused.value.fix) == ("allowlists", "set it in the file named by `policy_file`")
 
 
 def test_the_settings_name_the_file_and_what_unlisted_agents_read(tmp_path: Path) -> None:

@@ -244,7 +244,7 @@ def test_where_nothing_is_left_to_undo_that_is_said_of_a_memory_that_there_is() 
     back = UndoChange(**WHO, memory_id=IDS[0], at=START)
     begun = beginning().after(back)
 
-    with pytest.raises(Conflict, match="nothing is left to undo"):
+    with pytest.raises(Conflict, match="has no change left to undo"):
         begun.when(back).events()
     with pytest.raises(NotFound):
         begun.when(UndoChange(**WHO, memory_id=LATER[0], at=START)).events()

@@ -70,7 +70,7 @@ def test_a_step_is_an_order(step: str) -> None:
     ],
 )
 def test_a_statement_is_no_step_and_the_refusal_names_it(step: str) -> None:
-    with pytest.raises(InvalidInput, match="step 2 is no order") as refused:
+    with pytest.raises(InvalidInput, match="step 2 is not an instruction") as refused:
         require_steps(f"1. Go there\n2. {step}")
 
     assert (refused.value.field, "as an order" in refused.value.fix) == ("text", True)

@@ -233,10 +233,17 @@ async def test_what_was_erased_after_a_session_was_forgotten_does_not_come_back_
     await assert_live_equals_replayed(engine, ana.stream)
 
 
-def test_a_session_is_forgotten_of_a_thread_that_is_named() -> None:
-    with pytest.raises(InvalidInput, match="is missing: a session is that of a thread") as refused:
-        validated(ForgetScope, {"user_id": "ana", "scope": Reach.SESSION})
-    assert refused.value.field == "thread_id"
+@pytest.mark.parametrize(
+    ("reach", "chat", "message"),
+    [
+        (Reach.SESSION, None, "is required for scope session"),
+        (Reach.GLOBAL, "main", "goes with scope session only, not with global"),
+    ],
+)
+def test_a_chat_is_named_with_a_session_and_with_nothing_else(reach: Reach, chat: str | None, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message) as refused:
+        validated(ForgetScope, {"user_id": "ana", "scope": reach, "chat_id": chat})
+    assert refused.value.field == "chat_id"
 
 
 @pytest.mark.spec("A19", "X16")

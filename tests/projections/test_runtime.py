@@ -201,7 +201,7 @@ class Damaged:
         async for events in self._log.scan(stream, after=after, until=end, batch=batch):
             yield events
         if stream == self._stream:
-            raise TamperedEvent(str(stream), self._seq, "it does not fit the chain")
+            raise TamperedEvent(str(stream), self._seq, "it does not match the chain")
 
 
 @pytest.mark.spec("X08")

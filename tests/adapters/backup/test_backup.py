@@ -209,7 +209,7 @@ async def test_another_master_key_is_told_and_leaves_the_directory_as_it_was(tak
 async def test_a_file_that_is_there_is_not_written_over(source: Engine, taken: Taken) -> None:
     before = taken.file.read_bytes()
 
-    with pytest.raises(InvalidInput, match="is there already"):
+    with pytest.raises(InvalidInput, match="already exists"):
         await taken_by(source, taken.file)
 
     assert taken.file.read_bytes() == before

@@ -171,7 +171,7 @@ async def test_a_user_with_a_memory_of_his_own_is_left_alone(engine: Engine, use
     other = Person(engine, f"{user}-again")
     await other.creates("mine")
 
-    with pytest.raises(Conflict, match="has a memory already"):
+    with pytest.raises(Conflict, match="already exists"):
         await taken_in(other, path)
     with pytest.raises(Conflict):
         await engine.log.append_whole(other.stream, checked(path, now()).batches())

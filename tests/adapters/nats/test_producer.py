@@ -76,7 +76,7 @@ async def test_a_turn_that_the_engine_would_refuse_is_refused_before_it_is_sent(
 async def test_a_turn_larger_than_a_message_is_refused_with_its_size(user: str, producer: AsyncTurnProducer) -> None:
     many = [{"type": "image", "caption": "x" * 32_000, "url": "y" * 32_000}] * 50
 
-    with pytest.raises(InvalidInput, match="more than a message carries"):
+    with pytest.raises(InvalidInput, match="more than a message can hold"):
         await producer.publish(message(user, attachments=many))
 
 
