@@ -1,1 +1,1 @@
-"""What may be asked: one decider a subject, and the handler that runs it against the log."""
+"""The write side: one decider per subject, and the handler that runs it against the log."""

@@ -1,4 +1,4 @@
-"""API keys as their stream tells of them, and what may be done to them: made once, revoked for good (design §7)."""
+"""API keys, folded from their stream, and the commands to create and revoke them (design §7)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -40,7 +40,7 @@ class ApiKey:
 
 
 class KeyRing:
-    """All keys by their ids, in the order in which they were made, and the producers by their names."""
+    """All keys by id, in the order of their creation, and the producers by name."""
 
     def __init__(self) -> None:
         self.seq = 0
@@ -56,7 +56,7 @@ class KeyRing:
                 self._put(replace(self.keys[key_id], revoked_at=event.occurred_at))
 
     def producer(self, name: str) -> ApiKey | None:
-        """The valid key of a producer's name."""
+        """The valid key with a producer's name."""
         return self.keys.get(self._producers.get(name, ""))
 
     def _put(self, key: ApiKey) -> None:
@@ -71,21 +71,23 @@ class KeyRing:
 
 
 def create(ring: KeyRing, key_id: str, principal: Principal, secret_mac: bytes) -> ApiKeyCreated:
-    """Conflict for a producer's name that another valid key has."""
+    """Raises Conflict if another valid key has a producer's name."""
     if principal.publishes and ring.producer(producer_name(principal.name)):
-        raise Conflict(f"there is a producer {principal.name!r} already", field="name", fix="remove it, or use another")
+        raise Conflict(
+            f"there is already a producer {principal.name!r}", field="name", fix="remove it, or use another name"
+        )
     return ApiKeyCreated(**_fields(key_id, principal, secret_mac))
 
 
 def revoke(ring: KeyRing, key_id: str) -> Sequence[ApiKeyEvent]:
-    """Nothing for one that was revoked before."""
+    """No event if the key was already revoked."""
     if key_id not in ring.keys:
         raise NotFound(f"there is no API key {key_id!r}", field="key_id", fix="see `mnemolog api-key list`")
     return [ApiKeyRevoked(key_id=key_id)] if ring.keys[key_id].valid else []
 
 
 def take_over(key: ApiKey) -> ApiKeyImported:
-    """A key of a row from before changes of keys were events."""
+    """A key from a row of the time before keys were events."""
     fields = _fields(key.key_id, key.principal, key.secret_mac)
     return ApiKeyImported(**fields, created_at=key.created_at, revoked_at=key.revoked_at)
 

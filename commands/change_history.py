@@ -1,8 +1,7 @@
-"""The changes of what a decision reads, subject by subject: which stand, which were undone, which can be undone (X03).
+"""The changes of each subject that a decision reads: in effect, undone, undoable (X03).
 
-A change can be undone when on each of its subjects everything later is undone too. An undo is a change as well, so
-it can itself be undone: then what it had taken back stands again. An observation is in no undo's way: whoever
-undoes what came before it lets it stand.
+A change can be undone if, on each of its subjects, all later changes are undone too. An undo is itself a change and can
+be undone, which restores the original change. Observations never block an undo and are kept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,9 +17,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RecordedChange(Generic[T]):
-    """One change of one subject. `before`: what it was until then; None when it began here.
+    """One change of one subject. `before`: its previous state, or None if it was created by this change.
 
-    `observation`: it was said or used again, and nothing else changed.
+    `observation`: it was only stated or used again.
     """
 
     event_id: UUID
@@ -32,7 +31,7 @@ class RecordedChange(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ChangeHistory(Generic[T]):
-    """Every change of every subject, oldest first. A subject is named by its tag."""
+    """Every change of every subject, oldest first, by the subject's tag."""
 
     of: Mapping[str, tuple[RecordedChange[T], ...]] = field(default_factory=dict)
     changed: Mapping[UUID, tuple[str, ...]] = field(default_factory=dict)
@@ -41,7 +40,7 @@ class ChangeHistory(Generic[T]):
     def with_change(
         self, event: Happened, befores: Mapping[str, T | None], undoes: UUID | None = None, *, observation: bool = False
     ) -> "ChangeHistory[T]":
-        """With an event that changed these subjects, in this order."""
+        """With another event, which changed these subjects in this order."""
         id_, name = event.event_id, event.payload.type_name()
         added = {
             subject: (*self.of.get(subject, ()), RecordedChange(id_, name, before, undoes, observation))
@@ -51,34 +50,34 @@ class ChangeHistory(Generic[T]):
         return ChangeHistory({**self.of, **added}, {**self.changed, id_: tuple(befores)}, {**self.undone_by, **takers})
 
     def irreversible(self, event_id: UUID) -> "ChangeHistory[T]":
-        """With a change that cannot be undone, and so stands in the way of undoing what came before it."""
+        """With a change that cannot be undone, and so blocks the undo of earlier ones."""
         return replace(self, changed={id_: subjects for id_, subjects in self.changed.items() if id_ != event_id})
 
     def without(self, subject: str) -> "ChangeHistory[T]":
-        """As if this subject had never been changed."""
+        """Without the changes of this subject."""
         of = {one: changes for one, changes in self.of.items() if one != subject}
         changed = {id_: subjects for id_, subjects in self.changed.items() if subject not in subjects}
         return replace(self, of=of, changed=changed)
 
     def subjects(self, event_id: UUID) -> tuple[str, ...]:
-        """What an event changed."""
+        """The subjects that an event changed."""
         return self.changed.get(event_id, ())
 
     def undone(self, event_id: UUID) -> bool:
-        """Whether an event was undone, and that still holds."""
+        """Whether an event is currently undone."""
         return any(not self.undone(taker) for taker in self.undone_by.get(event_id, ()))
 
     def last(self, subject: str) -> UUID | None:
-        """The last change of a subject that stands, and is no observation."""
+        """The last change of a subject that is in effect and not an observation."""
         in_effect = [one for one in _in_effect(self.of.get(subject, ())) if not one.observation]
         return in_effect[-1].event_id if in_effect else None
 
     def observed_since(self, subject: str, event_id: UUID) -> int:
-        """How many observations stand that came after a change."""
+        """The number of observations in effect after a change."""
         return sum(one.observation for one in self._after(subject, event_id))
 
     def befores(self, event_id: UUID) -> Mapping[str, T | None]:
-        """What each subject of a change was before it; UndoConflict when a later change stands on one of them."""
+        """The state of each subject before a change; raises UndoConflict if a later change depends on it."""
         found = {subject: self._before(subject, event_id) for subject in self.subjects(event_id)}
         if not found:
             raise no_such_change(event_id)
@@ -96,27 +95,27 @@ class ChangeHistory(Generic[T]):
         return next(one.before for one in self.of[subject] if one.event_id == event_id)
 
     def _after(self, subject: str, event_id: UUID) -> list[RecordedChange[T]]:
-        """What came after a change, and stands."""
+        """Later changes that are in effect."""
         changes = self.of[subject]
         place = next(place for place, one in enumerate(changes) if one.event_id == event_id)
         return _in_effect(changes[place + 1 :])
 
 
-_FINAL = "that erased words for good and cannot be undone: write what it should read now"
+_FINAL = "the erasure cannot be undone: write the value again"
 
 
 def no_such_change(event_id: UUID) -> NotFound:
     return NotFound(
-        f"{event_id} is no change that could be undone",
+        f"{event_id} is not a change that can be undone",
         field="event_id",
         fix="take the event_id from a receipt or from `mnemolog history`",
     )
 
 
 def _in_effect(changes: Sequence[RecordedChange[T]]) -> list[RecordedChange[T]]:
-    """What is left of some changes when those that were undone among them, and their undoing, are left out.
+    """The given changes without those that were undone, and without their undos.
 
-    What an undone undo brought back stands again, by that undo.
+    A change that was restored by undoing its undo counts as made by that undo.
     """
     in_effect: list[tuple[UUID, RecordedChange[T]]] = []
     taken: dict[UUID, UUID] = {}
@@ -130,7 +129,7 @@ def _in_effect(changes: Sequence[RecordedChange[T]]) -> list[RecordedChange[T]]:
 
 
 def _undone(in_effect: Sequence[tuple[UUID, RecordedChange[T]]], undoes: UUID | None) -> int | None:
-    """The place of what is undone: below observations, if at all."""
+    """The position of the change to undo, before any observations."""
     for place in reversed(range(len(in_effect))):
         id_, one = in_effect[place]
         if undoes in (id_, one.event_id):

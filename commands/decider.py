@@ -1,4 +1,4 @@
-"""A decider: what a command reads, how those events fold, and what it decides. Pure (design §3)."""
+"""A decider: which events a command reads, how they fold, and what it decides. Pure (design §3)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,18 +15,18 @@ USER = "user"
 
 
 def _whose_word(fields: dict[str, Any]) -> str:
-    """The actor of a command that names none: the user, until an agent is named."""
+    """The default actor of a command: the agent if one is given, else the user."""
     return USER if fields["agent_id"] == DEFAULT_AGENT else f"agent:{fields['agent_id']}"
 
 
 class Command(BaseModel):
-    """Something that is asked of one user's stream: whose it is, who asks, in which thread, run and batch."""
+    """Base class of commands to one user's stream: user, agent, thread, run and batch."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    # Fields that are generated for the request, not sent with it: a retry has others and is still the same request.
+    # Fields that are generated for a request, so they differ in a retry of the same request.
     generated: ClassVar[frozenset[str]] = frozenset()
-    # What a principal must be allowed to do, to ask it.
+    # The role that a principal needs.
     needs: ClassVar[Role] = Role.WRITE
 
     tenant: Tenant = DEFAULT_TENANT
@@ -36,9 +36,9 @@ class Command(BaseModel):
     actor: Id = Field(default_factory=_whose_word)
     run_id: Id | None = None
     correlation_id: Uuid | None = None
-    # Whether the API key that asks has the role `consent`: set where it is admitted, never by the request.
+    # Whether the API key has the role `consent`: set on admission, never by the request.
     consenting: bool = False
-    # The agents that this API key speaks for, None for every one: set where it is admitted, too.
+    # The agents the API key may act for, None for all: also set on admission.
     agents: frozenset[str] | None = None
 
     def stream(self) -> StreamId:
@@ -54,15 +54,15 @@ class Command(BaseModel):
         )
 
     def fingerprint(self) -> bytes:
-        """The same bytes for the same request. Two kinds of command may have the same fields, so the kind counts.
+        """The same bytes for the same request. Includes the type, since two commands may have the same fields.
 
-        Who asks does not: a principal's idempotency keys are its own.
+        Does not include the principal: each has its own idempotency keys.
         """
         left_out = {*self.generated, "actor", "consenting", "agents"}
         return f"{type(self).__name__} {self.model_dump_json(exclude=left_out, exclude_defaults=True)}".encode()
 
 
-# Where an event stands, in its stream or among those of one append, and the event.
+# An event with its position in the stream or in an append.
 Placed = tuple[int, Happened]
 
 C = TypeVar("C", bound=Command)
@@ -71,18 +71,18 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True)
 class Decider(Generic[C, S]):
-    """`subject` tags the thing that a command is about; `tags` all that its decision depends on.
+    """`subject` is the tag of a command's subject; `tags` are all tags that its decision depends on.
 
-    `tags` is asked again with what was read for its first answer, until it names nothing new: what a decision depends
-    on may only show in what it reads, such as the other memories of a merge that is to be undone.
+    `tags` is called again with the events read so far until it returns no new tags, because dependencies may only
+    become known from what was read, such as the other memories of a merge to be undone.
 
-    `written` picks, from events and their places, those that a command appended when it came first; without it, what
-    a repeated command is answered with is the last event of its subject.
+    `written` selects the events that a command appended the first time; without it, a repeated command is answered with
+    the last event of its subject.
 
-    `unread`: it is decided by headers where events cannot be read, which come as `Unread`.
+    `unread`: unreadable events are passed as `Unread`, so the decision can use their headers.
 
-    `optimistic` tells of a command that most likely depends on nothing that was written: it is first tried unread.
-    What it decides on no state at all must then hold on every state that its guard lets pass: on none of its tags.
+    `optimistic` says whether a command most likely depends on no written event. It is then first tried without a read:
+    its decision on the empty state must be valid whenever the guard finds no event with its tags.
     """
 
     initial: S

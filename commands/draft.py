@@ -1,4 +1,4 @@
-"""A draft: what a group of commands decides on one reading of a stream, and what each of them is answered."""
+"""A draft: the decisions and outcomes of a group of commands on one read of a stream."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,17 +19,17 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What a command asks for is what an earlier one of its group leaves, with these of its events."""
+    """A command whose effect an earlier command of its group already has, with the events concerned."""
 
     events: slice
 
 
-# What became of a command: its events, an earlier one's, a refusal, or what the log held already.
+# The outcome of a command: its events, an earlier command's, a refusal, or events already in the log.
 Part = slice | Again | MnemologError | Receipt
 
 
 class Draft(Generic[C, S]):
-    """What a group of commands decides on one reading of the stream."""
+    """The decisions of a group of commands on one read of the stream."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Draft(Generic[C, S]):
         self._state = reduce(decider.evolve, history, decider.initial)
 
     def take(self, orders: Sequence[Order[C]]) -> frozenset[str]:
-        """Decide them all; or, when a decision depends on more than was read, what that is."""
+        """Decide all commands; or return the tags that a decision depends on and that were not read yet."""
         for order in orders:
             if not self._decider.tags(self._state, order.command) <= self.guard.tags:
                 wanted = (self._decider.tags(self._state, one.command) for one in orders)
@@ -74,7 +74,7 @@ class Draft(Generic[C, S]):
         return slice(first, len(self.events))
 
     def _existing(self, command: C) -> Receipt | Again:
-        """Where what a command asks for was written before: in the log, or earlier in this very group."""
+        """Where a command's effect was written before: in the log, or earlier in this group."""
         earlier = self._written(command, [(event.seq, event) for event in self._history])
         if earlier:
             ids = tuple(event.event_id for _, event in earlier)
@@ -89,7 +89,7 @@ class Draft(Generic[C, S]):
         return [one for one in placed if tag in one[1].payload.tags()][-1:]
 
     def existing(self) -> Receipt | None:
-        """The receipt of what changes nothing, to be kept under its idempotency key."""
+        """The receipt of a command that changes nothing, to be stored under its idempotency key."""
         return next((part for part in reversed(self._parts) if isinstance(part, Receipt)), None)
 
     def outcomes(self, first_seq: int) -> Sequence[Outcome]:

@@ -1,4 +1,4 @@
-"""Entities: make them known; rename, alias, merge, forget and restore them (A07, A20, D13)."""
+"""Commands on entities: add, rename, alias, merge, delete and restore (A07, A20, D13)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -59,7 +59,7 @@ def _decide(command: GraphCommand, state: Graph) -> Sequence[Event]:
 
 
 def decide(state: Graph, command: GraphCommand) -> Sequence[Event]:
-    """The events of a command; none when what it asks for already holds."""
+    """The events of a command; none if it would change nothing."""
     return _decide(command, state)
 
 
@@ -84,7 +84,7 @@ def _observe(command: ObserveEntity, state: Graph) -> Sequence[Event]:
 
 
 def known_as(state: Graph, command: ObserveEntity) -> Entity | None:
-    """Who bears the name that is to be made known."""
+    """The entity with the name to be added."""
     category = command.category
     return meant(state, command, command.name, command.scope, command.seen, path="name", category=category)
 
@@ -103,7 +103,7 @@ def _added(command: ObserveEntity, state: Graph, found: Entity) -> Sequence[Even
 
 
 def _told(command: ObserveEntity, traits: Traits) -> events.Telling:
-    """Whoever tells of an entity by its id means it by its name."""
+    """An entity given by id also matches by its name."""
     named = {normalize_name(name) for name in (name_of(command, command.name), *command.aliases)}
     names = tuple(name for name in (traits.name, *traits.aliases) if normalize_name(name) in named) or (traits.name,)
     sources = tuple(map(turn_tag, command.source_turn_ids)) or (events.SAID,)
@@ -149,7 +149,7 @@ def _merge(command: MergeEntities, state: Graph) -> Sequence[Event]:
 
 
 def _together(survivor: Entity, absorbed: Sequence[Entity]) -> Traits:
-    """The survivor's traits, with the names of all, and of what is known of the others what it lacks."""
+    """The survivor's traits, with all names and the attributes that it lacks."""
     traits = survivor.traits
     for one in (each.traits for each in absorbed):
         attributes = {**one.attributes, **traits.attributes}

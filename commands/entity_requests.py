@@ -1,4 +1,4 @@
-"""What may be asked of entities: the requests, each checked by the domain's rules."""
+"""The commands on entities, validated by the domain's rules."""
 
 from typing import Annotated, ClassVar
 
@@ -23,22 +23,22 @@ Attributes = Annotated[dict[str, JsonValue], checked_by(checked_json)]
 
 
 class ObserveEntity(GraphCommand, Scoped):
-    """Whoever bears the name, made known if nobody does; with `another`, one more of that name.
+    """Add an entity, or extend the one with this name; with `another`, add one more with the same name.
 
-    Of somebody known, what is new is added: aliases and attributes, and a category where none was known.
+    New aliases and attributes are added to a known entity, and a category if it had none.
     """
 
     generated: ClassVar[frozenset[str]] = frozenset({"at", "entity_id", "seen"})
 
-    name: Name = Field(description="What it is called.")
+    name: Name = Field(description="The name.")
     category: Category = Field(
-        THING, description="What it is, such as Person, Location, Organization or Project.", examples=["Person"]
+        THING, description="The category, such as Person, Location, Organization or Project.", examples=["Person"]
     )
-    aliases: Aliases = Field((), description="Further names.")
-    attributes: Attributes = Field({}, description="What else is known, as a JSON object.")
+    aliases: Aliases = Field((), description="Aliases.")
+    attributes: Attributes = Field({}, description="Further attributes, as a JSON object.")
     confidence: Unit = Field(1.0, description="How sure it is, from 0 to 1.")
-    another: Flag = Field(False, description="Add one more of this name, even if there is one already.")
-    source_turn_ids: tuple[Id, ...] = Field((), description="The turns that it comes from.")
+    another: Flag = Field(False, description="Add another entity even if one with this name exists.")
+    source_turn_ids: tuple[Id, ...] = Field((), description="The source turns.")
     entity_id: Uuid
     seen: tuple[Seen, ...] = ()
 
@@ -50,26 +50,26 @@ class EntityCommand(GraphCommand):
 
 
 class UpdateEntity(EntityCommand):
-    """Fields that are None stay as they are; a name that is replaced stays as an alias."""
+    """Fields that are None stay the same; a replaced name is kept as an alias."""
 
-    name: Name | None = Field(None, description="Its new name; the old one stays as an alias.")
+    name: Name | None = Field(None, description="The new name; the old one is kept as an alias.")
     category: Category | None = Field(
-        None, description="What it is, such as Person, Location, Organization or Project."
+        None, description="The category, such as Person, Location, Organization or Project."
     )
-    aliases: Aliases | None = Field(None, description="Its further names, in place of those that it has.")
-    attributes: Attributes | None = Field(None, description="Its attributes, in place of those that it has.")
+    aliases: Aliases | None = Field(None, description="The new aliases, replacing all current ones.")
+    attributes: Attributes | None = Field(None, description="The new attributes, replacing all current ones.")
     confidence: Unit | None = Field(None, description="How sure it is, from 0 to 1.")
 
 
 class AddAlias(EntityCommand):
-    """A further name, maybe the answer to a `question` that was asked (A §10.2)."""
+    """A new alias, possibly the answer to a `question` (A §10.2)."""
 
-    alias: Name = Field(description="The further name.")
-    question: Label = Field("", description="The question that it answers, if one was asked.")
+    alias: Name = Field(description="The alias.")
+    question: Label = Field("", description="The question that it answers, if any.")
 
 
 class MergeEntities(EntityCommand):
-    """`entity_id` survives; the others stand for it from now on, and their names are its aliases."""
+    """`entity_id` survives; the others resolve to it, and their names become its aliases."""
 
     absorbed_ids: tuple[Uuid, ...] = Field(
         description="The ids of the entities that are the same as this one.",
@@ -78,11 +78,11 @@ class MergeEntities(EntityCommand):
 
 
 class ForgetEntity(EntityCommand):
-    """It is hidden with all that is told of it, and purged 30 days later unless it is restored."""
+    """Hides an entity and the facts about it; purged after 30 days unless restored."""
 
-    reason: Label = Field("", description="Why; it is kept in the history, encrypted as texts are.")
+    reason: Label = Field("", description="The reason, stored encrypted in the history.")
     at: Instant
 
 
 class RestoreEntity(EntityCommand):
-    """It is shown again."""
+    """Restores a deleted entity."""

@@ -1,4 +1,4 @@
-"""Erase a memory, a thread, what else is known, or a user: unless something stands in the way (X07)."""
+"""Commands that erase a memory, a thread, another subject, or a user (X07)."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
@@ -39,7 +39,7 @@ __all__ = [
 
 
 def _tags(state: Written, command: Erase) -> frozenset[str]:
-    """The memories and turns that the decision depends on, by what was read so far; when they are read, maybe more."""
+    """The tags that the decision depends on, given what was read so far."""
     found = taken(state, command)
     going = {*found.memories, *found.survivors}
     partners = {id_ for merge in state.merges if not going.isdisjoint(merge.members) for id_ in merge.members}
@@ -52,14 +52,14 @@ def _tags(state: Written, command: Erase) -> frozenset[str]:
 
 
 def at_stake(state: Written, command: Erase) -> frozenset[UUID]:
-    """The entities that go, or lose their name, unless they speak elsewhere, too."""
+    """The entities that are erased or lose their name, unless they speak elsewhere too."""
     found = taken(state, command)
     named = command.name if isinstance(command, EraseKnown) else None
     return frozenset(id_ for id_ in _unnamed(state, found, _concerned(state, found)) if str(id_) != named)
 
 
 def _concerned(state: Written, found: Taken) -> Collection[str]:
-    """What goes, and whatever was extracted from something that goes, or from an entity that was."""
+    """The erased subjects, and everything extracted from them or from an erased entity."""
     concerned = dict.fromkeys(found.known)
     queue = {*gone_with(found.turns, found.memories), *concerned}
     while queue:
@@ -70,15 +70,16 @@ def _concerned(state: Written, found: Taken) -> Collection[str]:
 
 
 def _unnamed(state: Written, found: Taken, concerned: Iterable[str]) -> Sequence[UUID]:
-    """The entities that go, and those of whom nothing that stays told the name: whether they keep it, and with what
-    else, is in what is told of them."""
+    """The entities that are erased, and those whose name has no remaining source; the facts about them decide what they
+    keep.
+    """
     ground = ground_of(state, found, found.known)
     entities = [tag for tag in concerned if tag in ground.entities]
     return [ENTITY.id_of(tag) for tag in entities if tag in found.known or not ground.named(tag)]
 
 
 def decide(state: Written, command: Erase) -> Sequence[Event]:
-    """The erasure of each memory, of what was extracted with it, and of the thread; none when nothing is left of it."""
+    """The events that erase each memory, what was extracted with it, and the thread; none if nothing is left."""
     _require_there(state, command)
     if command.due and not _due(state, command, command.due):
         return []
@@ -86,9 +87,9 @@ def decide(state: Written, command: Erase) -> Sequence[Event]:
     require_own(state, command, found)
     if found.survivors:
         raise TransitionRefused(
-            f"its text may live on in what it was merged into: {', '.join(map(str, found.survivors))}",
+            f"its text may survive in what it was merged into: {', '.join(map(str, found.survivors))}",
             field="memory_id" if isinstance(command, EraseMemory) else "thread_id",
-            fix="erase that as well: --with-survivors, or with_survivors=true",
+            fix="erase that too: --with-survivors, or with_survivors=true",
         )
     thread = command.thread_id if isinstance(command, EraseThread) else None
     left = {id_: state.turns[id_] for id_ in found.turns if id_ in state.turns}
@@ -102,29 +103,29 @@ def decide(state: Written, command: Erase) -> Sequence[Event]:
 
 
 def require_own(state: Written, command: Erase, found: Taken) -> None:
-    """NotPermitted when it takes or changes what an agent keeps private for whom the API key does not speak.
+    """Raises NotPermitted if it would erase or change private data of an agent outside the API key's scope.
 
-    A turn is nobody's own: it goes with its thread, whoever heard it.
+    Turns belong to no agent and are erased with their thread.
     """
     memories = [state.memories[id_] for id_ in found.memories if id_ in state.memories and not purged(state, id_)]
     known = [state.known[tag] for tag in (*found.known, *found.cleared)]
     if private_to_others([*memories, *known], command.agents):
         turns = isinstance(command, EraseMemory) and not command.keep_turns
-        every = "use an API key that is bound to no agent"
+        every = "use an API key that is not bound to an agent"
         raise beyond_agents(
-            "this would erase what agents outside of this API key keep private",
+            "this would erase private data of agents outside this API key's scope",
             fix=f"{every}, or keep the turns: --keep-turns, or keep_turns=true" if turns else every,
         )
 
 
 def _erase_user(state: None, command: EraseUser) -> Sequence[Event]:
     if command.agents is not None:
-        raise beyond_agents("everything of a user is what every agent knows of him, and this API key speaks for some")
+        raise beyond_agents("erasing a user needs all agents, and this API key is bound to some")
     return [UserErased()]
 
 
 def _due(state: Written, command: Erase, at: datetime) -> bool:
-    """Whether what is named is still to be purged by then."""
+    """Whether the subject is still due to be purged."""
     if isinstance(command, EraseMemory):
         memory = state.memories[command.memory_id]
         purge_at = memory.purge_at if memory.status is Status.SOFT_DELETED else None
@@ -135,16 +136,16 @@ def _due(state: Written, command: Erase, at: datetime) -> bool:
 
 def _known_erased(known: KnownSubject, tag: str, found: Taken) -> Iterable[Event]:
     kind = subject_of(tag)
-    assert kind.erase, "what has no words is not taken by itself"
+    assert kind.erase, "a subject without text cannot be erased by itself"
     yield kind.erase(kind.id_of(tag))
     if isinstance(known.thing, ProfileField) and found.turns:
         yield from _kept_of(known.thing, kind.id_of(tag), found)
 
 
 def _kept_of(field: ProfileField, name: str, found: Taken) -> Iterable[Event]:
-    """What a field holds, and what is proposed for it, written again without the turns that go, where others told it.
+    """The values and proposals of a field, rewritten without the erased turns, if other turns support them.
 
-    Nothing of a field that was named itself.
+    None for a field that is itself erased.
     """
     for proposed in (one.proposed for one in field.patches.values() if one.status is Decision.PROPOSED):
         turns = tuple(one for one in proposed.source_turn_ids if one not in found.turns)
@@ -156,7 +157,7 @@ def _kept_of(field: ProfileField, name: str, found: Taken) -> Iterable[Event]:
 
 
 def _cleared(state: Written, tag: str, found: Taken) -> Sequence[Event]:
-    """An entity with what others told of it."""
+    """An entity reduced to what other sources say."""
     ground, entity_id = ground_of(state, found, found.known), ENTITY.id_of(tag)
     traits = ground.kept(tag)
     if traits is None:
@@ -170,7 +171,7 @@ def _cleared(state: Written, tag: str, found: Taken) -> Sequence[Event]:
 def _erased(
     state: Written, going: Sequence[UUID], turns: dict[str, str], cause: Cause | None
 ) -> Iterable[MemoryErased]:
-    """One event a memory, with those of its turns that no other one takes. What is erased already needs none."""
+    """One event per memory, with those of its turns that no other event includes. Erased memories need none."""
     for id_ in going:
         own = [turn_id for turn_id in state.sources.get(id_, ()) if turn_id in turns]
         if own or not purged(state, id_):
@@ -186,7 +187,7 @@ def _require_there(state: Written, command: Erase) -> None:
                 raise no_such_memory(command.user_id, memory_id)
         case EraseThread(thread_id=thread_id) if thread_id not in state.threads:
             what = f"user {command.user_id!r} has no thread {thread_id!r}"
-            raise NotFound(what, field="thread_id", fix="name the thread of a turn")
+            raise NotFound(what, field="thread_id", fix="give the thread of a recorded turn")
         case EraseKnown():
             known = state.known.get(command.subject())
             if known is None or not readable(known.scope, known.agent_id, command.agent_id):

@@ -1,4 +1,4 @@
-"""What may be asked to be erased: a memory, a thread, what else is known, or a user."""
+"""The commands that erase a memory, a thread, another subject, or a user."""
 
 from typing import Annotated, ClassVar
 
@@ -18,11 +18,11 @@ def _kind(value: object, field: str) -> str:
     if value in [one.name for one in KNOWN]:
         return str(value)
     names = ", ".join(one.name for one in KNOWN)
-    raise InvalidInput(f"{value!r:.40} is no kind of subject", field=field, fix=f"use one of {names}")
+    raise InvalidInput(f"{value!r:.40} is not a kind of subject", field=field, fix=f"use one of {names}")
 
 
 KnownKind = Annotated[str, checked_by(_kind)]
-# The field by which a request names a subject of each kind.
+# The request field for each kind of subject.
 NAMED = of_each(
     "NAMED in commands/erasure_requests.py",
     {"entity": "entity_id", "relation": "relation_id", "profile": "field", "todo": "todo_id"},
@@ -31,18 +31,16 @@ NAMED = of_each(
 
 
 class Erase(Command):
-    """With `with_survivors`, memories that absorbed a text that goes are erased as well.
+    """With `with_survivors`, memories that absorbed an erased text are erased too.
 
-    `due`: a purge at its time. Nothing goes when it was restored since, or has time left. `spoken_in`: turns in which
-    somebody speaks who would go otherwise; found for the request, and judged by the decision.
+    `due`: a scheduled purge, which erases nothing if the subject was restored or is not due. `spoken_in`: turns with
+    speakers who would otherwise be erased; looked up for the request and checked by the decision.
     """
 
     generated: ClassVar[frozenset[str]] = frozenset({"spoken_in"})
     needs: ClassVar[Role] = Role.ERASE
 
-    with_survivors: Annotated[
-        Flag, Field(description="Also erase the memories that what is erased was merged into.")
-    ] = False
+    with_survivors: Annotated[Flag, Field(description="Also erase the memories that these were merged into.")] = False
     due: Instant | None = None
     spoken_in: tuple[Id, ...] = ()
 
@@ -51,13 +49,13 @@ class Erase(Command):
 
 
 class EraseMemory(Erase):
-    """Its text, and that of the turns that it was extracted from unless `keep_turns`.
+    """Erases a memory and, unless `keep_turns`, the turns it was extracted from.
 
-    `cause`: why it was hidden before, when it is purged at its time.
+    `cause`: why it had been hidden, for a scheduled purge.
     """
 
     memory_id: Annotated[Uuid, Field(description="The memory's id.")]
-    keep_turns: Annotated[Flag, Field(description="Keep the turns that it was extracted from.")] = False
+    keep_turns: Annotated[Flag, Field(description="Keep the turns it was extracted from.")] = False
     cause: Cause | None = None
 
     def subject(self) -> str:
@@ -65,7 +63,7 @@ class EraseMemory(Erase):
 
 
 class EraseThread(Erase):
-    """Every turn of `thread_id`, and every memory that was extracted from one."""
+    """Erases every turn of `thread_id` and every memory extracted from one."""
 
     thread_id: Id
 
@@ -74,7 +72,9 @@ class EraseThread(Erase):
 
 
 class EraseKnown(Erase):
-    """A subject other than a memory, by its kind and id: an entity with all that is told of it, but no turn."""
+    """Erases a subject other than a memory, by kind and id. An entity is erased with the facts about it, but without
+    turns.
+    """
 
     kind: KnownKind
     name: Id
@@ -83,16 +83,16 @@ class EraseKnown(Erase):
         return f"{self.kind}:{self.name}"
 
     def missing(self) -> NotFound:
-        """The one answer where there is no such subject, or none that the asker may see."""
+        """The error for a subject that does not exist or is not visible to the caller."""
         try:
             found = SUBJECTS[self.kind].missing(self.user_id, SUBJECTS[self.kind].id_of(self.subject()))
             return NotFound(found.message, field=NAMED[self.kind], fix=found.fix)
         except ValueError:
-            fix = "give the id that lists and receipts show"
-            return NotFound(f"{self.name!r:.80} is no id", field=NAMED[self.kind], fix=fix)
+            fix = "give an id from a list or a receipt"
+            return NotFound(f"{self.name!r:.80} is not an id", field=NAMED[self.kind], fix=fix)
 
 
 class EraseUser(Command):
-    """Everything of a user."""
+    """Erases everything about a user."""
 
     needs: ClassVar[Role] = Role.ERASE

@@ -1,4 +1,4 @@
-"""What an erasure depends on: what was written of memories and turns, and what else was extracted from these."""
+"""The state that an erasure depends on: memories, turns, and what was extracted from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -30,7 +30,7 @@ KNOWING = tuple(event_type for one in KNOWN for event_type in one.folds)
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Who absorbed whom. `rewritten`: the survivor got a text of its own then, which may hold that of the absorbed."""
+    """A merge. `rewritten`: the survivor got a new text, which may contain that of the absorbed memories."""
 
     survivor: UUID
     absorbed: tuple[UUID, ...]
@@ -43,10 +43,10 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class KnownSubject:
-    """A subject other than a memory: the tags of what it was extracted from, and what its events left of it.
+    """A subject other than a memory: the tags of its sources, and its current state.
 
-    `thing` is None while only a part of its events was read, or could be: `writer` is then the agent that wrote it.
-    `words`: those of an entity.
+    `thing` is None if only some of its events were or could be read; `writer` is then the agent that wrote it. `words`:
+    the words of an entity.
     """
 
     sources: frozenset[str] = frozenset()
@@ -70,32 +70,32 @@ class KnownSubject:
 
     @property
     def erased(self) -> bool:
-        """Whether nothing of it stands."""
+        """Whether it is erased."""
         return self.thing is not None and self.thing.is_erased
 
     @property
     def about(self) -> frozenset[str]:
-        """The entities that a relation tells of."""
+        """The entities that a relation is about."""
         ends = (self.thing.subject_id, self.thing.object_id) if isinstance(self.thing, Relation) else ()
         return frozenset(map(entity_tag, filter(None, ends)))
 
     @property
     def merged_into(self) -> str | None:
-        """The entity that it stands for."""
+        """The entity that it was merged into."""
         into = self.thing.merged_into if isinstance(self.thing, Entity) else None
         return entity_tag(into) if into else None
 
     @property
     def place(self) -> bool:
-        """Whether it is a field of the profile, which may hold words of many sources."""
+        """Whether it is a profile field, whose text may come from many sources."""
         return isinstance(self.thing, ProfileField)
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was written of the memories and turns that a decision reads. `turns`: those whose text still stands.
+    """The memories and turns that a decision reads. `turns`: those that are not erased.
 
-    `speakers`: by turn, the entity that spoke, as a tag.
+    `speakers`: the tag of the entity that spoke, by turn.
     """
 
     memories: Mapping[UUID, Memory] = field(default_factory=dict)
@@ -136,9 +136,9 @@ def _told(state: Written, payload: Event) -> Written:
 
 
 def _unread(state: Written, event: Unread, agent_id: str) -> Written:
-    """Something is there, by its tags: what its words may be extracted from, and where they may have gone.
+    """An unreadable event, by its tags: the possible sources and targets of its text.
 
-    Whose it is cannot be told: it is taken to be private to the agent that wrote it.
+    Its owner is unknown, so it is treated as private to the agent that wrote it.
     """
     kind, turns = REGISTRY.types.get(event.type, Event), tuple(event.names("turn"))
     if event.shape is not None and not issubclass(kind, KNOWING):
@@ -165,7 +165,7 @@ def _unread(state: Written, event: Unread, agent_id: str) -> Written:
 
 
 def _heard(state: Written, turn: TurnRecorded) -> Written:
-    """A turn without text is one that was erased."""
+    """A turn without text was erased."""
     with_text = {turn.turn_id: turn.thread_id} if turn.text else {}
     state = replace(state, turns={**state.turns, **with_text}, threads=state.threads | {turn.thread_id})
     if turn.speaker_entity_id is None:
@@ -177,7 +177,7 @@ def _heard(state: Written, turn: TurnRecorded) -> Written:
 
 
 def _with_sources(state: Written, event: events.MemoryEvent) -> Written:
-    """Whatever put words of a turn into a memory: its making, an update, a merge, an observation."""
+    """Any event that put text of a turn into a memory: creation, update, merge or observation."""
     before = state.sources.get(event.memory_id, ())
     turns = tuple(dict.fromkeys((*before, *(sources_of(event) or ()))))
     return replace(state, sources={**state.sources, event.memory_id: turns})
@@ -193,7 +193,7 @@ def _spoken_of(entity: KnownSubject, told: frozenset[str] | set[str]) -> KnownSu
 
 
 def _known(state: Written, event: Event) -> Mapping[str, KnownSubject]:
-    """What an event leaves of each subject that it names, and of whom a fact tells."""
+    """The new state of each subject of an event, and of the entities that a fact is about."""
     found: dict[str, KnownSubject] = {}
     for kind in KNOWN:
         before = {id_: state.known.get(kind.tag(id_), KnownSubject()) for id_ in kind.touched(event)}
@@ -215,7 +215,7 @@ def _known(state: Written, event: Event) -> Mapping[str, KnownSubject]:
 
 
 def _sources(event: Event) -> frozenset[str]:
-    """None for an event that tells nothing of where its words come from, such as a merge."""
+    """None for an event without information about its sources, such as a merge."""
     turns = sources_of(event)
     if turns is None:
         return frozenset()

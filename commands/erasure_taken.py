@@ -1,10 +1,10 @@
-"""What an erasure takes: what is named, and what goes with it (X07).
+"""What an erasure includes: the subject itself, and what is erased with it (X07).
 
-A text may stand in more than one place: in the turn that a memory was extracted from, in what else was extracted from
-that turn, in the memories that were merged into it, and in those that it was merged into. The first three go with it;
-of the last the caller must say so, since more than was asked for is lost then.
+A text may be in several places: in the turn that a memory was extracted from, in other subjects extracted from that
+turn, in memories merged into it, and in memories it was merged into. The first three are erased with it; the last only
+on request, because that erases more than was asked for.
 
-An entity of whom others speak, too, stays, and is cleared of what nobody else told.
+An entity with other sources stays, reduced to what they say.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,10 +24,10 @@ from mnemolog.events.graph_fold import ENTITY
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What an erasure takes: memories, first the one that was asked for, turns, and what has no other source.
+    """What an erasure includes: memories (the requested one first), turns, and subjects without another source.
 
-    `known` are the tags of entities, relations, places of the profile and todos; `cleared` those of entities that only
-    lose words. `survivors` stand in its way.
+    `known` are the tags of entities, relations, profile fields and todos; `cleared` those of entities that only lose
+    words. `survivors` block the erasure.
     """
 
     memories: tuple[UUID, ...]
@@ -47,7 +47,7 @@ class Taken:
 
 
 def taken(state: Written, command: Erase) -> Taken:
-    """What the command takes along, by what was read so far."""
+    """What the command includes, given what was read so far."""
     found = _found(state, command, ())
     while command.with_survivors and found.survivors:
         found = _found(state, command, (*found.memories, *found.survivors))
@@ -58,18 +58,18 @@ def taken(state: Written, command: Erase) -> Taken:
 
 
 def gone_with(turns: Iterable[str], memories: Iterable[UUID]) -> set[str]:
-    """The tags of what goes, which other things may have been extracted from."""
+    """The tags of everything erased that other subjects may have been extracted from."""
     return {*map(turn_tag, turns), *map(memory_tag, memories)}
 
 
 def with_absorbed(state: Written, memories: Iterable[UUID]) -> tuple[UUID, ...]:
-    """These, and what was merged into them and stands so, and into that, and so on."""
+    """These, and transitively everything merged into them."""
     inside: dict[UUID | None, list[UUID]] = {}
     for id_, memory in state.memories.items():
         inside.setdefault(memory.merged_into, []).append(id_)
     found = dict.fromkeys(memories)
     queue = list(found)
-    for one in queue:  # It grows on the way.
+    for one in queue:  # It grows during the loop.
         new = [id_ for id_ in inside.get(one, ()) if id_ not in found]
         found |= dict.fromkeys(new)
         queue += new
@@ -77,7 +77,7 @@ def with_absorbed(state: Written, memories: Iterable[UUID]) -> tuple[UUID, ...]:
 
 
 def left_without_sources(state: Written, found: Taken, named: Iterable[str] = ()) -> Sequence[str]:
-    """What is named, and what was extracted from nothing that stays, erased or not."""
+    """The requested subjects, and those without a remaining source, erased or not."""
     named = with_told(state, named)
     ground = ground_of(state, found, named)
     entities = [tag for tag in _entities(state) if ground.touched(tag) and ground.kept(tag) is None]
@@ -86,7 +86,7 @@ def left_without_sources(state: Written, found: Taken, named: Iterable[str] = ()
 
 
 def ground_of(state: Written, found: Taken, known: Iterable[str]) -> Ground:
-    """On what words stand while these go."""
+    """The sources of words, if these are erased."""
     gone = {*gone_with(found.turns, found.memories), *filter(ENTITY.has, known)}
     memories = (memory_tag(id_) for id_ in state.memories if not purged(state, id_))
     staying = {SAID, *map(turn_tag, state.turns), *memories} - gone
@@ -94,10 +94,10 @@ def ground_of(state: Written, found: Taken, known: Iterable[str]) -> Ground:
 
 
 def with_told(state: Written, tags: Iterable[str]) -> Sequence[str]:
-    """These, and with each entity what stands for it and what is told of it."""
+    """These, and for each entity those merged into it and the facts about it."""
     gone = dict.fromkeys(tag for tag in tags if tag in state.known)
     queue = list(filter(ENTITY.has, gone))
-    for entity in queue:  # It grows on the way.
+    for entity in queue:  # It grows during the loop.
         told = [tag for tag, one in state.known.items() if entity in one.about]
         absorbed = [tag for tag, one in state.known.items() if one.merged_into == entity and tag not in gone]
         gone |= dict.fromkeys([*told, *absorbed])
@@ -106,7 +106,7 @@ def with_told(state: Written, tags: Iterable[str]) -> Sequence[str]:
 
 
 def _extracted_from(known: KnownSubject, ground: Ground) -> bool:
-    """Whether some of its sources go, and none of them stays; a place of the profile may hold words of each of them."""
+    """Whether some of its sources are erased and none remains; for a profile field, whether any source is erased."""
     return not ground.gone.isdisjoint(known.sources) and (ground.staying.isdisjoint(known.sources) or known.place)
 
 
@@ -129,9 +129,9 @@ def _of_thread(command: Erase, thread_id: str) -> bool:
 
 
 def _survivors(state: Written, going: Sequence[UUID]) -> tuple[UUID, ...]:
-    """Memories that stay and got a text of their own when they absorbed one that goes, also if that was undone since.
+    """Memories that are kept and got a new text when they absorbed an erased one, even if that was undone since.
 
-    What an undo took out of a memory stands in its earlier events, which `as_of` reads.
+    Undone text is still in a memory's earlier events, which `as_of` reads.
     """
     lost = set(going)
     found = [merge.survivor for merge in state.merges if merge.rewritten and not lost.isdisjoint(merge.absorbed)]

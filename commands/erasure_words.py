@@ -86,7 +86,7 @@ class Ground:
     def _tellers(self, tag: str, word: Word) -> Set[str]:
         """What told a word, in the end: of what was merged, what told it there."""
         found, queue = set[str](), [tag]
-        for one in queue:  # It grows on the way.
+        for one in queue:  # It grows during the loop.
             told = self.entities[one].told.get(word, frozenset())
             others = {source for source in told if self._is_other(source)}
             queue += sorted(others.difference(queue))

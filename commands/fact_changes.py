@@ -1,4 +1,4 @@
-"""End, retire, forget and restore a fact (X13, A19)."""
+"""Commands that end, retire, delete and restore a fact (X13, A19)."""
 
 from collections.abc import Sequence
 from functools import singledispatch
@@ -24,25 +24,25 @@ class FactCommand(GraphCommand):
 
 
 class EndFact(FactCommand):
-    """It held until `until`; without that, until now (`at`)."""
+    """Ends a fact at `until`, by default now (`at`)."""
 
-    until: Day | None = Field(None, description="When it ended: a day, or a time with its offset; now by default.")
+    until: Day | None = Field(None, description="When it ended: a day, or a time with an offset. Default: now.")
     at: Instant
 
 
 class RetireFact(FactCommand):
-    """It never held."""
+    """Retires a fact, which means that it never held."""
 
 
 class ForgetFact(FactCommand):
-    """It is hidden, and purged 30 days later unless it is restored."""
+    """Hides a fact; purged after 30 days unless restored."""
 
-    reason: Label = Field("", description="Why; it is kept in the history, encrypted as texts are.")
+    reason: Label = Field("", description="The reason, stored encrypted in the history.")
     at: Instant
 
 
 class RestoreFact(FactCommand):
-    """It is shown again."""
+    """Restores a deleted fact."""
 
 
 @singledispatch
@@ -51,7 +51,7 @@ def _decide(command: FactCommand, state: Graph) -> Sequence[Event]:
 
 
 def decide(state: Graph, command: FactCommand) -> Sequence[Event]:
-    """The events of a command; none when what it asks for already holds."""
+    """The events of a command; none if it would change nothing."""
     return _decide(command, state)
 
 

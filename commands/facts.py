@@ -1,4 +1,4 @@
-"""Tell a fact: whom it is about, what it points to, and what it changes of what was known (A08, X13)."""
+"""Record a fact: its subject, its object, and its effect on other facts (A08, X13)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ def _object(value: Any, field: str) -> Any:
     return clean(value, field) if isinstance(value, str) else checked_json(value, field)
 
 
-# Any JSON but null: a name or a value.
+# Any JSON except null: a name or a value.
 _ANYTHING = {"anyOf": [text_shape(), *({"type": kind} for kind in ("number", "boolean", "array", "object"))]}
 Day = Annotated[datetime, checked_by(identity.day_or_instant), WithJsonSchema(DAY)]
 Predicated = Annotated[str, checked_by(predicate_name), WithJsonSchema(text_shape(MAX_PREDICATE))]
@@ -45,33 +45,33 @@ Sources = Annotated[tuple[Id, ...], Field(max_length=MAX_SOURCES)]
 
 
 class Remember(GraphCommand, Scoped):
-    """`subject`, and an object that is an entity, are names or ids; `me` is the user himself.
+    """Entities are given by name or id; `me` is the user.
 
-    `since`: when it became true; without it, when it was said (`at`). `literal`: whether the object is a value, where
-    the predicate leaves that open. `rule` is what is configured of the predicate, `seen` what tells apart who bear one
-    name; both were found for the request.
+    `since`: when it became true, by default when it was stated (`at`). `literal`: whether the object is a value, if the
+    predicate does not say. `rule` is the predicate's configuration and `seen` what distinguishes entities with the same
+    name; both are looked up for the request.
     """
 
     generated: ClassVar[frozenset[str]] = frozenset({"at", "rule", "seen", "relation_id", "subject_id", "object_id"})
 
-    subject: Name = Field(description="Who or what it is about: a name, an alias or an id; `me` is the user.")
-    predicate: Predicated = Field(description="What it says, such as lives_in or allergy.", examples=["lives_in"])
-    object: FactObject = Field(description="A name, an alias or an id, or a value.")
+    subject: Name = Field(description="The subject: a name, an alias or an id; `me` is the user.")
+    predicate: Predicated = Field(description="The predicate, such as lives_in or allergy.", examples=["lives_in"])
+    object: FactObject = Field(description="The object: a name, an alias, an id, or a value.")
     literal: Flag | None = Field(
-        None, description="Whether the object is a value rather than a name, where the predicate does not say."
+        None, description="Whether the object is a value rather than a name, if the predicate does not say."
     )
     since: Day | None = Field(
         None,
-        description="When it became true: a day, or a time with its offset; now by default.",
+        description="When it became true: a day, or a time with an offset. Default: now.",
         examples=["2026-01-10"],
     )
-    until: Day | None = Field(None, description="When it ended: a day, or a time with its offset.")
+    until: Day | None = Field(None, description="When it ended: a day, or a time with an offset.")
     confidence: Unit = Field(1.0, description="How sure it is, from 0 to 1.")
     metadata: Annotated[dict[str, JsonValue], checked_by(checked_json)] = Field(
-        {}, description="What else is known of the fact, as a JSON object."
+        {}, description="Metadata of the fact, as a JSON object."
     )
-    source_turn_ids: Sources = Field((), description="The turns that it comes from.")
-    memory_id: Uuid | None = Field(None, description="The memory that it comes from.")
+    source_turn_ids: Sources = Field((), description="The source turns.")
+    memory_id: Uuid | None = Field(None, description="The source memory.")
     at: Instant
     rule: Predicate
     seen: tuple[Seen, ...] = ()
@@ -89,7 +89,7 @@ class Remember(GraphCommand, Scoped):
 
     @property
     def kind(self) -> ObjectKind | None:
-        """What the object is, as the caller or the configuration says; None where that is open."""
+        """The type of the object according to the caller or the configuration; None if neither says."""
         if self.literal is not None:
             return ObjectKind.LITERAL if self.literal else ObjectKind.ENTITY
         return self.rule.object if isinstance(self.object, str) else ObjectKind.LITERAL
@@ -97,21 +97,21 @@ class Remember(GraphCommand, Scoped):
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """What a fact points to: an entity, in the graph or new, or a value."""
+    """The object of a fact: a known entity, a new entity, or a value."""
 
     entity_id: UUID | None = None
     new: bool = False
 
     def is_of(self, state: Graph, relation: Relation, value: Any) -> bool:
         if relation.status is Status.PURGED:
-            return False  # Of an erased value nobody can tell whether this is the same.
+            return False  # An erased value cannot be compared.
         if self.entity_id is None:
             return relation.object_id is None and value_key(relation.value) == value_key(value)
         return relation.object_id is not None and state.root(relation.object_id) == self.entity_id
 
 
 def decide(state: Graph, command: Remember) -> Sequence[Event]:
-    """The fact, and before it whom it names for the first time; none when these turns told it before."""
+    """The fact, preceded by new entities; no events if these turns already stated it."""
     said = command.said
     subject = _subject(state, command)
     subject_id = subject.entity_id if subject else command.subject_id
@@ -132,7 +132,7 @@ def _object_of(state: Graph, command: Remember, subject_id: UUID) -> Object:
     if command.kind is ObjectKind.LITERAL:
         return Object()
     if not isinstance(command.object, str):
-        raise InvalidInput("is no name", field="object", fix="name an entity, or say that it is literal")
+        raise InvalidInput("is not a name", field="object", fix="give an entity, or set `literal`")
     name, rule = command.object, command.rule
     if command.kind is None and not id_in(name) and not bearers(state, command, name, command.scope, rule.category):
         return Object()
@@ -165,14 +165,14 @@ def _told(state: Graph, command: Remember, said: Said, place: SlotKey, found: Ob
 
 
 def _repeats(known: Relation, said: Said, command: Remember) -> bool:
-    """What a turn told is not told again by it once it was retired."""
+    """A retired fact is not asserted again by the same turn."""
     if not known.validity.said and _told_before(known, command):
         return True
     return known.status is Status.ACTIVE and facts.repeats(known.fact, said)
 
 
 def _told_before(known: Relation, command: Remember) -> bool:
-    """A turn that comes again is no observation: else retries would make anything certain."""
+    """A repeated turn is not an observation; otherwise retries would increase the confidence."""
     return bool(command.source_turn_ids) and known.sources.issuperset(command.source_turn_ids)
 
 
@@ -214,27 +214,27 @@ def _asserted(
 
 
 def own_first(relation_id: UUID, before: facts.Slot, after: facts.Slot) -> tuple[Validity, ...]:
-    """What changed of when facts hold, that of the relation itself first, changed or not."""
+    """The changed validities, with that of the relation itself first even if unchanged."""
     own = next(one.validity for one in after if one.relation_id == relation_id)
     return (own, *(one for one in facts.changes(before, after) if one.relation_id != relation_id))
 
 
 def _tags(state: Graph, command: Remember) -> frozenset[str]:
-    """Whom the names mean, and when that is known, all that is said there."""
+    """The tags of the entities that the names may mean, then of the relations in that slot."""
     names = name_reads(command, command.subject)
     if isinstance(command.object, str) and command.kind is not ObjectKind.LITERAL:
         names |= name_reads(command, command.object)
     try:
         subject = _subject(state, command)
     except MnemologError:
-        return entity_reads(state) | names  # The decision says what is wrong.
+        return entity_reads(state) | names  # The decision raises the error.
     if subject is None:
         return entity_reads(state) | names
     return slot_reads(state, (command.scope, command.owner, subject.entity_id, command.predicate)) | names
 
 
 def _written(command: Remember, placed: Sequence[Placed]) -> Sequence[Placed]:
-    """Where these turns told the fact."""
+    """The events in which these turns stated the fact."""
     wanted = set(command.source_turn_ids)
     told = [one for one in placed if isinstance(one[1].payload, events.RelationEvent)]
     return [one for one in told if wanted.intersection(sources_of(one[1].payload) or ())][-1:]

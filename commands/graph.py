@@ -1,4 +1,4 @@
-"""The graph of a decision: entities and relations as their events left them, and every change of them."""
+"""The graph that a decision reads: entities and relations with all their changes."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -38,9 +38,9 @@ SlotKey = tuple[Scope, str | None, UUID, str]
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """`named`: every entity that was read of, among them those that were merged. `relations` are in order of record.
+    """`named`: every entity in the events read, including merged ones. `relations` are in recording order.
 
-    `words` are those of entities, by their tags.
+    `words` are the words of entities, by tag.
     """
 
     entities: Mapping[UUID, Entity] = field(default_factory=dict)
@@ -50,12 +50,12 @@ class Graph:
     changes: ChangeHistory[Node] = field(default_factory=ChangeHistory)
 
     def root(self, entity_id: UUID) -> UUID:
-        """Whom an entity stands for: itself, or whom it was merged into."""
+        """The entity itself, or the one it was merged into."""
         found = self.entities.get(entity_id)
         return self.root(found.merged_into) if found and found.merged_into else entity_id
 
     def members(self, entity_id: UUID) -> tuple[UUID, ...]:
-        """An entity and all that were merged into it."""
+        """An entity and all entities merged into it."""
         root = self.root(entity_id)
         return tuple(dict.fromkeys((root, *(id_ for id_ in self.entities if self.root(id_) == root))))
 
@@ -63,7 +63,7 @@ class Graph:
         return (relation.scope, relation.agent_id, self.root(relation.subject_id), relation.predicate)
 
     def slot(self, place: SlotKey) -> list[Relation]:
-        """All that is said under one predicate of one subject, in one scope."""
+        """All relations with one subject and predicate, in one scope."""
         return [one for one in self.relations.values() if self.place(one) == place]
 
 
@@ -80,7 +80,7 @@ def evolve(state: Graph, event: Happened) -> Graph:
 
 
 def applied(state: Graph, payload: Event) -> Graph:
-    """The graph after an event, but for the record of its changes. What was not read before is not changed."""
+    """The graph after an event, without its change history. Subjects that were not read are not changed."""
     if isinstance(payload, events.EntityEvent):
         named = state.named.union(ENTITY.touched(payload))
         state = replace(state, named=named, words=words.after(state.words, payload))
@@ -90,7 +90,7 @@ def applied(state: Graph, payload: Event) -> Graph:
 
 
 def resettled(state: Graph, entity_ids: Iterable[UUID]) -> tuple[Validity, ...]:
-    """What changes of when facts of some entities hold, now that they were merged or parted."""
+    """The changed validities of facts about entities that were merged or separated."""
     roots = {state.root(id_) for id_ in entity_ids}
     own = [one for one in state.relations.values() if state.root(one.subject_id) in roots]
     slots = [facts_of(state.slot(place)) for place in dict.fromkeys(map(state.place, own))]
@@ -98,7 +98,7 @@ def resettled(state: Graph, entity_ids: Iterable[UUID]) -> tuple[Validity, ...]:
 
 
 def entity_of(state: Graph, entity_id: UUID, command: Command, path: str = "entity_id") -> Entity:
-    """An entity that the asking agent may see; for any other the answer is that there is none (A01)."""
+    """An entity that the agent may see; NotFound for any other (A01)."""
     found = state.entities.get(entity_id)
     if found is None or not readable(found.scope, found.agent_id, command.agent_id):
         raise no_such_entity(command.user_id, entity_id, path)
@@ -108,7 +108,7 @@ def entity_of(state: Graph, entity_id: UUID, command: Command, path: str = "enti
 
 
 def relation_of(state: Graph, relation_id: UUID, command: Command, path: str = "relation_id") -> Relation:
-    """A relation that the asking agent may see; for any other the answer is that there is none (A01)."""
+    """A relation that the agent may see; NotFound for any other (A01)."""
     found = state.relations.get(relation_id)
     if found is None or not readable(found.scope, found.agent_id, command.agent_id):
         raise no_such_fact(command.user_id, relation_id, path)
@@ -122,19 +122,19 @@ def facts_of(relations: Iterable[Relation]) -> Slot:
 
 
 def entity_reads(state: Graph, entity_ids: Iterable[UUID] = ()) -> frozenset[str]:
-    """What must be read to know some entities, whom they were merged into and who was merged into them."""
+    """The tags to read for some entities, including all merges."""
     return frozenset({USER, *map(entity_tag, {*entity_ids, *state.named, *_merged_into(state)})})
 
 
 def slot_reads(state: Graph, place: SlotKey) -> frozenset[str]:
-    """What must be read to know all that is said under one predicate of a subject."""
+    """The tags to read for all relations with a subject and predicate."""
     scope, agent_id, subject_id, predicate = place
     slots = {slot_tag(scope, agent_id, member, predicate) for member in state.members(subject_id)}
     return entity_reads(state, [subject_id]) | slots | set(map(relation_tag, state.relations))
 
 
 def relation_reads(state: Graph, relation_id: UUID) -> frozenset[str]:
-    """What must be read to know a relation and what else is said in its place."""
+    """The tags to read for a relation and the others in its slot."""
     own = frozenset({USER, relation_tag(relation_id)})
     found = state.relations.get(relation_id)
     if found is None:
@@ -143,7 +143,7 @@ def relation_reads(state: Graph, relation_id: UUID) -> frozenset[str]:
 
 
 def cluster_reads(state: Graph, entity_ids: Iterable[UUID]) -> frozenset[str]:
-    """What must be read to know some entities and all that is said of them."""
+    """The tags to read for some entities and the facts about them."""
     found = entity_reads(state, entity_ids)
     return found | set(map(about_tag, {*entity_ids, *state.named})) | set(map(relation_tag, state.relations))
 
@@ -158,7 +158,7 @@ def _node(state: Graph, tag: str) -> Node | None:
 
 
 def _subjects(state: Graph, payload: Event) -> tuple[str, ...]:
-    """What an event changes, its own subject first: also the relations of which it changes what is said."""
+    """The subjects that an event changes, its own first, including relations whose validity changes."""
     match payload:
         case events.EntityUpdated(changed=()) | events.EntityKept():
             return ()

@@ -1,4 +1,4 @@
-"""Undo a change of an entity or a relation: what it touched is as it was before it (X03)."""
+"""Undo a change of an entity or a relation, restoring the previous state (X03)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -39,7 +39,7 @@ class UndoGraph(GraphCommand):
 
 
 def decide(state: Graph, command: UndoGraph) -> Sequence[Event]:
-    """One event for each entity and relation that the change touched. Undone already: nothing."""
+    """One event for each entity and relation that the change affected; none if it is already undone."""
     for subject in state.changes.subjects(command.event_id):
         if ENTITY.has(subject):
             entity_of(state, ENTITY.id_of(subject), command, "event_id")
@@ -51,7 +51,7 @@ def decide(state: Graph, command: UndoGraph) -> Sequence[Event]:
 
 
 def reverted_all(state: Graph, event_id: UUID, befores: Mapping[str, Node | None], at: datetime) -> Sequence[Event]:
-    """The undo of each subject of a change, each on what the ones before it leave."""
+    """The undo of each subject of a change, each based on the result of the previous ones."""
     found: list[Event] = []
     for subject, before in befores.items():
         found.append(reverted(state, event_id, subject, before, at))
@@ -60,7 +60,9 @@ def reverted_all(state: Graph, event_id: UUID, befores: Mapping[str, Node | None
 
 
 def reverted(state: Graph, event_id: UUID, subject: str, before: Node | None, at: datetime) -> Event:
-    """One subject as it was before the event; what began with it goes: an entity softly, a relation without periods."""
+    """One subject in its state before the event. If the event created it, an entity is soft-deleted and a relation
+    loses its periods.
+    """
     if ENTITY.has(subject):
         now = state.entities[ENTITY.id_of(subject)]
         return _entity(state, event_id, now, before if isinstance(before, Entity) else None, at)
@@ -103,7 +105,7 @@ def _relation(state: Graph, event_id: UUID, now: Relation, before: Relation | No
 
 
 def _tags(state: Graph, command: UndoGraph) -> frozenset[str]:
-    """All that the change touched: of entities what is said of them too, since a merge changes that."""
+    """All subjects that the change affected, including facts about entities, because a merge changes them."""
     found = {command.about, *state.changes.subjects(command.event_id)}
     entities = [ENTITY.id_of(tag) for tag in found if ENTITY.has(tag)]
     relations = [RELATION.id_of(tag) for tag in found if RELATION.has(tag)]

@@ -1,4 +1,4 @@
-"""The handler: read what a decision depends on, decide, append under a guard, and try again when another came first."""
+"""The handler: read what a decision depends on, decide, append under a guard, and retry on a conflict."""
 
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -25,17 +25,17 @@ ATTEMPTS = 8
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """An idempotency key as the log keeps it, and the fingerprint of the command that it stands for."""
+    """An idempotency key as stored in the log, and the fingerprint of its command."""
 
     key: str
     fingerprint: bytes
 
 
 class Handler:
-    """Runs deciders. `now` and `new_id` are its clock and its source of UUIDv7 ids.
+    """Runs deciders. `now` is the clock and `new_id` the source of UUIDv7 ids.
 
-    `policy_version` names the policy that it decides under, in every event that it writes (X04). `decided` is told of
-    events before they are appended, which may fail yet.
+    `policy_version` is recorded in every event (X04). `decided` is called with events before they are appended, which
+    may still fail.
     """
 
     def __init__(
@@ -52,13 +52,13 @@ class Handler:
         self._principal: Principal | None = None
 
     def by(self, principal: Principal | None) -> Self:
-        """The same handler, which does what this principal may do, in its name; for None, whatever it is asked."""
+        """A handler that acts as this principal, with its rights; None means without restrictions."""
         bound = copy(self)
         bound._principal = principal
         return bound
 
     def admitted(self, command: C) -> C:
-        """The command in its principal's name; NotPermitted or NotFound when it reaches further than that."""
+        """The command, attributed to the principal; raises NotPermitted or NotFound outside the principal's scope."""
         if self._principal is None:
             claimed = command.consenting or command.agents is not None
             return command.model_copy(update={"consenting": False, "agents": None}) if claimed else command
@@ -70,11 +70,11 @@ class Handler:
         return command.model_copy(update={"actor": actor, "consenting": consenting, "agents": agents})
 
     def may(self, role: Role) -> bool:
-        """Whether its principal may do this."""
+        """Whether the principal has this role."""
         return self._principal is None or self._principal.may(role)
 
     def turn_id(self, message_id: str) -> str:
-        """How a message of its principal's is recorded."""
+        """The id under which a message of the principal is recorded."""
         return self._principal.turn_id(message_id) if self._principal else message_id
 
     async def handle(
@@ -85,9 +85,9 @@ class Handler:
         occurred_at: datetime | None = None,
         idempotency_key: str | Keyed | None = None,
     ) -> Receipt:
-        """One command, or its error. The same idempotency key again gives the first receipt.
+        """Run one command or raise its error. A repeated idempotency key returns the original receipt.
 
-        A key that is `Keyed` already stands for more than this command, such as a batch that ends with it.
+        A `Keyed` key covers more than this command, such as a batch that ends with it.
         """
         command = self.admitted(command)
         stream = command.stream()
@@ -107,20 +107,22 @@ class Handler:
         commands: Sequence[tuple[C, datetime]],
         keyed: Keyed | None = None,
     ) -> Sequence[Outcome]:
-        """Commands to one stream, in order, in one append. Each has its own outcome; a refused one harms no other."""
+        """Run commands to one stream in order, in one append. Each has its own outcome; a refused one does not affect
+        others.
+        """
         return await self._run(decider, stream, [Order(self.admitted(command), at) for command, at in commands], keyed)
 
     def keyed(self, command: Command, idempotency_key: str) -> Keyed:
-        """Two principals, or two agents of one, may count their requests alike. No id holds a line break."""
+        """Keys are separate per principal and agent. Ids contain no line breaks."""
         command, key = self.admitted(command), identifier(idempotency_key, "idempotency_key")
         return Keyed(f"{command.actor}\n{key}" if self._principal else key, command.fingerprint())
 
     async def earlier(self, stream: StreamId, keyed: Keyed) -> Receipt | None:
-        """What was answered under this key before."""
+        """The original receipt for this key."""
         return await self._log.receipt(stream, keyed.key, keyed.fingerprint)
 
     async def read(self, decider: Decider[C, S], command: C) -> S:
-        """All that a command would be decided on now."""
+        """The current state for a command's decision."""
         command = self.admitted(command)
         tags = frozenset[str]()
         state = decider.initial
@@ -133,7 +135,9 @@ class Handler:
     async def _run(
         self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]], keyed: Keyed | None
     ) -> Sequence[Outcome]:
-        """Without waiting for anybody; who met another writer takes turns, else of many most would never win."""
+        """First without waiting; after a conflict, writers take turns, because otherwise most of many would never
+        succeed.
+        """
         alone = keyed is None and len(orders) == 1
         if not self._turns.taken(stream):
             unread = all(decider.optimistic(order.command) for order in orders)
@@ -152,7 +156,7 @@ class Handler:
     async def _persisted(
         self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]], keyed: Keyed | None
     ) -> Sequence[Outcome]:
-        """Tried again as often as writers of other processes come first, within reason."""
+        """Retried when writers of other processes come first, a limited number of times."""
         for _ in range(ATTEMPTS - 1):
             outcomes = await self._tried(decider, stream, orders, keyed)
             if not isinstance(outcomes, ConcurrencyConflict):
@@ -169,7 +173,7 @@ class Handler:
         *,
         unread: bool = False,
     ) -> Sequence[Outcome] | ConcurrencyConflict:
-        """`unread`: decided as if nothing they depend on were written; the guard says whether that is so."""
+        """`unread`: decided on the empty state; the guard checks that this is correct."""
         draft = await self._drafted(decider, stream, orders, unread=unread)
         existing = draft.existing() if keyed else None
         if not draft.events and not existing:
@@ -187,7 +191,7 @@ class Handler:
     async def _drafted(
         self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]], *, unread: bool
     ) -> Draft[C, S]:
-        """What is decided on one reading of all that it depends on; the reading is repeated until it holds all that."""
+        """The draft on one read of all dependencies; the read is repeated until it contains all of them."""
         tags = frozenset[str]()
         draft = Draft(decider, stream, [], tags, self.new_id, self._policy_version)
         while lacking := draft.take(orders):

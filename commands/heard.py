@@ -1,4 +1,4 @@
-"""A turn with the memories and facts that its producer extracted, decided with it and written in one append."""
+"""A turn with the memories and facts that its producer extracted, decided together and written in one append."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,7 @@ MAX_EXTRACTED = 20
 
 
 class ExtractedMemory(BaseModel):
-    """A memory that a producer extracted from its turn, in the fields of `CreateMemory`."""
+    """A memory that a producer extracted from a turn, with the fields of `CreateMemory`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -51,7 +51,7 @@ class ExtractedMemory(BaseModel):
 
 
 class ExtractedFact(BaseModel):
-    """A fact that a producer extracted from its turn, in the fields of `Remember`."""
+    """A fact that a producer extracted from a turn, with the fields of `Remember`."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -67,7 +67,7 @@ class ExtractedFact(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a turn with its memories and facts depends on."""
+    """The state for a turn with its memories and facts."""
 
     conversation: Conversation = field(default_factory=Conversation)
     memories: Memories = field(default_factory=Memories)
@@ -75,14 +75,14 @@ class Heard:
 
 
 class HearTurn(RecordTurn):
-    """Once a turn is recorded, sending it again changes nothing, whatever is extracted from it then."""
+    """Sending a recorded turn again changes nothing, even with other extractions."""
 
     memories: tuple[CreateMemory, ...] = ()
     facts: tuple[Remember, ...] = ()
 
 
 class TurnRefused(Exception):
-    """Of several turns that are recorded together one is refused, so that none is recorded."""
+    """One of several turns that are recorded together was refused, so none is recorded."""
 
     def __init__(self, place: int, error: MnemologError) -> None:
         super().__init__(place, error)
@@ -98,7 +98,7 @@ def evolve(state: Heard, event: Happened) -> Heard:
 
 
 def decide(state: Heard, turn: HearTurn) -> Sequence[Event]:
-    """Each memory and each fact is decided on what those before it leave: one that is said twice is kept once."""
+    """Each memory and fact is decided on the result of the previous ones, so a duplicate is stored once."""
     events = list(TURNS.decide(state.conversation, turn))
     if not events:
         return []
@@ -117,7 +117,7 @@ def _took(state: Heard, turn: HearTurn, events: list[Event], decided: Sequence[E
 
 def _after(state: Heard, turn: HearTurn, events: Sequence[Event]) -> Heard:
     for event in events:
-        # Nothing here is undone, so that any ids do.
+        # Nothing is undone here, so any ids will do.
         happened = NewEvent(uuid5(turn.memory_id, event.type_name()), event, turn.meta(), turn.occurred_at)
         state = evolve(state, happened)
     return state
@@ -132,7 +132,7 @@ def _tags(state: Heard, turn: HearTurn) -> frozenset[str]:
 
 
 def _written(turn: HearTurn, placed: Sequence[Placed]) -> Sequence[Placed]:
-    """A turn, whom it showed first, if anybody, and all that was extracted from it in the same append."""
+    """A turn, its new speaker if any, and everything extracted from it in the same append."""
     by_place = dict(placed)
     said = [place for place, event in placed if _is(event, turn)]
     if not said:
@@ -163,7 +163,7 @@ HEARD: Decider[HearTurn, Heard] = Decider(
 
 
 def together(turns: Sequence[HearTurn]) -> Decider[HearTurn, Heard]:
-    """Decides on these turns, all or none: TurnRefused names the first that is refused."""
+    """A decider for these turns, all or none; raises TurnRefused for the first refused one."""
     places = {turn.memory_id: place for place, turn in enumerate(turns)}
 
     def decide_or_stop(state: Heard, turn: HearTurn) -> Sequence[Event]:

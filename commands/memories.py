@@ -1,4 +1,4 @@
-"""Memories: everything that may be asked of them, and the decider that answers."""
+"""The decider for commands on memories."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -70,12 +70,14 @@ _DECISIONS: Mapping[type[MemoryCommand], Callable[[Any, Memories], Sequence[Even
 
 
 def decide(state: Memories, command: MemoryCommand) -> Sequence[Event]:
-    """The events of a command; none when what it asks for already holds."""
+    """The events of a command; none if it would change nothing."""
     return _DECISIONS[type(command)](command, state)
 
 
 def tags(state: Memories, command: MemoryCommand) -> frozenset[str]:
-    """All that a decision depends on: what is named, what an undo touches, who else has a key or says the same."""
+    """The tags that a decision depends on: the memories given, the subjects of an undo, memories with the same key or
+    text.
+    """
     reads = set(command.reads())
     if isinstance(command, UndoChange) and (event_id := meant(command, state)):
         reads |= set(ends(state.changes.subjects(event_id)))
@@ -99,7 +101,7 @@ def _place(memory: Memory) -> tuple[str, Any, str | None]:
 
 
 def _written(command: MemoryCommand, placed: Sequence[Placed]) -> Sequence[Placed]:
-    """The last event of its subject; of a memory that was met instead of created, the one that names its turns."""
+    """The last event of the subject; for a memory that was confirmed instead of created, the one with its turns."""
     tag = memory_tag(command.memory_id)
     own = [one for one in placed if tag in one[1].payload.tags()]
     if own or not isinstance(command, CreateMemory):
@@ -109,7 +111,7 @@ def _written(command: MemoryCommand, placed: Sequence[Placed]) -> Sequence[Place
 
 
 def _optimistic(command: MemoryCommand) -> bool:
-    """A memory whose id was just generated, beside which nothing is known."""
+    """A memory with a newly generated id and no known counterpart."""
     plain = isinstance(command, CreateMemory) and not command.key and not command.entity_ids
     return plain and len(command.reads()) == 1
 

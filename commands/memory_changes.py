@@ -1,4 +1,4 @@
-"""Update, merge, forget, restore, age and link memories that are there."""
+"""Update, merge, delete, restore, age and link existing memories."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ def update(command: UpdateMemory, state: Memories) -> Sequence[Event]:
     asked = command.asked
     if not asked:
         raise InvalidInput(
-            "nothing to change is named", field="text", fix=f"give at least one of {', '.join(Content.__slots__)}"
+            "no change is given", field="text", fix=f"give at least one of {', '.join(Content.__slots__)}"
         )
     content = replace(found.content, **asked)  # type: ignore[arg-type]
     _require_fitting(command, found, content)
@@ -44,12 +44,12 @@ def update(command: UpdateMemory, state: Memories) -> Sequence[Event]:
 
 def _require_fitting(command: UpdateMemory, found: Memory, content: Content) -> None:
     if content.pinned and command.importance is not None and content.importance != importance.PINNED:
-        raise InvalidInput("what is pinned is of importance 1", field="importance", fix="leave it out, or unpin")
+        raise InvalidInput("a pinned memory has importance 1", field="importance", fix="omit it, or unpin the memory")
     if procedure.kind_and_category(found.kind, content.category) != (found.kind, content.category):
         raise InvalidInput(
-            f"a {found.kind} cannot be of category {content.category!r}",
+            f"a {found.kind} cannot have category {content.category!r}",
             field="category",
-            fix="the category procedural is that of procedures, and of nothing else",
+            fix="the category procedural is only for procedures",
         )
     if found.kind is Kind.PROCEDURE and command.text is not None:
         procedure.require_steps(command.text)
@@ -76,7 +76,7 @@ def merge(command: MergeMemories, state: Memories) -> Sequence[Event]:
 
 
 def soft_delete(command: SoftDeleteMemory, state: Memories) -> Sequence[Event]:
-    """Also of a pinned one: somebody says so."""
+    """Works for pinned memories too, since it was requested."""
     found = state.get(command.memory_id, command)
     if found.status is Status.SOFT_DELETED:
         return []
@@ -90,7 +90,7 @@ def soft_delete(command: SoftDeleteMemory, state: Memories) -> Sequence[Event]:
 
 
 def expire(command: ExpireMemory, state: Memories) -> Sequence[Event]:
-    """Nothing when it changed since it was looked at, or is not to fade."""
+    """No event if it has changed since it was read, or is exempt from fading."""
     found = state.get(command.memory_id, command)
     due = command.retention.expired(found.kind, found.content, command.last_accessed, command.at)
     if not (found.visible and due and found.content == command.seen):
@@ -140,7 +140,7 @@ def change_status(command: ChangeStatus, state: Memories) -> Sequence[Event]:
 
 def link(command: LinkMemories, state: Memories) -> Sequence[Event]:
     if command.memory_id == command.to_id:
-        raise InvalidInput("a memory cannot be linked to itself", field="to_id", fix="name another memory")
+        raise InvalidInput("a memory cannot be linked to itself", field="to_id", fix="choose another memory")
     for id_, path in ((command.memory_id, "memory_id"), (command.to_id, "to_id")):
         memory.require_visible(state.get(id_, command, path), "linked", path)
     if state.links.get(Ends(command.memory_id, command.to_id)) == (command.relation_type, command.strength):
@@ -156,11 +156,11 @@ def link(command: LinkMemories, state: Memories) -> Sequence[Event]:
 
 
 def _require_free(state: Memories, found: Memory) -> None:
-    """Refuse to bring a memory back while another one has its key (D04)."""
+    """Refuse to restore a memory while another one has its key (D04)."""
     holder = state.holder(found.identity.key, found.scope, found.agent_id)
     if holder:
         raise TransitionRefused(
-            f"memory {holder.memory_id} has its key by now",
+            f"memory {holder.memory_id} now has its key",
             field="memory_id",
-            fix="merge the two, or delete that one first",
+            fix="merge the two, or delete the other one first",
         )

@@ -1,4 +1,4 @@
-"""What may be asked of memories: the requests, each checked by the domain's rules."""
+"""The commands on memories, validated by the domain's rules."""
 
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal, Self
@@ -39,20 +39,20 @@ EntityIds = Annotated[tuple[Uuid, ...], Field(max_length=MAX_REFS)]
 TurnIds = Annotated[tuple[Id, ...], Field(max_length=MAX_REFS)]
 Key = Annotated[str, checked_by(named_key), WithJsonSchema(label_shape(MAX_KEY_BYTES))]
 WrittenType = Literal[MemoryType.PROFILE, MemoryType.PEOPLE, MemoryType.PROJECT]
-"""An open loop is read where an older system wrote it: todos took its place (D §OPEN_LOOP)."""
+"""Open loops are only read from older systems; they were replaced by todos (D §OPEN_LOOP)."""
 Weight = Annotated[float, Strict()]
-"""An importance on the scale that `importance_scale` names."""
+"""An importance on the scale in `importance_scale`."""
 
 
 Metadata = Annotated[
     dict[str, JsonValue],
     checked_by(checked_json),
-    Field(description="A JSON object of your own; searches can filter by it."),
+    Field(description="Your own JSON object; searches can filter by it."),
 ]
 
 
 class Near(BaseModel):
-    """A memory that is like what is written, by a cosine similarity in [-1, 1]."""
+    """A similar memory, with its cosine similarity in [-1, 1]."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -61,7 +61,7 @@ class Near(BaseModel):
 
 
 class Similar(BaseModel):
-    """What a model found before the decision, and what its similarities mean. Nearest first."""
+    """Similar memories found by a model before the decision, nearest first, with the model's calibration."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -82,7 +82,7 @@ class MemoryCommand(Command):
 
 
 class Writing(MemoryCommand):
-    """Words of a memory. `similar` is found for it, not asked."""
+    """The content of a memory. `similar` is looked up, not part of the request."""
 
     generated: ClassVar[frozenset[str]] = frozenset({"similar"})
 
@@ -96,44 +96,46 @@ class Writing(MemoryCommand):
 
 
 class CreateMemory(Writing, Scoped):
-    """A memory to keep; where one of the same key is visible, it is updated or observed instead (D §memoryKey).
+    """Creates a memory, or updates or confirms a visible one with the same key (D §memoryKey).
 
-    With `merge_similar`, one that says the same without having the key counts as well (B §13).
+    With `merge_similar`, one with the same meaning but without the key counts too (B §13).
     """
 
     generated: ClassVar[frozenset[str]] = frozenset({"memory_id", "similar"})
 
-    text: Annotated[Text, Field(description="What to remember.")]
-    kind: Annotated[Kind, Field(description="What kind of memory it is.")] = Kind.FACT
-    category: Annotated[Id, Field(description="Its category, such as profile, preferences or tasks.")] = "note"
+    text: Annotated[Text, Field(description="The text to remember.")]
+    kind: Annotated[Kind, Field(description="The kind of memory.")] = Kind.FACT
+    category: Annotated[Id, Field(description="The category, such as profile, preferences or tasks.")] = "note"
     importance: Annotated[
         Weight | None,
-        Field(description="How much it matters, on the scale of `importance_scale`; by its kind unless given."),
+        Field(description="The importance, on the scale of `importance_scale`. The default depends on the kind."),
     ] = None
-    confidence: Annotated[Unit, Field(description="How certain it is, 0 to 1.")] = 1.0
-    pinned: Annotated[Flag, Field(description="Pinned memories never fade and are of the highest importance.")] = False
-    role: Annotated[Role | None, Field(description="Whose words it comes from.")] = None
+    confidence: Annotated[Unit, Field(description="The confidence, 0 to 1.")] = 1.0
+    pinned: Annotated[Flag, Field(description="Pinned memories never fade and have the highest importance.")] = False
+    role: Annotated[Role | None, Field(description="The role of its speaker.")] = None
     type: Annotated[
         WrittenType | None,
-        Field(description="What it is about; with `fact_type` and `entity_refs` it makes a memory key."),
+        Field(description="The topic type; with `fact_type` and `entity_refs` it forms a memory key."),
     ] = None
-    entity_type: Annotated[EntityType | None, Field(description="The type of the entity that it is about.")] = None
-    fact_type: Annotated[FactType | None, Field(description="The type of statement that it is.")] = None
-    source: Annotated[Source, Field(description="Where it comes from.")] = Source.API
+    entity_type: Annotated[EntityType | None, Field(description="The type of the entity it is about.")] = None
+    fact_type: Annotated[FactType | None, Field(description="The type of statement.")] = None
+    source: Annotated[Source, Field(description="The origin.")] = Source.API
     memory_key: Annotated[
-        Key, Field(description="A key of your own: a visible memory with this key is updated or observed instead.")
+        Key, Field(description="Your own key: a visible memory with this key is updated or confirmed instead.")
     ] = ""
     entity_refs: Annotated[
         EntityRefs,
-        Field(description="Who or what it is about, as `person:ana_silva`; the first one makes the memory key."),
+        Field(
+            description="The entities it is about, such as `person:ana_silva`; the first one is part of the memory key."
+        ),
     ] = ()
-    entity_ids: Annotated[EntityIds, Field(description="The ids of entities that it is about.")] = ()
-    entity_label: Annotated[Label, Field(description="The display name of who or what it is about.")] = ""
+    entity_ids: Annotated[EntityIds, Field(description="The ids of the entities it is about.")] = ()
+    entity_label: Annotated[Label, Field(description="The display name of the entity it is about.")] = ""
     topics: Annotated[Topics, Field(description="Its topics.")] = ()
-    source_turn_ids: Annotated[TurnIds, Field(description="The turns that it was extracted from.")] = ()
+    source_turn_ids: Annotated[TurnIds, Field(description="The turns it was extracted from.")] = ()
     metadata: Metadata = {}  # noqa: RUF012
     merge_similar: Annotated[
-        Flag, Field(description="Update or observe a memory that says the same, instead of adding one.")
+        Flag, Field(description="Update or confirm a memory with the same meaning instead of adding one.")
     ] = False
 
     @model_validator(mode="after")
@@ -143,12 +145,12 @@ class CreateMemory(Writing, Scoped):
 
     @property
     def finds_same_text(self) -> bool:
-        """Whether a memory of the same text counts as this one; what happened may have happened twice."""
+        """Whether a memory with the same text counts as this one; not for episodes, which may repeat."""
         return self.merge_similar and self.kept_as[0] in SEMANTIC
 
     @property
     def owner(self) -> str | None:
-        """Whose alone it is."""
+        """The owning agent, if agent-scoped."""
         return self.agent_id if self.scope is Scope.AGENT else None
 
     @property
@@ -159,16 +161,16 @@ class CreateMemory(Writing, Scoped):
 
     @property
     def kept_as(self) -> tuple[Kind, str]:
-        """The kind and the category, which a procedure ties together (B §12)."""
+        """The kind and the category, which belong together for procedures (B §12)."""
         return kind_and_category(self.kind, self.category)
 
     @property
     def key(self) -> str:
-        """The key that is named, or the one that follows from what the memory is about."""
+        """The given key, or the one derived from the memory's subject."""
         return self.memory_key or memory_key(self.type, self.entity_type, self.entity_refs, self.fact_type)
 
     def key_about(self, ref: str) -> str:
-        """The key that follows where it is about another reference."""
+        """The derived key for another reference."""
         return memory_key(self.type, self.entity_type, (ref,), self.fact_type)
 
     @property
@@ -186,7 +188,7 @@ class CreateMemory(Writing, Scoped):
 
 
 class UpdateMemory(Writing):
-    """Fields that are None stay as they are."""
+    """Fields that are None stay the same."""
 
     text: Annotated[Text | None, Field(description="Its new text.")] = None
     category: Annotated[Id | None, Field(description="Its new category.")] = None
@@ -194,7 +196,10 @@ class UpdateMemory(Writing):
         Weight | None, Field(description="Its new importance, on the scale of `importance_scale`.")
     ] = None
     confidence: Annotated[Unit | None, Field(description="Its new confidence, 0 to 1.")] = None
-    pinned: Annotated[Flag | None, Field(description="Whether it is pinned: never fades, highest importance.")] = None
+    pinned: Annotated[
+        Flag | None,
+        Field(description="Whether it is pinned, which means that it never fades and has the highest importance."),
+    ] = None
     metadata: Metadata | None = None
 
     @model_validator(mode="after")
@@ -204,7 +209,7 @@ class UpdateMemory(Writing):
 
     @property
     def asked(self) -> dict[str, object]:
-        """What shall be otherwise, by field."""
+        """The changed fields and their new values."""
         found = self.model_dump(include=set(Content.__slots__), exclude_none=True)
         if self.importance is not None:
             found["importance"] = importance.of_scale(self.importance, self.importance_scale)
@@ -212,12 +217,12 @@ class UpdateMemory(Writing):
 
 
 class MergeMemories(MemoryCommand):
-    """`memory_id` survives and absorbs the others. Without a text it keeps its own."""
+    """`memory_id` survives and absorbs the others. Without `text` it keeps its own text."""
 
     absorbed_ids: Annotated[
         tuple[Uuid, ...], Field(description="The memories to merge into it.", json_schema_extra=distinct(MAX_MERGE))
     ]
-    text: Annotated[Text | None, Field(description="The text of the merged memory; its own unless given.")] = None
+    text: Annotated[Text | None, Field(description="The text of the merged memory. Default: its current text.")] = None
 
     def reads(self) -> tuple[UUID, ...]:
         return (self.memory_id, *self.absorbed_ids)
@@ -232,7 +237,7 @@ class SoftDeleteMemory(MemoryCommand):
 
 
 class ExpireMemory(MemoryCommand):
-    """Forget a memory softly when its time is up (B §7): `seen` and `last_accessed` are what a reader found of it."""
+    """Soft-delete an expired memory (B §7). `seen` and `last_accessed` are the values found by a reader."""
 
     retention: Retention
     seen: Content
@@ -241,11 +246,11 @@ class ExpireMemory(MemoryCommand):
 
 
 class ObserveUse(MemoryCommand):
-    """Count recalls as one observation: a memory that is used grows (D13)."""
+    """Count recalls as one observation, which strengthens a memory (D13)."""
 
 
 class ChangeStatus(MemoryCommand):
-    """Let a memory die, lie dormant, or live again (C03)."""
+    """Set a memory's status to dying, dormant or active (C03)."""
 
     status: Literal[Status.ACTIVE, Status.DYING, Status.DORMANT]
     cause: Cause = Cause.ASKED
@@ -265,7 +270,7 @@ class LinkMemories(MemoryCommand):
 
 
 class UndoChange(MemoryCommand):
-    """The change `event_id` of a memory or of one of its links; without it, the last one that stands on the memory."""
+    """Undoes the change `event_id` of a memory or one of its links. Default: the memory's last change in effect."""
 
     event_id: Uuid | None = None
     at: Instant

@@ -1,4 +1,4 @@
-"""What a decision on memories reads: the memories, the links between them, and every change of both."""
+"""The state for decisions on memories: memories, links, and all their changes."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -22,10 +22,10 @@ from mnemolog.events.memory_fold import LINK, MEMORY
 
 @dataclass(frozen=True, slots=True)
 class Memories:
-    """The memories of a decision and the links between them, as they are, as they began, and every change of them.
+    """The memories of a decision and their links: current state, initial state, and every change.
 
-    `sources` are the turns that each memory was extracted from or was observed in; `people`, whom keys may be about;
-    `said`, the memories that ever read so, by `same_text`.
+    `sources` are the turns that each memory was extracted from or confirmed in; `people`, the entities that keys may
+    refer to; `said`, memories by every text they ever had (`same_text`).
     """
 
     known: Mapping[UUID, Memory] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Memories:
     said: Mapping[str, frozenset[UUID]] = field(default_factory=dict)
 
     def get(self, memory_id: UUID, command: MemoryCommand, path: str = "memory_id") -> Memory:
-        """A memory that the asking agent may see; for any other the answer is that there is none (A01)."""
+        """A memory that the agent may see; NotFound for any other (A01)."""
         found = self.known.get(memory_id)
         if found is None or not readable(found.scope, found.agent_id, command.agent_id):
             raise memory.no_such_memory(command.user_id, memory_id, path)
@@ -46,11 +46,11 @@ class Memories:
         return found
 
     def holder(self, key: str, scope: Scope, agent_id: str | None) -> Memory | None:
-        """The visible memory that has the key."""
+        """The visible memory with the key."""
         return next((one for one in self.of_key(key, scope, agent_id) if one.visible), None)
 
     def of_key(self, key: str, scope: Scope, agent_id: str | None) -> list[Memory]:
-        """All that have, or had, the key."""
+        """All memories that have or had the key."""
         if not key:
             return []
         place = (key, scope, agent_id)
@@ -93,5 +93,5 @@ def _with_sources(state: Memories, payload: Event) -> Memories:
 
 
 def ends(subjects: Iterable[str]) -> list[UUID]:
-    """The memories that some subjects are of: the memory itself, or both ends of a link."""
+    """The memories of some subjects: the memory itself, or both ends of a link."""
     return [id_ for tag in subjects for id_ in (LINK.id_of(tag) if LINK.has(tag) else [MEMORY.id_of(tag)])]

@@ -1,4 +1,4 @@
-"""Undo a change of memories and links: compensate, so that all that it touched is as it was before it (X03)."""
+"""Undo a change of memories and links with compensating events that restore the previous state (X03)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ from mnemolog.events.memory_fold import LINK, MEMORY
 
 
 def undo(command: UndoChange, state: Memories) -> Sequence[Event]:
-    """Undone already: nothing."""
+    """No event if it is already undone."""
     event_id = last_change(command, state)
     for memory_id in ends(state.changes.subjects(event_id)):
         state.get(memory_id, command, "event_id")
@@ -30,20 +30,20 @@ def undo(command: UndoChange, state: Memories) -> Sequence[Event]:
 
 
 def last_change(command: UndoChange, state: Memories) -> UUID:
-    """What it would undo; Conflict when nothing is left."""
+    """The change to undo; raises Conflict if there is none."""
     event_id = meant(command, state)
     if event_id is None:
         state.get(command.memory_id, command, "memory_id")
         raise Conflict(
-            f"of memory {command.memory_id} nothing is left to undo",
+            f"memory {command.memory_id} has no change left to undo",
             field="memory_id",
-            fix="look at `mnemolog history`, and name an event",
+            fix="give an event from `mnemolog history`",
         )
     return event_id
 
 
 def _as_used_since(state: Memories, event_id: UUID, before: Memory) -> Memory:
-    """A memory as it was before a change, grown as often as it was used since: that it was stays true."""
+    """A memory in its state before a change, but with the strength it has gained by use since."""
     content = before.content
     for _ in range(state.changes.observed_since(memory_tag(before.memory_id), event_id)):
         content = corroboration.corroborated(content)
@@ -55,7 +55,7 @@ def meant(command: UndoChange, state: Memories) -> UUID | None:
 
 
 def reverted(state: Memories, event_id: UUID, subject: str, before: Memory | Link | None, at: datetime) -> Event:
-    """What takes one subject of a change back to what it was before."""
+    """The event that restores one subject of a change."""
     if LINK.has(subject):
         from_id, to_id = LINK.id_of(subject)
         relation_type, strength = before if isinstance(before, Link) else (None, None)
@@ -66,7 +66,7 @@ def reverted(state: Memories, event_id: UUID, subject: str, before: Memory | Lin
     now = state.known[memory_id]
     if isinstance(before, Memory):
         then = _as_used_since(state, event_id, before)
-    else:  # A memory that began with the change goes as any memory does: softly.
+    else:  # A memory that was created by the change is soft-deleted.
         then = now.soft_deleted(at + memory.PURGE_AFTER, Cause.UNDONE)
     return events.MemoryReverted.of(
         memory_id,
@@ -81,7 +81,7 @@ def reverted(state: Memories, event_id: UUID, subject: str, before: Memory | Lin
 
 
 def require_free(state: Memories, reverts: Sequence[Event]) -> None:
-    """UndoConflict when a memory would come back while another one has its key (D04)."""
+    """Raises UndoConflict if a memory would be restored while another one has its key (D04)."""
     after: Mapping[UUID, Memory] = state.known
     for revert in reverts:
         after = {**after, **MEMORY.evolve(after, revert)}
@@ -89,7 +89,7 @@ def require_free(state: Memories, reverts: Sequence[Event]) -> None:
         holder = next((one for one in after.values() if back.visible and one.holds(back)), None)
         if holder:
             raise UndoConflict(
-                f"memory {back.memory_id} would come back, and {holder.memory_id} has its key by now",
+                f"memory {back.memory_id} cannot be restored: {holder.memory_id} now has its key",
                 field="event_id",
-                fix="merge the two, or delete that one first",
+                fix="merge the two, or delete the other one first",
             )

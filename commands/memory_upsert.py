@@ -1,4 +1,4 @@
-"""Create a memory, or observe or update the one that is known already: by its key, or by what it says (D04, D13)."""
+"""Create a memory, or confirm or update a known one with the same key or meaning (D04, D13)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -43,13 +43,13 @@ def create(command: CreateMemory, state: Memories) -> Sequence[Event]:
 
 
 def _holders(command: CreateMemory, state: Memories) -> Sequence[Memory]:
-    """Who has its key, also under another name of whom it is about: the pinned first, as none goes into another."""
+    """Memories with its key, also under the entity's other names; pinned ones first, as they are never absorbed."""
     held = [state.holder(key, command.scope, command.owner) for key in same_subject.keys(state.people, command)]
     return sorted(filter(None, held), key=lambda one: not one.content.pinned)
 
 
 def _met_by_key(command: CreateMemory, state: Memories, holders: Sequence[Memory]) -> Sequence[Event]:
-    """What came to have one key, as two names turned out to be one's, becomes one memory."""
+    """Memories that share a key because two names turned out to mean the same entity are merged."""
     first, *others = holders
     match = Match(band=Band.KEY, candidate_id=first.memory_id)
     absorbed = [one for one in others if not one.content.pinned and one.kind is first.kind]
@@ -67,13 +67,13 @@ def _met_by_key(command: CreateMemory, state: Memories, holders: Sequence[Memory
 
 
 def met(command: CreateMemory, state: Memories, known: Memory, match: Match) -> Sequence[Event]:
-    """What is said of a known memory, recorded on it. A turn that it was extracted from already says nothing more."""
+    """Record a statement on a known memory. A turn that is already its source adds nothing."""
     turns = command.source_turn_ids
     if turns and state.sources.get(known.memory_id, frozenset()).issuperset(turns):
         return []
     if (known.kind is Kind.PROCEDURE) is not (command.kept_as[0] is Kind.PROCEDURE):
         raise TransitionRefused(
-            f"memory {known.memory_id} has this key and is of kind {known.kind}", field="kind", fix="name another key"
+            f"memory {known.memory_id} has this key and kind {known.kind}", field="kind", fix="use another key"
         )
     same = same_words(known.content.text, command.text)
     if same or match.band is Band.AUTO:
@@ -94,9 +94,9 @@ def met(command: CreateMemory, state: Memories, known: Memory, match: Match) -> 
 
 
 def links(command: Writing, state: Memories, memory: Memory) -> Iterable[events.MemoriesLinked]:
-    """Edges to the neighbours that were found for a semantic memory, where none leads there yet (B §2).
+    """Links to the neighbours of a semantic memory, where there is none yet (B §2).
 
-    Two that contradict each other are linked as such, until one of them reads otherwise.
+    Contradicting memories are linked as such until one of them changes.
     """
     if command.similar is None or memory.kind not in SEMANTIC:
         return
@@ -111,7 +111,7 @@ def links(command: Writing, state: Memories, memory: Memory) -> Iterable[events.
 
 
 def _unlinked(state: Memories, memory: Memory, other: Memory, against: bool, related: bool) -> Iterable[Ends]:
-    """The edges between two memories that do not say yet how they stand to each other. What somebody linked stays."""
+    """Links between two memories that should get another type. Links made by a caller stay."""
     out, into = Ends(memory.memory_id, other.memory_id), Ends(other.memory_id, memory.memory_id)
     there, back = (link.relation_type if (link := state.links.get(edge)) else "" for edge in (out, into))
     if back == CONTRADICTS:
@@ -122,19 +122,19 @@ def _unlinked(state: Memories, memory: Memory, other: Memory, against: bool, rel
 
 
 def _beside(memory: Memory, other: Memory) -> bool:
-    """Whether an edge may lead from one to the other: it lives, and whoever sees the one sees the other."""
+    """Whether a link is allowed: the target is active, and everyone who sees one memory sees the other."""
     same = (memory.scope, memory.agent_id) == (other.scope, other.agent_id)
     return other.visible and same and other.memory_id != memory.memory_id
 
 
 def _again(command: CreateMemory, state: Memories) -> Sequence[Event]:
     if state.known[command.memory_id].status is Status.PURGED:
-        return []  # Of erased words nobody can tell whether these are the same: they are not written again.
+        return []  # Erased text cannot be compared, so nothing is written again.
     found_since = {"match": None, "entity_ids": ()}
     before, now = state.created[command.memory_id], _created(command, state, None)
     if before.model_copy(update=found_since) != now.model_copy(update=found_since):
         raise IdempotencyConflict(
-            f"memory {command.memory_id} was created before with other content",
+            f"memory {command.memory_id} already exists with different content",
             field="memory_id",
             fix="generate a new id, or update the memory",
         )
@@ -215,7 +215,7 @@ def _observed(command: CreateMemory, state: Memories, known: Memory, match: Matc
 
 
 def _newer(command: CreateMemory, old: Content) -> Content:
-    """The new words with the confidence that they come with; a memory never gets less important by being renewed."""
+    """The new text with its confidence; an update never lowers the importance."""
     asked = {name: getattr(command, name) for name in Content.__slots__ if name in command.model_fields_set}
     told = {
         "category": command.kept_as[1] if "category" in asked else old.category,
@@ -227,7 +227,7 @@ def _newer(command: CreateMemory, old: Content) -> Content:
 
 
 def _same_text(command: CreateMemory, state: Memories) -> Match | None:
-    """A memory that reads the same, found in the log: two who write it at once make one of it."""
+    """A memory with the same text, found in the log, so that concurrent writers create only one."""
     if not command.finds_same_text:
         return None
     wanted, begun = same_text(command.text), _begun(command)
@@ -240,7 +240,7 @@ def _same_text(command: CreateMemory, state: Memories) -> Match | None:
 
 
 def _match(command: CreateMemory, state: Memories) -> Match | None:
-    """The best that the model found among what may be meant: of the same owner, kind and category, and visible."""
+    """The best match found by the model among visible memories with the same owner, kind and category."""
     if command.similar is None or not command.merge_similar:
         return None
     found = [(one, band) for one in command.similar.near if (band := _band(command, state, one))]

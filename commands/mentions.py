@@ -1,6 +1,6 @@
-"""Whom a memory is about, as entities: those that it names by their ids, and those whom its references name (A10).
+"""The entities a memory is about: those given by id, and those named by its references (A10).
 
-Of several who may be meant by a reference nobody is guessed.
+An ambiguous reference resolves to no entity.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from mnemolog.events.graph_tags import name_tag
 
 
 def reads(people: Graph, command: CreateMemory) -> frozenset[str]:
-    """What must be read to know them."""
+    """The tags to read."""
     names = frozenset(name_tag(name) for ref in command.entity_refs for name in spelt(ref))
     return entity_reads(people, command.entity_ids) | names if names or command.entity_ids else names
 
 
 def of(people: Graph, command: CreateMemory) -> tuple[UUID, ...]:
-    """Each once, those that are named by id first; NotFound for one that the agent may not see."""
+    """Each once, those given by id first; raises NotFound for one that the agent may not see."""
     named = [
         by_id(people, command, entity_id, command.scope, f"entity_ids[{place}]").entity_id
         for place, entity_id in enumerate(command.entity_ids)

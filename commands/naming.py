@@ -1,4 +1,4 @@
-"""Whom a name means. Decided with what names him, so that two who name somebody new at once make one of him."""
+"""Resolves names to entities. This is part of the decision, so concurrent writers create a new entity only once."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ Name = Annotated[str, checked_by(_name), WithJsonSchema(text_shape(MAX_NAME))]
 
 
 class Seen(BaseModel):
-    """What was found of an entity before a decision: whether the session speaks of it, and when it was last seen."""
+    """An entity's state before a decision: whether it is active in the session, and when it was last seen."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -43,8 +43,8 @@ class Seen(BaseModel):
 
 
 def name_of(command: Command, name: str) -> str:
-    """The user himself is called by his id; `me` means him."""
-    return proper_name(command.user_id, name)
+    """The user's name is the user id; `me` means the user."""
+    return command.user_id if normalize_name(name) == ME else name
 
 
 def is_same_name(command: Command, one: str, other: str) -> bool:
@@ -52,18 +52,26 @@ def is_same_name(command: Command, one: str, other: str) -> bool:
 
 
 def person_or(command: Command, name: str, category: str) -> str:
-    """The user himself is a person, whatever the predicate is."""
+    """The user is always a person, whatever the predicate."""
     return PERSON if is_same_name(command, name, ME) else category
 
 
+def id_in(name: str) -> UUID | None:
+    """The id, if one is given instead of a name."""
+    try:
+        return UUID(name) if len(name) == len(str(UUID(int=0))) else None
+    except ValueError:
+        return None
+
+
 def name_reads(command: Command, name: str) -> set[str]:
-    """What must be read to know who is meant."""
+    """The tags to read to resolve a name."""
     entity_id = id_in(name)
     return {entity_tag(entity_id) if entity_id else name_tag(name_of(command, name))}
 
 
 def bearers(state: Graph, command: Command, name: str, scope: Scope, category: str = THING) -> Sequence[Entity]:
-    """Who bears a name, of those that something of this scope may be told of. A category that is known tells apart."""
+    """The entities with a name that are allowed in this scope. A known category narrows them down."""
     roots = dict.fromkeys(state.root(id_) for id_, one in state.entities.items() if one.called(name_of(command, name)))
     found = [state.entities[root] for root in roots if root in state.entities]
     shown = [one for one in found if one.active and _within(one, scope, command.agent_id)]
@@ -80,7 +88,7 @@ def meant(
     path: str,
     category: str = THING,
 ) -> Entity | None:
-    """Who is meant by a name or an id; None for a name that is new. AmbiguousEntity where only a question helps."""
+    """The entity for a name or id; None for a new name. Raises AmbiguousEntity if only a question can decide."""
     entity_id = id_in(name)
     if entity_id:
         return by_id(state, command, entity_id, scope, path)
@@ -96,18 +104,16 @@ def meant(
 
 
 def by_id(state: Graph, command: Command, entity_id: UUID, scope: Scope, path: str) -> Entity:
-    """An entity by its id, or what it was merged into, if something of this scope may be told of it."""
+    """An entity by its id, or the one it was merged into, if it is allowed in this scope."""
     found = entity_of(state, state.root(entity_id), command, path)
     require_active(found, "told of", path)
     if not _within(found, scope, command.agent_id):
-        raise InvalidInput(
-            "the entity is one agent's own", field=path, fix="use scope 'agent', or name an entity of all agents"
-        )
+        raise InvalidInput("the entity belongs to one agent", field=path, fix="use scope 'agent', or a global entity")
     return found
 
 
 def _within(entity: Entity, scope: Scope, agent_id: str) -> bool:
-    """What all agents may read tells of nobody whom one agent keeps to itself."""
+    """Global items may not refer to an agent's own entities."""
     return readable(entity.scope, entity.agent_id, agent_id if scope is Scope.AGENT else None)
 
 

@@ -1,4 +1,4 @@
-"""Close a patrol cycle of a being: its scenes age, the faded begin to die, the recalled are revived (C ❷, ❸, ❺)."""
+"""Close a patrol cycle of an agent: its scenes age, faded ones become dying, recalled ones are revived (C ❷, ❸, ❺)."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
@@ -22,8 +22,9 @@ Memories = Mapping[UUID, Memory]
 
 
 class CloseCycle(Command):
-    """Of the being `agent_id`. `memory_ids` are the scenes whose status a reader found to be due, with the cycles that
-    it counted of each; whether they turn is decided again on what they are by now."""
+    """`memory_ids` are the scenes of `agent_id` whose status is due to change according to a reader, with the cycles it
+    counted. The change is decided again on their current state.
+    """
 
     generated: ClassVar[frozenset[str]] = frozenset({"memory_ids", "session_counts"})
 
@@ -33,7 +34,9 @@ class CloseCycle(Command):
     @model_validator(mode="after")
     def _paired(self) -> Self:
         if len(self.memory_ids) != len(self.session_counts) or min(self.session_counts, default=0) < 0:
-            raise InvalidInput("each scene has a count of 0 or more", field="session_counts", fix="give one a scene")
+            raise InvalidInput(
+                "each scene needs a count of 0 or more", field="session_counts", fix="give one count per scene"
+            )
         return self
 
 

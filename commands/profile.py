@@ -1,7 +1,7 @@
-"""Propose a change of the profile, grant or refuse it, let it expire, undo what was applied (B §10).
+"""Propose, grant, refuse, expire and undo changes of the profile (B §10).
 
-A sensitive field changes by a grant only. A benign one changes when two signals of different turns say the same, or
-one of high confidence does.
+A sensitive field changes only by a grant. A benign one changes by two signals from different turns, or one with high
+confidence.
 """
 
 from collections.abc import Sequence
@@ -78,14 +78,14 @@ def _held(command: ProposeProfile, state: Profile) -> bool:
 
 
 def _counted(command: ProposeProfile, state: Profile) -> bool:
-    """Whether the turn's signal was part of a proposal that is decided, or is too old: it does not open another."""
+    """Whether the turn's signal belongs to a decided or expired proposal, so that it opens no new one."""
     closed = (one.proposed for one in state.patches.values() if not one.open(command.at))
     said = any(command.turn_id in one.source_turn_ids for one in closed if _says(one, command))
     return said and not isinstance(command, StateProfile)
 
 
 def _waiting(command: ProposeProfile, state: Profile) -> ProfileProposed | None:
-    """The proposal of the same that nobody decided yet."""
+    """The open proposal of the same value."""
     waiting = (one.proposed for one in state.patches.values() if one.status is PatchStatus.PROPOSED)
     return next((one for one in waiting if _says(one, command)), None)
 
@@ -95,7 +95,7 @@ def _says(patch: ProfileProposed, command: ProposeProfile) -> bool:
 
 
 def _met(command: ProposeProfile, before: ProfileProposed | None) -> ProfileProposed:
-    """The proposal with the command's signal."""
+    """The proposal including the command's signal."""
     turns = dict.fromkeys(
         (*(before.source_turn_ids if before else ()), *([command.turn_id] if command.turn_id else []))
     )
@@ -140,9 +140,9 @@ def _expire(command: ExpirePatch, state: Profile) -> Sequence[Event]:
 
 @_decide.register
 def _undo(command: UndoProfile, state: Profile) -> Sequence[Event]:
-    """Of a sensitive place by the person's word only: his own undo, too, may have withdrawn what would come back.
+    """A sensitive field needs the user's consent, because the user may have withdrawn the value that would be restored.
 
-    What comes back was granted once; a key that had proposed it does not bring it back alone.
+    A key that proposed the value cannot restore it alone, although it was once granted.
     """
     if state.changes.undone(command.event_id):
         return []
@@ -156,12 +156,12 @@ def _undo(command: UndoProfile, state: Profile) -> Sequence[Event]:
 
 
 def reverted(state: Profile, event_id: UUID, subject: str, before: Setting | None) -> ProfileSet:
-    """What makes a place of the profile hold again what it held before the event."""
+    """The event that restores a profile field to its value before the event."""
     return holding(FIELD.id_of(subject), before or Setting(), undoes=event_id)
 
 
 def patch_of(state: Profile, command: ProposeProfile) -> Patch | None:
-    """The proposal that a command made, or met: the newest that says the same."""
+    """The proposal that a command created or supported: the newest with the same value."""
     said = [one for one in state.patches.values() if _says(one.proposed, command)]
     return state.patches.get(command.patch_id) or (said[-1] if said else None)
 
@@ -184,7 +184,7 @@ def _decided(patch: ProfileProposed, decision: PatchStatus, by: str) -> ProfileD
 
 
 def holding(place: str, setting: Setting, undoes: UUID | None = None) -> ProfileSet:
-    """The event that sets a field so."""
+    """The event that sets a field."""
     return ProfileSet(
         field=place,
         patch_id=setting.patch_id,
@@ -205,7 +205,7 @@ def _no_such_turn(command: ProposeProfile, turn_id: str) -> NotFound:
     return NotFound(
         f"user {command.user_id!r} has no turn {turn_id!r}",
         field="turn_id",
-        fix="record the turn first, or leave it out",
+        fix="record the turn first, or omit it",
     )
 
 

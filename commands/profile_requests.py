@@ -1,4 +1,4 @@
-"""What may be asked of the profile: the requests, each checked by the domain's rules."""
+"""The commands on the profile, validated by the domain's rules."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -30,22 +30,22 @@ class ProfileCommand(Command):
 
 
 class ProposeProfile(ProfileCommand):
-    """A change of a field of the profile. `sensitive` is what the policy says of the field."""
+    """Proposes a profile change. `sensitive` comes from the policy."""
 
     generated: ClassVar[frozenset[str]] = frozenset({"patch_id", "sensitive", "at"})
 
     patch_id: Uuid
-    field: Annotated[Id, Field(description="The field, such as city, tone or goals_add, which adds a goal.")]
-    value: Annotated[Value, Field(description="Its new value; at most 2,000 bytes of UTF-8.")]
+    field: Annotated[Id, Field(description="The field, such as city, tone or goals_add (which adds a goal).")]
+    value: Annotated[Value, Field(description="The new value, at most 2,000 bytes of UTF-8.")]
     sensitive: Flag
     confidence: Annotated[
-        Unit, Field(description="How certain it is, 0 to 1; from 0.8 on, a field that needs no consent is set at once.")
+        Unit, Field(description="The confidence, 0 to 1. From 0.8 on, a field that needs no consent is set at once.")
     ] = SIGNAL
     turn_id: Annotated[
         Id | None,
-        Field(description="The recorded turn that says so; two turns that say the same corroborate each other."),
+        Field(description="The recorded turn that supports it; two turns with the same value corroborate each other."),
     ] = None
-    source: Annotated[Id, Field(description="Where it comes from.")] = "api"
+    source: Annotated[Id, Field(description="The origin.")] = "api"
     at: Instant
 
     def subject(self) -> str:
@@ -53,7 +53,7 @@ class ProposeProfile(ProfileCommand):
 
 
 class StateProfile(ProposeProfile):
-    """The person himself says so, here and now: a proposal that is granted with it."""
+    """A proposal by the user, which is granted at once."""
 
     needs: ClassVar[Role] = Role.CONSENT
 
@@ -71,7 +71,7 @@ class PatchCommand(ProfileCommand):
 
 
 class DecidePatch(PatchCommand):
-    """Whoever asks grants or refuses it."""
+    """Grants or refuses a proposal."""
 
     needs: ClassVar[Role] = Role.CONSENT
 
@@ -79,11 +79,11 @@ class DecidePatch(PatchCommand):
 
 
 class ExpirePatch(PatchCommand):
-    """Nothing when it was decided, or has time left."""
+    """Expires a proposal; no effect if it was decided or is not due."""
 
 
 class UndoProfile(ProfileCommand):
-    """The change `event_id` of what a field holds."""
+    """Undoes the change `event_id` of a field."""
 
     field: Id
     event_id: Uuid

@@ -1,4 +1,4 @@
-"""What a decision on the profile reads: the proposals, what the fields hold, and every change of that."""
+"""The state for decisions on the profile: proposals, values and their changes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from mnemolog.events.profile_fold import FIELD, Patch, ProfileField, Setting
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a decision reads: fields with their proposals, every change of what is set, and the turns that were said."""
+    """Fields with their proposals, every change of their values, and the recorded turns."""
 
     fields: Mapping[str, ProfileField] = field(default_factory=dict)
     changes: ChangeHistory[Setting] = field(default_factory=ChangeHistory)
@@ -33,7 +33,7 @@ class Profile:
         return self.places.get(place_of(name), Setting())
 
     def sensitive(self, name: str) -> bool:
-        """Whether a field needs consent: by B §10, or as a proposal for its place said that the policy has it."""
+        """Whether a field needs consent, by B §10 or by the policy recorded in its proposals."""
         held = self.fields.get(place_of(name), ProfileField())
         return always_sensitive(name) or any(one.proposed.sensitive for one in held.patches.values())
 

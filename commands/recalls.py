@@ -1,4 +1,4 @@
-"""Record that memories were found: for their last access and their reactivations (B §7, C)."""
+"""Record recalls of memories, for their last access and reactivation (B §7, C)."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -13,7 +13,7 @@ from mnemolog.events.memory import RECALLS, MemoriesRecalled, Recall
 
 
 class RecordRecalls(Command):
-    """Each memory with how many times it was found."""
+    """Memories and how often each was found."""
 
     memory_ids: tuple[Uuid, ...]
     weights: tuple[int, ...]
@@ -22,7 +22,9 @@ class RecordRecalls(Command):
     @model_validator(mode="after")
     def _paired(self) -> Self:
         if len(self.memory_ids) != len(self.weights) or min(self.weights, default=0) < 1:
-            raise InvalidInput("each memory has a weight of 1 or more", field="weights", fix="give one a memory")
+            raise InvalidInput(
+                "each memory needs a weight of 1 or more", field="weights", fix="give one weight per memory"
+            )
         return self
 
 
@@ -33,7 +35,7 @@ def decide(state: None, command: RecordRecalls) -> Sequence[Event]:
 RECALLING: Decider[RecordRecalls, None] = Decider(
     initial=None,
     subject=lambda command: RECALLS,
-    tags=lambda state, command: frozenset(),  # It depends on nothing, so nothing stands in its way.
+    tags=lambda state, command: frozenset(),  # It depends on nothing, so it never conflicts.
     evolve=lambda state, event: None,
     decide=decide,
 )

@@ -1,7 +1,7 @@
-"""Take back one change, or a whole batch: a run, an import, a consolidation, a stretch of a thread (X03, X15).
+"""Undo one change, or a whole batch: a run, an import, a consolidation, a part of a thread (X03, X15).
 
-Each of its changes is undone as by itself, the newest first, all in one append. What was changed again later by
-somebody else is a conflict; it is named, and nothing is undone unless the caller says to leave conflicts as they are.
+Each change is undone like a single one, newest first, all in one append. Items that were changed again later are
+reported as conflicts, and nothing is undone unless the caller chooses to skip conflicts.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from mnemolog.events.fields import Flag, Id, Instant, Uuid
 from mnemolog.events.subject import Subject
 
 WHO = ("tenant", "user_id", "agent_id", "thread_id", "actor", "consenting", "at")
-# What may be rolled back, by the name of its field, and how a refusal calls it.
+# What can be rolled back: the field, and its name in errors.
 NAMED = {
     "of_event": "event_id",
     "of_run": "of_run",
@@ -31,7 +31,7 @@ NAMED = {
 
 
 class Changing(Protocol):
-    """A state that knows every change of its subjects."""
+    """A state with the change history of its subjects."""
 
     @property
     def changes(self) -> ChangeHistory[Any]: ...
@@ -42,10 +42,10 @@ S = TypeVar("S", bound=Changing)
 
 @dataclass(frozen=True, slots=True)
 class Undoable(Generic[S]):
-    """What can be undone by one decider: subjects of these `kinds`, which change together.
+    """How one decider undoes changes of subjects of these `kinds`.
 
-    `undo(who, event_id, subjects)` is the command that undoes one event. `who` holds whose it is, who asks and when
-    (`at`), by the names of the fields of a command.
+    `undo(who, event_id, subjects)` is the command that undoes one event. `who` contains the common fields of a command:
+    user, agent and time (`at`).
     """
 
     decider: Decider[Any, S]
@@ -54,19 +54,19 @@ class Undoable(Generic[S]):
 
 
 class Rollback(Command):
-    """`event_ids`, oldest first, and the tags of what they touched are read from the log for what is named here."""
+    """Undoes the changes of a run, batch or thread. `event_ids` (oldest first) and the tags of their subjects are read
+    from the log.
+    """
 
     generated: ClassVar[frozenset[str]] = frozenset({"event_ids", "touched", "at", "correlation_id"})
 
     of_event: Uuid | None = None
-    of_run: Annotated[Id | None, Field(description="Undo everything that this run changed.")] = None
-    of_batch: Annotated[
-        Uuid | None, Field(description="Undo everything of this batch: an import, a forgotten scope, a rollback.")
-    ] = None
-    of_thread: Annotated[Id | None, Field(description="Undo everything that was changed in this thread.")] = None
+    of_run: Annotated[Id | None, Field(description="Undo everything changed in this run.")] = None
+    of_batch: Annotated[Uuid | None, Field(description="Undo this batch: an import, a `forget`, or a rollback.")] = None
+    of_thread: Annotated[Id | None, Field(description="Undo everything changed in this thread.")] = None
     since: Annotated[Instant | None, Field(description="With `of_thread`: only changes from this time on.")] = None
     until: Annotated[Instant | None, Field(description="With `of_thread`: only changes before this time.")] = None
-    skip_conflicts: Annotated[Flag, Field(description="Leave alone what was changed again later.")] = False
+    skip_conflicts: Annotated[Flag, Field(description="Skip items that were changed again later.")] = False
     event_ids: tuple[Uuid, ...] = ()
     touched: tuple[str, ...] = ()
     at: Instant
@@ -85,7 +85,7 @@ class UndoRefusal:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a rollback would do: which events it undoes, newest first, by which events; and what stands in its way."""
+    """The plan of a rollback: the events it undoes, newest first, the events it writes, and the conflicts."""
 
     undone: tuple[UUID, ...] = ()
     events: tuple[Event, ...] = ()
@@ -93,7 +93,7 @@ class Plan:
 
     @property
     def changes(self) -> Sequence[Mapping[str, str]]:
-        """What would be written, in its order: of which subject, and the type of the event."""
+        """The events to be written, in order, as subject and event type."""
         return [{"subject": event.key_scope(), "type": event.type_name()} for event in self.events]
 
     def as_dict(self) -> dict[str, Any]:
@@ -106,13 +106,13 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class UndoState:
-    """All that can be undone, by the names of the deciders."""
+    """All undoable kinds, by decider."""
 
     of: Mapping[str, Changing] = field(default_factory=dict)
 
 
 class Rollbacks:
-    """Decides rollbacks; `plan` shows what would be done."""
+    """Decides rollbacks; `plan` is the dry run."""
 
     def __init__(self, undoable: Mapping[str, Undoable[Any]]) -> None:
         self._undoable = undoable
@@ -126,7 +126,7 @@ class Rollbacks:
         )
 
     def plan(self, state: UndoState, command: Rollback) -> Plan:
-        """Undo the newest first; each undo is seen by the next."""
+        """Undo the newest first; each undo sees the previous ones."""
         plan = Plan()
         for event_id in reversed(command.event_ids):
             name = self._of(state, event_id)
@@ -145,16 +145,16 @@ class Rollbacks:
         return plan
 
     def require_change(self, state: UndoState, command: Rollback) -> None:
-        """NotFound where nothing was ever changed that could be undone."""
+        """Raises NotFound if there is no change to undo."""
         if not any(self._of(state, event_id) for event_id in command.event_ids):
             raise NotFound(
-                "nothing was changed there that could be undone",
+                "there is no change to undo",
                 field=next((field for name, field in NAMED.items() if getattr(command, name) is not None), "of_run"),
-                fix="name a change, a run, an import or a thread with changes, as history shows them",
+                fix="give a run, batch or thread with changes, as shown in history",
             )
 
     def _tags(self, state: UndoState, command: Rollback) -> frozenset[str]:
-        """What the changes touched, and all that undoing each of them depends on."""
+        """The tags of the changed subjects, and everything that the undos depend on."""
         tags = {USER, *command.touched}
         for event_id in command.event_ids:
             if name := self._of(state, event_id):
@@ -178,11 +178,11 @@ class Rollbacks:
         self.require_change(state, command)
         undone = any(self._undone(state, event_id) for event_id in command.event_ids)
         if plan.conflicts and not plan.events and not undone:
-            raise _conflict(plan.conflicts)  # There is nothing that could be left out.
+            raise _conflict(plan.conflicts)  # There is nothing to skip.
         return plan.events
 
     def _of(self, state: UndoState, event_id: UUID) -> str | None:
-        """Where an event changed something; None when it changed nothing that can be undone, such as a turn."""
+        """The decider for an event's changes; None if it has no undoable change, such as a turn."""
         return next((name for name, one in state.of.items() if one.changes.subjects(event_id)), None)
 
 
@@ -196,15 +196,15 @@ def _conflict(conflicts: Sequence[UndoRefusal]) -> UndoConflict:
     return UndoConflict(
         f"{conflicts[0].event_id} cannot be undone: {conflicts[0].error.message}{more}",
         field="event_id",
-        fix="look at a dry run; undo what came later, or leave conflicts as they are with skip_conflicts",
+        fix="see a dry run; undo the later changes first, or use skip_conflicts",
     )
 
 
 def _written(command: Rollback, placed: Sequence[Placed]) -> Sequence[Placed]:
-    """What undid these events before."""
+    """The events that already undid these events."""
     return [one for one in placed if getattr(one[1].payload, "undoes", None) in command.event_ids]
 
 
 def touched(events: Iterable[Happened]) -> tuple[str, ...]:
-    """The tags of what some events changed."""
+    """The tags of the subjects that some events changed."""
     return tuple(sorted({tag for event in events for tag in event.payload.tags()}))

@@ -1,6 +1,6 @@
-"""By what keys a memory's subject is known: a reference to somebody by a further name is a reference to him (D13).
+"""Equivalent keys of a memory: a reference by an alias means the same entity (D13).
 
-A slug has lost what the name was written with, so that only names of letters, spaces and hyphens are found by theirs.
+A slug loses punctuation, so only names of letters, spaces and hyphens can be found by slug.
 """
 
 from collections.abc import Sequence
@@ -14,32 +14,32 @@ from mnemolog.events.graph_tags import name_tag
 
 
 def reads(people: Graph, command: CreateMemory) -> frozenset[str]:
-    """What must be read to know who is meant."""
+    """The tags to read to resolve the reference."""
     names = frozenset(map(name_tag, _names(command)))
     return entity_reads(people) | names if names else names
 
 
 def keys(people: Graph, command: CreateMemory) -> Sequence[str]:
-    """The command's own key first, then those under the other names of whom it is about; none where it has no key."""
+    """The command's own key, then those with the entity's other names; empty if it has no key."""
     found = [command.key, *(command.key_about(ref) for ref in _other_references(people, command))]
     return list(dict.fromkeys(filter(None, found)))
 
 
 def references(entity: Entity, ref: str) -> Sequence[str]:
-    """How an entity is referred to; one of which nothing more is known is of the kind that is asked for."""
+    """The references to an entity; one without a category takes the requested type."""
     kind, traits = ref.partition(":")[0], entity.traits
     refs = [reference(traits.category, name) for name in (traits.name, *traits.aliases)]
     return [f"{kind}:{one.partition(':')[2]}" for one in refs] if traits.category == THING else refs
 
 
 def spelt(ref: str) -> Sequence[str]:
-    """How whom a reference names may be written."""
+    """Possible spellings of a reference's name."""
     slug = ref.partition(":")[2]
     return sorted({slug.replace("_", " "), slug.replace("_", "-")})
 
 
 def _other_references(people: Graph, command: CreateMemory) -> Sequence[str]:
-    """Of several who may be meant nobody is guessed."""
+    """An ambiguous reference resolves to no entity."""
     known = {one.entity_id: one for name in _names(command) for one in bearers(people, command, name, command.scope)}
     ref = next(iter(command.entity_refs), "")
     meant = [refs for one in known.values() if ref in (refs := references(one, ref))]
@@ -47,5 +47,5 @@ def _other_references(people: Graph, command: CreateMemory) -> Sequence[str]:
 
 
 def _names(command: CreateMemory) -> Sequence[str]:
-    """How whom the derived key is about may be written."""
+    """Possible spellings of the name in the derived key."""
     return () if command.memory_key or not command.key else spelt(command.entity_refs[0])

@@ -1,4 +1,4 @@
-"""A request to keep something: for all agents of a user, or for the one that is named (A §1, A01)."""
+"""A request to store something for all agents of a user, or for one agent (A §1, A01)."""
 
 from typing import Annotated, Self
 
@@ -10,9 +10,9 @@ from mnemolog.events.envelope import DEFAULT_AGENT
 
 
 class Scoped(Command):
-    """`agent_id` is required where the scope is `agent`: the default agent is nobody in particular."""
+    """`agent_id` is required if the scope is `agent`: the default agent is not a specific one."""
 
-    scope: Annotated[Scope, Field(description="`global`, or `agent` for the eyes of this agent only.")] = Scope.GLOBAL
+    scope: Annotated[Scope, Field(description="`global`, or `agent` for this agent only.")] = Scope.GLOBAL
 
     @model_validator(mode="after")
     def _owned(self) -> Self:

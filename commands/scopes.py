@@ -1,4 +1,4 @@
-"""Forget or erase all that a scope holds: a session, what is an agent's own, or what all agents share (A §9)."""
+"""Forget or erase a scope: a session, everything owned by an agent, or everything the agents share (A §9)."""
 
 from enum import StrEnum
 from typing import Annotated, ClassVar, Self
@@ -13,7 +13,7 @@ from mnemolog.events.fields import Flag, Id, Label
 
 
 class Reach(StrEnum):
-    """What is forgotten: the agent's session of one thread, all that is its own, or all that agents share."""
+    """The scope to forget: the agent's session of one chat, everything it owns, or everything the agents share."""
 
     SESSION = "session"
     AGENT = "agent"
@@ -26,39 +26,36 @@ class OfScope(Command):
     scope: Annotated[
         Reach,
         Field(
-            description="`session`: the agent's session of one thread; `agent`: everything of its own; "
-            "`global`: everything that agents share."
+            description="`session`: the agent's session of one chat; `agent`: everything it owns; "
+            "`global`: everything the agents share."
         ),
     ]
-    thread_id: Annotated[
-        Id,
-        Field(
-            description="With scope `session`: the thread whose session it is. Else: the thread in which the change is "
-            "reported."
-        ),
-    ] = DEFAULT_THREAD
-    with_episodes: Annotated[Flag, Field(description="With scope `session`: today's episodes of the thread, too.")] = (
+    chat_id: Annotated[Id | None, Field(description="With scope `session`: the chat.")] = None
+    with_episodes: Annotated[Flag, Field(description="With scope `session`: also today's episodes of the chat.")] = (
         False
     )
 
     @model_validator(mode="after")
-    def _of_a_thread(self) -> Self:
-        if self.scope is Reach.SESSION and "thread_id" not in self.model_fields_set:
-            raise InvalidInput("is missing: a session is that of a thread", field="thread_id", fix="name the thread")
+    def _one_chat(self) -> Self:
+        if self.scope is Reach.SESSION and self.chat_id is None:
+            raise InvalidInput("is required for scope session", field="chat_id", fix="give the chat")
+        if self.scope is not Reach.SESSION and self.chat_id is not None:
+            message = f"goes with scope session only, not with {self.scope.value}"
+            raise InvalidInput(message, field="chat_id", fix="omit it, or use scope session")
         return self
 
 
 class ForgetScope(OfScope):
-    """Hide what a scope holds."""
+    """Hides everything in a scope."""
 
-    reason: Annotated[Label, Field(description="Why; it is kept in the history, encrypted as texts are.")] = ""
+    reason: Annotated[Label, Field(description="The reason, stored encrypted in the history.")] = ""
 
 
 class EraseScope(OfScope):
-    """Destroy what a scope holds, also what was hidden before.
+    """Destroys everything in a scope, including hidden items.
 
-    What was said in turns goes with the memories that were drawn from them, the agent's todos with `agent`, and the
-    profile with `global`.
+    Turns are erased with the memories extracted from them, the agent's todos with scope `agent`, and the profile with
+    scope `global`.
     """
 
     needs: ClassVar[Role] = Role.ERASE

@@ -1,4 +1,4 @@
-"""Give a user an initial profile: what a seed may hold, and that each is given once (D §What Persists Where, D14)."""
+"""Give a user an initial profile, once per seed (D §What Persists Where, D14)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,12 +27,15 @@ class Seed(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    seed_id: Annotated[Id | None, Field(description="A name of your own; by default, a digest of the content.")] = None
+    seed_id: Annotated[Id | None, Field(description="Your own id for the seed. Default: a digest of the content.")] = (
+        None
+    )
     consent: Annotated[
-        Flag, Field(description="The user consented to the sensitive fields; without it, they wait for consent.")
+        Flag, Field(description="Whether the user consented to the sensitive fields; otherwise they await consent.")
     ] = False
     profile: Annotated[
-        dict[str, Held], Field(description="Values by field: a text, or a list of texts where values are added.")
+        dict[str, Held],
+        Field(description="Values by field: a text, or a list of texts for fields with several values."),
     ] = {}
     memories: Annotated[
         tuple[dict[str, Any], ...], Field(description="Memories, each with the fields of `create`.")
@@ -41,7 +44,7 @@ class Seed(BaseModel):
 
     @property
     def values(self) -> Sequence[tuple[str, str]]:
-        """Each value of the profile with its field."""
+        """Each profile value with its field."""
         return [(name, value) for name, held in self.profile.items() for value in held]
 
     @property
@@ -62,12 +65,12 @@ def _ordered(value: Any) -> Any:
 
 
 class SeedUser(Command):
-    """An initial profile to give to a user. `seed` is the correlation id of all that comes of it."""
+    """Gives a user an initial profile. `seed` is the correlation id of all its events."""
 
     generated: ClassVar[frozenset[str]] = frozenset({"seed", "correlation_id"})
 
     seed: Uuid
-    content: Annotated[Seed, Field(description="What the user starts with.")]
+    content: Annotated[Seed, Field(description="The content of the initial profile.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ def evolve(state: Seeds, event: Happened) -> Seeds:
 
 
 def decide(state: Seeds, command: SeedUser) -> Sequence[Event]:
-    """Nothing for a seed that was given before."""
+    """No event for a seed that was already given."""
     content = command.content
     earlier = state.given.get(content.name)
     if earlier is None:
@@ -105,15 +108,15 @@ def decide(state: Seeds, command: SeedUser) -> Sequence[Event]:
         ]
     if earlier.digest != content.digest:
         raise IdempotencyConflict(
-            "a seed of this name was given before with other content",
+            "this seed id was already used with different content",
             field="content.seed_id",
-            fix="give this one another name",
+            fix="use another seed id",
         )
     return []
 
 
 def seed_of(state: Seeds, command: SeedUser) -> UUID:
-    """What names all that comes of a seed, once it was given."""
+    """The correlation id of a seed that was already given."""
     return state.given[command.content.name].seed
 
 

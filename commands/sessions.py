@@ -1,4 +1,4 @@
-"""Forget a session, and undo that: the working memory of one agent in one thread (A §9, X03)."""
+"""Forget a session (the working memory of one agent in one chat), and undo that (A §9, X03)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,20 +15,20 @@ from mnemolog.events.fields import Uuid
 
 
 class ForgetSession(Command):
-    """Of the asking agent, in this thread."""
+    """Forgets the agent's session in the chat `thread_id`."""
 
 
 class UndoSession(Command):
-    """The forgetting `event_id` of a session of the asking agent, or the undo of one."""
+    """Undoes `event_id`, which forgot a session of the agent or restored one."""
 
     event_id: Uuid
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """How many turns an agent ever heard in a thread; how many of them were erased, and forgotten by each forgetting.
+    """The number of turns in a session; how many were erased, and how many forgotten by each `SessionForgotten`.
 
-    `since` names the forgetting in force.
+    `since` is the `SessionForgotten` in effect.
     """
 
     agent_id: str
@@ -44,13 +44,13 @@ class Heard:
 
     @property
     def stands(self) -> bool:
-        """Whether the session holds anything."""
+        """Whether the session has visible turns."""
         return self.turns > max(self.erased, self.forgotten[self.since] if self.since else 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """What each agent heard in each chat, and every forgetting of that; a step holds the forgetting before it."""
+    """The sessions of each agent and chat, with every change of what is forgotten."""
 
     heard: Mapping[tuple[str, str], Heard] = field(default_factory=dict)
     changes: ChangeHistory[UUID] = field(default_factory=ChangeHistory)
@@ -63,7 +63,7 @@ class Sessions:
         return Sessions({**self.heard, **new}, changes or self.changes)
 
     def changed(self, event_id: UUID) -> Sequence[Heard]:
-        """The sessions that an event forgot or brought back."""
+        """The sessions that an event forgot or restored."""
         subjects = self.changes.subjects(event_id)
         return [one for one in self.heard.values() if one.subject in subjects]
 
@@ -91,7 +91,7 @@ def _evolve(state: Sessions, event: Happened) -> Sessions:
 
 
 def _erased(state: Sessions, event: Happened, heard: Sequence[Heard]) -> Sessions:
-    """Nothing that was forgotten before comes back."""
+    """Turns that were forgotten earlier stay forgotten."""
     changes = state.changes.with_change(event, {one.subject: one.since for one in heard}).irreversible(event.event_id)
     return state.having(*(replace(one, erased=one.turns) for one in heard), changes=changes)
 
@@ -100,15 +100,15 @@ def _decide(state: Sessions, command: ForgetSession) -> Sequence[Event]:
     heard = state.of(command.agent_id, command.thread_id)
     if not heard.turns:
         raise NotFound(
-            f"{command.agent_id!r} never heard anything of {command.user_id!r} in {command.thread_id!r}",
-            field="thread_id",
-            fix="name the thread and the agent of a turn",
+            f"{command.agent_id!r} has no session with {command.user_id!r} in {command.thread_id!r}",
+            field="chat_id",
+            fix="give the chat and the agent of a recorded turn",
         )
     return [SessionForgotten(agent_id=heard.agent_id, chat_id=heard.chat_id)] if heard.stands else []
 
 
 def _undo(state: Sessions, command: UndoSession) -> Sequence[Event]:
-    """The session as it would be without the change, with what was said since. Undone already: nothing."""
+    """The session without the change, including turns since; no event if already undone."""
     changed = state.changed(command.event_id)
     if not changed or any(one.agent_id != command.agent_id for one in changed):
         raise no_such_change(command.event_id)

@@ -1,4 +1,4 @@
-"""Open a todo, change it, undo that: what a user owes one agent, as only that agent sees it (D11)."""
+"""Commands on todos: add, update, undo. A todo belongs to one agent, and no other agent sees it (D11)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,40 +21,40 @@ from mnemolog.events.profile_fold import TODO
 
 
 class TodoCommand(Command):
-    """A request about one todo of the asking agent."""
+    """A request about one todo of the agent."""
 
     todo_id: Annotated[Uuid, Field(description="The todo's id.")]
 
 
 class OpenTodo(TodoCommand):
-    """A todo to open. Only its agent sees it."""
+    """Adds a todo, visible to its agent only."""
 
     generated: ClassVar[frozenset[str]] = frozenset({"todo_id"})
 
-    text: Annotated[Text, Field(description="What is to be done.")]
-    kind: Annotated[TodoKind, Field(description="What kind of todo it is.")] = TodoKind.COMMITMENT
-    due: Annotated[Instant | None, Field(description="When it is due: a time with its offset.")] = None
-    source_turn_ids: Annotated[tuple[Id, ...], Field(description="The turns that it was extracted from.")] = ()
+    text: Annotated[Text, Field(description="The text.")]
+    kind: Annotated[TodoKind, Field(description="The kind of todo.")] = TodoKind.COMMITMENT
+    due: Annotated[Instant | None, Field(description="When it is due: a time with an offset.")] = None
+    source_turn_ids: Annotated[tuple[Id, ...], Field(description="The turns it was extracted from.")] = ()
 
 
 class ChangeTodo(TodoCommand):
-    """What to change. Fields that are left out stay as they are."""
+    """Updates a todo. Omitted fields stay the same."""
 
     status: Annotated[TodoStatus | None, Field(description="Its new status: `done` and `dropped` close it.")] = None
     kind: Annotated[TodoKind | None, Field(description="Its new kind.")] = None
     text: Annotated[Text | None, Field(description="Its new text.")] = None
-    due: Annotated[Instant | None, Field(description="When it is due from now on: a time with its offset.")] = None
+    due: Annotated[Instant | None, Field(description="The new due time, with an offset.")] = None
 
 
 class UndoTodo(TodoCommand):
-    """The change `event_id`; without it, the last one that stands."""
+    """Undoes the change `event_id`. Default: the last one in effect."""
 
     event_id: Uuid | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Todos:
-    """The todos of a decision as they are, and every change of them."""
+    """The todos of a decision, and every change of them."""
 
     known: Mapping[UUID, Todo] = field(default_factory=dict)
     opened: Mapping[UUID, Todo] = field(default_factory=dict)
@@ -91,7 +91,7 @@ def _open(command: OpenTodo, state: Todos) -> Sequence[Event]:
         return [opened]
     if state.known[command.todo_id].text and state.opened[command.todo_id] != opened.todo:
         raise IdempotencyConflict(
-            f"todo {command.todo_id} was opened before with other content", field="todo_id", fix="generate a new id"
+            f"todo {command.todo_id} already exists with different content", field="todo_id", fix="generate a new id"
         )
     return []
 
@@ -101,16 +101,14 @@ def _change(command: ChangeTodo, state: Todos) -> Sequence[Event]:
     found = _get(state, command)
     asked = command.model_dump(include={"status", "kind", "text", "due"}, exclude_none=True)
     if not asked:
-        raise InvalidInput(
-            "nothing to change is named", field="status", fix="give at least one of status, kind, text, due"
-        )
+        raise InvalidInput("no change is given", field="status", fix="give at least one of status, kind, text, due")
     then = replace(found, **asked)
     return [] if then == found else [_changing(then)]
 
 
 @_decide.register
 def _undo(command: UndoTodo, state: Todos) -> Sequence[Event]:
-    """What was opened by the change is dropped."""
+    """A todo that was added by the change is dropped."""
     _get(state, command)
     event_id = command.event_id or state.changes.last(todo_tag(command.todo_id))
     if event_id is None:
@@ -122,7 +120,7 @@ def _undo(command: UndoTodo, state: Todos) -> Sequence[Event]:
 
 
 def reverted(state: Todos, event_id: UUID, subject: str, before: Todo | None) -> TodoChanged:
-    """What makes a todo read again as before the event; one that began with it is dropped."""
+    """The event that restores a todo to its state before the event; a todo that it added is dropped."""
     now = state.known[TODO.id_of(subject)]
     return _changing(before or replace(now, status=TodoStatus.DROPPED), undoes=event_id)
 

@@ -1,4 +1,4 @@
-"""Writers of one stream that got in each other's way take turns, and those that wait are decided on together."""
+"""Conflicting writers of one stream take turns, and waiting ones are decided together."""
 
 import asyncio
 from collections import Counter, deque
@@ -19,7 +19,7 @@ LARGEST_GROUP = 100
 
 @dataclass(frozen=True, slots=True)
 class Order(Generic[C]):
-    """A command and when what it tells of happened."""
+    """A command and its `occurred_at`."""
 
     command: C
     occurred_at: datetime
@@ -27,7 +27,7 @@ class Order(Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """An order that waits, and its outcome. Who cancels the outcome gives up on it: before its turn it is dropped."""
+    """A waiting order and the future of its outcome. If that is cancelled before its turn, the order is dropped."""
 
     order: Order[Any]
     outcome: "asyncio.Future[Outcome]" = field(default_factory=lambda: asyncio.get_running_loop().create_future())
@@ -37,10 +37,10 @@ Settle = Callable[[Sequence[Order[Any]]], Awaitable[Sequence[Outcome]]]
 
 
 class TurnTaking:
-    """A lock and a queue for each stream that several writers of this process want at once, and for no other.
+    """A lock and a queue for each stream with concurrent writers in this process.
 
-    What waits in a queue is settled by a task of the queue's own: a caller that is cancelled stops nobody else's order,
-    and none is begun a second time.
+    Queued orders are settled by the queue's own task, so a cancelled caller does not stop others, and no order is
+    started twice.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class TurnTaking:
 
     @asynccontextmanager
     async def of(self, stream: StreamId) -> AsyncIterator[None]:
-        """Take a turn, after those that wait already."""
+        """Take a turn, after those already waiting."""
         lock = self._locks.setdefault(stream, asyncio.Lock())
         self._users[stream] += 1
         try:
@@ -63,13 +63,13 @@ class TurnTaking:
                 del self._locks[stream], self._users[stream]
 
     def taken(self, stream: StreamId) -> bool:
-        """Whether others wait there already."""
+        """Whether others are waiting."""
         return stream in self._locks
 
     async def together(
         self, stream: StreamId, decider: Decider[Any, Any], order: Order[Any], settle: Settle
     ) -> Outcome:
-        """Wait for a turn, and have the order settled with all that wait by then for the same decider."""
+        """Wait for a turn; the order is settled together with all waiting orders for the same decider."""
         key, ticket = (stream, id(decider)), Ticket(order)
         if key in self._waiting:
             self._waiting[key].append(ticket)
@@ -81,7 +81,7 @@ class TurnTaking:
         return await ticket.outcome
 
     async def _settle_all(self, key: tuple[StreamId, int], settle: Settle) -> None:
-        """Group after group, each in a turn of its own, until nobody waits."""
+        """Settle group after group, each in its own turn, until none is waiting."""
         waiting, group = self._waiting[key], list[Ticket]()
         try:
             while waiting:
@@ -96,7 +96,7 @@ class TurnTaking:
 
 
 def _next(waiting: deque[Ticket]) -> list[Ticket]:
-    """Those that waited longest and still do, so many as go together."""
+    """The longest-waiting orders that can be settled together."""
     group: list[Ticket] = []
     while waiting and len(group) < LARGEST_GROUP:
         ticket = waiting.popleft()

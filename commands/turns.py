@@ -1,4 +1,4 @@
-"""Record a turn: the message itself, its speaker when seen for the first time, and an episodic memory of it (X12)."""
+"""Record a turn: the message, a new speaker as an entity, and an episodic memory (X12)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,7 +38,7 @@ class ShownAttachment(Attachment):
 
 
 class RecordTurn(Command):
-    """One message as its producer sent it. `turn_id` makes it idempotent; `memory_id` and `entity_id` are generated."""
+    """Records one message of a producer. `turn_id` makes it idempotent; `memory_id` and `entity_id` are generated."""
 
     generated: ClassVar[frozenset[str]] = frozenset({"memory_id", "entity_id"})
     needs: ClassVar[principal.Role] = principal.Role.PUBLISH
@@ -56,7 +56,7 @@ class RecordTurn(Command):
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What a new turn depends on: which turns are recorded, and who bears its speaker's name."""
+    """The state for a new turn: which turns are recorded, and the entities with the speaker's name."""
 
     recorded: Mapping[str, TurnRecorded] = field(default_factory=dict)
     people: Graph = field(default_factory=Graph)
@@ -73,7 +73,7 @@ def evolve(state: Conversation, event: Happened) -> Conversation:
 
 
 def decide(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
-    """Nothing for a turn that is recorded already: producers may send twice."""
+    """No event for a turn that is already recorded: producers may send it twice."""
     earlier = state.recorded.get(turn.turn_id)
     if earlier:
         # An id that was used for other words is a mistake of its producer; of erased words nobody can tell.
@@ -89,9 +89,20 @@ def decide(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
     if turn.speaker and not known:
         new = turn.entity_id
         return [_person(turn, new), _recorded(turn, new), _remembered(turn, new)]
-    # Of several who bear the name nobody is guessed.
+    # An ambiguous speaker resolves to no entity.
     speaker = known[0].entity_id if len(known) == 1 else None
     return [_recorded(turn, speaker), _remembered(turn, speaker)]
+
+
+def _require_same(earlier: TurnRecorded, turn: RecordTurn) -> None:
+    """Reusing an id for different content is an error, unless the recorded text is erased and cannot be compared."""
+    said, says = ((one.thread_id, one.role, one.text) for one in (earlier, turn))
+    if earlier.text and said != says:
+        raise IdempotencyConflict(
+            f"the id {turn.turn_id!r} was used for another turn",
+            field="turn_id",
+            fix="send the same turn again, or use a new id",
+        )
 
 
 def _person(turn: RecordTurn, entity_id: UUID) -> EntityObserved:
@@ -131,7 +142,7 @@ def _remembered(turn: RecordTurn, entity_id: UUID | None) -> MemoryCreated:
 
 
 def _written(turn: RecordTurn, placed: Sequence[Placed]) -> Sequence[Placed]:
-    """A turn stands between the person that it showed, if any, and the memory that it left."""
+    """A turn's event lies between those of a new speaker and of its memory."""
     turns = [(place, event.payload) for place, event in placed if isinstance(event.payload, TurnRecorded)]
     place = next((place for place, recorded in turns if recorded.turn_id == turn.turn_id), None)
     if place is None:
@@ -141,7 +152,7 @@ def _written(turn: RecordTurn, placed: Sequence[Placed]) -> Sequence[Placed]:
 
 
 def _tags(state: Conversation, turn: RecordTurn) -> frozenset[str]:
-    """The turn itself, and whoever bears its speaker's name."""
+    """The tags of the turn and of the speaker's name."""
     own = frozenset({turn_tag(turn.turn_id)})
     if not turn.speaker:
         return own

@@ -1,7 +1,7 @@
-"""Which words of an entity were told by what: so that an erasure takes those that nothing tells any more (X07).
+"""The words of an entity and their sources, so that an erasure removes words without a remaining source (X07).
 
-A word is a name, in whatever spelling, or an attribute with its value. Of some nothing says what told them: a user put
-them there, or a version of the engine that did not say. They stay as long as the entity does.
+A word is a name, in any spelling, or an attribute with its value. Words without a recorded source (entered by a user,
+or by an older version) stay as long as the entity.
 """
 
 from collections.abc import Iterable, Mapping, Set
@@ -15,17 +15,17 @@ from mnemolog.events.conversation import turn_tag
 from mnemolog.events.event import sources_of
 from mnemolog.events.graph_tags import entity_tag
 
-# What stands for the source of a word where no event names one.
+# The source of a word if no event gives one.
 UNTOLD = "untold"
-# None and a name, or the key of an attribute and its value.
+# None and a name, or an attribute's key and value.
 Word = tuple[str | None, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What an entity reads now, and every word that it ever had, by the tags of what told it.
+    """An entity's current words, and every word it ever had, by the tags of their sources.
 
-    `spoken`: where it is spoken of, or speaks itself, by the name that it has: facts and turns.
+    `spoken`: facts and turns in which the entity is mentioned or speaks under its current name.
     """
 
     traits: Traits | None = None
@@ -37,7 +37,7 @@ class Words:
         return self.spoken.union(*self.told.values())
 
     def tells(self, told: events.Telling, traits: Traits) -> bool:
-        """Whether each of these words was told by each of these sources before."""
+        """Whether each of these words already has each of these sources."""
         return all(self.told.get(word, frozenset()).issuperset(told.sources) for word in _meant(told, traits))
 
     def spoken_of(self, sources: Iterable[str]) -> "Words":
