@@ -28,7 +28,7 @@ MAX_EXTRACTED = 20
 
 
 class ExtractedMemory(BaseModel):
-    """A memory that a producer extracted from a turn, with the fields of `CreateMemory`."""
+    """A memory that a producer extracted from a turn."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -51,7 +51,7 @@ class ExtractedMemory(BaseModel):
 
 
 class ExtractedFact(BaseModel):
-    """A fact that a producer extracted from a turn, with the fields of `Remember`."""
+    """A fact that a producer extracted from a turn."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

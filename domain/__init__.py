@@ -1,1 +1,1 @@
-"""The rules: pure functions and frozen values. No I/O, no clock, no randomness: time and ids are passed in."""
+"""Domain rules: pure functions and frozen values. No I/O, clock or randomness: time and ids are passed in."""

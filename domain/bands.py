@@ -1,6 +1,6 @@
-"""Merge bands: what becomes of a statement that is like one that is known (B §4, §13; D §memoryKey).
+"""Merge bands: how a statement that resembles a known memory is handled (B §4, §13; D §memoryKey).
 
-No specification gives figures: they belong to an embedding model, whose calibration carries them.
+The specifications give no figures: they depend on the embedding model and are part of its calibration.
 """
 
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from mnemolog.domain.text import normalize_name, same_text, search_terms
 
 
 class Band(StrEnum):
-    """How a statement met a memory that was known.
+    """How a statement matches a known memory.
 
-    `key`: they have one memory key. `auto`: it says the same. `update`: the same fact in its newer form. `recreate`:
-    as update, but about something that the old one does not name, so that a new memory absorbs the old one.
-    `conflict`: alike, and they contradict each other; both stand, linked. `fallback`: alike, and left to consolidation;
-    both stand.
+    `key`: they have the same memory key. `auto`: it has the same meaning. `update`: a newer form of the same fact.
+    `recreate`: as update, but about something the old memory does not mention, so a new memory absorbs the old one.
+    `conflict`: similar but contradictory; both are kept and linked. `fallback`: similar; both are kept, to be
+    consolidated later.
     """
 
     KEY = "key"
@@ -32,7 +32,7 @@ class Band(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bands:
-    """Where the bands begin, in cosine similarity: fallback_low <= check_low <= auto."""
+    """The lower bounds of the bands, as cosine similarities: fallback_low <= check_low <= auto."""
 
     auto: float
     check_low: float
@@ -48,9 +48,9 @@ class Bands:
 
 
 def judged(bands: Bands, similarity: float, known: Memory, text: str, identity: Identity) -> Band | None:
-    """The band of a new statement beside a known memory; None when they have nothing to do with each other.
+    """The band of a new statement and a known memory; None if they are unrelated.
 
-    Similarity alone merges nothing: "is vegetarian" and "is not vegetarian" are nearer than most paraphrases.
+    Similarity alone never merges: "is vegetarian" and "is not vegetarian" are closer than most paraphrases.
     """
     old = known.content.text
     if conflicting(bands, similarity, old, text):
@@ -64,7 +64,7 @@ def judged(bands: Bands, similarity: float, known: Memory, text: str, identity: 
 
 
 def one_subject(known: Memory, identity: Identity) -> bool:
-    """Whether a statement may be about what a memory is about: "Likes tea" is said of many."""
+    """Whether a statement may be about the same entity as a memory: "Likes tea" applies to many."""
     own, other = known.identity.entity_refs[:1], identity.entity_refs[:1]
     if own == other:
         return True
@@ -73,19 +73,19 @@ def one_subject(known: Memory, identity: Identity) -> bool:
 
 
 def conflicting(bands: Bands, similarity: float, one: str, other: str) -> bool:
-    """Whether two statements are alike and contradict each other; those of one frame may be less alike."""
+    """Whether two statements are similar and contradict each other; those with the same frame may be less similar."""
     if similarity < bands.fallback_low or not contradict(one, other):
         return False
     return similarity >= bands.check_low or one_frame(one, other)
 
 
 def same_words(one: str, other: str) -> bool:
-    """Whether two texts differ in case, accents and spacing at most."""
+    """Whether two texts differ at most in case, accents and spacing."""
     return normalize_name(one) == normalize_name(other)
 
 
 def _replacing(known: Memory, identity: Identity) -> Band:
-    """What a memory is about is for life; and one that is pinned is never merged away (D §pinned)."""
+    """A memory's subject never changes, and a pinned memory is never merged into another (D §pinned)."""
     if identity in (Identity(source=identity.source), known.identity):
         return Band.UPDATE
     return Band.FALLBACK if known.content.pinned else Band.RECREATE

@@ -1,4 +1,4 @@
-"""Thresholds on similarity belong to an embedding model, not to the code: what one model's figures mean (design §2)."""
+"""Similarity thresholds of an embedding model (design §2)."""
 
 from dataclasses import dataclass
 
@@ -7,13 +7,13 @@ from mnemolog.domain.bands import Bands
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Cosine similarities, in [-1, 1], as measured on one model. The specs' own figures are those of another."""
+    """Cosine similarities in [-1, 1], measured for one model. The specifications' figures are for another."""
 
     question_floor: float
-    """A question's best memory below this is no answer (A §6.3's 0.65)."""
+    """The best match for a query must reach this to be relevant (A §6.3's 0.65)."""
     question_gap: float
-    """How far below the best memory another may stand (A §6.3's 0.12)."""
+    """The maximum distance of other matches from the best one (A §6.3's 0.12)."""
     link_min: float
-    """From here on, two memories are linked when one of them is written (B §2)."""
+    """Memories are linked on writing from this similarity on (B §2)."""
     bands: Bands
-    """Which of two statements says the same (B §4, §13)."""
+    """The merge bands (B §4, §13)."""

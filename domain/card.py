@@ -1,4 +1,4 @@
-"""Entity cards: what is known of somebody or something, in one line of a prompt (D06)."""
+"""Entity cards: what is known about an entity, as one line for a prompt (D06)."""
 
 from collections.abc import Iterable
 from itertools import islice
@@ -10,19 +10,19 @@ from mnemolog.domain.text import normalize_name
 
 TOP_FACTS = 3
 TELLING = from_level(2)
-"""From this importance on something is told in a card, unless it is pinned."""
+"""The minimum importance for a card, except for pinned memories."""
 
 # The types of D's references, by the category of an entity (A §4.1).
 REF_TYPES = {"Person": "person", "Location": "place", "Organization": "org", "Project": "project"}
 
 
 def reference(category: str, name: str) -> str:
-    """Such as `person:john_doe`; a category that D has no type for, such as Food, in its own word."""
+    """Such as `person:john_doe`. A category without a type in D, such as Food, is used as it is."""
     return f"{REF_TYPES.get(category) or _word(category)}:{_word(name)}"
 
 
 def _word(text: str) -> str:
-    """A name of signs alone has no slug, and stands for itself."""
+    """A name without letters or digits has no slug and is used as it is."""
     try:
         return slug(text)
     except InvalidInput:
@@ -30,6 +30,6 @@ def _word(text: str) -> str:
 
 
 def card(reference: str, facts: Iterable[str]) -> str:
-    """`[person:john]: fact1; fact2; fact3`: the first three; "" when there are none."""
+    """`[person:john]: fact1; fact2; fact3` with the first three facts; "" if there are none."""
     told = "; ".join(islice(facts, TOP_FACTS))
     return f"[{reference}]: {told}" if told else ""

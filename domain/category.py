@@ -32,7 +32,7 @@ SYSTEM_CATEGORIES = frozenset(
         "procedural",
     ]
 )
-# The example of B §5, which says what each kind of agent needs; and procedures, which B §12 gives to two of them.
+# The example of B §5, plus procedures, which B §12 assigns to two of the agents.
 DEFAULT_ALLOWLISTS: Mapping[str, frozenset[str]] = {
     "supervisor": frozenset({"profile", "goals", "preferences", "event", "activity", "relationships", "tasks"}),
     "planner": frozenset({"goals", "tasks", "projects", PROCEDURAL}),
@@ -43,7 +43,7 @@ DEFAULT_ALLOWLISTS: Mapping[str, frozenset[str]] = {
 
 
 class Context(StrEnum):
-    """`all`: every active memory of the category. `rag`: those that answer the question, at most `rag_length`."""
+    """`all`: every active memory of the category. `rag`: those that match the query, at most `rag_length`."""
 
     ALL = "all"
     RAG = "rag"
@@ -57,7 +57,7 @@ class ContextMode:
     rag_length: int = 30
 
 
-# The example of B §5. It says nothing of the others: they answer questions, as `event` does.
+# The example of B §5. Other categories default to `rag`, like `event`.
 DEFAULT_MODES: Mapping[str, ContextMode] = {
     "profile": ContextMode(Context.ALL),
     "event": ContextMode(Context.RAG, 30),
@@ -69,9 +69,9 @@ Unlisted = Literal["all", "none"]
 
 @dataclass(frozen=True, slots=True)
 class CategoryPolicy:
-    """Which categories exist, how each enters the context, and which of them each agent may read.
+    """The categories, how each enters the context, and which ones each agent may read.
 
-    `unlisted` is what an agent without an allowlist reads. Where categories are `free`, any other may be written, too.
+    `unlisted` is what an agent without an allowlist may read. If categories are `free`, any other may be written too.
     """
 
     categories: frozenset[str] = SYSTEM_CATEGORIES
@@ -93,13 +93,13 @@ class CategoryPolicy:
         return self.modes.get(category, ContextMode())
 
     def readable(self, agent_id: str) -> frozenset[str] | None:
-        """The categories that an agent may see anything of; None when it may see all."""
+        """The categories that an agent may read; None means all."""
         return self.allowlists.get(agent_id, None if self.unlisted == "all" else frozenset())
 
     def allowed(self, agent_id: str, requested: Sequence[str], path: str = "categories") -> frozenset[str] | None:
-        """The categories that a read by this agent covers, None for all; CategoryNotAllowed when it asks for more.
+        """The categories of a read by this agent, None for all; raises CategoryNotAllowed for others.
 
-        Without a request it is the agent's whole allowlist, but procedures, which are asked for by name only (B §12).
+        By default the agent's whole allowlist, except procedures, which must be requested by name (B §12).
         """
         readable = self.readable(agent_id)
         if readable is None and self.free:

@@ -1,4 +1,4 @@
-"""Consent: when a proposed change of the profile is applied, and who may say so (B §10)."""
+"""Consent: when a proposed profile change is applied, and who may decide (B §10)."""
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
@@ -9,16 +9,16 @@ from mnemolog.domain.errors import ConsentRequired, NotFound, TransitionRefused
 
 QUEUED_FOR = timedelta(days=7)
 SIGNALS = 2
-# B §10 asks of a single signal "high confidence" and gives no figure.
+# B §10 requires "high confidence" of a single signal without giving a figure.
 HIGH_CONFIDENCE = 0.8
-# What decides that nobody decided in time.
+# The actor of an expiry.
 CLOCK = "schedule"
-# The actor that is the person himself, and what an agent is called that no API key vouches for.
+# The actor of the user, and the prefix of agents without an API key.
 PERSON, AGENT = "user", "agent:"
 
 
 class PatchStatus(StrEnum):
-    """Of a proposed change. `granted` and `corroborated` ones are applied."""
+    """The status of a proposed change. `granted` and `corroborated` ones are applied."""
 
     PROPOSED = "proposed"
     GRANTED = "granted"
@@ -31,17 +31,17 @@ APPLIED = frozenset({PatchStatus.GRANTED, PatchStatus.CORROBORATED})
 
 
 def corroborated(signals: int, confidence: float) -> bool:
-    """Whether signals are enough to apply a benign change: two of different turns, or one of high confidence."""
+    """Whether the signals suffice to apply a benign change: two from different turns, or one with high confidence."""
     return signals >= SIGNALS or confidence >= HIGH_CONFIDENCE
 
 
 def due(expires_at: datetime, now: datetime) -> bool:
-    """Whether a proposal has waited too long."""
+    """Whether a proposal has expired."""
     return now >= expires_at
 
 
 def require_word_of(actor: str, field: str = "consent") -> None:
-    """Refuse consent in one breath with the proposal by an agent; a principal has the role for it, or not."""
+    """Refuse consent given by an agent together with its proposal; a principal needs the role."""
     if actor.startswith(AGENT):
         raise ConsentRequired(
             f"{actor!r} cannot consent to its own proposal",
@@ -51,7 +51,7 @@ def require_word_of(actor: str, field: str = "consent") -> None:
 
 
 def require_person(actor: str, *, consenting: bool) -> None:
-    """Refuse a change of what is sensitive by anybody but the person himself, or an API key that consents for him."""
+    """Refuse a change of a sensitive field by anyone but the user or an API key with the role `consent`."""
     if actor != PERSON and not consenting:
         raise ConsentRequired(
             f"{actor!r} cannot change a sensitive field without consent",
@@ -61,18 +61,18 @@ def require_person(actor: str, *, consenting: bool) -> None:
 
 
 def require_other(actor: str, proposed_by: Collection[str]) -> None:
-    """Refuse whoever grants a proposal of his own, unless it is the person himself."""
+    """Refuse granting one's own proposal, except by the user."""
     if actor != PERSON and _who(actor) in map(_who, proposed_by):
         raise ConsentRequired(f"{actor!r} proposed this itself", field="actor", fix="let the user decide")
 
 
 def _who(actor: str) -> str:
-    """An API key is one, whichever of its agents it speaks for."""
+    """An API key counts as one proposer, whichever agent it acts for."""
     return actor if actor.startswith(AGENT) else actor.partition("/")[0]
 
 
 def require_open(patch_id: UUID, status: PatchStatus, expires_at: datetime, now: datetime) -> None:
-    """Refuse a decision on what is decided, or has waited too long."""
+    """Refuse a decision on a proposal that is already decided or expired."""
     late = status is PatchStatus.PROPOSED and due(expires_at, now)
     if late or status is not PatchStatus.PROPOSED:
         raise TransitionRefused(

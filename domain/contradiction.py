@@ -1,7 +1,7 @@
-"""Contradiction: in what two statements that are alike differ, so that nothing merges what says two things (B §4, D04).
+"""Contradiction: how two similar statements differ, so that different statements are never merged (B §4, D04).
 
-It is strict: only what differs in nothing but an inflection, an article or a figure written as a word is taken for the
-same. Any other word that only one of the two has keeps them apart, whether the markers know it or not.
+The check is strict: two statements are the same only if they differ at most in inflections, articles or numbers written
+as words. Any other word that only one of them has makes them different, whether or not it is a known marker.
 """
 
 import re
@@ -17,14 +17,14 @@ from mnemolog.domain import markers
 from mnemolog.domain.text import DENSE, normalize_name, same_text
 
 RELATED, CONTRADICTS = "related_to", "contradicts"
-"""The types of the links that the engine itself makes between memories that are alike (B §2)."""
+"""The types of links that the engine creates between similar memories (B §2)."""
 
 MOST_COMPARED = 2000
-"""Characters; of longer texts nobody says by their words that they are the same."""
+"""Maximum length in characters; longer texts are never considered the same."""
 
 
 class Difference(StrEnum):
-    """In what two statements differ. `wording` alone is no contradiction: nobody can tell."""
+    """How two statements differ. `wording` alone is not a contradiction, because it is inconclusive."""
 
     NEGATION = "negation"
     NUMBER = "number"
@@ -36,7 +36,7 @@ class Difference(StrEnum):
 
 
 def difference(one: str, other: str) -> Difference | None:
-    """What keeps two statements apart; None where they say the same."""
+    """How two statements differ; None if they mean the same."""
     if same_text(one) == same_text(other):
         return None
     if max(len(one), len(other)) > MOST_COMPARED:
@@ -50,12 +50,12 @@ def difference(one: str, other: str) -> Difference | None:
 
 
 def contradict(one: str, other: str) -> bool:
-    """Whether two statements that are alike may contradict each other: they differ in more than wording."""
+    """Whether two similar statements may contradict each other: they differ in more than wording."""
     return difference(one, other) not in (None, Difference.WORDING)
 
 
 def one_frame(one: str, other: str) -> bool:
-    """Whether two statements are the same but for markers: but for a "not", a figure, a weekday or a name."""
+    """Whether two statements differ only in markers: a "not", a number, a weekday or a name."""
     if max(len(one), len(other)) > MOST_COMPARED:
         return False
     first, second = _tokens(one), _tokens(other)
@@ -66,7 +66,7 @@ def one_frame(one: str, other: str) -> bool:
 
 
 def adds_to(old: str, new: str) -> bool:
-    """Whether a new statement is the old one with something added behind it, and nothing else."""
+    """Whether a new statement is the old one with something appended."""
     if max(len(old), len(new)) > MOST_COMPARED:
         return False
     first, second = _tokens(old), _tokens(new)
@@ -77,7 +77,7 @@ def adds_to(old: str, new: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """A word as it is compared, and as the markers have it; whether its writing shows a name."""
+    """A word in its form for comparison and in its marker form, and whether it is written like a name."""
 
     form: str
     plain: str = field(compare=False)
@@ -100,7 +100,7 @@ _DENSE = tuple(
         (Difference.POLARITY, markers.DENSE_POLARITIES),
         (Difference.DATE, markers.DENSE_TIMES),
         (Difference.NUMBER, markers.DENSE_NUMBERS),
-        (Difference.NAME, ("[\u30a1-\u30fa\u30fc]+",)),  # Katakana writes what is foreign, names among it.
+        (Difference.NAME, ("[\u30a1-\u30fa\u30fc]+",)),  # Katakana is used for foreign words, including names.
     )
 )
 _DENSE_TOKEN = re.compile("|".join([*(pattern.pattern for _, pattern in _DENSE), "."]), re.DOTALL)
@@ -114,15 +114,15 @@ _TOKEN = re.compile(
 _CONTRACTED = re.compile(r"(?<=\w)n[’']t\b", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"(?<=\w)[’']s\b", re.IGNORECASE)
 _NUMBER = "0"
-"""What stands for a figure where only the kind of a word counts."""
+"""The placeholder for a number if only the kind of a word counts."""
 _NEGATING = ("un", "in", "im", "ir", "il", "dis", "non", "anti", "nie", "не", "без", "des")
 _ON_BOTH_SIDES = frozenset({Difference.NUMBER, Difference.DATE, Difference.WEEKDAY, Difference.NAME})
-"""What only one statement says of these is said in addition; what each says otherwise contradicts the other."""
+"""One of these in only one statement is an addition; different ones in both contradict each other."""
 
 
 @lru_cache(maxsize=256)
 def _tokens(text: str) -> tuple[_Token, ...]:
-    """What a statement says, word by word, without what says nothing."""
+    """The significant words of a statement."""
     text = _CONTRACTED.sub(" not", unicodedata.normalize("NFKC", text))
     return tuple(token for token in _read(_POSSESSIVE.sub("", text)) if token.plain not in markers.EMPTY)
 
@@ -150,12 +150,12 @@ def _word(word: str, *, start: bool) -> _Token:
         return _Token(markers.NUMBERS[plain], _NUMBER)
     capital = word[0].isupper()
     form = form if capital and not start else _uninflected(form)
-    # At the start all words are capital: there only what does not end like a verb is taken for a name.
+    # The first word is always capitalized, so there only a word without a verb ending is taken for a name.
     return _Token(form, plain, name=capital and not (start and form.endswith("+s")))
 
 
 def _uninflected(word: str) -> str:
-    """`lives` and `living` are one form of English; `live`, `lived`, and a noun's singular are others."""
+    """`lives` and `living` count as one form in English; `live`, `lived` and a noun's singular are other forms."""
     if not word.isascii() or len(word) < 4:
         return word
     if word.endswith("ing") and len(word) > 5:
@@ -169,7 +169,7 @@ def _uninflected(word: str) -> str:
 
 
 def _only(one: Sequence[_Token], other: Sequence[_Token]) -> Collection[_Token]:
-    """What the other lacks, or has less often."""
+    """The words that the other lacks or has less often."""
     return (Counter(one) - Counter(other)).keys()
 
 
@@ -187,7 +187,7 @@ def _kinds(left: Collection[_Token], right: Collection[_Token]) -> set[Differenc
 
 
 def _harmless(left: Collection[_Token], right: Collection[_Token]) -> bool:
-    """One liking in the place of another; or a direction that only one of the two names."""
+    """Opposite likings, or a direction that only one of the two has."""
     one, other = ({token.plain for token in side if _kind(token) is Difference.POLARITY} for side in (left, right))
     if one and other:
         return one | other <= markers.FAVOURABLE
@@ -195,7 +195,7 @@ def _harmless(left: Collection[_Token], right: Collection[_Token]) -> bool:
 
 
 def _same_of(patterns: Sequence[re.Pattern[str]], left: Collection[_Token], right: Collection[_Token]) -> bool:
-    """Whether both name the same weekdays, or the same months, in whatever form."""
+    """Whether both have the same weekdays or months, in any form."""
     named = [{place for token in side for place in _places(patterns, token.plain)} for side in (left, right)]
     return bool(named[0]) and named[0] == named[1]
 
@@ -205,14 +205,14 @@ def _places(patterns: Sequence[re.Pattern[str]], word: str) -> list[int]:
 
 
 def _negated(one: _Token, other: _Token) -> bool:
-    """Whether one word is the other's opposite by its first syllable: happy and unhappy."""
+    """Whether one word is the other with a negative prefix: happy and unhappy."""
     short, long = sorted((one.plain, other.plain), key=len)
     return len(short) > 2 and any(long == f"{prefix}{short}" for prefix in _NEGATING)
 
 
 @lru_cache(maxsize=4096)
 def _kind(token: _Token) -> Difference:
-    """What a word tells by itself."""
+    """The kind of marker that a word is."""
     if token.plain in (_NUMBER, *"%$€£¥₽°+=<>≤≥≈~±"):
         return Difference.NUMBER
     if _places(markers.WEEKDAYS, token.plain):
@@ -225,7 +225,7 @@ def _kind(token: _Token) -> Difference:
 
 
 def _turned_round(tokens: Sequence[_Token]) -> Difference:
-    """The same words in another order: who does what to whom, or which is more, may be turned round."""
+    """The same words in another order, which may swap subject and object or the sides of a comparison."""
     kinds = Counter(_kind(token) for token in tokens if token.plain not in markers.PRONOUNS)
     twofold = (Difference.NUMBER, Difference.DATE, Difference.WEEKDAY, Difference.NAME)
     if kinds[Difference.NEGATION]:
@@ -235,7 +235,7 @@ def _turned_round(tokens: Sequence[_Token]) -> Difference:
 
 
 def marked(memory: Mapping[str, Any]) -> str:
-    """The text of a memory; with the newest memory that says otherwise, where that is newer than this one."""
+    """The text of a memory, with the newest contradicting memory if that is newer."""
     newer = memory.get("contradicted_by")
     if not newer:
         return str(memory["text"])

@@ -22,7 +22,7 @@ class Change(StrEnum):
     RESTORED = "restored"
 
 
-# B §1 fixes the first three signs; the others follow their form.
+# B §1 defines the first three signs; the others are analogous.
 SIGNS = {
     Change.CREATED: "+",
     Change.UPDATED: "↑",
@@ -35,7 +35,7 @@ SIGNS = {
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row of the change log, with the memory as it reads now. `combined` counts the memories of a merge."""
+    """One row of the change log, with the current memory. `combined` is the number of merged memories."""
 
     rev: int
     memory_id: UUID
@@ -47,9 +47,9 @@ class Entry:
 
 
 def header(since: int, entries: Iterable[Entry]) -> str:
-    """The header with the newest three changes, oldest first; "" when nothing changed since revision `since`.
+    """The header with the newest three changes, oldest first; "" if nothing changed since revision `since`.
 
-    A memory shows once: its last change stands for those before it, but what was created and then updated is new.
+    Each memory is listed once, with its last change; one that was created and then updated counts as created.
     """
     last: dict[UUID, Entry] = {}
     for entry in sorted(entries, key=lambda entry: entry.rev):

@@ -1,4 +1,4 @@
-"""Who is meant, when several bear one name: the active, else the last seen, else one question (A §10.2)."""
+"""Resolving ambiguous names: the active entity, else the last seen, else one question (A §10.2)."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from mnemolog.domain.entity import Entity
 from mnemolog.domain.text import normalize_name
 
 MAX_NAMED = 4
-"""So many are named in a question; more would be no question to answer."""
+"""The maximum number of candidates in a question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One who bears the name, and when he was last seen, where that is known."""
+    """A candidate, and when it was last seen, if known."""
 
     entity: Entity
     last_seen: datetime | None = None
@@ -27,13 +27,13 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Nothing tells who is meant. The question names the candidates by what tells them apart."""
+    """The name is ambiguous. The question lists the candidates with what distinguishes them."""
 
     question: str
 
 
 def resolve(candidates: Sequence[Candidate], active: Collection[UUID] = ()) -> Resolved | Ask:
-    """Of one or more candidates the one who is meant. `active`: whom the session speaks of."""
+    """The candidate that is meant. `active`: the entities that are active in the session."""
     spoken_of = [one for one in candidates if one.entity.entity_id in active] or list(candidates)
     latest = _last_seen(spoken_of)
     if len(latest) == 1:
@@ -48,7 +48,7 @@ def question(entities: Sequence[Entity]) -> str:
 
 
 def _last_seen(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Those that were seen last; all, when that is not known of one of them."""
+    """The candidates last seen; all of them if that is unknown for one."""
     times = [one.last_seen for one in candidates if one.last_seen is not None]
     if len(times) < len(candidates):
         return list(candidates)
@@ -56,7 +56,7 @@ def _last_seen(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _told_apart(entity: Entity) -> str:
-    """An alias that says more than the name, else the name with what is known beside it."""
+    """An alias longer than the name, else the name with an attribute."""
     name = entity.traits.name
     telling = (one for one in entity.traits.aliases if normalize_name(name) in normalize_name(one))
     known = [str(value) for value in entity.traits.attributes.values() if isinstance(value, str | int)]

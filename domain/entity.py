@@ -1,4 +1,4 @@
-"""An entity: a person, place or thing that a user speaks of, and the changes that its status allows (A §4.1)."""
+"""An entity: a person, place or thing that a user mentions, and the changes that its status allows (A §4.1)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from mnemolog.domain.text import normalize_name
 
 PERSON = "Person"
 THING = "Thing"
-"""The category of what nothing more is known of."""
+"""The default category."""
 MAX_NAME = 255  # A §4.1
 MAX_CATEGORY = 50
 ME = "me"
@@ -34,7 +34,7 @@ def id_in(name: str) -> UUID | None:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What an update may change. `confidence` lies in [0, 1]; `attributes` are JSON."""
+    """The fields that an update may change. `confidence` is in [0, 1]; `attributes` are JSON."""
 
     name: str
     category: str
@@ -43,7 +43,7 @@ class Traits:
     attributes: Mapping[str, Any] = field(default_factory=dict)
 
     def also_called(self, *names: str) -> "Traits":
-        """With further names, but for those that it bears already."""
+        """With additional names, except those it already has."""
         known = {normalize_name(name) for name in (self.name, *self.aliases)}
         added = {normalize_name(name): name for name in reversed(names) if name and normalize_name(name) not in known}
         return replace(self, aliases=(*self.aliases, *reversed(added.values())))
@@ -51,7 +51,7 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """An entity as its events left it."""
+    """The current state of an entity."""
 
     entity_id: UUID
     scope: Scope
@@ -70,7 +70,7 @@ class Entity:
         return self.status is Status.PURGED
 
     def called(self, name: str) -> bool:
-        """Whether it bears the name, in whatever spelling `normalize_name` takes for one."""
+        """Whether it has the name, compared with `normalize_name`."""
         wanted = normalize_name(name)
         return any(normalize_name(one) == wanted for one in (self.traits.name, *self.traits.aliases) if one)
 
@@ -88,7 +88,7 @@ class Entity:
         return replace(self, traits=Traits("", self.traits.category, self.traits.confidence))
 
     def erased(self) -> "Entity":
-        """Without its words, for good. Its shape stays, so that a merge stays a merge (X07)."""
+        """The erased entity. Its shape stays, so that merges stay intact (X07)."""
         return replace(self.cleared(), status=Status.PURGED, purge_at=None)
 
 
@@ -101,7 +101,7 @@ def require_active(entity: Entity, what: str, path: str = "entity_id") -> None:
 
 
 def require_mergeable(survivor: Entity, absorbed: Sequence[Entity]) -> None:
-    """Refuse a merge of none, of too many, of itself, across scopes, or of what is not active."""
+    """Refuse a merge of none, too many, itself, different scopes, or inactive entities."""
     if not 1 <= len(absorbed) <= MAX_MERGE:
         raise InvalidInput(
             f"has {len(absorbed)} entities; the limit is 1 to {MAX_MERGE}",
@@ -122,7 +122,7 @@ def require_mergeable(survivor: Entity, absorbed: Sequence[Entity]) -> None:
 
 
 def no_such_entity(user_id: str, entity_id: UUID, path: str = "entity_id") -> NotFound:
-    """The one answer for an entity that is not there and for one that the asker may not see (A01)."""
+    """The error for an entity that does not exist or is not visible to the caller (A01)."""
     return NotFound(
         f"user {user_id!r} has no entity {entity_id}", field=path, fix="look it up with `mnemolog entity list`"
     )

@@ -1,8 +1,8 @@
-"""When facts hold: what is said of one subject and predicate, and the periods that follow from it (X13).
+"""The validity of facts: assertions about one subject and predicate, and the resulting periods (X13).
 
-A slot is all that was said under one subject and predicate, in one scope. What was said of a fact is kept as it was
-said; the periods in which it holds are reckoned from all of the slot, so that they do not depend on the order in which
-it was learned: a value of a single-valued predicate holds until it is said to end, or until the next one begins.
+A slot contains all assertions about one subject and predicate, in one scope. Assertions are stored as made. The periods
+are computed from the whole slot, so they do not depend on the order of recording: a value of a single-valued predicate
+holds until it is asserted to end, or until the next value begins.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """All that is said of when one fact holds, and the periods that follow; none when it is retired."""
+    """The asserted validity of one fact, and the resulting periods; none if it is retired."""
 
     relation_id: UUID
     said: tuple[Period, ...] = ()
@@ -39,7 +39,7 @@ class Validity:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact of a slot. `single`: where it is said to begin, whatever else the slot holds ends."""
+    """A fact of a slot. `single`: when it begins, all other facts of the slot end."""
 
     relation_id: UUID
     single: bool
@@ -58,7 +58,7 @@ Slot = Sequence[Fact]
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """That a value holds from `since`; `stated` when somebody said since when, not only that it does."""
+    """An assertion that a value holds from `since`; `stated`: the start was given explicitly."""
 
     since: datetime
     until: datetime | None = None
@@ -66,12 +66,12 @@ class Said:
 
     def __post_init__(self) -> None:
         if self.until is not None and self.until <= self.since:
-            message = f"ends at {self.until.isoformat()}, which is not after its beginning, {self.since.isoformat()}"
+            message = f"ends at {self.until.isoformat()}, which is not after its start, {self.since.isoformat()}"
             raise InvalidInput(message, field="until", fix="give a later end, or an earlier start")
 
 
 def repeats(fact: Fact, said: Said) -> bool:
-    """Whether this was known: then it is an observation, and no change."""
+    """Whether this was already known, so that it is only an observation."""
     if said.until is not None:
         return False
     known = (one.holds_at(said.since) or (not said.stated and one.lasts_beyond(said.since)) for one in _held(fact))
@@ -79,14 +79,14 @@ def repeats(fact: Fact, said: Said) -> bool:
 
 
 def asserted(slot: Slot, fact: Fact, said: Said) -> Slot:
-    """The slot once a fact, in the slot or new, is said to hold. What was said to begin at that instant is retired."""
+    """The slot after a known or new fact is asserted. Facts that begin at the same instant are retired."""
     added = fact.says([*_but(fact, said.since), Period(said.since, said.until)])
     others = [one.says(_but(one, said.since)) if fact.single else one for one in slot if not _same(one, fact)]
     return settled(_placed(slot, [*others, added]))
 
 
 def ended(slot: Slot, fact: Fact, at: datetime) -> Slot:
-    """The slot once a fact is said to have ended: its last period that began before then."""
+    """The slot after a fact is asserted to have ended, which ends its last period that began before then."""
     begun = [period for period in _held(fact) if period.valid_from < at]
     if not begun:
         raise InvalidInput(
@@ -103,19 +103,19 @@ def ended(slot: Slot, fact: Fact, at: datetime) -> Slot:
 
 
 def retired(slot: Slot, fact: Fact) -> Slot:
-    """The slot once a fact is known never to have held: what it had ended goes on."""
+    """The slot after a fact is retired; the facts it had ended continue."""
     return settled(_placed(slot, [fact.says(())]))
 
 
 def settled(slot: Slot) -> Slot:
-    """The slot with the periods that follow from what is said in it."""
+    """The slot with the periods computed from its assertions."""
     return [
         replace(one, validity=replace(one.validity, periods=_periods(slot, place))) for place, one in enumerate(slot)
     ]
 
 
 def changes(before: Slot, after: Slot) -> tuple[Validity, ...]:
-    """Of which facts something changed, in the order of the slot."""
+    """The facts that changed, in the order of the slot."""
     known = {one.relation_id: one.validity for one in before}
     return tuple(one.validity for one in after if one.validity != known.get(one.relation_id, Validity(one.relation_id)))
 
@@ -133,7 +133,7 @@ def _but(fact: Fact, since: datetime) -> list[Period]:
 
 
 def _placed(slot: Slot, changed: Sequence[Fact]) -> Slot:
-    """The slot with facts in their places, new ones last."""
+    """The slot with facts replaced, new ones last."""
     new = {one.relation_id: one for one in changed}
     return [*(new.pop(one.relation_id, one) for one in slot), *new.values()]
 
@@ -144,7 +144,9 @@ def _periods(slot: Slot, place: int) -> tuple[Period, ...]:
 
 
 def _clipped(slot: Slot, place: int, said: Period) -> Period:
-    """Until it is said to end, or until what ends it begins. Of two that begin at once the later in the slot stands."""
+    """The end of a period: its asserted end, or the start of the next value. Of two that begin at the same time, the
+    later in the slot wins.
+    """
     starts = [
         other.valid_from
         for at, fact in enumerate(slot)
@@ -157,7 +159,7 @@ def _clipped(slot: Slot, place: int, said: Period) -> Period:
 
 
 def _joined(periods: Sequence[Period]) -> tuple[Period, ...]:
-    """Periods that touch are one."""
+    """Merge adjacent periods."""
     joined = list(periods[:1])
     for before, after in pairwise(periods):
         if before.valid_to == after.valid_from:

@@ -1,4 +1,4 @@
-"""Who and when: ids, names of users and agents, instants, and how a tenant is called in a subject."""
+"""Ids, times, and the encoding of tenants in NATS subjects."""
 
 import re
 import unicodedata
@@ -24,7 +24,7 @@ def uuid7(at: datetime, random_bytes: bytes) -> UUID:
 
 
 def parse_uuid(value: object, field: str) -> UUID:
-    """The UUID, or its text in 8-4-4-4-12 form."""
+    """Parse a UUID, or its text in 8-4-4-4-12 form."""
     if isinstance(value, UUID):
         return value
     if isinstance(value, str) and _UUID.fullmatch(value):
@@ -33,7 +33,7 @@ def parse_uuid(value: object, field: str) -> UUID:
 
 
 def identifier(value: object, field: str, max_length: int = MAX_IDENTIFIER) -> str:
-    """The id of a user, agent, thread or tenant as text; an int becomes its decimal digits."""
+    """The id of a user, agent, thread or tenant as text; an int is converted to its decimal digits."""
     text = _id_text(value, field, max_length)
     if not text:
         raise InvalidInput("is empty", field=field, fix="send an id of at least one character")
@@ -48,7 +48,7 @@ def identifier(value: object, field: str, max_length: int = MAX_IDENTIFIER) -> s
 
 
 def aware(value: object, field: str) -> datetime:
-    """The instant in UTC, from a datetime or ISO 8601 text that says its offset."""
+    """The instant in UTC, from a datetime or ISO 8601 text with an offset."""
     moment = _moment(value, field)
     if moment.utcoffset() is None:
         raise InvalidInput(f"{moment.isoformat()} has no UTC offset", field=field, fix=f"add one, as in {_SAMPLE_TIME}")
@@ -60,22 +60,22 @@ def aware(value: object, field: str) -> datetime:
 
 
 def day_or_instant(value: object, field: str) -> datetime:
-    """A time with its offset, or a plain date, which is that day's start in UTC (the example of B §6)."""
+    """A time with an offset, or a plain date, which means the start of that day in UTC (the example of B §6)."""
     if isinstance(value, str) and len(value) == len("2025-07-01"):
         value = f"{value}T00:00:00Z"
     return aware(value, field)
 
 
 def utc_text(at: datetime) -> str:
-    """An instant as text, one and the same for equal instants."""
+    """An instant as canonical text."""
     return at.astimezone(UTC).isoformat()
 
 
 def subject_token(tenant: str) -> str:
-    """The tenant id as one token of a NATS subject: other tenant, other token; at most 120 characters.
+    """The tenant id as a unique token of a NATS subject, of at most 120 characters.
 
-    What is not a letter, digit, `_` or `-` of ASCII becomes `%` and two hex digits a byte. A longer result becomes `%-`
-    and the SHA-256 of the id, which no short one looks like.
+    Each byte that is not an ASCII letter, digit, `_` or `-` becomes `%` and two hex digits. A longer result becomes
+    `%-` and the SHA-256 of the id, which cannot collide with a short one.
     """
     plain = identifier(tenant, "tenant")
     token = _UNSAFE.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode()), plain)
@@ -94,7 +94,7 @@ _MAX_TOKEN = 120
 
 
 def _shown(value: object) -> str:
-    """Enough of a refused value to find it again."""
+    """A refused value, shortened for an error message."""
     return ascii(value[:60]) if isinstance(value, str) else f"a value of type {type(value).__name__}"
 
 
@@ -103,7 +103,7 @@ def _id_text(value: object, field: str, max_length: int) -> str:
         return value
     if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidInput(f"must be text or an integer, not {type(value).__name__}", field=field, fix="send a string")
-    # Python refuses to print integers above 4,300 digits, so their size is judged first.
+    # Python refuses to print integers above 4,300 digits, so their size is checked first.
     if value.bit_length() > 4 * max_length:
         raise InvalidInput(f"is an integer above {max_length} digits", field=field, fix="use a shorter id")
     return str(int(value))

@@ -1,11 +1,11 @@
-"""Importance: one float in [0, 1], and the scale that each specification speaks (design §2)."""
+"""Importance: one float in [0, 1], and the scales of the specifications (design §2)."""
 
 from enum import StrEnum
 
 from mnemolog.domain.errors import InvalidInput
 
 PINNED = 1.0
-"""What is pinned is of the highest importance (D §pinned)."""
+"""Pinned memories have the highest importance (D §pinned)."""
 
 
 class Scale(StrEnum):
@@ -17,7 +17,7 @@ class Scale(StrEnum):
 
 
 def of_scale(value: float, scale: Scale, field: str = "importance") -> float:
-    """What is said on a scale, as a float in [0, 1]. Nobody guesses the scale: it is named."""
+    """Convert a value on an explicitly given scale to a float in [0, 1]."""
     match scale:
         case Scale.LEVEL3:
             return from_level(value, field)
@@ -28,7 +28,7 @@ def of_scale(value: float, scale: Scale, field: str = "importance") -> float:
 
 
 def checked(value: float, field: str = "importance") -> float:
-    """The value itself when it lies in [0, 1]; InvalidInput otherwise."""
+    """The value if it is in [0, 1]; raises InvalidInput otherwise."""
     if not 0.0 <= value <= 1.0:
         raise InvalidInput(f"{value!r:.60} is outside 0 to 1", field=field, fix="give a number from 0 to 1")
     return float(value)
@@ -59,4 +59,4 @@ def from_level(level: float, field: str = "importance") -> float:
 
 
 STANDARD = from_level(1)
-"""What is neither trivial nor of significance (D §importance)."""
+"""The level between trivial and significant (D §importance)."""

@@ -1,4 +1,4 @@
-"""JSON from outside: how deep and how large a value may be, so that whatever is taken in can be read again."""
+"""JSON from outside: limits on depth and size, so that every accepted value can be read back."""
 
 import json
 from collections.abc import Iterator
@@ -7,17 +7,18 @@ from typing import Any, NoReturn
 from mnemolog.domain.errors import InvalidInput, NestedTooDeep
 
 MAX_DEPTH = 64
-"""Lists and objects within each other, in a value that a caller gives: of JSON's parsers the least takes 128."""
+"""Maximum nesting of a caller's value. The most limited JSON parser supports 128 levels."""
 MAX_DOCUMENT_DEPTH = MAX_DEPTH + 8
-"""In what carries such values: the body of a request, a turn, a line of an export."""
+"""Maximum nesting of a container of such values: a request body, a turn, a line of an export."""
 MAX_JSON_BYTES = 32 * 1024
-FIX = f"flatten it: at most {MAX_DEPTH} lists and objects may stand within each other"
+FIX = f"flatten it: lists and objects may be nested at most {MAX_DEPTH} levels deep"
 
 
 def parsed_json(text: bytes | str, field: str) -> Any:
-    """A JSON document; InvalidInput when it is none, NestedTooDeep when no parser could be relied on to read it.
+    """Parse a JSON document; raises InvalidInput if it is invalid, NestedTooDeep if parsers might not be able to read
+    it.
 
-    Of a name that stands twice in an object the last counts.
+    If an object has a duplicate name, the last one counts.
     """
     try:
         document = json.loads(text, parse_constant=_refuse_constant)
@@ -30,7 +31,7 @@ def parsed_json(text: bytes | str, field: str) -> Any:
 
 
 def checked_json(value: Any, path: str) -> Any:
-    """The value, or InvalidInput when it could not be stored as it is."""
+    """The value; raises InvalidInput if it cannot be stored unchanged."""
     require_depth(value, path)
     try:
         size = len(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
@@ -45,14 +46,14 @@ def checked_json(value: Any, path: str) -> Any:
 
 
 def require_depth(value: Any, field: str, limit: int = MAX_DEPTH) -> None:
-    """NestedTooDeep, with the path of the value that is, when more than `limit` lists and objects are nested."""
+    """Raises NestedTooDeep, with the path of the value, if it is nested more than `limit` levels deep."""
     waiting: list[tuple[Any, int, Path]] = [(value, 1, ())]
     while waiting:
         one, depth, path = waiting.pop()
         if not isinstance(one, dict | list | tuple):
             continue
         if depth > limit:
-            message = f"is nested deeper than {MAX_DEPTH}"
+            message = f"is nested more than {MAX_DEPTH} levels deep"
             raise NestedTooDeep(message, field=_shown(field, path), fix=FIX)
         parts = one.items() if isinstance(one, dict) else enumerate(one)
         waiting += [(part, depth + 1, (*path, name) if depth <= SHOWN else path) for name, part in parts]
@@ -63,14 +64,14 @@ SHOWN = MAX_DOCUMENT_DEPTH - MAX_DEPTH
 
 
 def _shown(field: str, path: Path) -> str:
-    """`facts[0].object`: as far as the names go, not how the value goes on within."""
+    """A path such as `facts[0].object`, without the levels inside the value."""
     named = max((place for place, part in enumerate(path, start=1) if isinstance(part, str)), default=0)
     parts = (f".{part}" if isinstance(part, str) else f"[{part}]" for part in path[:named])
     return f"{field}{''.join(parts)}".removeprefix(".")[:200] or "value"
 
 
 def _texts(value: Any) -> Iterator[Any]:
-    """All that stands in a value, and the names in it; it is known not to be deep."""
+    """All values and names in a value, whose depth was checked before."""
     if isinstance(value, dict):
         for name, part in value.items():
             yield name

@@ -1,4 +1,4 @@
-"""A link: an edge from one memory to another (B §2)."""
+"""A link from one memory to another (B §2)."""
 
 from typing import NamedTuple, Self
 from uuid import UUID
@@ -19,7 +19,7 @@ class Ends(NamedTuple):
 
 
 class Link(NamedTuple):
-    """What a link says; `strength` lies in [0, 1]."""
+    """The content of a link; `strength` is in [0, 1]."""
 
     relation_type: str
     strength: float

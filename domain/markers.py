@@ -1,4 +1,4 @@
-"""Markers: the words of several languages by which two statements that are alike say different things.
+"""Markers: words in several languages that make two similar statements mean different things.
 
 Lower case and without accents, as `normalize_name` leaves them. They need not be complete: a word that is not known
 here still keeps two statements from being taken for one (see `contradiction`).
@@ -13,7 +13,7 @@ def _words(*lists: str) -> frozenset[str]:
 
 
 def _valued(*lists: str) -> Mapping[str, str]:
-    """Each language's words for 0, 1, 2, ...; forms of one number stand with a slash between them."""
+    """Each language's words for 0, 1, 2, ...; forms of the same number are separated by slashes."""
     return {
         form: str(value) for words in lists for value, forms in enumerate(words.split()) for form in forms.split("/")
     }
@@ -33,7 +33,7 @@ NEGATIONS = _words(
 )
 
 POLARITIES = _words(
-    # What is liked, wanted or allowed, and what is not.
+    # Liked, wanted or allowed, and the opposites.
     "like likes liked love loves loved enjoy enjoys prefer prefers want wants wanted hate hates hated dislike dislikes",
     "disliked avoid avoids avoided loathe loathes detest detests fear fears allow allowed allows forbid forbids",
     "forbidden",
@@ -41,7 +41,7 @@ POLARITIES = _words(
     "trusts",
     "distrust distrusts good bad better worse best worst happy unhappy sad true false right wrong yes safe unsafe",
     "tolerates tolerate tolerant intolerant allergic immune",
-    # What began, goes on, is over or is only thought of.
+    # Begun, ongoing, finished or only intended.
     "start starts started begin begins began begun stop stops stopped quit quits ended ends end finish finishes",
     "finished",
     "continue continues continued resume resumes resumed still yet already again anymore longer former formerly",
@@ -52,7 +52,7 @@ POLARITIES = _words(
     "rarely seldom",
     "sometimes often always usually mostly hope hopes plan plans planned intends wish wishes consider considers",
     "try tries",
-    # What is more, open, alive, together.
+    # More, open, alive, together, and the opposites.
     "more most few fewer least too enough earlier later than instead rather versus against",
     "open opened opens closed close closes shut won win wins lost lose loses",
     "alive dead single married divorced engaged separated widowed together apart increase increases decrease decreases",
@@ -88,7 +88,7 @@ FAVOURABLE = _words(
     "mag liebt bevorzugt gern gerne gut",
     "aime adore prefere 好き 大好き 好む",
 )
-"""Who has one of these and says another means much the same."""
+"""Words that are interchangeable within a group."""
 
 DIRECTIONS = _words(
     "in on off out into up down over under above below from to before after towards away inside outside by with for",
@@ -97,9 +97,9 @@ DIRECTIONS = _words(
     "en a de desde hacia hasta sobre bajo con para antes despues",
     "in auf aus zu von nach vor unter uber mit fur",
 )
-"""Turned round where each statement has another of them; one that stands alone says little."""
+"""Opposite only if each statement has a different one; one alone is not significant."""
 
-# Who is spoken of, where no name tells it.
+# Pronouns.
 PRONOUNS = _words(
     "i me my mine we us our ours you your yours he him his she her hers they them their theirs it its",
     "я мне меня мой моя мы нам наш он его ему она ее ей они их им ты тебя твой вы вас ваш",
@@ -130,7 +130,7 @@ NUMBERS: Mapping[str, str] = {
     "hundred": "100",
     "thousand": "1000",
 }
-# Numbers that are no figure: whoever says another says something else.
+# Quantities without digits: a different one means something else.
 QUANTITIES = _words(
     "half double twice thrice triple dozen dozens hundreds thousands million billion both several many much some",
     "any all",
@@ -147,7 +147,7 @@ def _forms(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns))
 
 
-# One pattern a weekday, Monday first; of languages that inflect them, their forms.
+# One pattern per weekday, Monday first, including inflected forms.
 WEEKDAYS = (
     _forms("mondays?|mon", "понедельник(?:а|у|ом|е|и|ам|ами)?", "poniedzial(?:ek|ku|ki|kiem|kow)", "lunes", "montags?"),
     _forms("tuesdays?|tues?", "вторник(?:а|у|ом|е|и|ам|ами)?", "wtor(?:ek|ku|ki|kiem)", "martes", "dienstags?"),
@@ -158,7 +158,7 @@ WEEKDAYS = (
     _forms("sundays?|sun", "воскресень(?:е|я|ю|ем|ям)", "niedziel(?:a|e|i|ami)", "domingos?", "sonntags?"),
 )
 
-# One pattern a month, January first.
+# One pattern per month, January first.
 MONTHS = (
     _forms("january|jan", "январ[ьяею]м?", "stycz(?:en|nia|niu)", "enero", "janu?ar|janner"),
     _forms("february|feb", "феврал[ьяею]м?", "lut(?:y|ego|ym)", "febrero", "februar"),
@@ -190,10 +190,10 @@ TIMES = _words(
     "jahre fruhling sommer herbst winter wochenende morgens mittag mittags",
 )
 
-# What two statements may differ in and still say the same: articles, and the verb that only joins.
+# Words that do not matter: articles and copulas.
 EMPTY = _words("a an the is are be being that of at", "el los las es son", "der das ist sind", "jest sa")
 
-# Words that begin what is only added: what was said before stands beside it.
+# Words that begin an addition to the previous statement.
 ADDING = _words(
     "with along near by for because when while during through around",
     "с вдоль около для потому когда во-время",
@@ -202,7 +202,7 @@ ADDING = _words(
     "mit entlang nahe fur weil wahrend",
 )
 
-# Scripts that write words together: what is found within a run of letters.
+# Markers in scripts without spaces, found within a run of letters.
 DENSE_NEGATIONS = (
     "ではありません|じゃありません|ではない|じゃない|くない|ません|ない|なかった|なくなった|なし|無し|ぬ|ずに|決して",
     "不|没有|没|沒|无|無|非|未|别|勿|않|없|못|아니|안|ไม่|ไร้",

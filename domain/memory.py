@@ -1,4 +1,4 @@
-"""A memory: one remembered unit, its lifecycle and the changes that its status allows (design §2)."""
+"""A memory, its lifecycle and the changes that its status allows (design §2)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ class Kind(StrEnum):
 
 
 class Status(StrEnum):
-    """`dormant` is hidden and can be revived; `soft_deleted` carries the time of its purge."""
+    """`dormant` is hidden and can be revived; `soft_deleted` has a purge time."""
 
     ACTIVE = "active"
     DYING = "dying"
@@ -36,7 +36,7 @@ class Status(StrEnum):
 
 
 class Cause(StrEnum):
-    """Why a memory was hidden: somebody asked for it, its time was up, a scope was forgotten, its making was undone."""
+    """Why a memory was hidden: on request, it expired, its scope was forgotten, or its creation was undone."""
 
     ASKED = "asked"
     TTL = "ttl"
@@ -46,12 +46,12 @@ class Cause(StrEnum):
 
 VISIBLE = frozenset({Status.ACTIVE, Status.DYING})
 SEMANTIC = frozenset({Kind.FACT, Kind.INSIGHT, Kind.PROCEDURE})
-"""What is known, as against what happened: linked to its neighbours when it is written (B §2)."""
+"""Knowledge, as opposed to events: linked to its neighbours when it is written (B §2)."""
 EPISODIC = frozenset(Kind) - SEMANTIC
 
 
 def default_importance(kind: Kind) -> float:
-    """Where nothing is said: level 1 of D; 0.5 for what happened (A §4.3, C ❶), and 2 of 5 for an insight (B §3)."""
+    """The default importance: level 1 of D; 0.5 for episodes (A §4.3, C ❶), and 2 of 5 for insights (B §3)."""
     match kind:
         case Kind.EPISODE | Kind.SCENE:
             return 0.5
@@ -63,7 +63,8 @@ def default_importance(kind: Kind) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What an update may change. `importance` and `confidence` lie in [0, 1]; what is pinned is of importance 1.
+    """The fields that an update may change. `importance` and `confidence` are in [0, 1]; pinned memories have
+    importance 1.
 
     `metadata` is the caller's own JSON object.
     """
@@ -76,13 +77,13 @@ class Content:
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
     def weighed(self) -> "Content":
-        """With the importance that a pin gives (D §pinned)."""
+        """With the importance of a pinned memory, if pinned (D §pinned)."""
         return replace(self, importance=importance.PINNED) if self.pinned else self
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A memory as its events left it."""
+    """The current state of a memory."""
 
     memory_id: UUID
     kind: Kind
@@ -100,12 +101,12 @@ class Memory:
         return self.status in VISIBLE
 
     def rewritten(self, content: Content) -> "Memory":
-        """What is pinned fades no more (D §pinned)."""
+        """Pinned memories do not fade (D §pinned)."""
         revived = content.pinned and self.status is Status.DYING
         return replace(self, content=content, status=Status.ACTIVE if revived else self.status)
 
     def absorbed(self, survivor: UUID) -> "Memory":
-        """A merge hides what it absorbed and never destroys it, so that it can be undone (X03)."""
+        """A merge hides the absorbed memories but never destroys them, so it can be undone (X03)."""
         return replace(self, status=Status.DORMANT, merged_into=survivor)
 
     def soft_deleted(self, purge_at: datetime, cause: Cause = Cause.ASKED) -> "Memory":
@@ -119,30 +120,30 @@ class Memory:
         return replace(self, status=Status.ACTIVE, purge_at=None, merged_into=None, cause=None)
 
     def erased(self, cause: Cause | None = None) -> "Memory":
-        """Without its text, for good. Its shape stays, so that a merge stays a merge (X07)."""
+        """The erased memory. Its shape stays, so that merges stay intact (X07)."""
         content = replace(self.content, text="", metadata={})
         gone = replace(self, content=content, identity=self.identity.erased(), cause=cause or self.cause)
         return replace(gone, status=Status.PURGED, purge_at=None)
 
     def holds(self, other: "Memory") -> bool:
-        """Whether this one bears the key of another of its scope and agent: only one visible memory may (D04)."""
+        """Whether it has the same key, scope and agent as another; only one visible memory may (D04)."""
         place = (self.identity.key, self.scope, self.agent_id)
         same = place == (other.identity.key, other.scope, other.agent_id)
         return bool(self.identity.key) and self.visible and same and self.memory_id != other.memory_id
 
 
 def no_such_memory(user_id: str, memory_id: UUID, path: str = "memory_id") -> NotFound:
-    """The one answer for a memory that is not there and for one that the asker may not see (A01)."""
+    """The error for a memory that does not exist or is not visible to the caller (A01)."""
     return NotFound(f"user {user_id!r} has no memory {memory_id}", field=path, fix="look it up with `mnemolog search`")
 
 
 def erased_memory(memory_id: UUID, path: str = "memory_id") -> Erased:
-    """The one answer for a memory whose text was destroyed."""
+    """The error for an erased memory."""
     return Erased(f"memory {memory_id} was erased", field=path, fix="its text is destroyed; create it again")
 
 
 def require_visible(memory: Memory, change: str, field: str = "memory_id") -> None:
-    """Refuse a change to a memory that is hidden or gone; `field` is where the request names it."""
+    """Refuse a change to a hidden or erased memory; `field` is its field in the request."""
     if memory.visible:
         return
     fix = f"it was merged into {memory.merged_into}: change that one, or undo the merge"
@@ -154,7 +155,7 @@ def require_visible(memory: Memory, change: str, field: str = "memory_id") -> No
 
 
 def require_unpinned(memory: Memory, change: str, field: str = "memory_id") -> None:
-    """Refuse to let a pinned memory fade or go into another (D §pinned)."""
+    """Refuse to let a pinned memory fade or be absorbed (D §pinned)."""
     if memory.content.pinned:
         raise TransitionRefused(
             f"memory {memory.memory_id} is pinned and cannot be {change}", field=field, fix="unpin it first"
@@ -162,7 +163,7 @@ def require_unpinned(memory: Memory, change: str, field: str = "memory_id") -> N
 
 
 def require_mergeable(survivor: Memory, absorbed: tuple[Memory, ...]) -> None:
-    """Refuse a merge across owners, with itself, or of nothing."""
+    """Refuse a merge across owners, with itself, or without other memories."""
     ids = [memory.memory_id for memory in absorbed]
     if not ids or len(ids) > MAX_MERGE or len({*ids, survivor.memory_id}) != len(ids) + 1:
         raise InvalidInput(

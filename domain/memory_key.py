@@ -1,4 +1,4 @@
-"""The memory key and what it is made of: what a memory is about, for life (D §Memory Types, Metadata)."""
+"""The memory key and its parts, which never change (D §Memory Types, Metadata)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ MAX_REFS = 50
 
 
 class MemoryType(StrEnum):
-    """Of D. OPEN_LOOP is read where an older system wrote it, and never written: todos took its place."""
+    """From D. OPEN_LOOP is only read from older systems and never written: todos replaced it."""
 
     PROFILE = "PROFILE"
     PEOPLE = "PEOPLE"
@@ -37,7 +37,7 @@ class FactType(StrEnum):
 
 
 class Source(StrEnum):
-    """Where a memory comes from; the first three are D's."""
+    """The origin of a memory; the first three are from D."""
 
     SHADOW_EXTRACTION = "shadow_extraction"
     SEEDED_PROFILE = "seeded_profile"
@@ -47,7 +47,7 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a memory is about. `key` is "" when it has none; the first of `entity_refs` is the primary one."""
+    """The subject of a memory. `key` is "" if it has none; the first of `entity_refs` is the primary one."""
 
     type: MemoryType | None = None
     entity_type: EntityType | None = None
@@ -59,7 +59,7 @@ class Identity:
     topics: tuple[str, ...] = ()
 
     def erased(self) -> "Identity":
-        """Without what would tell of whom it was."""
+        """Without the personal fields."""
         return Identity(self.type, self.entity_type, self.fact_type, self.source)
 
 
@@ -69,9 +69,9 @@ NOTHING_SAID = Identity()
 def memory_key(
     kind: MemoryType | None, entity_type: EntityType | None, refs: Sequence[str], fact_type: FactType | None
 ) -> str:
-    """`people|person|john_doe|relationship`, or "" while a part of it is not known (D §memoryKey).
+    """A key such as `people|person|john_doe|relationship`, or "" if a part of it is unknown (D §memoryKey).
 
-    The entity type is that of the primary ref unless it is said.
+    The default entity type is that of the primary ref.
     """
     if kind is None or fact_type is None or not refs:
         return ""
@@ -80,7 +80,7 @@ def memory_key(
 
 
 def slugged_ref(ref: str) -> str:
-    """A reference as it reads today; of the time before references were made slugs, any may stand in the log."""
+    """A reference in its current form; older events may contain references that are not slugs."""
     try:
         return entity_ref(ref, "entity_refs")
     except InvalidInput:
@@ -101,5 +101,5 @@ def entity_ref(value: object, field: str) -> str:
 
 
 def named_key(value: object, field: str) -> str:
-    """A key that the caller names, or ""."""
+    """The caller's key, or ""."""
     return "" if value in (None, "") else clean(value, field, max_bytes=MAX_KEY_BYTES)

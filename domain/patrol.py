@@ -1,4 +1,4 @@
-"""The patrol of a being: how its scenes age by cycles, die, and are revived by use (C, patrols 2, 3 and 5)."""
+"""The patrol: how an agent's scenes age by cycles, fade, and are revived by use (C, patrols 2, 3 and 5)."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -10,29 +10,32 @@ from mnemolog.domain.scope import Scope
 DECAY_CYCLES = 30
 DYING_AT = 0.05
 ACTIVATED = 0
-"""The `session_count` of what was just made, recalled or brought back: this is how reactivation enters `eff_imp`."""
+"""The `session_count` of a scene that was just created, recalled or restored: this is how reactivation enters
+`eff_imp`.
+"""
 SILENCE = timedelta(minutes=30)
 
 
 def is_node(kind: Kind, scope: Scope) -> bool:
-    """A node is a scene of one being; what is of other kinds, or for all agents, is no part of the patrol."""
+    """A node is a scene of one agent; other kinds and global memories are not part of the patrol."""
     return kind is Kind.SCENE and scope is Scope.AGENT
 
 
 def eff_imp(importance: float, session_count: int) -> float:
-    """What is left of an importance that many cycles after the last activation."""
+    """The effective importance after this many cycles since the last activation."""
     return importance * exp(-session_count / DECAY_CYCLES)
 
 
 def over(last_turn: datetime, now: datetime) -> bool:
-    """Whether a being's session has ended, by its last turn."""
+    """Whether an agent's session has ended, by its last turn."""
     return now - last_turn >= SILENCE
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """`session_count` is the number of cycles since the last activation: since its making, its last recall, or its
-    return to `active`."""
+    """`session_count` is the number of cycles since the last activation: its creation, its last recall, or its return
+    to `active`.
+    """
 
     status: Status
     importance: float
@@ -48,11 +51,11 @@ class Node:
         return self.pinned or eff_imp(self.importance, self.session_count) > DYING_AT
 
     def counted(self) -> "Node":
-        """One cycle older; what is dying counts no further."""
+        """One cycle older; a dying scene does not age further."""
         return replace(self, session_count=self.session_count + (self.status is Status.ACTIVE))
 
     def after_cycle(self) -> "Node":
-        """One cycle older if it is active (2); dying when too little is left of it (3); active when enough is (5)."""
+        """One cycle older if it is active (2); dying if it has faded too far (3); active if it has recovered (5)."""
         counted = self.counted()
         match counted.status:
             case Status.ACTIVE if not counted.lives:

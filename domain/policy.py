@@ -1,4 +1,4 @@
-"""The policy: all that a person decided in advance about memory, and the version that each event names (X04)."""
+"""The policy: rules configured by the operator, and the version recorded in each event (X04)."""
 
 import json
 from collections.abc import Iterable
@@ -18,9 +18,9 @@ VERSION_LENGTH = 16
 
 @dataclass(frozen=True)
 class Policy:
-    """`bands` None: as the embedding model's calibration has them.
+    """`bands` None: those of the embedding model's calibration.
 
-    Two policies that decide alike have the same version, however their files are written.
+    Equivalent policies have the same version, however their files are written.
     """
 
     categories: CategoryPolicy = field(default_factory=CategoryPolicy)
@@ -31,7 +31,7 @@ class Policy:
 
     @cached_property
     def text(self) -> str:
-        """Everything that it says, as one line of JSON in a fixed order: what its version is a hash of."""
+        """The whole policy as one line of canonical JSON, from which the version is computed."""
         return json.dumps(self.as_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
     @cached_property
@@ -39,7 +39,7 @@ class Policy:
         return version_of(self.text)
 
     def as_dict(self) -> dict[str, Any]:
-        """In the form of the policy file, with `unlisted_agents`, which is a setting."""
+        """The policy in the format of its file, with the setting `unlisted_agents`."""
         bands = {"bands": asdict(self.bands)} if self.bands else {}
         predicates = (_predicate(name, rule) for name, rule in sorted(self.predicates.predicates.items()))
         return {

@@ -1,4 +1,4 @@
-"""Predicates: what is configured of each (X13, A09, A §6.4). Names are compared as slugs: ALLERGY is `allergy`."""
+"""Configuration of predicates (X13, A09, A §6.4). Names are compared as slugs: ALLERGY is `allergy`."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,14 +13,14 @@ MAX_PREDICATE = 64  # A §4.2
 
 
 class PredicateClass(StrEnum):
-    """Which of two conflicting facts is shown (A §4.2): of identity the global one, of an agent's domain its own."""
+    """Which of two conflicting facts is shown (A §4.2): for identity the global one, for an agent's domain its own."""
 
     IDENTITY = "identity"
     AGENT = "agent"
 
 
 class ObjectKind(StrEnum):
-    """What a predicate points to: an entity, or a literal value."""
+    """The type of a predicate's object: an entity, or a literal value."""
 
     ENTITY = "entity"
     LITERAL = "literal"
@@ -28,10 +28,10 @@ class ObjectKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """What is configured of one predicate.
+    """The configuration of one predicate.
 
-    `single`: one value at a time. `critical`: never left out of a context. `object` None: an entity where the object
-    names a known one, else a literal. `subject` and `category` are the categories of the entities that it makes known.
+    `single`: one value at a time. `critical`: never omitted from a context. `object` None: an entity if the object
+    names a known one, else a literal. `subject` and `category` are the categories of entities that it creates.
     """
 
     name: str
@@ -65,23 +65,23 @@ def _by_name(predicates: Iterable[Predicate]) -> dict[str, Predicate]:
 
 @dataclass(frozen=True, slots=True)
 class PredicatePolicy:
-    """The predicates that are configured, by name; any other is multi-valued and of the identity class."""
+    """The configured predicates, by name; any other is multi-valued and has the class identity."""
 
     predicates: Mapping[str, Predicate] = field(default_factory=lambda: _by_name(BUILT_IN))
 
     @classmethod
     def of(cls, predicates: Iterable[Predicate]) -> "PredicatePolicy":
-        """These, and of the built-in ones those that are not among them."""
+        """These, plus the built-in ones that they do not override."""
         return cls(_by_name((*BUILT_IN, *predicates)))
 
     def rule(self, name: str) -> Predicate:
-        """What holds for a predicate, by whatever spelling."""
+        """The configuration of a predicate, in any spelling."""
         known = predicate_name(name)
         return self.predicates.get(known, Predicate(known))
 
 
 def predicate_name(text: object, path: str = "predicate") -> str:
-    """The name that a predicate is kept and compared by."""
+    """The name under which a predicate is stored and compared."""
     said = clean(text, path)
     name = slug(said, path)
     if (length := max(len(said), len(name))) > MAX_PREDICATE:

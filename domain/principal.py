@@ -1,4 +1,4 @@
-"""A principal: who calls, and what the caller may reach and do (design §7). Scope is derived from it, never taken."""
+"""A principal: the caller, with its scope and roles (design §7). Scope is derived from it, never from the request."""
 
 import re
 from dataclasses import dataclass
@@ -9,14 +9,15 @@ from mnemolog.domain.identity import MAX_IDENTIFIER
 from mnemolog.domain.viewer import Viewer
 
 ALL = "*"
-# The place of the engine's own turns among those of producers.
+# The producer name reserved for the engine.
 OPERATOR = "engine"
 
 
 class Role(StrEnum):
-    """What a principal may do. `publish` is to record turns, which `write` may too, and makes a producer of him.
+    """What a principal may do. `publish` is to record turns, which `write` includes, and makes the principal a
+    producer.
 
-    `admin` may do all of it, and see how the engine is.
+    `admin` includes all roles, and the state of the engine.
     """
 
     READ = "read"
@@ -29,7 +30,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """`agents` and `users` are ids, or "*" for every one of the tenant."""
+    """`agents` and `users` are ids, or "*" for all in the tenant."""
 
     name: str
     tenant: str
@@ -43,12 +44,12 @@ class Principal:
 
     @property
     def publishes(self) -> bool:
-        """Whether this is a producer: it has a place of its own for turns, and message ids of its own."""
+        """Whether this is a producer, which has its own subject for turns and its own message ids."""
         return Role.PUBLISH in self.roles
 
     @property
     def bound_agents(self) -> frozenset[str] | None:
-        """The agents that it speaks for; None for every one of its tenant."""
+        """The agents it may act for; None for all in its tenant."""
         return None if ALL in self.agents else self.agents
 
     def may(self, role: Role) -> bool:
@@ -56,7 +57,7 @@ class Principal:
         return writing or role in self.roles or Role.ADMIN in self.roles
 
     def require(self, role: Role) -> None:
-        """NotPermitted unless the principal has this role."""
+        """Raises NotPermitted unless the principal has this role."""
         if not self.may(role):
             raise NotPermitted(
                 f"principal {self.name!r} may not {_DOES[role]}",
@@ -65,12 +66,12 @@ class Principal:
             )
 
     def require_user(self, tenant: str, user_id: str) -> None:
-        """NotFound for a user outside: it cannot be told whether there is one."""
+        """Raises NotFound for a user outside its scope, without revealing whether the user exists."""
         if tenant != self.tenant or not _within(self.users, user_id):
             raise NotFound(f"there is no user {user_id!r}", field="user_id", fix="use a user of this API key")
 
     def require_agent(self, agent_id: str) -> None:
-        """NotPermitted for an agent that the principal does not speak for."""
+        """Raises NotPermitted for an agent outside the principal's scope."""
         if not _within(self.agents, agent_id):
             raise NotPermitted(
                 f"principal {self.name!r} may not act for agent {agent_id!r}",
@@ -79,9 +80,9 @@ class Principal:
             )
 
     def require_every_agent(self) -> None:
-        """NotPermitted for a principal that is bound to some agents: what it asks for is also what others know."""
+        """Raises NotPermitted for a principal that is bound to some agents, because the request concerns all agents."""
         if self.bound_agents is not None:
-            raise beyond_agents(f"principal {self.name!r} does not speak for every agent")
+            raise beyond_agents(f"principal {self.name!r} may not act for every agent")
 
     def require_viewer(self, viewer: Viewer) -> None:
         """Refuse a read that is not this principal's."""
@@ -90,11 +91,11 @@ class Principal:
         self.require_agent(viewer.agent_id)
 
     def actor(self, agent_id: str) -> str:
-        """Who did it, as events and histories keep it."""
+        """The actor, as stored in events and history."""
         return f"{self.name}/{agent_id}"
 
     def turn_id(self, message_id: str) -> str:
-        """How a message is recorded: two producers may count theirs alike, and no name holds a slash."""
+        """The recorded id of a message, which is unique per producer, since names contain no slash."""
         if not self.publishes:
             return message_id
         room = MAX_IDENTIFIER - len(recorded_id(self.name, ""))
@@ -105,20 +106,20 @@ class Principal:
 
 
 def recorded_id(producer: str, message_id: str) -> str:
-    """How a message of a producer's is recorded."""
+    """The recorded id of a producer's message."""
     return f"{producer}/{message_id}"
 
 
 def producer_name(name: str) -> str:
-    """The name of a producer, which is one token of subjects and a user of NATS."""
+    """A producer's name, which is a token of NATS subjects and a NATS user."""
     if name == OPERATOR or not _TOKEN.fullmatch(name):
         fix = f"use 1 to 40 of A-Z a-z 0-9 _ -, and not {OPERATOR}"
         raise InvalidInput(f"{name!r:.60} is not a valid producer name", field="name", fix=fix)
     return name
 
 
-def beyond_agents(message: str, fix: str = "use an API key that is bound to no agent") -> NotPermitted:
-    """What reaches private memory of agents outside of an API key. It names none of it."""
+def beyond_agents(message: str, fix: str = "use an API key that is not bound to an agent") -> NotPermitted:
+    """The error for access to private data of agents outside an API key's scope. It reveals none of it."""
     return NotPermitted(message, field="Authorization", fix=fix)
 
 
@@ -133,5 +134,5 @@ _DOES = {
     Role.PUBLISH: "publish turns",
     Role.ERASE: "erase",
     Role.CONSENT: "consent for a user",
-    Role.ADMIN: "look after the engine",
+    Role.ADMIN: "administer the engine",
 }

@@ -1,4 +1,4 @@
-"""Procedures: how something is done, as numbered steps (B §12, B12)."""
+"""Procedures: instructions as numbered steps (B §12, B12)."""
 
 import re
 
@@ -9,20 +9,20 @@ from mnemolog.domain.memory_key import Source
 from mnemolog.domain.text import normalize_name
 
 DETECTED = 0.8
-"""Of this confidence is a procedure that nobody asked to keep; the figure is ours, B says "high"."""
+"""The minimum confidence of a procedure that was not requested; the figure is ours, B says "high"."""
 
 
 def kind_and_category(kind: Kind, category: str) -> tuple[Kind, str]:
-    """The kind and the category go together: either makes both."""
+    """The kind and the category imply each other."""
     if kind is Kind.PROCEDURE or category == PROCEDURAL:
         return Kind.PROCEDURE, PROCEDURAL
     return kind, category
 
 
 def require_steps(text: str, field: str = "text") -> None:
-    """InvalidInput unless its lines are steps `1. ...` to `n. ...`, in order and each an order (B §12).
+    """Raises InvalidInput unless its lines are steps `1. ...` to `n. ...`, in order and in the imperative (B §12).
 
-    What is indented belongs to its step.
+    Indented lines belong to the step above.
     """
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith((" ", "\t"))]
     numbered = [found and int(found[1]) for found in map(_STEP.match, lines)]
@@ -43,7 +43,7 @@ def require_steps(text: str, field: str = "text") -> None:
 
 
 def imperative(step: str) -> bool:
-    """Whether a step may be an order; what begins as a statement does is none.
+    """Whether a step may be in the imperative, which it is not if it begins like a statement.
 
     That is a person or thing ("You open", "The door"), an auxiliary ("Should open"), or an English verb in another
     form ("Opens", "Opened", "Opening").
@@ -59,7 +59,7 @@ def imperative(step: str) -> bool:
 
 
 def require_wanted(source: Source, confidence: float) -> None:
-    """InvalidInput for a procedure that was only overheard, and that not clearly (B §12)."""
+    """Raises InvalidInput for a procedure that was not requested and has low confidence (B §12)."""
     if source is Source.SHADOW_EXTRACTION and confidence < DETECTED:
         raise InvalidInput(
             f"a procedure was detected with confidence {confidence:g}",
@@ -78,7 +78,7 @@ _SUBJECTS = (
 _ARTICLES = "the a an this that these those my your his her our their el los las un una der das ein eine"
 _AUXILIARIES = "is are was were am be been being has have had will would shall should could might may must can"
 _STATING = frozenset(f"{_SUBJECTS} {_ARTICLES} {_AUXILIARIES}".split())
-# Verbs and adverbs that orders begin with, and that look like another form of a verb.
+# Verbs and adverbs at the start of instructions that look like another form of a verb.
 _LOOKALIKES = "bring string swing fling cling spring wring sting proceed exceed succeed embed bleed breed speed shred"
 _ADVERBS = "always sometimes perhaps afterwards besides towards"
 _BASE_FORMS = frozenset(f"{_LOOKALIKES} {_ADVERBS}".split())

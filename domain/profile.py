@@ -1,4 +1,4 @@
-"""The profile: what a user has said of himself, field by field, and which fields need his consent (B §10)."""
+"""The profile of a user: its fields, and which of them need consent (B §10)."""
 
 import re
 from collections.abc import Iterable
@@ -10,18 +10,18 @@ from mnemolog.domain.text import normalize_name
 CATEGORY = "profile"
 SENSITIVE = frozenset({"preferred_name", "pronouns", "city", "language"})
 BENIGN = frozenset({"tone", "goals_add"})
-SEEDED = "seeded_profile"  # D §Metadata: what came with the initial profile.
+SEEDED = "seeded_profile"  # D §Metadata: the source of the initial profile.
 ADDING = "_add"
-# A field is a part of a tag and of a key's scope: nothing that could end it there.
+# A field name is part of tags and key scopes, so it contains no separators.
 _NAME = re.compile(r"[a-z0-9_]{1,64}")
 
-# What a field holds: one value, or several where values are added; none when nothing is set.
+# The values of a field: one, or several if values are added; empty if unset.
 Values = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ProfilePolicy:
-    """The fields that there are. The sensitive ones of B §10 stay so, whatever else is configured."""
+    """The configured fields. The sensitive ones of B §10 are always sensitive."""
 
     sensitive: frozenset[str] = SENSITIVE
     benign: frozenset[str] = BENIGN
@@ -36,7 +36,7 @@ class ProfilePolicy:
                 )
 
     def is_sensitive(self, field: str, path: str = "field") -> bool:
-        """Whether a field needs consent; InvalidInput for one that is not configured."""
+        """Whether a field needs consent; raises InvalidInput for an unknown field."""
         if always_sensitive(field) or place_of(field) in map(place_of, self.sensitive):
             return True
         if field not in self.benign:
@@ -58,12 +58,12 @@ def no_such_field(user_id: str, field: str) -> NotFound:
 
 
 def always_sensitive(field: str) -> bool:
-    """Whether B §10 names the field, or the place that it adds to."""
+    """Whether B §10 lists the field, or the field that it adds to."""
     return place_of(field) in SENSITIVE
 
 
 def place_of(field: str) -> str:
-    """Where a value goes: `goals_add` adds to `goals`, every other field is set as it is called."""
+    """The field that is changed: `goals_add` adds to `goals`; every other field is set itself."""
     return field.removesuffix(ADDING) or field
 
 
@@ -72,17 +72,17 @@ def adds(field: str) -> bool:
 
 
 def after(held: Values, field: str, value: str) -> Values:
-    """What the place of a field holds once a value is applied to it."""
+    """The values of a field after a value is applied."""
     if not adds(field):
         return (value,)
     return held if has(held, value) else (*held, value)
 
 
 def has(held: Iterable[str], value: str) -> bool:
-    """Whether a value stands among others, however it is written."""
+    """Whether a value is among others, compared after normalization."""
     return any(same(one, value) for one in held)
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two values say the same, however they are written."""
+    """Whether two values are the same after normalization."""
     return one == other or (normalize_name(one) != "" and normalize_name(one) == normalize_name(other))

@@ -1,4 +1,4 @@
-"""Ranking: fuse two legs of a search, cut to a budget, and render hits as bullets (B §6)."""
+"""Ranking: fuse the two parts of a search, cut to a budget, and render hits as bullets (B §6)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -9,13 +9,13 @@ from mnemolog.domain.contradiction import marked
 Id = TypeVar("Id")
 Hit = TypeVar("Hit")
 
-# A min-max sum keeps what reciprocal rank fusion with k = 60 throws away (LoCoMo, docs/explanation/retrieval.md).
+# A min-max sum keeps score differences, unlike reciprocal rank fusion (see docs/explanation/retrieval.md).
 VECTOR_WEIGHT = 0.5
 TEXT_WEIGHT = 0.5
 
 
 def min_max(scores: Mapping[Id, float]) -> dict[Id, float]:
-    """Scores stretched to [0, 1]; all 1.0 when they are equal."""
+    """Scores normalized to [0, 1]; all 1.0 if they are equal."""
     if not scores:
         return {}
     low, high = min(scores.values()), max(scores.values())
@@ -25,7 +25,7 @@ def min_max(scores: Mapping[Id, float]) -> dict[Id, float]:
 
 
 def fuse(vector: Mapping[Id, float], text: Mapping[Id, float]) -> dict[Id, float]:
-    """The weighted min-max sum of both legs, in [0, 1]; a hit that one leg missed counts 0 there."""
+    """The weighted sum of min-max normalized scores, in [0, 1]; a hit that is missing in one part counts 0 there."""
     legs = ((VECTOR_WEIGHT, min_max(vector)), (TEXT_WEIGHT, min_max(text)))
     fused: dict[Id, float] = {}
     for weight, leg in legs:
@@ -35,7 +35,7 @@ def fuse(vector: Mapping[Id, float], text: Mapping[Id, float]) -> dict[Id, float
 
 
 def bullet(memory: Mapping[str, Any]) -> str:
-    """`[tasks] ...`, the form of B §6, with what says otherwise."""
+    """A bullet such as `[tasks] ...` (B §6), with a contradicting memory if there is one."""
     return f"[{memory['category']}] {marked(memory)}"
 
 

@@ -1,4 +1,4 @@
-"""A relation: a fact that the graph holds, as an edge to an entity or as a literal value (A §4.2)."""
+"""A relation: a fact in the graph, as an edge to an entity or a literal value (A §4.2)."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from mnemolog.domain.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation as its events left it. `sources` are the turns that it was extracted from."""
+    """The current state of a relation. `sources` are the turns it was extracted from."""
 
     relation_id: UUID
     scope: Scope
@@ -47,7 +47,7 @@ class Relation:
         return replace(self, status=Status.ACTIVE, purge_at=None)
 
     def erased(self) -> "Relation":
-        """Without its value, for good. When it held stays, so that what it ended stays ended (X07)."""
+        """The erased relation. Its validity stays, so that facts it ended stay ended (X07)."""
         return replace(self, value=None, metadata={}, status=Status.PURGED, purge_at=None)
 
     def never_held(self) -> "Relation":
@@ -55,7 +55,7 @@ class Relation:
 
 
 def value_key(value: Any) -> str:
-    """What two literal values are compared by: canonical JSON, in which 1.0 is 1."""
+    """The form in which literal values are compared: canonical JSON, in which 1.0 is 1."""
     return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -66,7 +66,7 @@ def require_shown(relation: Relation, what: str, path: str = "relation_id") -> N
 
 
 def no_such_fact(user_id: str, relation_id: UUID, path: str = "relation_id") -> NotFound:
-    """The one answer for a fact that is not there and for one that the asker may not see (A01)."""
+    """The error for a fact that does not exist or is not visible to the caller (A01)."""
     return NotFound(
         f"user {user_id!r} has no fact {relation_id}", field=path, fix="look it up with `mnemolog fact list`"
     )

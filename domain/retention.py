@@ -1,4 +1,4 @@
-"""Retention: which memories fade by themselves, and when what was forgotten is purged (B §7, B07)."""
+"""Retention: which memories fade, and when deleted ones are purged (B §7, B07)."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,7 +10,7 @@ from mnemolog.domain.memory import Content, Kind
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """A memory below `ttl_importance` that nobody used for `ttl_days` is forgotten softly: below the standard (D)."""
+    """A memory below `ttl_importance` that was not used for `ttl_days` is soft-deleted (D)."""
 
     ttl_days: int = 60
     ttl_importance: float = STANDARD
@@ -21,11 +21,11 @@ class Retention:
             raise InvalidInput(f"{self.ttl_days} is too short", field="retention.ttl_days", fix="give 1 day or more")
 
     def unused_since(self, now: datetime) -> datetime:
-        """Who was used after this is kept."""
+        """Memories used after this time are kept."""
         return now - timedelta(days=self.ttl_days)
 
     def fades(self, kind: Kind, content: Content) -> bool:
-        """Whether a memory fades at all. Scenes fade by patrol cycles (C), and what is pinned never does (D)."""
+        """Whether retention applies. Scenes fade by patrol cycles (C), and pinned memories never fade (D)."""
         return kind is not Kind.SCENE and not content.pinned and content.importance < self.ttl_importance
 
     def expired(self, kind: Kind, content: Content, last_accessed: datetime, now: datetime) -> bool:

@@ -23,7 +23,7 @@ def require_owner(scope: Scope, agent_id: str | None) -> None:
 
 
 class Owned(Protocol):
-    """Something that is shared, or an agent's own."""
+    """Something that is global or owned by an agent."""
 
     @property
     def scope(self) -> Scope: ...
@@ -33,10 +33,10 @@ class Owned(Protocol):
 
 
 def private_to_others(things: Iterable[Owned], agents: frozenset[str] | None) -> bool:
-    """Whether some of it is an agent's own that is not among these; None stands for every agent."""
+    """Whether some of it is owned by an agent that is not among these; None means all agents."""
     return agents is not None and any(one.scope is Scope.AGENT and one.agent_id not in agents for one in things)
 
 
 def readable(scope: Scope, owner: str | None, agent_id: str | None) -> bool:
-    """Whether an agent may read a row: all that is global, and its own (A §4.2)."""
+    """Whether an agent may read a row: global ones and its own (A §4.2)."""
     return scope is Scope.GLOBAL or (agent_id is not None and owner == agent_id)

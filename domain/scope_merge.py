@@ -1,7 +1,7 @@
 """Scope merge: which of two facts that contradict each other across scopes is shown (A §4.2, A09).
 
-An agent reads what is global and what is its own. Under an identity predicate the global fact wins, under one of an
-agent's domain its own. The loser is kept, and says by what it is overridden (A03).
+An agent reads global facts and its own. For an identity predicate the global fact takes precedence, for an agent's
+domain its own. The other is kept and marked as overridden (A03).
 """
 
 from collections import defaultdict
@@ -15,7 +15,7 @@ from mnemolog.domain.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class ScopedFact:
-    """A fact as one scope tells it. `object`: the entity or the value, in a form in which equal ones are equal."""
+    """A fact in one scope. `object`: the entity or the value, in a comparable form."""
 
     relation_id: UUID
     scope: Scope
@@ -25,10 +25,10 @@ class ScopedFact:
 
 
 def overridden(facts: Sequence[ScopedFact], predicates: PredicatePolicy) -> Mapping[UUID, UUID]:
-    """By the id of each fact that is overridden, the id of the one that wins: the first of its kind in `facts`.
+    """Maps the id of each overridden fact to the id of the one that takes precedence: the first of its kind in `facts`.
 
-    Facts that hold at the same time are meant. Two values of a multi-valued predicate contradict each other only where
-    they are one: then it is one fact, told twice.
+    The facts must hold at the same time. Two values of a multi-valued predicate conflict only if they are equal, that
+    is, the same fact twice.
     """
     found: dict[UUID, UUID] = {}
     for predicate, slot in _slots(facts, predicates):
@@ -41,7 +41,7 @@ def overridden(facts: Sequence[ScopedFact], predicates: PredicatePolicy) -> Mapp
 def _slots(
     facts: Iterable[ScopedFact], predicates: PredicatePolicy
 ) -> Iterable[tuple[Predicate, Sequence[ScopedFact]]]:
-    """What contradicts each other: all of a single-valued predicate, else what has the same object."""
+    """The conflict group: all facts of a single-valued predicate, else those with the same object."""
     slots: defaultdict[Hashable, list[ScopedFact]] = defaultdict(list)
     for one in facts:
         rule = predicates.rule(one.predicate)

@@ -17,15 +17,13 @@ USER = "user"
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What was just said. `turns` holds the last twenty, oldest first, each `{"role": ..., "text": ...}`.
+    """A session. `turns` holds the last twenty turns, oldest first, each `{"role": ..., "text": ...}`.
 
-    `scratch["said"]` names each of them and who spoke, `[turn_id, entity_id]`, so that one can be taken out again.
+    `scratch["said"]` has `[turn_id, entity_id]` of each turn and its speaker, so that a turn can be removed again.
 
-    What was forgotten is kept out of sight until the session ends, so that it can come back: `numbers` counts the
-    turns that `said` names, `mentions` has the last number of each active entity, `forgotten` how many turns there
-    were at each forgetting, and `since` names the forgetting in force. Readers get what is `shown`.
-
-    `affect` is kept beside it, under a key of its own (A §3.2); a forgetting ends it, and the focus.
+    Forgotten turns are kept but not shown until the session ends, so that they can be restored: `numbers` numbers the
+    turns in `said`, `mentions` has the last number of each active entity, `forgotten` the number of turns at each
+    `SessionForgotten`, and `since` the one in effect. Readers get `shown`.
     """
 
     user_id: str
@@ -85,9 +83,9 @@ class Session:
         )
 
     def without(self, turn_ids: Collection[str]) -> "Session":
-        """The session without these turns, and without who spoke in no other of those it holds; counts stay (X07).
+        """The session without these turns and speakers of only these turns; counts stay (X07).
 
-        Turns of before they were named could be any, so they go too.
+        Older turns without ids are removed too, because they could be any.
         """
         said = self._said()
         known = self.turns[len(self.turns) - len(said) :]
@@ -108,25 +106,25 @@ class Session:
         )
 
     def forgetting(self, entity_id: str) -> "Session":
-        """The session without an entity among those that are active; itself if it was not."""
+        """The session without an active entity; unchanged if the entity is not active."""
         if entity_id not in self.active_entity_ids:
             return self
         active = [one for one in self.active_entity_ids if one != entity_id]
         return replace(self, active_entity_ids=active, mentions={one: self.mentions[one] for one in active})
 
     def forgotten_by(self, event_id: str) -> "Session":
-        """The session with all that was said until now out of sight."""
+        """The session with all turns up to now hidden."""
         then = self if self.forgotten else self._counted()
         scratch = {name: value for name, value in self.scratch.items() if name not in FOCUS}
         forgotten = {**self.forgotten, event_id: self.msg_count}
         return replace(then, forgotten=forgotten, since=event_id, scratch=scratch, affect=None)
 
     def shown_since(self, event_id: str | None) -> "Session":
-        """The session as that forgetting left it, with what was said since. None, or one of before it began: whole."""
+        """The session with the turns since this `SessionForgotten`; the whole session for None or an unknown one."""
         return replace(self, since=event_id if event_id in self.forgotten else None)
 
     def shown(self) -> "Session | None":
-        """What readers see: what was said since the forgetting in force; None when that is nothing."""
+        """The session as readers see it: turns since the `SessionForgotten` in effect; None if there are none."""
         start = self.forgotten[self.since] if self.since else 0
         if not start:
             return self
@@ -152,7 +150,7 @@ class Session:
         return datetime.fromisoformat(self.updated_at) + LIFETIME
 
     def expired(self, now: datetime) -> bool:
-        """Whether nothing was said for longer than a session lives."""
+        """Whether there was no turn for longer than a session's lifetime."""
         return bool(self.updated_at) and now - datetime.fromisoformat(self.updated_at) > LIFETIME
 
     def read_at(self, now: datetime) -> "Session | None":
@@ -182,7 +180,7 @@ class Session:
         return affect.as_dict(self.user_id, self.agent_id, self.scratch.get("topic_focus", ""), self.active_entity_ids)
 
     def stored(self) -> dict[str, Any]:
-        """As a session that was forgotten is kept: with what is out of sight."""
+        """The stored form of a session, including hidden turns."""
         hidden = {"numbers": list(self.numbers), "mentions": self.mentions, "forgotten": self.forgotten}
         return {**self.as_dict(), **hidden, "since": self.since}
 
@@ -192,7 +190,7 @@ class Session:
         return found if "numbers" in blob else found._counted()
 
     def _counted(self) -> "Session":
-        """With every turn counted as the last: before the first forgetting nothing needs to be told apart."""
+        """The session with turns numbered, which is only needed from the first `SessionForgotten` on."""
         mentions = dict.fromkeys(self.active_entity_ids, self.msg_count)
         return replace(self, numbers=[self.msg_count] * len(self._said()), mentions=mentions)
 
@@ -204,15 +202,15 @@ def _text(at: datetime) -> str:
 def key(kind: str, tenant: str, user_id: str, agent_id: str, chat_id: str) -> str:
     """The Redis key `sess:{user}:{agent}:{chat}` of A §2.1.
 
-    A colon inside a user or agent id is escaped, so that no two ids share a key; a chat id, which stands last, may
-    hold colons. A tenant other than the default one gets a prefix.
+    Colons in user and agent ids are escaped, so keys are unique; the chat id comes last and may contain colons. Tenants
+    other than the default one get a prefix.
     """
     prefix = "" if tenant == "default" else f"tenant:{_escaped(tenant)}:"
     return f"{prefix}{kind}:{_escaped(user_id)}:{_escaped(agent_id)}:{chat_id}"
 
 
 def unescaped(part: str) -> str:
-    """An id as it was before it became part of a key."""
+    """The id that was escaped as part of a key."""
     return part.replace("%3A", ":").replace("%25", "%")
 
 

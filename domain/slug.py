@@ -1,4 +1,4 @@
-"""Slugs: a name as one word, as in the entity references of D: `person:john_doe`."""
+"""Slugs: names as one word, as in the entity references of D: `person:john_doe`."""
 
 import re
 import unicodedata
@@ -8,7 +8,7 @@ from mnemolog.domain.text import normalize_name
 
 
 def slug(text: str, path: str = "name") -> str:
-    """Lower case, without punctuation; spaces and hyphens become underscores. Any script; InvalidInput when empty."""
+    """Lower case, no punctuation; spaces and hyphens become underscores. Any script; InvalidInput if empty."""
     found = _GAP.sub("_", "".join(filter(_kept, normalize_name(text)))).strip("_")
     if not found:
         raise InvalidInput("has no letter or digit", field=path, fix="send a name")

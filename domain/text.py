@@ -1,4 +1,4 @@
-"""Text in any script: names to compare by, input to accept, terms to search by, an estimate of tokens."""
+"""Text in any script: normalized names, validation, search terms, token estimates."""
 
 import re
 import unicodedata
@@ -12,8 +12,10 @@ MAX_TEXT_BYTES = 256 * 1024
 
 
 def normalize_name(name: str) -> str:
-    """lower(unaccent(name)) for any script (A §4.1): one result, one name. Idempotent; empty for white space only."""
-    if name.isascii():  # The same, at a tenth of the cost: nothing below changes a letter of ASCII but its case.
+    """lower(unaccent(name)) for any script (A §4.1): names are the same if the results are. Idempotent; empty only for
+    white space.
+    """
+    if name.isascii():  # A shortcut with the same result: for ASCII, only the case changes.
         return " ".join(name.lower().split())
     letters = _OPTIONAL.sub("", unicodedata.normalize("NFKD", name))
     letters = _ACCENT.sub(r"\1", letters).casefold().translate(_UNACCENTED)
@@ -21,13 +23,13 @@ def normalize_name(name: str) -> str:
 
 
 def _of_marks(name: str) -> str:
-    """A name of nothing but marks stays itself, unless its lower case holds a letter, as that of U+0345 does."""
+    """A name of combining marks only is not changed, unless its lower case contains a letter, as for U+0345."""
     lower = _tidy(unicodedata.normalize("NFKD", name).casefold())
     return lower if lower in ("", name) else normalize_name(lower)
 
 
 def clean(text: object, field: str, *, max_bytes: int = MAX_TEXT_BYTES) -> str:
-    """The text without the white space around it, or InvalidInput when it could not be stored as it is."""
+    """The stripped text; raises InvalidInput if it cannot be stored unchanged."""
     if not isinstance(text, str):
         raise InvalidInput(f"must be text, not {type(text).__name__}", field=field, fix="send a string")
     if control := _CONTROL.search(text):
@@ -44,20 +46,20 @@ def clean(text: object, field: str, *, max_bytes: int = MAX_TEXT_BYTES) -> str:
 
 
 def same_text(text: str) -> str:
-    """What two texts have in common that are the same but for case, spacing, form of Unicode and a last full stop."""
+    """A form in which texts are equal if they differ only in case, spacing, Unicode form and a final full stop."""
     plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     return plain.rstrip(" .。") or plain
 
 
 def search_terms(text: str) -> tuple[str, ...]:
-    """What to look for in stored search documents: each term once, in order. Empty only when the text has no word."""
+    """The search terms of a query: each term once, in order. Empty only if the text has no word."""
     return tuple(dict.fromkeys(_content(text, _sought)))
 
 
 def search_document(text: str) -> str:
     """The text as its terms, with repetition, for a full-text index: letters, marks, digits and single spaces only.
 
-    `to_tsvector` takes it as it is, with 'simple' or 'english'. At most 512 KiB, which fit the 1 MiB of a tsvector.
+    Input for `to_tsvector` with 'simple' or 'english'. At most 512 KiB, which fits the 1 MiB of a tsvector.
     """
     document = " ".join(_content(text, _stored))
     stored = document.encode()
@@ -67,11 +69,11 @@ def search_document(text: str) -> str:
 
 
 def count_tokens(text: str) -> int:
-    """About how many tokens a language model reads, without a tokenizer (B06); a longer text never counts less.
+    """An estimate of the number of tokens, without a tokenizer (B06); it never decreases for a longer text.
 
     A word of Latin letters counts one for every 6 begun (single spaces are free), a number one for every 3, other
-    alphabets one for every 2; ideographs, kana, Hangul, Thai and punctuation one each; emoji two. On LoCoMo's turns it
-    comes to 3.8 characters a token, 11 % above BERT's word pieces: a budget is kept rather than overrun.
+    alphabets one for every 2; ideographs, kana, Hangul, Thai and punctuation one each; emoji two. On LoCoMo's turns
+    this is 3.8 characters per token, 11 % above BERT's word pieces, so budgets are not exceeded.
     """
     return sum(-(-len(run) * tokens // per) for runs, tokens, per in _TOKENS for run in runs.findall(text))
 
@@ -126,7 +128,7 @@ _DENSE_LETTER = re.compile(f"[{DENSE}]")
 _MAX_TERM = 500
 _MAX_DOCUMENT_BYTES = 512 * 1024
 
-# The first of a word's characters; what is left of a longer one is passed over.
+# The maximum length of an indexed word; the rest is ignored.
 _ASCII_TERM = re.compile(f"([A-Za-z0-9]{{1,{_MAX_TERM}}})[A-Za-z0-9]*")
 _CLITIC = re.compile(r"\b\w+n't\b|'(?:s|d|m|ll|re|ve)\b")
 
@@ -143,7 +145,7 @@ _STOP_WORDS = frozenset(_SNOWBALL.split())
 
 
 def _content(text: str, split: Callable[[str], list[str]]) -> list[str]:
-    """The terms of a text; stop words only when there is nothing else."""
+    """The terms of a text; stop words only if there are no others."""
     normal = normalize_name(text)
     words = _CLITIC.sub(" ", normal) if "'" in normal else normal
     kept = [term for term in _terms(words, split) if term not in _STOP_WORDS]
@@ -176,7 +178,7 @@ def _sought(run: str) -> list[str]:
 
 
 def _stored(run: str) -> list[str]:
-    """Pairs, and single letters too: a question may be one ideograph."""
+    """Bigrams, and single letters too: a query may be one ideograph."""
     letters = _letters(run)
     return letters + [first + second for first, second in pairwise(letters)]
 

@@ -1,4 +1,4 @@
-"""A todo: what a user owes one agent, does as a habit, left open or rubs against (D §What Persists Where)."""
+"""A todo: a commitment, habit, open thread or friction (D §What Persists Where)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +24,7 @@ class TodoStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Todo:
-    """A todo as its events left it. It is of one agent, and no other sees it. Without text it was erased."""
+    """The current state of a todo. It belongs to one agent, and no other agent sees it. An erased todo has no text."""
 
     todo_id: UUID
     agent_id: str
@@ -44,7 +44,7 @@ class Todo:
 
 
 def no_such_todo(user_id: str, todo_id: UUID) -> NotFound:
-    """The one answer for a todo that is not there and for one of another agent."""
+    """The error for a todo that does not exist or belongs to another agent."""
     return NotFound(
         f"user {user_id!r} has no todo {todo_id}", field="todo_id", fix="look it up with `mnemolog todo list`"
     )

@@ -1,4 +1,4 @@
-"""A turn of a conversation, and the episodic memory that it leaves when no model extracts anything (X12)."""
+"""A turn of a conversation, and the episodic memory created from it without extraction (X12)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What an attachment says in words: its type (`image`, `file`, ...) and a caption."""
+    """The text of an attachment: its type (`image`, `file`, ...) and caption."""
 
     type: str
     caption: str
 
 
 def as_memory(speaker: str, text: str, attachments: Sequence[Shown] = ()) -> str:
-    """The sentence that is remembered: speaker, words and what was shown, as `Ana: Look! [image: a red bicycle]`."""
+    """The text of the memory: speaker, text and captions, such as `Ana: Look! [image: a red bicycle]`."""
     shown = [f"[{item.type}: {item.caption}]" for item in attachments if item.caption]
     said = " ".join([text, *shown]).strip()
     return f"{speaker}: {said}" if speaker else said

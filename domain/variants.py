@@ -1,13 +1,13 @@
-"""Variants of a name: spellings so close that they may be one and the same, such as Makesh and Mukesh (D13)."""
+"""Variants of a name: spellings that differ only by a possible typo, such as Makesh and Mukesh (D13)."""
 
 from mnemolog.domain.text import normalize_name
 
-# From so many letters on, so many slips: letters changed, left out, put in, or two that changed places.
+# Minimum length, and the number of typos allowed: letters changed, omitted, inserted or transposed.
 SLIPS = ((8, 2), (4, 1))
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two names that are not the same may be variants of one."""
+    """Whether two different names may be variants of each other."""
     first, second = normalize_name(one), normalize_name(other)
     allowed = next((slips for letters, slips in SLIPS if min(len(first), len(second)) >= letters), 0)
     if first == second or abs(len(first) - len(second)) > allowed:

@@ -1,4 +1,4 @@
-"""Who reads: one agent over one user of one tenant, and which categories it may see (A §4.2, B §5, design §7)."""
+"""The viewer of a read: tenant, user, agent, and the categories it may see (A §4.2, B §5, design §7)."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -6,7 +6,7 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """`categories` is what the agent may see anything of; None when it may see all. Every reader is given one."""
+    """`categories` are those that the agent may read; None means all. Every reader requires a viewer."""
 
     tenant: str
     user_id: str
@@ -14,7 +14,7 @@ class Viewer:
     categories: frozenset[str] | None = None
 
     def within(self, categories: frozenset[str] | None) -> Self:
-        """The same viewer, who sees these categories at most."""
+        """The same viewer, restricted to these categories."""
         if categories is None:
             return self
         held = categories if self.categories is None else self.categories & categories

@@ -1,1 +1,1 @@
-"""What can have happened: event types, envelope, versions and upcasters, codec, and the EventLog protocol."""
+"""Events: event types, envelope, versions and upcasters, codec, and the EventLog protocol."""

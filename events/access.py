@@ -1,4 +1,4 @@
-"""What happens to API keys: who may call, and what each reaches (design §7). One stream for all tenants."""
+"""Events of API keys (design §7). One stream for all tenants."""
 
 from datetime import datetime
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.event import Event
 
-# No request can name this tenant: it stands for all of them.
+# The pseudo-tenant for all tenants; no request can use it.
 API_KEYS = StreamId("*", "engine:api-keys")
 ANY_KEY = "api-keys"
 
@@ -24,7 +24,7 @@ class ApiKeyEvent(Event):
 
 
 class ApiKeyCreated(ApiKeyEvent):
-    """A key was made. Of its secret an HMAC is kept, in hex; `agents` and `users` are ids, or `*` for every one."""
+    """A key was created. `secret_mac` is the HMAC of its secret, in hex; `agents` and `users` are ids or `*`."""
 
     name: str
     tenant: str
@@ -35,14 +35,14 @@ class ApiKeyCreated(ApiKeyEvent):
 
 
 class ApiKeyImported(ApiKeyCreated):
-    """A key that was made before changes of keys were events, as its row stood then."""
+    """A key created before keys were events, imported from its row."""
 
     created_at: datetime
     revoked_at: datetime | None = None
 
 
 class ApiKeyRevoked(ApiKeyEvent):
-    """The key opens nothing any more."""
+    """The key was revoked."""
 
 
 def key_tag(key_id: Any) -> str:

@@ -1,4 +1,4 @@
-"""The catalogue: what every registered event type holds, touches and hides, told by the types themselves."""
+"""The catalogue of registered event types, derived from the types themselves."""
 
 import inspect
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ def _described(event_type: type[Event]) -> EventType:
 
 
 def _with_names_for_values(model: type[Any]) -> Any:
-    """An instance whose every field reads as its own name, so that what is made of fields shows of which."""
+    """An instance whose fields have their own names as values, so that tags show the fields they are made of."""
     named = {name: _placeholder(name, field.annotation) for name, field in model.model_fields.items()}
     return model.model_construct(**named)
 

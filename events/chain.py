@@ -1,4 +1,4 @@
-"""The keyed chain: each event's link covers the one before it, so that a changed row cannot be chained again (X08)."""
+"""The keyed chain: each event's link covers the previous one, so a changed row cannot be chained again (X08)."""
 
 import hmac
 import json
@@ -24,7 +24,7 @@ def link(key: bytes, previous: bytes, header: Header, data: bytes) -> bytes:
 
 
 def canonical(header: Header) -> bytes:
-    """The header as bytes that depend on its values alone."""
+    """The header in a canonical form."""
     fields = [
         header.stream.tenant,
         header.stream.name,
@@ -41,16 +41,16 @@ def canonical(header: Header) -> bytes:
 
 
 class ChainReader:
-    """Holds the events of one stream, as they are read, against the keyed chain: what does not fit goes no further.
+    """Verifies the events of one stream against the keyed chain as they are read.
 
-    `seq` and `link` say where the reading begins: at the event before the first one that is taken.
+    `seq` and `link` are those of the event before the first one.
     """
 
     def __init__(self, key: bytes, stream: StreamId, seq: int = 0, at: bytes = START) -> None:
         self._key, self._stream, self.seq, self.link = key, stream, seq, at
 
     def take(self, events: Sequence[StoredEvent]) -> tuple[Sequence[StoredEvent], TamperedEvent | None]:
-        """The events up to the first that is missing or does not fit, and what is wrong with that one."""
+        """The events up to the first that is missing or does not match, and the error for that one."""
         for place, event in enumerate(events):
             if damage := self._damage(event):
                 return events[:place], damage
@@ -67,10 +67,10 @@ class ChainReader:
 
 
 def gone(stream: StreamId, seq: int) -> TamperedEvent:
-    """What to say of an event that was appended and is not there."""
+    """The error for an event that was appended and is missing."""
     return TamperedEvent(str(stream), seq, "it is no longer in the log")
 
 
 def unfit(header: Header) -> TamperedEvent:
-    """What to say of an event that no engine appended as it stands."""
+    """The error for an event that was not appended in this form."""
     return TamperedEvent(str(header.stream), header.seq, "it does not match the chain", str(header.event_id))

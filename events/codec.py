@@ -1,8 +1,8 @@
 """The codec: payload to bytes and back, on the one decode path that reads, projectors, rebuild and export share.
 
-The bytes are JSON of two parts. `open` holds the shape (ids, kinds, numbers), which is never lost; `sealed` holds
-the personal fields, sealed by a cipher under the key that the event names, so that destroying that key takes the
-text and leaves the shape (design §7).
+The bytes are JSON of two parts. `open` holds the shape (ids, kinds, numbers), which is never lost; `sealed` holds the
+personal fields, encrypted with the key that the event names. Destroying that key destroys the text and leaves the shape
+(design §7).
 """
 
 import re
@@ -30,7 +30,7 @@ PLAINER = "send plain JSON values: text in well-formed Unicode, finite numbers, 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """An event's bytes as they stand: the open fields, and the sealed ones with the scope whose key opens them."""
+    """An event's stored fields: the open ones, and the sealed ones with their key scope."""
 
     open: Mapping[str, Any]
     scope: str = ""
@@ -38,7 +38,7 @@ class Body:
 
 
 class Cipher(Protocol):
-    """Seals personal fields under a key of the stream. `open` gives None when that key was destroyed."""
+    """Encrypts personal fields with a key of the stream. `open` returns None if that key was destroyed."""
 
     def seal(self, stream: StreamId, key_scope: str, fields: Mapping[str, Any]) -> Sealed: ...
 
@@ -46,7 +46,7 @@ class Cipher(Protocol):
 
 
 class PlainCipher:
-    """Keeps personal fields readable: `alg` says so in every event, so that a log may hold both forms."""
+    """Stores personal fields unencrypted. `alg` says so in every event, so a log may contain both forms."""
 
     ALGORITHM = "none"
 
@@ -82,7 +82,7 @@ class Codec:
         return to_json(body)
 
     def require_readable(self, stream: StreamId, event: NewEvent) -> None:
-        """Unstorable unless the event can be encoded, and decoded again."""
+        """Raises Unstorable unless the event can be encoded and decoded again."""
         payload, at = event.payload, event.recorded_at or event.occurred_at
         type_ = (payload.type_name(), payload.version)
         header = Header(stream, 1, event.event_id, *type_, (), event.meta.as_dict(), event.occurred_at, at)
@@ -96,9 +96,9 @@ class Codec:
             raise Unstorable(f"cannot be stored: {what}", field=getattr(error, "field", ""), fix=PLAINER) from error
 
     def body(self, stored: StoredEvent, shapes: Collection[str] = ()) -> Body:
-        """The two parts of an event's bytes, not yet opened; MalformedEvent when they are something else.
+        """The two parts of an event's bytes, not yet decrypted; raises MalformedEvent if they are invalid.
 
-        Of the types in `shapes` the open part alone.
+        For the types in `shapes`, only the open part.
         """
         try:
             fields = read_json(stored.data)
@@ -110,9 +110,9 @@ class Codec:
             raise _malformed(stored.header, "data", repr(error)) from error
 
     def decode(self, stored: StoredEvent, cipher: Cipher = PLAIN, body: Body | None = None) -> Recorded:
-        """The event as its type reads today. UnknownEvent or MalformedEvent name what is wrong.
+        """The event, upcast to the current version. Raises UnknownEvent or MalformedEvent.
 
-        `body` is what `body(stored)` gave, if that was asked before.
+        `body` is the result of `body(stored)`, if already computed.
         """
         header = stored.header
         event_type = self._registry.resolve(header.type, header.version)
@@ -128,7 +128,7 @@ class Codec:
         return Recorded(header, payload, _meta(header), erased=personal is None)
 
     def unread(self, stored: StoredEvent) -> Recorded:
-        """What stands for an event that cannot be decoded: its open fields where these can, and its header."""
+        """A placeholder for an event that cannot be decoded: its header, and its open fields if they can be read."""
         header = stored.header
         try:
             shape = self.decode(stored, PLAIN, Body(self.body(stored).open)).payload
@@ -158,12 +158,14 @@ def _meta(header: Header) -> Meta:
 
 @lru_cache(maxsize=4096)
 def _meta_of(fields: tuple[tuple[str, str], ...]) -> Meta:
-    """Most events of a stream have that of the one before."""
+    """Most events of a stream have the same scope as the previous one."""
     return Meta.from_dict(dict(fields))
 
 
 def _misfit(header: Header, error: ValidationError) -> MalformedEvent:
-    """Names the field and never its value, which may be personal: errors end in logs and tables that no key shreds."""
+    """Names the field but never its value, which may be personal: errors end up in logs and tables that are not
+    encrypted.
+    """
     first = error.errors()[0]
     return _malformed(header, ".".join(["data", *map(str, first["loc"])]), clause(first["msg"]))
 

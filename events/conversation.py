@@ -1,4 +1,4 @@
-"""What happens in a conversation: a turn is recorded."""
+"""Events of a conversation."""
 
 from datetime import datetime
 from typing import Annotated, ClassVar
@@ -11,7 +11,7 @@ from mnemolog.events.event import Event, Personal, PersonalText
 
 
 class Attachment(BaseModel):
-    """Something shown in a turn. `type` is image, file, audio, video or link (E §4)."""
+    """An attachment of a turn. `type` is image, file, audio, video or link (E §4)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -50,7 +50,7 @@ def turn_tag(turn_id: str) -> str:
 
 
 class SessionForgotten(Event):
-    """The working memory of an agent in one chat begins again; what was said stays in the log (A §9)."""
+    """The working memory of an agent in one chat was reset; the turns stay in the log (A §9)."""
 
     agent_id: str
     chat_id: str
@@ -63,9 +63,9 @@ class SessionForgotten(Event):
 
 
 class SessionReverted(Event):
-    """An undo: the working memory of an agent in one chat holds again what was said since the forgetting `since`.
+    """Undo: the working memory of an agent in one chat contains the turns since the `SessionForgotten` `since` again.
 
-    None: all of it. `undoes` is the event that is undone.
+    None: all turns. `undoes` is the event that is undone.
     """
 
     agent_id: str
@@ -134,7 +134,7 @@ def thread_tag(thread_id: str) -> str:
 
 
 def thread_scope(thread_id: str) -> str:
-    """Covers every turn of the thread. A slash in an id is escaped: thread `a` has no part in thread `a/b`."""
+    """Covers every turn of the thread. Slashes in ids are escaped, so thread `a` does not include thread `a/b`."""
     return f"thread:{_escaped(thread_id)}"
 
 

@@ -1,6 +1,6 @@
-"""What happens to an entity: it is seen, named, merged, hidden, cleared of words, and erased (A §4.1).
+"""Events of entities (A §4.1).
 
-Each event carries all that its entity is afterwards.
+Each event carries the complete new state of its entity.
 """
 
 from datetime import datetime
@@ -16,19 +16,19 @@ from mnemolog.events.conversation import turn_tag
 from mnemolog.events.event import Event, Personal, PersonalText
 from mnemolog.events.graph_tags import entity_tag, name_tag, relation_tags
 
-# What version 1 of EntityObserved is found by.
+# The tag of version 1 of EntityObserved.
 ENTITIES = "entities"
 
-# The source of words that somebody said without a turn.
+# The source of words that a caller gave without a turn.
 SAID = "said"
 
 Attributes = dict[str, JsonValue]
 
 
 class Telling(BaseModel):
-    """Names of an entity, and keys of its attributes, with what told them.
+    """Names of an entity and keys of its attributes, with their sources.
 
-    `sources` are tags, of turns, of memories, of entities that were merged into it; or `said`.
+    `sources` are tags of turns, memories and merged entities; or `said`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,7 +39,7 @@ class Telling(BaseModel):
 
 
 class EntityEvent(Event):
-    """An event whose subject is one entity, sealed with that entity's key."""
+    """An event of one entity, encrypted with that entity's key."""
 
     entity_id: UUID
 
@@ -51,7 +51,7 @@ class EntityEvent(Event):
 
 
 class EntityContent(EntityEvent):
-    """Carries all that an entity is afterwards. It is found by its name and by each alias."""
+    """Carries the complete new state of an entity, which is found by its name and by each alias."""
 
     category: str
     confidence: float = 1.0
@@ -64,10 +64,10 @@ class EntityContent(EntityEvent):
 
 
 class EntityObserved(EntityContent):
-    """A person, place or thing is seen for the first time (A §4.1). `category` is Person, Location, Goal, ...
+    """An entity was seen for the first time (A §4.1). `category` is Person, Location, Goal, ...
 
-    Version 1 was found by the tag `entities`, which made each turn read all of a user's; version 2 by its name; version
-    3 is sealed with a key of its own, so that one entity can be erased.
+    Version 1 had the tag `entities`, so each turn read all entities of a user; version 2 is found by its name; version
+    3 has its own key, so one entity can be erased.
     """
 
     version = 3
@@ -81,10 +81,9 @@ class EntityObserved(EntityContent):
 
 
 class EntityUpdated(EntityContent):
-    """An entity reads differently from now on, or turns tell again what is known: then nothing is `changed`.
+    """An entity changed, or turns confirmed what is known (then `changed` is empty).
 
-    `told` is what `source_turn_ids` told of it; these are None where nothing says what the new words come from, as in
-    version 1.
+    `told` lists what `source_turn_ids` said about it; these are None if the origin is unknown, as in version 1.
     """
 
     version = 2
@@ -98,14 +97,14 @@ class EntityUpdated(EntityContent):
 
 
 class EntityAliased(EntityContent):
-    """An entity got a further name. `question`: what the alias answers, when it was asked who was meant (A §10.2)."""
+    """An entity got an alias. `question`: the question that the alias answers, if one was asked (A §10.2)."""
 
     alias: PersonalText = ""
     question: PersonalText = ""
 
 
 class EntitiesMerged(EntityContent):
-    """`entity_id` survives with this content; the absorbed are hidden, and stand for it from now on (D13)."""
+    """`entity_id` survives with this content; the absorbed entities are hidden and resolve to it (D13)."""
 
     absorbed_ids: tuple[UUID, ...]
     validity: tuple[Validity, ...] = ()
@@ -115,20 +114,20 @@ class EntitiesMerged(EntityContent):
 
 
 class EntityForgotten(EntityEvent):
-    """An entity is hidden, with what is told of it, and will be purged at `purge_at` unless it is restored (A19)."""
+    """An entity is hidden, with the facts about it, and will be purged at `purge_at` unless it is restored (A19)."""
 
     purge_at: datetime
     reason: PersonalText = ""
 
 
 class EntityRestored(EntityEvent):
-    """A forgotten entity is active again."""
+    """A deleted entity is active again."""
 
 
 class EntityReverted(EntityContent):
-    """Undo: one entity is as it was before the event `undoes`; `was` is its status until now (X03).
+    """Undo: one entity is restored to its state before the event `undoes`; `was` is its previous status (X03).
 
-    An undone merge leaves one of these for each of its entities.
+    Undoing a merge writes one of these for each of its entities.
     """
 
     undoes: UUID
@@ -143,9 +142,9 @@ class EntityReverted(EntityContent):
 
 
 class EntityCleared(EntityEvent):
-    """Every word that was ever told of an entity is destroyed; what stays of it is told again by the next event.
+    """All text about an entity is destroyed; the next event restates the part that stays.
 
-    So goes what an erased turn told of somebody whom others speak of, too.
+    Written if an erased turn mentioned an entity that others mention too.
     """
 
     def shreds(self) -> frozenset[str]:
@@ -153,7 +152,7 @@ class EntityCleared(EntityEvent):
 
 
 class EntityKept(EntityContent):
-    """What stays of a cleared entity; `told` by what, `source_turn_ids` are the turns among that."""
+    """The part of a cleared entity that stays; `told` has its sources, and `source_turn_ids` the turns among them."""
 
     source_turn_ids: tuple[str, ...] = ()
     told: Annotated[tuple[Telling, ...], Personal()] = ()

@@ -1,4 +1,4 @@
-"""The envelope: what surrounds a payload in the log, on JetStream and in every reader (design §3)."""
+"""The envelope of a payload in the log, on JetStream and in every reader (design §3)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ MAX_DIGITS = 18
 
 @dataclass(frozen=True, slots=True, order=True)
 class StreamId:
-    """One unit of order and consistency: all that concerns one user or one agent, inside a tenant."""
+    """The unit of ordering and consistency: all events of one user or agent, in a tenant."""
 
     tenant: str
     name: str
@@ -36,12 +36,12 @@ class StreamId:
 
     @property
     def kind(self) -> str:
-        """What it belongs to: `user` or `agent`."""
+        """The kind of owner: `user` or `agent`."""
         return self.name.partition(":")[0]
 
     @property
     def owner(self) -> str:
-        """The id of the user or agent that the stream belongs to."""
+        """The id of the user or agent that owns the stream."""
         return self.name.partition(":")[2]
 
     def __str__(self) -> str:
@@ -58,9 +58,9 @@ def batch_tag(correlation_id: UUID) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """Who did it, where, and why. Ids only: never personal text, since it is not sealed.
+    """The origin of an event. Ids only, never personal text, because it is not encrypted.
 
-    `correlation_id` is shared by all events of one batch: an import, a consolidation, a forgetting by scope.
+    `correlation_id` is shared by all events of one batch: an import, a consolidation, a `forget`.
     """
 
     actor: str
@@ -72,7 +72,7 @@ class Meta:
     run_id: str | None = None
 
     def tags(self) -> frozenset[str]:
-        """What a rollback finds the events of a run or of a batch by (X15)."""
+        """The labels by which a rollback finds the events of a run or batch (X15)."""
         run = {run_tag(self.run_id)} if self.run_id else set()
         return frozenset(run | ({batch_tag(self.correlation_id)} if self.correlation_id else set()))
 
@@ -88,7 +88,7 @@ class Meta:
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """An event that is about to be appended; `recorded_at` when another log had recorded it before (X17)."""
+    """An event to be appended; `recorded_at` is set if it was recorded by another log before (X17)."""
 
     event_id: UUID
     payload: Event
@@ -103,7 +103,7 @@ class NewEvent:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Everything of a stored event but its data; what the keyed chain covers besides the data (design §7)."""
+    """A stored event without its data; the keyed chain covers both (design §7)."""
 
     stream: StreamId
     seq: int
@@ -118,7 +118,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class StoredEvent:
-    """A row of the log, as it stands: `data` is the codec's bytes and `link` the event's place in the keyed chain."""
+    """A row of the log: `data` is the codec's bytes and `link` the event's link in the keyed chain."""
 
     header: Header
     data: bytes
@@ -156,7 +156,7 @@ class Recorded:
 
 
 class Happened(Protocol):
-    """What a decider sees of an event, appended or about to be."""
+    """The part of an event that deciders see, appended or not."""
 
     @property
     def event_id(self) -> UUID: ...
@@ -168,9 +168,9 @@ class Happened(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What a durable write returns (X14). `already` says that it had been written before and nothing changed now.
+    """The receipt of a durable write (X14). `already`: it had been written before, and nothing was changed now.
 
-    `erased` says that it had been written before and that its text was erased since.
+    `erased`: it had been written before, and its text has been erased since.
     """
 
     stream: StreamId
@@ -182,7 +182,7 @@ class Receipt:
 
     @property
     def token(self) -> str:
-        """The consistency token: a read that is given it waits until it sees this write (X10)."""
+        """The consistency token: a read that gets it waits until it sees this write (X10)."""
         return f"{self.stream.tenant}/{self.stream.name}@{self.last_seq}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -199,7 +199,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in one stream, read from a consistency token."""
+    """A position in one stream, parsed from a consistency token."""
 
     stream: StreamId
     seq: int = field(default=0)

@@ -1,6 +1,6 @@
-"""What takes text away for good: a memory, a thread or a user is erased, and the keys of its text with it (X07).
+"""Events that erase a memory, a thread or a user, and destroy the keys of the text (X07).
 
-The shape stays: ids, counts, who merged with whom. What was sealed reads as its default from then on.
+The shape stays: ids, counts, merges. Sealed fields then have their default values.
 """
 
 from typing import ClassVar
@@ -26,9 +26,9 @@ class SourceTurn(BaseModel):
 
 
 class MemoryErased(Event):
-    """The text of a memory is destroyed, and that of the turns that it was extracted from.
+    """The text of a memory and of the turns it was extracted from is destroyed.
 
-    `cause`: why it was hidden before, when it was purged at its time; None when somebody erased it.
+    `cause`: why it had been hidden, for a scheduled purge; None if it was erased on request.
     """
 
     version: ClassVar[int] = 2
@@ -49,7 +49,7 @@ class MemoryErased(Event):
 
 
 class ThreadErased(Event):
-    """The text of every turn of a thread up to now is destroyed; what comes later is kept under a new key."""
+    """The text of every turn of a thread up to now is destroyed; later turns get a new key."""
 
     thread_id: str
 

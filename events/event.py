@@ -1,4 +1,4 @@
-"""An event's payload: an immutable model that knows its name, its version, what it touches and what is personal."""
+"""Event payloads: immutable models with a name, a version, tags and personal fields."""
 
 from functools import cache
 from typing import Annotated, ClassVar, get_args
@@ -10,14 +10,14 @@ BLIND = "~"
 
 
 class Personal:
-    """Marks a field that is sealed with the key of `key_scope`, and reads as its default once that is shredded."""
+    """Marks a field that is encrypted with the key of `key_scope` and has its default once that is destroyed."""
 
 
 PersonalText = Annotated[str, Personal()]
 
 
 class Event(BaseModel):
-    """The base of all payloads. A subclass is one type at its current version; old versions live in upcasters."""
+    """The base class of payloads. A subclass is one type in its current version; upcasters handle old versions."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -28,11 +28,11 @@ class Event(BaseModel):
         return cls.__name__
 
     def tags(self) -> frozenset[str]:
-        """What the event touches, such as `memory:<id>`. Deciders read and guard by these."""
+        """The tags of the event's subjects, such as `memory:<id>`. Deciders read and guard by tags."""
         raise NotImplementedError
 
     def key_scope(self) -> str:
-        """Whose key seals the personal fields: `memory:<id>`, `thread:<id>` or `user`."""
+        """The scope of the key that encrypts the personal fields: `memory:<id>`, `thread:<id>` or `user`."""
         raise NotImplementedError
 
     def key_tag(self) -> str:
@@ -40,9 +40,9 @@ class Event(BaseModel):
         return self.key_scope()
 
     def shreds(self) -> frozenset[str]:
-        """The key scopes whose keys are destroyed in the append's own transaction, each with all below it.
+        """The key scopes whose keys are destroyed in the append's transaction, including nested scopes.
 
-        `thread:a` takes `thread:a/turn:b` along, and "" every key of the stream (X07).
+        `thread:a` includes `thread:a/turn:b`, and "" every key of the stream (X07).
         """
         return frozenset()
 
@@ -57,15 +57,15 @@ class Event(BaseModel):
 
 
 def sources_of(event: Event) -> tuple[str, ...] | None:
-    """The turns that an event's words come from; none where they were only said, None where it has none to tell.
+    """The source turns of an event's text; empty if it has none, None if that is unknown.
 
-    A merge, for one, tells nothing of where its words come from (X04).
+    A merge, for instance, has no information about its sources (X04).
     """
     return getattr(event, "source_turn_ids", None)
 
 
 def blind_tag(kind: str, text: str) -> str:
-    """A tag that would show text. The log keeps an HMAC under the stream's key in its place (design §7)."""
+    """A tag that contains text. The log stores an HMAC under the stream's key instead (design §7)."""
     return f"{BLIND}{kind}:{text}"
 
 

@@ -1,4 +1,4 @@
-"""Field types for what comes from outside, checked by the domain's rules, and the one way to check a whole request."""
+"""Field types validated by the domain's rules, and the validation of whole requests."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -22,13 +22,13 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def checked_by(rule: Callable[[Any, str], object]) -> BeforeValidator:
-    """A field that a rule of the domain checks: `rule(value, name)` gives the value or raises InvalidInput."""
+    """A field validated by a domain rule: `rule(value, name)` returns the value or raises InvalidInput."""
 
     def check(value: object, info: ValidationInfo) -> object:
         name = info.field_name or "value"
         try:
             return rule(value, name)
-        except InvalidInput as error:  # Pydantic knows the path to the field; `invalid_input` puts both together.
+        except InvalidInput as error:  # Pydantic knows the path to the field; `invalid_input` combines both.
             below = error.field.removeprefix(name) if error.field.startswith((f"{name}.", f"{name}[")) else ""
             told = {"message": error.message, "fix": error.fix, "kind": type(error), "below": below}
             raise PydanticCustomError(REFUSED, "{message}", told) from error
@@ -48,7 +48,7 @@ def _tenant(value: object, field: str) -> object:
     )
 
 
-# Short and plain, so that a tenant is one token of a subject and one part of a stream's name, and can be read back.
+# Restricted so that a tenant is one token of a NATS subject and one part of a stream name.
 _TENANT = re.compile(r"[A-Za-z0-9._-]{1,40}")
 Id = Annotated[str, checked_by(identity.identifier), WithJsonSchema(id_shape())]
 Tenant = Annotated[str, checked_by(_tenant)]
@@ -58,7 +58,7 @@ Detail = Annotated[str, _optional_text(MAX_DETAIL), WithJsonSchema(label_shape(M
 Instant = Annotated[datetime, checked_by(identity.aware)]
 Uuid = Annotated[UUID, checked_by(identity.parse_uuid)]
 Flag = Annotated[bool, Strict()]
-# Of an integer, as JSON Schema has it: 84.0 is one. It stands last, so that the schema keeps the bounds before it.
+# An integer in the sense of JSON Schema: 84.0 is one. It must be last, so that the schema keeps earlier bounds.
 WHOLE = BeforeValidator(lambda value: _whole(value))
 Unit = Annotated[float, Strict(), checked_by(lambda value, field: _in_unit(value, field)), WithJsonSchema(UNIT)]
 
@@ -73,7 +73,7 @@ def _in_unit(value: object, field: str) -> object:
 
 
 def validated(model: type[Model], fields: Mapping[str, Any]) -> Model:
-    """The request as its model; InvalidInput with the dotted path of the first fault otherwise."""
+    """The request as its model; raises InvalidInput with the dotted path of the first fault."""
     require_depth(fields, "", MAX_DOCUMENT_DEPTH)
     try:
         return model.model_validate(fields)
@@ -83,7 +83,7 @@ def validated(model: type[Model], fields: Mapping[str, Any]) -> Model:
 
 @contextmanager
 def within(path: str) -> Iterator[None]:
-    """Faults of a part as faults of the whole."""
+    """Reports faults of a part with the path in the whole."""
     try:
         yield
     except InvalidInput as error:
@@ -92,7 +92,7 @@ def within(path: str) -> Iterator[None]:
 
 
 def invalid_input(error: ValidationError) -> InvalidInput:
-    """Pydantic's first complaint as the product's own error."""
+    """Pydantic's first error as InvalidInput."""
     first = error.errors()[0]
     path, message, fix = fault_of(first)
     kind: type[InvalidInput] = first["ctx"].get("kind", InvalidInput) if first["type"] == REFUSED else InvalidInput
@@ -100,7 +100,7 @@ def invalid_input(error: ValidationError) -> InvalidInput:
 
 
 def fault_of(complaint: Mapping[str, Any]) -> tuple[str, str, str]:
-    """One of pydantic's complaints in our words: the path, what is wrong, and what to do."""
+    """A pydantic error in our words: path, message and fix."""
     path = _path(complaint["loc"])
     if complaint["type"] == REFUSED:
         told = complaint["ctx"]
@@ -108,22 +108,22 @@ def fault_of(complaint: Mapping[str, Any]) -> tuple[str, str, str]:
     if complaint["type"] == "missing":
         return path, "is missing", _fix("missing")
     if complaint["type"] == "extra_forbidden":
-        return path, "is not known here", "leave it out, or correct its name"
+        return path, "is not known here", "remove it, or correct its name"
     expected = _MEMBER.sub(r"\1", clause(complaint["msg"]))
     return path, f"{expected}, not {complaint['input']!r:.80}", _fix(complaint["type"])
 
 
-# A member of an enum as pydantic shows it, in the messages of a literal.
+# An enum member as shown in pydantic's messages for literals.
 _MEMBER = re.compile(r"<\w+\.\w+: ('[^']*')>")
 
 
 def clause(message: str) -> str:
-    """One of pydantic's messages within a sentence; the values that it names stay as they are."""
+    """A pydantic message, to be used within a sentence; quoted values are not changed."""
     return f"{message[:1].lower()}{message[1:]}"
 
 
 def _path(loc: tuple[int | str, ...]) -> str:
-    """`filters.user_id`, `absorbed_ids[1]`; cut, since an unknown field may have any name."""
+    """A path such as `filters.user_id` or `absorbed_ids[1]`; truncated, since an unknown field may have any name."""
     parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
     return "".join(parts).removeprefix(".")[:200]
 

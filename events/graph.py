@@ -1,4 +1,4 @@
-"""What happens in the graph: the events of entities and of relations, under one name."""
+"""The events of entities and relations, under one name."""
 
 from mnemolog.domain.facts import Validity
 from mnemolog.events.entities import (
@@ -63,7 +63,7 @@ __all__ = [
 
 
 def validity_of(event: Event) -> tuple[Validity, ...]:
-    """What an event changes of when facts hold."""
+    """The validities that an event changes."""
     match event:
         case ValidityEvent() | EntitiesMerged() | EntityReverted():
             return event.validity

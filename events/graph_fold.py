@@ -1,4 +1,4 @@
-"""What each event leaves of an entity and of a relation."""
+"""The folds of entities and relations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -63,13 +63,13 @@ ENTITY: Subject[UUID, Entity] = Subject(
 
 
 def _related(event: Event) -> Sequence[UUID]:
-    """Its own relation, and those of which it changes when they hold."""
+    """Its own relation, and those whose validity it changes."""
     own = [event.relation_id] if isinstance(event, events.RelationEvent) else []
     return list(dict.fromkeys([*own, *(one.relation_id for one in events.validity_of(event))]))
 
 
 def _with_validity(change: Callable[[Any, Any], Relation]) -> Callable[[Any, Any], Relation]:
-    """What an event does to its own relation, and what it says of when that one or another holds."""
+    """Applies an event to its own relation, and the validities it carries to this or another one."""
 
     def fold(relation: Relation | None, event: Event) -> Relation:
         own = relation is None or relation.relation_id == getattr(event, "relation_id", None)
@@ -109,7 +109,7 @@ def _as_before(relation: Relation, event: events.RelationReverted) -> Relation:
 
 
 def _same(relation: Relation, event: Event) -> Relation:
-    """Only when it holds changes."""
+    """Only the validity changes."""
     return relation
 
 

@@ -1,4 +1,4 @@
-"""By which tags entities and relations are found: by id, by name, by what they are about."""
+"""Tags of entities and relations: by id, by name, by subject."""
 
 from collections.abc import Iterable
 from uuid import UUID
@@ -18,20 +18,20 @@ def relation_tag(relation_id: UUID) -> str:
 
 
 def about_tag(entity_id: UUID) -> str:
-    """The relations that an entity is an end of."""
+    """Tag of the relations with an entity as subject or object."""
     return f"about:{entity_id}"
 
 
 def slot_tag(scope: Scope, agent_id: str | None, subject_id: UUID, predicate: str) -> str:
-    """All that is said under one predicate of one subject, in one scope."""
+    """Tag of the relations with one subject and predicate, in one scope."""
     return f"slot:{scope}:{agent_id or ''}:{subject_id}:{predicate}"
 
 
 def name_tag(name: str) -> str:
-    """The name of a person, place or thing as a tag. Blind: whoever reads the log does not learn it."""
+    """Tag of an entity's name. Stored as an HMAC, so the log does not reveal it."""
     return blind_tag("name", normalize_name(name))
 
 
 def relation_tags(validity: Iterable[Validity]) -> set[str]:
-    """The relations of which something changed."""
+    """Tags of the relations whose validity changed."""
     return {relation_tag(one.relation_id) for one in validity}

@@ -22,9 +22,9 @@ class Guard:
 class Append:
     """One atomic write to one stream.
 
-    A retry with the same idempotency key gets the first receipt; `fingerprint` tells a retry from another request
-    that uses the key by mistake. A request that changes nothing leaves `existing`, the receipt of what it found, under
-    its key: so that a retry changes nothing either, whatever came between (X14).
+    A retry with the same idempotency key returns the original receipt; `fingerprint` distinguishes a retry from a
+    different request with the same key. A request that changes nothing stores `existing`, the receipt of what it found,
+    under its key, so a later retry changes nothing either (X14).
     """
 
     stream: StreamId
@@ -47,17 +47,17 @@ class Head:
 
 
 class EventLog(Protocol):
-    """The truth. Appends are durable when they return; reads see every append that returned before them."""
+    """The source of truth. Appends are durable when they return; reads see every append that returned before them."""
 
     async def append(self, appends: Sequence[Append]) -> Sequence[Outcome]:
-        """Write a group in one transaction, each under its own guard: one that is refused does not harm its neighbours.
+        """Write a group in one transaction, each under its own guard: a refused one does not affect the others.
 
-        An outcome that is an error (ConcurrencyConflict, IdempotencyConflict) is returned in its place, not raised.
+        Errors (ConcurrencyConflict, IdempotencyConflict) are returned as outcomes, not raised.
         """
         ...
 
     async def receipt(self, stream: StreamId, idempotency_key: str, fingerprint: bytes) -> Receipt | None:
-        """The receipt of an earlier append with this key; IdempotencyConflict when that was another request."""
+        """The receipt of an earlier append with this key; IdempotencyConflict if that was a different request."""
         ...
 
     async def read(
@@ -69,14 +69,14 @@ class EventLog(Protocol):
         tags: Collection[str] = (),
         unread: bool = False,
     ) -> Sequence[Recorded]:
-        """The events of a stream with after < seq <= until, and of these only such as carry one of `tags`, if given.
+        """The events of a stream with after < seq <= until and, if given, with one of `tags`.
 
-        With `unread` an event that cannot be decoded comes as `Unread`; else LogError.
+        With `unread` an event that cannot be decoded is returned as `Unread`; otherwise LogError is raised.
         """
         ...
 
     async def head(self, stream: StreamId) -> int:
-        """The last seq of a stream; 0 when it has no events."""
+        """The last seq of a stream; 0 if it has no events."""
         ...
 
     async def find(self, stream: StreamId, event_id: UUID) -> Recorded | None:
@@ -84,13 +84,13 @@ class EventLog(Protocol):
         ...
 
     async def seq_at(self, stream: StreamId, at: datetime) -> int:
-        """The last seq of a stream that was recorded at or before `at`; 0 when there is none."""
+        """The last seq of a stream recorded at or before `at`; 0 if there is none."""
         ...
 
     def scan(
         self, stream: StreamId, *, after: int = 0, until: int | None = None, batch: int = 1000
     ) -> AsyncIterator[Sequence[StoredEvent]]:
-        """A stream with after < seq <= until as stored rows, in batches, with memory bounded by one batch.
+        """The stored rows of a stream with after < seq <= until, in batches; memory is bounded by one batch.
 
         All but the last are full.
         """
@@ -99,13 +99,13 @@ class EventLog(Protocol):
     async def decode(
         self, stored: Sequence[StoredEvent], shapes: Collection[str] = (), *, unread: bool = False
     ) -> Sequence[Recorded]:
-        """Stored rows as their types read today, with the keys that exist now; `unread` as for `read`.
+        """Decodes stored rows to their current version, with the keys that exist now; `unread` as for `read`.
 
-        Of the types in `shapes` the open fields alone: what is sealed stays so and reads as its default, whether its
-        key still exists or not (`erased` tells of none).
+        For the types in `shapes`, only the open fields are decoded; sealed fields get their defaults, whether or not
+        their key exists, and `erased` is not set.
         """
         ...
 
     def heads(self, share: int = 0, of: int = 1) -> AsyncIterator[Sequence[Head]]:
-        """The heads of all streams, in batches; or of one of `of` shares, each stream in one of them."""
+        """The heads of all streams, in batches; or those of one of `of` shares, which partition the streams."""
         ...

@@ -1,4 +1,4 @@
-"""What happens to a memory, from its making to its end."""
+"""Events of memories."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -21,7 +21,7 @@ PersonalTexts = Annotated[tuple[str, ...], Personal()]
 
 
 class Match(BaseModel):
-    """How a statement met a memory that was known: its band, and the similarity that a model found, if one did."""
+    """How a statement matched a known memory: the band, and the similarity if a model found it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -32,14 +32,14 @@ class Match(BaseModel):
 
 
 class Observation(StrEnum):
-    """What corroborates a memory: it is said again, or used again and again."""
+    """What corroborates a memory: it was stated again, or used repeatedly."""
 
     REPEAT = "repeat"
     USE = "use"
 
 
 class Recall(StrEnum):
-    """By what memories were found (C)."""
+    """How memories were found (C)."""
 
     QUERY = "query"
     RECALL = "recall"
@@ -48,7 +48,7 @@ class Recall(StrEnum):
 
 
 class MemoryEvent(Event):
-    """An event whose subject is one memory, sealed with that memory's key."""
+    """An event of one memory, encrypted with that memory's key."""
 
     memory_id: UUID
 
@@ -60,7 +60,7 @@ class MemoryEvent(Event):
 
 
 class ContentFields(BaseModel):
-    """The content of a memory, as events keep it and readers show it."""
+    """The content of a memory, as stored in events and shown by readers."""
 
     category: str
     importance: float
@@ -71,7 +71,7 @@ class ContentFields(BaseModel):
 
 
 class ContentEvent(ContentFields, MemoryEvent):
-    """Carries the whole content that the memory has afterwards, so that no earlier event is needed to read it."""
+    """Carries the complete new content of the memory, so no earlier event is needed to read it."""
 
     def tags(self) -> frozenset[str]:
         return super().tags() | ({text_tag(self.text)} if self.text else set())
@@ -87,10 +87,10 @@ class ContentEvent(ContentFields, MemoryEvent):
 
 
 class MemoryCreated(ContentEvent):
-    """A memory begins. `source_turn_ids` are the turns that it was extracted from (A10, X04).
+    """A memory was created. `source_turn_ids` are the turns it was extracted from (A10, X04).
 
-    What it is about, and its key, are for life; `match` says what else it is like. What happened may happen again: only
-    what is known is found by its text.
+    Its subject and key never change; `match` is a similar memory. Only semantic memories are found by their text,
+    because episodes may repeat.
     """
 
     version: ClassVar[int] = 4
@@ -132,9 +132,9 @@ class MemoryCreated(ContentEvent):
 
 
 class MemoryUpdated(ContentEvent):
-    """A memory reads differently from now on. `changed` names the fields that were set; `match`, by which band.
+    """A memory changed. `changed` lists the fields that were set, `match` the band.
 
-    `entity_ids` are those that what was said is about: here, and wherever a memory is met again.
+    `entity_ids` are the entities that the statement is about.
     """
 
     version: ClassVar[int] = 4
@@ -149,7 +149,7 @@ class MemoryUpdated(ContentEvent):
 
 
 class MemoriesMerged(ContentEvent):
-    """`memory_id` survives with this content; the absorbed are hidden and point to it."""
+    """`memory_id` survives with this content; the absorbed memories are hidden and point to it."""
 
     version: ClassVar[int] = 4
 
@@ -164,9 +164,9 @@ class MemoriesMerged(ContentEvent):
 
 
 class MemoryObserved(MemoryEvent):
-    """A memory is corroborated: `confidence` and `importance` are those afterwards (D13).
+    """A memory was corroborated; `confidence` and `importance` are the new values (D13).
 
-    `text` is what was said, "" when those were its own words; `entity_ids`, of whom.
+    `text` is the statement, "" if it equals the memory's text; `entity_ids` are the entities it is about.
     """
 
     version: ClassVar[int] = 2
@@ -194,7 +194,7 @@ class MemorySoftDeleted(MemoryEvent):
 
 
 class MemoryStatusChanged(MemoryEvent):
-    """A memory goes from active to dying to dormant, or back (C03); `was` is its status until now."""
+    """A memory's status changed between active, dying and dormant (C03); `was` is the previous one."""
 
     was: Status
     status: Status
@@ -202,9 +202,9 @@ class MemoryStatusChanged(MemoryEvent):
 
 
 class MemoriesRecalled(Event):
-    """Memories were found, each so many times by its weight: for their last access and their reactivations (B §7, C).
+    """Memories were found; the weights say how often. Used for their last access and reactivations (B §7, C).
 
-    It changes no memory and stands in no writer's way: it has a tag of its own.
+    It changes no memory and has its own tag, so it never conflicts with writers.
     """
 
     memory_ids: tuple[UUID, ...]
@@ -223,9 +223,9 @@ class MemoryRestored(MemoryEvent):
 
 
 class MemoryReverted(ContentEvent):
-    """Undo: one memory is as it was before the event `undoes`; `was` is its status until now (X03).
+    """Undo: one memory is restored to its state before the event `undoes`; `was` is its previous status (X03).
 
-    An undone merge leaves one of these for each of its memories.
+    Undoing a merge writes one of these for each of its memories.
     """
 
     version: ClassVar[int] = 4
@@ -239,7 +239,7 @@ class MemoryReverted(ContentEvent):
 
 
 class MemoriesLinked(MemoryEvent):
-    """An edge from `memory_id` to `to_id`; `strength` in [0, 1] (B §2)."""
+    """A link from `memory_id` to `to_id`; `strength` is in [0, 1] (B §2)."""
 
     to_id: UUID
     relation_type: str = "related_to"
@@ -250,7 +250,9 @@ class MemoriesLinked(MemoryEvent):
 
 
 class LinkReverted(MemoryEvent):
-    """Undo: the edge from `memory_id` to `to_id` is as it was before the event `undoes`; None where there was none."""
+    """Undo: the link from `memory_id` to `to_id` is restored to its state before the event `undoes`; None if there was
+    none.
+    """
 
     to_id: UUID
     undoes: UUID
@@ -262,12 +264,12 @@ class LinkReverted(MemoryEvent):
 
 
 def key_tag(scope: Scope, agent_id: str | None, key: str) -> str:
-    """By which writers of one key find each other (D04). It would show the key, so the log keeps it blind."""
+    """Tag by which writers of the same key find each other (D04). Stored as an HMAC, so as not to reveal it."""
     return blind_tag("key", f"{scope}|{agent_id or ''}|{key}")
 
 
 def text_tag(text: str) -> str:
-    """By which writers of one statement find each other, whatever a projection shows by then. Blind, as a key is."""
+    """Tag by which writers of the same text find each other, whatever a projection shows. Stored as an HMAC too."""
     return blind_tag("text", same_text(text))
 
 

@@ -1,4 +1,4 @@
-"""What each event leaves of a memory and of a link between two."""
+"""The folds of memories and links."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -71,14 +71,14 @@ def _linked(_: Link | None, event: events.MemoriesLinked | events.LinkReverted) 
     return Link(event.relation_type, event.strength)
 
 
-# None: there is no link any more.
+# None: the link was removed.
 LINK: Subject[Ends, Link | None] = Subject(
     name="link",
     read_id=Ends.read,
     ids=lambda event: (Ends(event.memory_id, event.to_id),),
     begins=frozenset({events.MemoriesLinked, events.LinkReverted}),
     folds={events.MemoriesLinked: _linked, events.LinkReverted: _linked},
-    erased=lambda link: link,  # It has no words, and goes with its memories.
+    erased=lambda link: link,  # A link has no text and is erased with its memories.
     erase=None,
     missing=lambda user_id, ends: no_such_memory(user_id, ends.from_id),
 )

@@ -1,13 +1,13 @@
-"""What the patrol of a being does to all of its scenes at once."""
+"""Events of the patrol, which ages an agent's scenes."""
 
 from mnemolog.events.event import Event
 
 
 class CycleClosed(Event):
-    """A patrol cycle of a being ends: each of its active scenes is one cycle older, and none is fresh any more (C ❷).
+    """A patrol cycle of an agent ended: each of its active scenes is one cycle older and no longer fresh (C ❷).
 
-    It names no scene, however many there are; those that begin to die or are revived have events of their own beside
-    it. It changes no memory as deciders see it, so it stands in no writer's way: it has a tag of its own.
+    It does not list the scenes; those that become dying or are revived get their own events. It changes no memory as
+    seen by deciders and has its own tag, so it never conflicts with writers.
     """
 
     agent_id: str

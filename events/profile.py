@@ -1,6 +1,6 @@
-"""What happens to a user's profile, to his todos, and when he is seeded (B §10, D §What Persists Where).
+"""Events of profiles, todos and seeds (B §10, D §What Persists Where).
 
-Names of fields are no secret, their values are. A field may be called `goals_add`: its place is `goals`.
+Field names are not encrypted, their values are. A field may be called `goals_add`; it adds to the field `goals`.
 """
 
 from datetime import datetime
@@ -15,7 +15,7 @@ from mnemolog.events.event import Event, Personal, PersonalText, blind_tag
 
 
 class FieldEvent(Event):
-    """An event of one field of the profile, sealed with that field's key."""
+    """An event of one profile field, encrypted with that field's key."""
 
     field: str
 
@@ -27,9 +27,9 @@ class FieldEvent(Event):
 
 
 class ProfileProposed(FieldEvent):
-    """A change of the profile is proposed, or a proposal that waits is met by a further signal.
+    """A profile change was proposed, or an open proposal got another signal.
 
-    Whole: `signals`, `confidence` (the highest), `proposed_by` and `source_turn_ids` count this one and all before it.
+    Complete: `signals`, `confidence` (the highest), `proposed_by` and `source_turn_ids` include earlier signals.
     """
 
     patch_id: UUID
@@ -47,7 +47,7 @@ class ProfileProposed(FieldEvent):
 
 
 class ProfileDecided(FieldEvent):
-    """A proposal is granted, refused, expired or corroborated; `by` whom."""
+    """A proposal was granted, refused, expired or corroborated; `by` is the actor."""
 
     patch_id: UUID
     decision: Decision
@@ -58,7 +58,7 @@ class ProfileDecided(FieldEvent):
 
 
 class ProfileSet(FieldEvent):
-    """A place of the profile holds these values from now on; none when nothing is set any more.
+    """A profile field has these values; empty if it is unset.
 
     `patch_id` is the proposal that was applied. An undo names the event that it `undoes`.
     """
@@ -74,14 +74,14 @@ class ProfileSet(FieldEvent):
 
 
 class ProfileErased(FieldEvent):
-    """Every value that a place of the profile ever held, or was proposed for it, is destroyed up to now."""
+    """All past values and proposals of a profile field are destroyed."""
 
     def shreds(self) -> frozenset[str]:
         return frozenset({field_tag(self.field)})
 
 
 class TodoEvent(Event):
-    """An event of one todo, sealed with its key."""
+    """An event of one todo, encrypted with its key."""
 
     todo_id: UUID
 
@@ -93,7 +93,7 @@ class TodoEvent(Event):
 
 
 class TodoOpened(TodoEvent):
-    """A commitment, a habit, an open thread or a friction is noted for one agent."""
+    """A commitment, habit, open thread or friction was recorded for one agent."""
 
     kind: TodoKind
     agent_id: str
@@ -112,7 +112,7 @@ class TodoOpened(TodoEvent):
 
 
 class TodoChanged(TodoEvent):
-    """A todo reads so from now on. An undo names the event that it `undoes`."""
+    """A todo changed. An undo names the event that it `undoes`."""
 
     kind: TodoKind
     status: TodoStatus
@@ -129,9 +129,9 @@ class TodoErased(TodoEvent):
 
 
 class UserSeeded(Event):
-    """A user is given an initial profile. All that it writes carries `seed` as its correlation id.
+    """A user was given an initial profile. All its events have `seed` as their correlation id.
 
-    What it holds is not kept a second time: `digest` tells whether another one came under the same name.
+    The content is not stored here; `digest` detects different content under the same seed id.
     """
 
     seed: UUID
@@ -162,5 +162,5 @@ def todo_tag(todo_id: UUID) -> str:
 
 
 def seed_tag(seed_id: str) -> str:
-    """A seed by its name. Blind, since the name may be a hash of what it holds."""
+    """Tag of a seed's id. Stored as an HMAC, since the id may be a hash of the content."""
     return blind_tag("seed", seed_id)

@@ -1,4 +1,4 @@
-"""What each event leaves of a field of the profile, with its proposals, and of a todo."""
+"""The folds of profile fields, with their proposals, and of todos."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from mnemolog.events.subject import Subject
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a field of the profile holds, and by which proposal."""
+    """The values of a profile field, and the proposal that set them."""
 
     values: Values = ()
     patch_id: UUID | None = None
@@ -37,9 +37,9 @@ class Patch:
 
 @dataclass(frozen=True, slots=True)
 class ProfileField:
-    """A field, under the name that its values are set by: what it holds, and what was proposed for it.
+    """A profile field: its values and its proposals.
 
-    `setting` is None where it was never set; nothing of it is brought back once it `is_erased`.
+    `setting` is None if it was never set; nothing is restored once it `is_erased`.
     """
 
     setting: Setting | None = None
@@ -69,9 +69,9 @@ def _set(before: ProfileField | None, event: events.ProfileSet) -> ProfileField:
 
 
 def _erased(held: ProfileField) -> ProfileField:
-    """As if nothing had ever been known of it: what was erased is neither granted nor brought back.
+    """Reset to unknown: erased values are neither granted nor restored.
 
-    A proposal that still waited has expired with its value.
+    Open proposals have expired.
     """
     waited = {
         id_: one for id_, one in held.patches.items() if one.status in (PatchStatus.PROPOSED, PatchStatus.EXPIRED)

@@ -1,4 +1,4 @@
-"""The registry: every event type by name, and the upcasters that lift what older versions stored."""
+"""The registry: every event type by name, and the upcasters for older versions."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import UnionType
@@ -10,12 +10,12 @@ from mnemolog.events.event import Event
 
 Fields = dict[str, Any]
 Upcaster = Callable[[Fields], Fields]
-# Types of events by their classes, as `issubclass` takes them.
+# Event classes, as accepted by `issubclass`.
 Types = type[Event] | UnionType | tuple["Types", ...]
 
 
 class Registry:
-    """Types by name. An upcaster under (type, n) turns the fields of version n into those of version n + 1."""
+    """Types by name. An upcaster for (type, n) converts the fields of version n into those of version n + 1."""
 
     def __init__(self, types: Iterable[type[Event]], upcasters: Mapping[tuple[str, int], Upcaster]) -> None:
         self.types = {event_type.type_name(): event_type for event_type in types}
@@ -27,7 +27,7 @@ class Registry:
                     raise ValueError(f"{name} version {version} has no upcaster")
 
     def resolve(self, type_name: str, version: int) -> type[Event]:
-        """The class of this type; UnknownEvent when this engine does not know the type or so new a version."""
+        """The class of this type; raises UnknownEvent for an unknown type or a newer version."""
         event_type = self.types.get(type_name)
         if event_type is None:
             raise UnknownEvent(
@@ -42,12 +42,12 @@ class Registry:
         return event_type
 
     def is_one_of(self, type_name: str, kinds: Types) -> bool:
-        """Whether a type is one of these kinds, by its class; True where it is not known here, and nobody can tell."""
+        """Whether a type is a subclass of one of these kinds; True for unknown types."""
         event_type = self.types.get(type_name)
         return event_type is None or issubclass(event_type, kinds)
 
     def upcast(self, type_name: str, version: int, fields: Fields) -> Fields:
-        """The fields lifted from `version` to the current version, one step at a time."""
+        """The fields upcast from `version` to the current version, one step at a time."""
         for step in range(version, self.types[type_name].version):
             fields = self.upcasters[type_name, step](fields)
         return fields
@@ -118,8 +118,8 @@ REGISTRY = Registry(
             for event_type in memory.ContentEvent.__subclasses__()
             for version in range(1, event_type.version)
         },
-        ("EntityObserved", 1): dict,  # Other tags, the same fields.
-        ("EntityObserved", 2): dict,  # Another key, and fields that have defaults.
+        ("EntityObserved", 1): dict,  # Different tags, same fields.
+        ("EntityObserved", 2): dict,  # A different key, and fields with defaults.
         # Fields were added, with defaults.
         ("TurnRecorded", 1): dict,
         ("EntityUpdated", 1): dict,
@@ -131,5 +131,5 @@ REGISTRY = Registry(
     },
 )
 
-# The types of events that destroy keys: told by an event's header, so that it need not be read.
+# The event types that destroy keys, so that an event's header is enough to know.
 SHREDDING = frozenset(name for name, event_type in REGISTRY.types.items() if event_type.shreds is not Event.shreds)

@@ -1,7 +1,6 @@
-"""What happens to a relation: it is asserted, observed, ended, retired, hidden and erased (A §4.2).
+"""Events of relations (A §4.2).
 
-When facts hold is in `validity`: for each relation of which something changed, all of its periods from this record on;
-none when it is retired (X13).
+`validity` has the complete new periods of each affected relation; empty if it is retired (X13).
 """
 
 from datetime import datetime
@@ -20,7 +19,7 @@ from mnemolog.events.graph_tags import about_tag, relation_tag, relation_tags, s
 
 
 class RelationEvent(Event):
-    """An event whose subject is one relation, sealed with that relation's key."""
+    """An event of one relation, encrypted with that relation's key."""
 
     relation_id: UUID
 
@@ -32,7 +31,7 @@ class RelationEvent(Event):
 
 
 class ValidityEvent(RelationEvent):
-    """Carries what changes of when facts hold: of its own relation, and of others under the same predicate."""
+    """Carries changed validities: of its own relation, and of others with the same subject and predicate."""
 
     validity: tuple[Validity, ...]
 
@@ -41,10 +40,10 @@ class ValidityEvent(RelationEvent):
 
 
 class RelationAsserted(ValidityEvent):
-    """Something is said to hold, from `valid_from` on: an edge to `object_id`, or a `value` (A §4.2, X13).
+    """A fact was asserted, from `valid_from` on: an edge to `object_id`, or a `value` (A §4.2, X13).
 
-    `valid_from` and `valid_to` are as said; what follows from it is in `validity`. `single`: whether the predicate was
-    single-valued then. `source_turn_ids` are the turns that it was extracted from this time.
+    `valid_from` and `valid_to` are as asserted; the resulting periods are in `validity`. `single`: whether the
+    predicate was single-valued at the time. `source_turn_ids` are the turns it was extracted from this time.
     """
 
     scope: Scope
@@ -68,7 +67,7 @@ class RelationAsserted(ValidityEvent):
 
 
 class RelationObserved(RelationEvent):
-    """What is known was said again: `confidence` is what it is afterwards; `entity_ids` are its ends."""
+    """A known fact was asserted again; `confidence` is the new value, `entity_ids` are its subject and object."""
 
     version: ClassVar[int] = 2
 
@@ -82,13 +81,13 @@ class RelationObserved(RelationEvent):
 
 
 class RelationEnded(ValidityEvent):
-    """A fact ended at `valid_to`, as is known from this record on."""
+    """A fact ended at `valid_to`."""
 
     valid_to: datetime
 
 
 class RelationRetired(ValidityEvent):
-    """A fact never held, as is known from this record on; what it had ended goes on."""
+    """A fact never held; the facts it had ended continue."""
 
 
 class RelationForgotten(RelationEvent):
@@ -99,14 +98,14 @@ class RelationForgotten(RelationEvent):
 
 
 class RelationRestored(RelationEvent):
-    """A forgotten relation is shown again."""
+    """A deleted relation is restored."""
 
 
 class RelationReverted(ValidityEvent):
-    """Undo: one relation is as it was before the event `undoes`; `was` is its status until now (X03).
+    """Undo: one relation is restored to its state before the event `undoes`; `was` is its previous status (X03).
 
-    One that began with that event has no periods from now on. `single`: whether its predicate was single-valued when it
-    was told; None of version 1, which left that as it was.
+    A relation created by that event then has no periods. `single`: whether its predicate was single-valued when it was
+    asserted; None in version 1, which did not change it.
     """
 
     version = 2
@@ -121,7 +120,7 @@ class RelationReverted(ValidityEvent):
 
 
 class RelationErased(RelationEvent):
-    """The value and the metadata of a relation are destroyed; that there was one, and when it held, stays."""
+    """The value and the metadata of a relation are destroyed; its existence and validity remain."""
 
     def shreds(self) -> frozenset[str]:
         return frozenset({relation_tag(self.relation_id)})

@@ -1,4 +1,4 @@
-"""A kind of subject: something that can be known, such as a memory or a todo, and what each event leaves of it."""
+"""A kind of subject, such as a memory or a todo, and its fold."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Subject(Generic[Id, T]):
-    """One kind. A tag of it is its `name` and an id, which `read_id` takes from the text.
+    """One kind. Its tags consist of its `name` and an id, which `read_id` parses.
 
-    `folds` is the one fold of the write and the read side: for each type of event that may change a subject, what the
-    subject is afterwards, given what it was. `ids` are the subjects that such an event touches, its own first. Only
-    the types in `begins` make their own subject known; of one that is not known, no other event says anything.
+    `folds` is shared by the write and the read side: for each event type that may change a subject, a function from the
+    old to the new state. `ids` are the subjects that such an event affects, its own first. Only the types in `begins`
+    create a subject; other events on an unknown subject are ignored.
 
-    `erased` is what the erasure of a user leaves of a subject, and `erase` the event that destroys its words; None
-    where it has no words of its own. `missing` is the one answer for a subject that is not there, and for one that the
-    asker may not see.
+    `erased` is a subject's state after the erasure of its user, and `erase` the event that destroys its text; None if
+    it has no text of its own. `missing` is the error for a subject that does not exist or is not visible to the caller.
     """
 
     name: str
@@ -38,7 +37,7 @@ class Subject(Generic[Id, T]):
         return f"{self.name}:{id_}"
 
     def has(self, tag: str) -> bool:
-        """Whether a tag names a subject of this kind."""
+        """Whether a tag belongs to a subject of this kind."""
         return tag.startswith(f"{self.name}:")
 
     def id_of(self, tag: str) -> Id:
@@ -49,11 +48,11 @@ class Subject(Generic[Id, T]):
         return self.ids(event) if type(event) in self.folds else ()
 
     def befores(self, known: Mapping[Id, T], event: Event) -> dict[str, T | None]:
-        """What each subject that an event touches was before it, by its tag; None where it was not known."""
+        """The previous state of each subject that an event affects, by tag; None if unknown."""
         return {self.tag(id_): known.get(id_) for id_ in self.touched(event)}
 
     def evolve(self, known: Mapping[Id, T], event: Event) -> dict[Id, T]:
-        """The subjects that an event changes, as it leaves them."""
+        """The new states of the subjects that an event changes."""
         if isinstance(event, UserErased):
             return {id_: self.erased(one) for id_, one in known.items()}
         touched = self.touched(event)

@@ -1,6 +1,6 @@
-"""All that can be known, kind by kind. Whatever treats kinds differently has an entry for each of these.
+"""The registry of kinds of subjects. Code that treats kinds differently has an entry for each of them.
 
-A type of event that no kind folds, or a kind that lacks an entry somewhere, fails at import, and the error names it.
+An event type without a fold, or a kind without an entry, fails at import with an error that names it.
 """
 
 from collections.abc import Collection, Mapping, Sequence, Set
@@ -20,11 +20,11 @@ T = TypeVar("T")
 
 SUBJECTS: Mapping[str, Subject[Any, Any]] = {one.name: one for one in (MEMORY, LINK, ENTITY, RELATION, FIELD, TODO)}
 
-# Those that have words of their own, beside memories, which are erased with the turns that they were extracted from.
+# Kinds with text of their own, except memories, which are erased together with their source turns.
 KNOWN = tuple(one for one in SUBJECTS.values() if one.erase and one is not MEMORY)
-# The types of events that change a subject of any kind.
+# The event types that change a subject of any kind.
 CHANGING = tuple(dict.fromkeys(event_type for one in SUBJECTS.values() for event_type in one.folds))
-# Events that change no subject of any kind: what was said, what was found, who may call.
+# Events that change no subject: turns, recalls, API keys.
 OF_NO_SUBJECT: frozenset[type[Event]] = frozenset(
     {
         access.ApiKeyCreated,
@@ -45,7 +45,7 @@ OF_NO_SUBJECT: frozenset[type[Event]] = frozenset(
 
 
 def subject_of(tag: str) -> Subject[Any, Any]:
-    """The kind that a tag names."""
+    """The kind of a tag."""
     return SUBJECTS[tag.partition(":")[0]]
 
 
@@ -65,7 +65,7 @@ def key_scopes(header: Header) -> frozenset[str]:
 
 
 def of_each(what: str, entries: Mapping[str, T], kinds: Collection[Subject[Any, Any]] | None = None) -> Mapping[str, T]:
-    """The entries, one for each of these kinds (default: all); ValueError that says what is missing, or is for none."""
+    """The entries, one for each of these kinds (default: all); raises ValueError for missing or unknown ones."""
     wanted = SUBJECTS.values() if kinds is None else kinds
     _require_complete(what, entries.keys(), {one.name for one in wanted}, "kind of subject")
     return entries
@@ -74,7 +74,7 @@ def of_each(what: str, entries: Mapping[str, T], kinds: Collection[Subject[Any, 
 def of_each_event(
     what: str, entries: Mapping[type[Event], T], kinds: Collection[Subject[Any, Any]] = SUBJECTS.values()
 ) -> Mapping[type[Event], T]:
-    """The entries, one for each type of event that changes a subject of these kinds."""
+    """The entries, one for each event type that changes a subject of these kinds."""
     names = {event_type.type_name() for one in kinds for event_type in one.folds}
     _require_complete(what, {event_type.type_name() for event_type in entries}, names, "type of event")
     return entries

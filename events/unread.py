@@ -1,4 +1,4 @@
-"""What stands for an event that cannot be read, where its header is enough: for erasures (X07)."""
+"""A placeholder for an event that cannot be read, used by erasures, which only need the header (X07)."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from mnemolog.events.event import Event
 
 
 class Unread(Event):
-    """`shape` is the event with its personal fields left out, where its open fields can be read; never written."""
+    """`shape` is the event without its personal fields, if its open fields can be read; never written."""
 
     type: str
     header_tags: frozenset[str]
@@ -16,5 +16,5 @@ class Unread(Event):
         return self.header_tags
 
     def names(self, kind: str) -> Iterator[str]:
-        """What the tags of a kind, such as `memory`, name."""
+        """The ids in the tags of a kind, such as `memory`."""
         return (tag.removeprefix(f"{kind}:") for tag in sorted(self.header_tags) if tag.startswith(f"{kind}:"))

@@ -142,7 +142,7 @@ def test_update_to_what_holds_already_changes_nothing() -> None:
 
 
 def test_update_of_nothing_is_refused() -> None:
-    given(MEMORIES, created(A)).when(update()).then_refused(InvalidInput, "text", "nothing to change")
+    given(MEMORIES, created(A)).when(update()).then_refused(InvalidInput, "text", "no change is given")
 
 
 @pytest.mark.parametrize("hidden", HIDDEN)
@@ -548,7 +548,7 @@ def test_what_is_one_agents_own_names_that_agent(kind: type[Command], fields: di
     drawn: dict[str, Any] = {
         name: A for name in ("relation_id", "subject_id", "object_id") if name in kind.model_fields
     }
-    with pytest.raises(InvalidInput, match="no agent is named") as refused:
+    with pytest.raises(InvalidInput, match="needs an agent") as refused:
         validated(kind, {**ANA, **drawn, **fields, "scope": "agent"})
 
     assert refused.value.field == "agent_id"

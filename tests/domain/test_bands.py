@@ -65,5 +65,5 @@ def test_what_says_more_of_its_subject_is_written_anew_and_absorbs_the_old_unles
 
 @pytest.mark.parametrize("wrong", [(0.5, 0.6, 0.4), (0.9, 0.5, 0.6), (1.1, 0.5, 0.4), (0.9, 0.5, -1.1)])
 def test_bands_that_do_not_rise_are_refused(wrong: Any) -> None:
-    with pytest.raises(InvalidInput, match="do not rise"):
+    with pytest.raises(InvalidInput, match="are not ascending"):
         Bands(*wrong)

@@ -86,7 +86,7 @@ def test_up_to_fifty_memories_can_be_merged_at_once(count: int) -> None:
 
 @pytest.mark.spec("C01")
 def test_a_merge_across_agents_is_refused() -> None:
-    with pytest.raises(TransitionRefused, match="another scope or agent"):
+    with pytest.raises(TransitionRefused, match="a different scope or agent"):
         require_mergeable(survivor(), (memory(agent="deanna"),))
 
 

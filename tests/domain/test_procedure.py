@@ -14,8 +14,10 @@ pytestmark = pytest.mark.spec("B12")
     "text",
     ["1. Open the door", "1. Fetch\n2. Build\n\n3) Ship", "1. Open\n   the left one\n2. Close", "1. 打开门\n2. 关门"],
 )
-def test_numbered_steps_are_a_procedure(text: str) -> None:
+def test_numbered_steps_are_a_procedure_and_no_number_may_be_missing(text: str) -> None:
     require_steps(text)
+    with pytest.raises(InvalidInput):
+        require_steps(text + "\n4. Stop")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def test_a_statement_is_no_step_and_the_refusal_names_it(step: str) -> None:
     with pytest.raises(InvalidInput, match="step 2 is not an instruction") as refused:
         require_steps(f"1. Go there\n2. {step}")
 
-    assert (refused.value.field, "as an order" in refused.value.fix) == ("text", True)
+    assert (refused.value.field, "imperative" in refused.value.fix) == ("text", True)
 
 
 def test_kind_and_category_go_together() -> None:

@@ -31,5 +31,6 @@ def test_an_agents_own_memory_needs_its_agent(agent_id: str | None) -> None:
     assert refused.value.field == "agent_id"
 
 
-def test_a_global_memory_needs_no_agent() -> None:
+def test_a_global_memory_needs_no_agent_and_every_agent_reads_it() -> None:
     require_owner(Scope.GLOBAL, None)
+    assert readable(Scope.GLOBAL, None, "coach")

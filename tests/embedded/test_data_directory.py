@@ -31,6 +31,8 @@ def test_a_released_directory_can_be_taken_again(data_dir: Path) -> None:
     first.release()
     second = DataDirectory(data_dir)
     second.acquire()
+    with pytest.raises(DataDirectoryInUse):
+        first.acquire()
     second.release()
 
 

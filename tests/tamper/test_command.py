@@ -38,7 +38,7 @@ async def test_damage_is_exit_code_1_and_names_the_place(victim: Engine, ana: Pe
 
     assert ran.code == programs.code == 1
     assert f"event changed {ana.stream} seq 3 {event_id}" in ran.out
-    assert "restore a copy" in ran.out
+    assert "restore a backup" in ran.out
     assert programs.value["clean"] is False
     [found] = [one for one in programs.value["found"] if one["part"] == "event"]
     assert found == {
@@ -63,7 +63,7 @@ async def test_a_damaged_row_is_healed_and_then_all_is_well(victim: Engine, ana:
     assert (before.code, healed.code) == (1, 0)
     assert f"row removed {ana.stream} memories.memories" in before.out
     assert str(memory_id) in before.out
-    assert "1 damaged, healing" in healed.err
+    assert "1 damaged, repairing" in healed.err
     assert healed.value["clean"] is True
 
 

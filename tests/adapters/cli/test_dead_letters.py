@@ -90,7 +90,7 @@ async def test_discard_asks_first(engine: Engine, tenant: str, user: str) -> Non
     ran = await letters(engine, "discard", str(letter.id))
 
     assert ran.code != 0
-    assert "Discard 1 dead letter" in ran.err
+    assert "Delete 1 dead letter" in ran.err
     assert len(await listed(engine, tenant)) == 1
 
 

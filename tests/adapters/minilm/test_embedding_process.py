@@ -158,7 +158,7 @@ async def test_a_text_that_breaks_the_model_is_refused_and_the_process_goes_on(e
     await embedder.embed(["warm"])
     before = embedding_processes()
 
-    with pytest.raises(InvalidInput, match="cannot embed it: ") as refused:
+    with pytest.raises(InvalidInput, match="cannot embed the text: ") as refused:
         await embedder.embed(["half of a pair: \ud83d"])
 
     assert "half" not in str(refused.value)

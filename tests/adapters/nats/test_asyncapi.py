@@ -114,7 +114,8 @@ def test_the_schema_of_a_turn_names_every_field_what_it_means_and_what_is_requir
 
 @pytest.mark.parametrize("at", ["2026-01-03T01:02:10Z", datetime(2026, 1, 3, tzinfo=UTC).isoformat()])
 def test_a_turn_of_the_required_fields_alone_is_a_turn(at: str) -> None:
-    TurnMessage.model_validate({"message_id": "1", "user_id": "ana", "text": "Hi", "occurred_at": at})
+    turn = TurnMessage.model_validate({"message_id": "1", "user_id": "ana", "text": "Hi", "occurred_at": at})
+    assert (turn.agent_id, turn.thread_id, turn.occurred_at) == ("default", "main", datetime.fromisoformat(at))
 
 
 def test_the_reference_holds_what_is_generated() -> None:

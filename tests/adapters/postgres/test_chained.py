@@ -238,7 +238,7 @@ async def test_text_that_nobody_sealed_is_refused_where_texts_are_sealed(
     values = f"data = decode('{plain.hex()}', 'hex'), link = decode('{fits.hex()}', 'hex')"
     await sql(pool, f"UPDATE mnemolog.events SET {values} WHERE stream = %(stream)s", stream)
 
-    with pytest.raises(TamperedEvent, match="not sealed"):
+    with pytest.raises(TamperedEvent, match="not encrypted"):
         await log.read(stream)
     older = PostgresLog(pool, Codec(), replace(roots, readable=True), Clock())  # From before there were keys.
     [read] = await older.read(stream)
