@@ -44,7 +44,7 @@ class Seen(BaseModel):
 
 def name_of(command: Command, name: str) -> str:
     """The user's name is the user id; `me` means the user."""
-    return command.user_id if normalize_name(name) == ME else name
+    return proper_name(command.user_id, name)
 
 
 def is_same_name(command: Command, one: str, other: str) -> bool:
@@ -54,14 +54,6 @@ def is_same_name(command: Command, one: str, other: str) -> bool:
 def person_or(command: Command, name: str, category: str) -> str:
     """The user is always a person, whatever the predicate."""
     return PERSON if is_same_name(command, name, ME) else category
-
-
-def id_in(name: str) -> UUID | None:
-    """The id, if one is given instead of a name."""
-    try:
-        return UUID(name) if len(name) == len(str(UUID(int=0))) else None
-    except ValueError:
-        return None
 
 
 def name_reads(command: Command, name: str) -> set[str]:

@@ -13,7 +13,7 @@ from mnemolog.events.fields import Flag, Id, Label
 
 
 class Reach(StrEnum):
-    """The scope to forget: the agent's session of one chat, everything it owns, or everything the agents share."""
+    """The scope to forget: the agent's session of one thread, everything it owns, or everything the agents share."""
 
     SESSION = "session"
     AGENT = "agent"
@@ -26,22 +26,25 @@ class OfScope(Command):
     scope: Annotated[
         Reach,
         Field(
-            description="`session`: the agent's session of one chat; `agent`: everything it owns; "
+            description="`session`: the agent's session of one thread; `agent`: everything it owns; "
             "`global`: everything the agents share."
         ),
     ]
-    chat_id: Annotated[Id | None, Field(description="With scope `session`: the chat.")] = None
-    with_episodes: Annotated[Flag, Field(description="With scope `session`: also today's episodes of the chat.")] = (
+    thread_id: Annotated[
+        Id,
+        Field(
+            description="With scope `session`: the thread whose session it is. Else: the thread in which the change is "
+            "reported."
+        ),
+    ] = DEFAULT_THREAD
+    with_episodes: Annotated[Flag, Field(description="With scope `session`: also today's episodes of the thread.")] = (
         False
     )
 
     @model_validator(mode="after")
-    def _one_chat(self) -> Self:
-        if self.scope is Reach.SESSION and self.chat_id is None:
-            raise InvalidInput("is required for scope session", field="chat_id", fix="give the chat")
-        if self.scope is not Reach.SESSION and self.chat_id is not None:
-            message = f"goes with scope session only, not with {self.scope.value}"
-            raise InvalidInput(message, field="chat_id", fix="omit it, or use scope session")
+    def _of_a_thread(self) -> Self:
+        if self.scope is Reach.SESSION and "thread_id" not in self.model_fields_set:
+            raise InvalidInput("is required for scope session", field="thread_id", fix="give the thread of the session")
         return self
 
 

@@ -1,4 +1,4 @@
-"""Forget a session (the working memory of one agent in one chat), and undo that (A §9, X03)."""
+"""Forget a session (the working memory of one agent in one thread), and undo that (A §9, X03)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from mnemolog.events.fields import Uuid
 
 
 class ForgetSession(Command):
-    """Forgets the agent's session in the chat `thread_id`."""
+    """Forgets the agent's session in this thread."""
 
 
 class UndoSession(Command):
@@ -101,8 +101,8 @@ def _decide(state: Sessions, command: ForgetSession) -> Sequence[Event]:
     if not heard.turns:
         raise NotFound(
             f"{command.agent_id!r} has no session with {command.user_id!r} in {command.thread_id!r}",
-            field="chat_id",
-            fix="give the chat and the agent of a recorded turn",
+            field="thread_id",
+            fix="give the thread and the agent of a recorded turn",
         )
     return [SessionForgotten(agent_id=heard.agent_id, chat_id=heard.chat_id)] if heard.stands else []
 

@@ -1,4 +1,4 @@
-"""`mnemolog api-keys`: create, list and revoke API keys."""
+"""`mnemolog api-key`: create, list and revoke API keys."""
 
 from typing import Annotated, Any
 

@@ -1,4 +1,4 @@
-"""`mnemolog backup` and `mnemolog restore`: everything that cannot be rebuilt, in one file (X23)."""
+"""`mnemolog backup`: everything that cannot be rebuilt, in one file (X23)."""
 
 import asyncio
 from pathlib import Path
@@ -26,7 +26,7 @@ WithMasterKey = Annotated[
 
 
 class Backups(TyperGroup):
-    """`mnemolog backup FILE` once wrote a backup, and `mnemolog restore FILE` read one."""
+    """Earlier versions had `mnemolog backup FILE` and `mnemolog restore FILE`."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args[0] not in self.commands and not args[0].startswith("-"):
@@ -38,7 +38,7 @@ class Backups(TyperGroup):
 
 
 backups = typer.Typer(
-    help="Everything that cannot be rebuilt, in one file: create one, restore from one.",
+    help="Create and restore backups.",
     no_args_is_help=True,
     cls=Backups,
 )
@@ -99,20 +99,15 @@ def create(
 @backups.command()
 def restore(
     context: typer.Context,
-    what: Annotated[str, typer.Argument(metavar="FILE|MEMORY_ID", help="A backup file, or the id of a memory.")],
-    user: UserOfMemory = None,
-    agent: Agent = "default",
-    thread: Thread = "main",
+    file: Annotated[Path, typer.Argument(help="A backup file.")],
     json: Json = False,
 ) -> None:
-    """Restore a backup and verify it; or, with --user, restore a deleted memory.
+    """Restore a backup into an empty data directory or database, and verify it.
 
-    A backup is restored into an empty data directory or database. Exit code 1 if verification finds damage, which was
-    there when the backup was taken.
+    Exit code 1 if verification finds damage, which was there when the backup was taken.
     """
     if not file.is_file():
-        fix = "give a backup file, or a memory's id with --user"
-        raise InvalidInput(f"there is no file {file}", field="file", fix=fix)
+        raise InvalidInput(f"there is no file {file}", field="file", fix="give a backup file")
     found = asyncio.run(restored(settings_of(context.obj), file, bar))
     if json:
         output.as_json(found.as_dict())

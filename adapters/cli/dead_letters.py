@@ -58,7 +58,7 @@ def list_letters(
 
 
 @letters.command()
-def show(
+def get(
     context: typer.Context,
     letter: Annotated[int, typer.Argument(help="An id, as shown by `list`.")],
     json: Json = False,

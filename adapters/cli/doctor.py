@@ -130,10 +130,10 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
         elif name in paused:
             behind = output.count(await projection.lag(), "event")
             found = f"{behind} behind: paused by {paused[name].by} at {output.when(paused[name].at)}"
-            yield Finding(name, True, found, f"run `mnemolog projections resume {name}`")
+            yield Finding(name, True, found, f"run `mnemolog projection resume {name}`")
         else:
             lag = watched_lags[name]
-            fix = "" if lag.well else "run `mnemolog projections status`, and check the engine's log"
+            fix = "" if lag.well else "run `mnemolog projection status`, and check the engine's log"
             yield Finding(name, lag.well, f"{output.count(lag.now, 'event')} behind{lag.course}", fix)
     for name, upgrade in (await engine.projections.upgrading(clock.now())).items():
         yield Finding(name, not upgrade.fault, f"upgrading {name} {upgrade}", _UPGRADE_FIX if upgrade.fault else "")

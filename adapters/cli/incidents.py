@@ -1,4 +1,4 @@
-"""`mnemolog incidents`: damage that was found, shown until acknowledged."""
+"""`mnemolog incident`: damage that was found, shown until acknowledged."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -80,8 +80,12 @@ async def _found(engine: Engine) -> Sequence[Incident]:
 
 def line(one: Incident) -> Text:
     """One incident as a line."""
-    where = [one.stream, f"seq {one.seq}" if one.seq else "", f"{one.projection}.{one.table}" if one.projection else ""]
-    place = " ".join(part for part in where if part)
+    found = one.damage
+    seq, table = (
+        f"seq {found.seq}" if found.seq else "",
+        f"{found.projection}.{found.table}" if found.projection else "",
+    )
+    place = " ".join(part for part in (str(found.stream or ""), seq, table) if part)
     return Text.assemble(
         (one.id, "dim"),
         f" {one.at:%Y-%m-%d %H:%M:%SZ} ",

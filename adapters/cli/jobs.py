@@ -1,4 +1,4 @@
-"""`mnemolog jobs`: list, show, retry and cancel background jobs."""
+"""`mnemolog job`: list, show, retry and cancel background jobs."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`mnemolog keys`: the state and rotation of encryption keys."""
+"""`mnemolog master-key`: the state and rotation of encryption keys."""
 
 import asyncio
 from pathlib import Path
@@ -43,7 +43,9 @@ def status(context: typer.Context, json: Json = False) -> None:
         output.line("  master key ", found.master_key)
         output.line("  wrapped since ", output.when(found.since))
     if found.left_over:
-        output.errors.print(f"[yellow]{found.left_over:,} still to be rewrapped:[/] run `mnemolog keys rotate` again")
+        output.errors.print(
+            f"[yellow]{found.left_over:,} still to be rewrapped:[/] run `mnemolog master-key rotate` again"
+        )
         raise typer.Exit(1)
 
 

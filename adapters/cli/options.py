@@ -17,5 +17,4 @@ User = Annotated[
     str, typer.Option("--user", "-u", envvar="MNEMOLOG_USER", help="The user.", callback=checked_as("user_id"))
 ]
 Agent = Annotated[str, typer.Option("--agent", "-a", help="The agent.", callback=checked_as("agent_id"))]
-Thread = Annotated[str, typer.Option("--thread", "-t", help="The thread.", callback=checked_as("thread_id"))]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON value.")]

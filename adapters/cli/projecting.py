@@ -118,7 +118,7 @@ def pause(context: typer.Context, name: Name, by: By = None, json: Json = False)
     Erasures still remove text from it.
     """
     _with_engine(context, lambda engine: engine.projections.pause(name, Pause(now(), _who(by))))
-    _say(name, f"{name} is paused; run `mnemolog projections resume {name}` to resume it", paused=True, json=json)
+    _say(name, f"{name} is paused; run `mnemolog projection resume {name}` to resume it", paused=True, json=json)
 
 
 @projections.command()
@@ -150,7 +150,7 @@ def _stream(text: str) -> StreamId:
         raise InvalidInput(
             f"{text!r} is not a stream",
             field="stream",
-            fix="give it as shown by `mnemolog projections status`, such as default/user:ana",
+            fix="give it as shown by `mnemolog projection status`, such as default/user:ana",
         )
     return StreamId(tenant, name)
 

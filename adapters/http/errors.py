@@ -18,7 +18,7 @@ from mnemolog.events.fields import invalid_input
 
 _logger = logging.getLogger("mnemolog.http")
 
-# The first that fits: a subclass stands before its base.
+# The first match applies, so subclasses come before their base class.
 STATUS: tuple[tuple[type[MnemologError], int], ...] = (
     (errors.CategoryNotAllowed, 403),
     (errors.Unauthenticated, 401),
@@ -39,7 +39,7 @@ RETRY_SECONDS = 1
 
 
 class Problem(BaseModel):
-    """What happened, to which field, and what to do."""
+    """The error: message, field and fix."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -55,13 +55,13 @@ class Problem(BaseModel):
     )
 
     code: str = Field(description="Stable: match on this.")
-    message: str = Field(description="For people; it may change.")
-    field: str = Field(description="The field that is wrong, as a dotted path, or nothing.")
-    fix: str = Field(description="What to do about it, or nothing.")
+    message: str = Field(description="For people; may change.")
+    field: str = Field(description="The field concerned, as a dotted path, or .")
+    fix: str = Field(description="What to do about it, or .")
 
 
 class ErrorAnswer(BaseModel):
-    """The body of every answer that is no success."""
+    """The body of every error response."""
 
     error: Problem
 
@@ -70,21 +70,24 @@ SCHEMAS = "#/components/schemas/"
 # By reference: as a model, FastAPI would build it again for each status of each route.
 _BODY = {"application/json": {"schema": {"$ref": SCHEMAS + ErrorAnswer.__name__}}}
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
-    401: {"model": ErrorAnswer, "description": "Missing, invalid or revoked API key."},
-    403: {"model": ErrorAnswer, "description": "The API key, or the agent, may not do this."},
-    404: {"model": ErrorAnswer, "description": "This user has nothing under this id that this agent may see."},
-    410: {"model": ErrorAnswer, "description": "The memory was erased: its text is gone for good."},
-    409: {"model": ErrorAnswer, "description": "The request does not fit what is stored."},
-    413: {"model": ErrorAnswer, "description": "The body is larger than 2 MiB."},
-    422: {"model": ErrorAnswer, "description": "A field is wrong; `field` names it."},
-    429: {"model": ErrorAnswer, "description": "This caller has too many reads open; `Retry-After` says when to try."},
-    503: {"model": ErrorAnswer, "description": "A server that the engine needs does not answer."},
-    504: {"model": ErrorAnswer, "description": "What the read must see did not become visible in time."},
+    status: {"content": _BODY, "description": description}
+    for status, description in {
+        401: "Missing, invalid or revoked API key.",
+        403: "The API key or the agent is not permitted to do this.",
+        404: "The user has nothing with this id that the agent may see.",
+        410: "The memory was erased: its text is destroyed.",
+        409: "The request conflicts with stored data.",
+        413: "The body is larger than 2 MiB.",
+        422: "A field is invalid; `field` names it.",
+        429: "This caller has too many open reads; `Retry-After` says when to retry.",
+        503: "A server does not answer.",
+        504: "The writes to include did not become visible in time.",
+    }.items()
 }
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Answer everything that a route can raise. What nobody foresaw is a 500 that says nothing of its inside."""
+    """Map every exception of a route to a response. Unexpected ones become a 500 without details."""
     app.add_exception_handler(MnemologError, _on_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http)
@@ -114,7 +117,7 @@ async def _on_error(request: Request, error: Exception) -> Response:
 
 
 async def _on_invalid(request: Request, error: Exception) -> Response:
-    """What FastAPI refused, in the words and with the paths of our own checks."""
+    """Errors of FastAPI's validation, in the form of our own."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     found = invalid_input(cast(ValidationError, error))  # Both list their faults in the same form.
@@ -125,7 +128,7 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
 
 
 async def _on_http(request: Request, error: Exception) -> Response:
-    """What the framework refused: an unknown route or method, a body that is too large or not UTF-8."""
+    """Errors of the framework: an unknown route or method, a body that is too large or not UTF-8."""
     assert isinstance(error, HTTPException)
     match error.status_code:
         case 404:
@@ -144,14 +147,14 @@ async def _on_http(request: Request, error: Exception) -> Response:
 
 
 async def _on_unreachable(request: Request, error: Exception) -> Response:
-    # The error's own text may hold an address or a statement with its values: it goes into no answer and no log.
+    # The error's text may contain an address or a statement with values, so it is neither returned nor logged.
     _logger.warning("%s %s: %s", request.method, request.url.path, type(error).__name__)
     problem = ServerFailed(fix="try again; if the error persists, run `mnemolog doctor`")
     return error_answer(problem, 503, {"Retry-After": str(RETRY_SECONDS)})
 
 
 async def _on_unforeseen(request: Request, error: Exception) -> Response:
-    """The traceback goes to the server's log: Starlette raises the error again after this answer."""
+    """The traceback goes to the server's log: Starlette raises the error again after the response."""
     return error_answer(MnemologError(fix="this is a bug: report it with the server's log"), 500)
 
 

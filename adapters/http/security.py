@@ -79,7 +79,7 @@ class Authenticated:
             raise NotPermitted(
                 "requests from other machines need an API key",
                 field="Authorization",
-                fix="create one: `mnemolog api-keys create`",
+                fix="create one: `mnemolog api-key create`",
             )
         return None
 

@@ -46,13 +46,7 @@ def _answer(model: MiniLM, request: bytes) -> bytes:
     except ModelMissing as error:
         return refusal(error)
     except Exception as error:  # noqa: BLE001  A text that breaks the model is its sender's matter; the others go on.
-        return frame(
-            REFUSED, _told(InvalidInput(f"the model cannot embed the text: {type(error).__name__}", field="text"))
-        )
-
-
-def _told(error: MnemologError) -> bytes:
-    return json.dumps({"message": error.message, "field": error.field, "fix": error.fix}).encode()
+        return refusal(InvalidInput(f"the model cannot embed the text: {type(error).__name__}", field="text"))
 
 
 if __name__ == "__main__":

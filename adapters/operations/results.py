@@ -238,8 +238,8 @@ class HealthView(Result):
     lag: dict[str, int] = Field(description="Events not applied yet, by projection.")
     outbox: int = Field(description="The number of appends waiting for JetStream.")
     stopped: dict[str, dict[str, str]] = Field(description="Stopped streams and their position, by projection.")
-    incidents: int = Field(description="The number of open incidents: `mnemolog incidents list`.")
-    failed_jobs: int = Field(description="The number of failed jobs: `mnemolog jobs list --status failed`.")
+    incidents: int = Field(description="The number of open incidents: `mnemolog incident list`.")
+    failed_jobs: int = Field(description="The number of failed jobs: `mnemolog job list --status failed`.")
 
 
 class SectionView(Result):
