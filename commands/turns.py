@@ -76,13 +76,13 @@ def decide(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
     """No event for a turn that is already recorded: producers may send it twice."""
     earlier = state.recorded.get(turn.turn_id)
     if earlier:
-        # An id that was used for other words is a mistake of its producer; of erased words nobody can tell.
+        # Reusing an id for different content is an error, unless the recorded text is erased and cannot be compared.
         said, says = ((one.thread_id, one.role, one.text) for one in (earlier, turn))
         if earlier.text and said != says:
             raise IdempotencyConflict(
                 f"the id {turn.turn_id!r} was used for another turn",
                 field="turn_id",
-                fix="send the same turn again, or give this one an id of its own",
+                fix="send the same turn again, or use a new id",
             )
         return []
     known = bearers(state.people, turn, turn.speaker, Scope.GLOBAL, PERSON) if turn.speaker else []
@@ -92,17 +92,6 @@ def decide(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
     # An ambiguous speaker resolves to no entity.
     speaker = known[0].entity_id if len(known) == 1 else None
     return [_recorded(turn, speaker), _remembered(turn, speaker)]
-
-
-def _require_same(earlier: TurnRecorded, turn: RecordTurn) -> None:
-    """Reusing an id for different content is an error, unless the recorded text is erased and cannot be compared."""
-    said, says = ((one.thread_id, one.role, one.text) for one in (earlier, turn))
-    if earlier.text and said != says:
-        raise IdempotencyConflict(
-            f"the id {turn.turn_id!r} was used for another turn",
-            field="turn_id",
-            fix="send the same turn again, or use a new id",
-        )
 
 
 def _person(turn: RecordTurn, entity_id: UUID) -> EntityObserved:

@@ -54,6 +54,8 @@ GROUPS = {
     "profile": "What a user says about themselves, field by field.",
     "consent": "Proposed profile changes awaiting the user's consent.",
     "thread": "Conversations.",
+    "affect": "The mood of a conversation, which fades by itself.",
+    "focus": "What a conversation is about.",
     "user": "Export, import or erase a user.",
     "todo": "Commitments, habits, open threads and frictions, each kept by one agent.",
 }

@@ -45,17 +45,13 @@ def show(operation: Operation[Any, Any], request: Request, result: Any) -> None:
     if kind in SHOWN:
         SHOWN[kind](result)
     else:
-        _written(operation, request, result)
-
-
-def _written(operation: Operation[Any, Any], request: Request, result: Written) -> None:
-    """What was done and the id concerned: from the receipt, or else from the request."""
-    ids = [name for name in type(result).model_fields if name.endswith("_id")]
-    asked = [name for name in operation.arguments if name.endswith("_id")]
-    id_ = getattr(result, ids[0]) if ids else getattr(request, asked[0]) if asked else None
-    output.receipt(operation.done + (f" [cyan]{id_}[/]" if id_ else ""), result)
-    for one in getattr(result, "variants", ()):
-        output.line("possible duplicate:", f"{one.name} ({one.entity_id}); `mnemolog entity merge` combines them")
+        # What was done and the id concerned: from the receipt, or else from the request.
+        ids = [name for name in type(result).model_fields if name.endswith("_id")]
+        asked = [name for name in operation.arguments if name.endswith("_id")]
+        id_ = getattr(result, ids[0]) if ids else getattr(request, asked[0]) if asked else None
+        output.receipt(operation.done + (f" [cyan]{id_}[/]" if id_ else ""), result)
+        for one in getattr(result, "variants", ()):
+            output.line("possible duplicate:", f"{one.name} ({one.entity_id}); `mnemolog entity merge` combines them")
 
 
 def _memories(page: Page[MemoryView]) -> None:

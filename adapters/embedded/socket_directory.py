@@ -29,7 +29,7 @@ def make_socket_directory(data_dir: Path, account: Account | None) -> Path:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
         raise ServerFailed(
             f"the socket directory {directory} belongs to someone else",
-            fix="remove it, or set TMPDIR to a directory of your own",
+            fix="remove it, or set TMPDIR to your own directory",
         )
     directory.chmod(0o711 if account else 0o700)
     postgres = directory / POSTGRES_SOCKET.parent
@@ -53,15 +53,3 @@ def _choose(data_dir: Path) -> Path:
 def _fits(directory: Path) -> bool:
     path = str(directory / POSTGRES_SOCKET)
     return len(os.fsencode(path)) <= LONGEST and re.fullmatch(r"[\w./@+=-]+", path, re.ASCII) is not None
-
-
-def _make_private(directory: Path, mode: int) -> None:
-    """Make it, or accept one that only we can have made: the temporary directory is open to everybody."""
-    directory.mkdir(exist_ok=True)
-    found = directory.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise ServerFailed(
-            f"the socket directory {directory} belongs to someone else",
-            fix="remove it, or set TMPDIR to your own directory",
-        )
-    directory.chmod(mode)
