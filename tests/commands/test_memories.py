@@ -201,8 +201,8 @@ def test_merge_takes_no_more_than_fifty_at_once() -> None:
 def test_merge_across_scopes_or_agents_is_refused() -> None:
     across = given(MEMORIES, created(A), created(B, scope=Scope.AGENT, agent_id="coach"))
 
-    across.when(merge(A, B, agent_id="coach")).then_refused(TransitionRefused, "absorbed_ids", "another scope")
-    across.when(merge(B, A, agent_id="coach")).then_refused(TransitionRefused, "absorbed_ids", "another scope")
+    across.when(merge(A, B, agent_id="coach")).then_refused(TransitionRefused, "absorbed_ids", "a different scope")
+    across.when(merge(B, A, agent_id="coach")).then_refused(TransitionRefused, "absorbed_ids", "a different scope")
 
 
 @pytest.mark.parametrize("hidden", HIDDEN)
