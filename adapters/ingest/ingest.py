@@ -71,8 +71,9 @@ class Ingest:
     async def _counted(self, outcomes: AsyncIterator[Sent]) -> IngestReport:
         places = (turn.place for turn in self._turns)
         async for outcome in outcomes:
+            place = next(places)
             if isinstance(outcome, MnemologError):
-                self.report.set_aside.append(SetAside(next(places), outcome.as_dict()))
+                self.report.set_aside.append(SetAside(place, outcome.as_dict()))
             elif outcome and outcome.already:
                 self.report.already += 1
             else:
