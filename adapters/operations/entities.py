@@ -38,7 +38,7 @@ ENTITY_ID = Annotated[Uuid, Field(description="The entity's id.")]
 
 
 class EntityList(PagedRead):
-    """All entities, or those of a name."""
+    """All entities, or those with a name."""
 
     name: Annotated[Id | None, Field(description="Only entities with this name or alias, in any spelling.")] = None
 
@@ -68,7 +68,7 @@ class VariantsRead(PagedRead):
 async def add_entity(engine: Engine, asked: Write) -> EntityAdded:
     """Add a person, place or thing.
 
-    If there is one of that name, what is new about it is added to it, and the id is that one's.
+    If an entity with that name exists, it is extended with the new data, and its id is returned.
     """
     entity_id, receipt = await engine.writes.observe_entity(fields_of(engine, asked), asked.idempotency_key)
     return EntityAdded.of(receipt, entity_id=entity_id, variants=await suggested(engine, asked, receipt))
@@ -76,9 +76,9 @@ async def add_entity(engine: Engine, asked: Write) -> EntityAdded:
 
 @operation("entity list", "GET /entities", tag="graph")
 async def list_entities(engine: Engine, asked: EntityList) -> Page[EntityView]:
-    """List the people, places and things that a user mentions, the last seen first.
+    """List the people, places and things that a user mentions, last seen first.
 
-    Deleted and merged ones are left out.
+    Without deleted and merged ones.
     """
     viewer = viewer_of(engine, asked)
     return Page[EntityView].of(
@@ -90,7 +90,7 @@ async def list_entities(engine: Engine, asked: EntityList) -> Page[EntityView]:
 async def get_entity(engine: Engine, asked: EntityRead) -> EntityDetail:
     """Read one entity, and the facts about it.
 
-    Hidden entities too; `status` says so. For a merged entity, the one that it was merged into.
+    Also returns hidden entities; see `status`. For a merged entity, returns the one it was merged into.
     """
     found = await engine.reads.entity(viewer_of(engine, asked), asked.entity_id, asked.moment(), asked.when())
     id_ = found.entity["entity_id"]
@@ -111,7 +111,7 @@ async def get_entity(engine: Engine, asked: EntityRead) -> EntityDetail:
 async def update_entity(engine: Engine, asked: Write) -> EntityUpdated:
     """Update an entity.
 
-    Fields that are left out stay as they are. A name that is replaced stays as an alias.
+    Omitted fields stay the same. A replaced name is kept as an alias.
     """
     receipt = await engine.writes.change_entity(command_of(UpdateEntity, engine, asked), asked.idempotency_key)
     return EntityUpdated.of(receipt, variants=await suggested(engine, asked, receipt))
@@ -144,7 +144,7 @@ async def add_alias(engine: Engine, asked: Write) -> Written:
 async def merge_entities(engine: Engine, asked: Write) -> Written:
     """Merge entities that are the same.
 
-    This one stands for the others from now on; `undo` with the event's id separates them again.
+    The others then resolve to this one; `undo` with the event's id separates them again.
     """
     return await _change_entity(MergeEntities, engine, asked)
 
@@ -158,9 +158,9 @@ async def merge_entities(engine: Engine, asked: Write) -> Written:
     done="Deleted",
 )
 async def delete_entity(engine: Engine, asked: Write) -> Written:
-    """Delete an entity and the facts about it: hidden at once, and restorable until they are purged.
+    """Delete an entity and the facts about it: hidden at once, restorable until purged.
 
-    Purged after 30 days. `erase_entity` destroys it now.
+    Purged after 30 days. `erase_entity` destroys it at once.
     """
     return await _change_entity(ForgetEntity, engine, asked)
 
@@ -182,7 +182,8 @@ async def restore_entity(engine: Engine, asked: Write) -> Written:
 async def list_variants(engine: Engine, asked: VariantsRead) -> Page[EntityView]:
     """List the entities that may be the same as this one.
 
-    They have the same category and scope, and a name that differs by a slip only, as Makesh and Mukesh do (D13).
+    They have the same category and scope, and names that differ only by a possible typo, such as Makesh and Mukesh
+    (D13).
     """
     rows = await engine.reads.variants(viewer_of(engine, asked), asked.entity_id, asked.moment())
     return Page[EntityView].of(slice_of(rows, "entity_id", asked.limit, asked.cursor))

@@ -28,7 +28,7 @@ class FactList(Bitemporal, PagedRead):
         Id | None, Field(description="Only facts about this entity: a name, an alias or an id; `me` is the user.")
     ] = None
     inactive: Annotated[
-        bool, Field(description="Also list facts that ended, were retired or have yet to begin; `state` says which.")
+        bool, Field(description="Include facts that have ended, were retired or begin in the future; `state` says which.")
     ] = False
 
 
@@ -45,8 +45,8 @@ class FactList(Bitemporal, PagedRead):
 async def add_fact(engine: Engine, asked: Write) -> FactAdded:
     """Record a fact.
 
-    Entities that are mentioned for the first time are added. A fact that is known already is confirmed. Where several
-    entities have a name and nothing tells which is meant, `ambiguous_entity` lists them and asks one question.
+    Unknown entities are added. A known fact is confirmed. If a name is ambiguous, the error `ambiguous_entity` lists
+    the entities and contains a question to ask.
     """
     relation_id, receipt = await engine.writes.remember(fields_of(engine, asked), asked.idempotency_key)
     return FactAdded.of(receipt, relation_id=relation_id, variants=await suggested(engine, asked, receipt))
@@ -56,8 +56,8 @@ async def add_fact(engine: Engine, asked: Write) -> FactAdded:
 async def list_facts(engine: Engine, asked: FactList) -> Page[FactView]:
     """List facts.
 
-    Those that held at `valid_at`, as they were known at `known_at`; the agent's own first, then those that are
-    critical, certain, new. `overridden_by` names the fact of another scope that wins over this one (A09).
+    Returns facts that held at `valid_at`, as known at `known_at`: the agent's own first, then by critical, confidence
+    and age. `overridden_by` is the fact of another scope that takes precedence (A09).
     """
     viewer = viewer_of(engine, asked)
     rows = await engine.reads.facts(viewer, asked.about, asked.when(), asked.moment(), inactive=asked.inactive)
@@ -88,7 +88,7 @@ async def end_fact(engine: Engine, asked: Write) -> Written:
 async def retire_fact(engine: Engine, asked: Write) -> Written:
     """Retire a fact: it never held.
 
-    A fact that it had ended holds again.
+    A fact that it had ended is valid again.
     """
     return await _change_fact(RetireFact, engine, asked)
 
@@ -102,9 +102,9 @@ async def retire_fact(engine: Engine, asked: Write) -> Written:
     done="Deleted",
 )
 async def delete_fact(engine: Engine, asked: Write) -> Written:
-    """Delete a fact: hidden at once, and restorable until it is purged.
+    """Delete a fact: hidden at once, restorable until purged.
 
-    Purged after 30 days. `erase_fact` destroys it now.
+    Purged after 30 days. `erase_fact` destroys it at once.
     """
     return await _change_fact(ForgetFact, engine, asked)
 

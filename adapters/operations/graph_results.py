@@ -22,7 +22,7 @@ from mnemolog.events.fields import Instant
 from mnemolog.projections.graph.facts import State
 from mnemolog.projections.reads.graph import When
 
-VARIANTS = "Entities whose names differ by a slip only: merge them if they are the same (D13)."
+VARIANTS = "Entities whose names differ only by a possible typo: merge them if they are the same (D13)."
 
 
 class EntityView(Result):
@@ -43,17 +43,17 @@ class EntityView(Result):
     confidence: float
     status: Status
     purge_at: Instant | None
-    forgotten_at: Instant | None = Field(description="Since when it is hidden.")
+    forgotten_at: Instant | None = Field(description="When it was hidden.")
     forget_reason: str
     source_turn_ids: list[str]
-    last_seen: Instant = Field(description="When it was last mentioned, or spoke.")
+    last_seen: Instant = Field(description="When it was last mentioned or spoke.")
     created_at: Instant
     updated_at: Instant
     seq: int
 
 
 class FactView(Result):
-    """A fact: when it holds, and from when until when that is known (X13)."""
+    """A fact, with its validity and the time during which that was known (X13)."""
 
     def __str__(self) -> str:
         return f"{self.subject} {self.predicate} {self.value if self.object is None else self.object}"
@@ -63,16 +63,16 @@ class FactView(Result):
     scope: Scope
     agent_id: str | None = Field(description="The owner of an agent-scoped fact.")
     subject_id: UUID
-    subject: str = Field(description="The name of who or what it is about.")
+    subject: str = Field(description="The name of the entity it is about.")
     predicate: str
     object_id: UUID | None
-    object: str | None = Field(description="The name of the entity that it points to; null when it has a `value`.")
+    object: str | None = Field(description="The name of the entity it points to; null if it has a `value`.")
     value: Any
     metadata: dict[str, Any]
     confidence: float
     state: State
-    critical: bool = Field(description="Never to be left out of a context.")
-    overridden_by: UUID | None = Field(description="The fact of the other scope that wins over this one (A09).")
+    critical: bool = Field(description="Whether it is never omitted from a context.")
+    overridden_by: UUID | None = Field(description="The fact of the other scope that takes precedence (A09).")
     valid_from: Instant
     valid_to: Instant | None
     known_from: Instant
@@ -85,11 +85,11 @@ class FactView(Result):
 
 
 class EntityDetail(EntityView):
-    """An entity, or the one that it was merged into, and the facts about it."""
+    """An entity, or the one it was merged into, and the facts about it."""
 
     card: str = Field(description="Its first facts in one line (D06).", examples=["[person:marta]: lives_in Porto"])
-    outgoing: list[FactView] = Field(description="The facts of which it is the subject.")
-    incoming: list[FactView] = Field(description="The facts of which it is the object.")
+    outgoing: list[FactView] = Field(description="Facts with this entity as the subject.")
+    incoming: list[FactView] = Field(description="Facts with this entity as the object.")
 
 
 class EntityAdded(Written):
@@ -113,19 +113,19 @@ class FactAdded(Written):
 
 
 class Bitemporal(Read):
-    """What held at one time, as it was known at the same or at another."""
+    """A read at a valid time, as known at the same or another time."""
 
     valid_at: Annotated[
         Day | None,
         Field(
-            description="What held then: a day, or a time with its offset; now by default.",
+            description="The valid time: a day, or a time with an offset. Default: now.",
             examples=["2026-02-01"],
         ),
     ] = None
     known_at: Annotated[
         AsOf | None,
         Field(
-            description="As it was known then: a time, or a sequence number; now by default. `as_of` sets both times."
+            description="The time of knowledge: a time, or a sequence number. Default: now. `as_of` sets both times."
         ),
     ] = None
 
@@ -134,7 +134,7 @@ class Bitemporal(Read):
 
 
 async def suggested(engine: Engine, asked: Request, receipt: Receipt) -> list[EntityView]:
-    """None for an API key that may write and not read."""
+    """Empty for an API key without the role `read`."""
     if not engine.writes.may(Role.READ):
         return []
     rows = await engine.reads.suggested(viewer_of(engine, asked), receipt)
