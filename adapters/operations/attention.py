@@ -1,4 +1,4 @@
-"""Operations on the mood and the focus of a chat, in working memory."""
+"""Operations on the affect and the focus of a thread, in working memory."""
 
 from datetime import datetime
 from typing import Literal
@@ -23,7 +23,7 @@ class Pulse(Result):
 
 
 class Mood(Result):
-    """A mood, and how sure it is."""
+    """A mood with its confidence."""
 
     label: str
     confidence: float
@@ -44,7 +44,7 @@ class AffectView(Result):
     affect: Mood
     interaction_mode: str
     topic_focus: str
-    active_entity_ids: list[UUID] = Field(description="Who or what is spoken of, the most recent first.")
+    active_entity_ids: list[UUID] = Field(description="The entities in focus, most recent first.")
 
 
 @operation(
@@ -59,7 +59,7 @@ class AffectView(Result):
 async def set_affect(engine: Engine, asked: Write) -> Written:
     """Set the affect of a thread: the user's mood, as this agent reads it.
 
-    It fades with the messages that follow, and is over at `decay_at`. It never becomes a fact.
+    It fades with each message and ends at `decay_at`. It never becomes a fact.
     """
     return Written.of(await engine.writes.set_affect(command_of(SetAffect, engine, asked), asked.idempotency_key))
 
@@ -68,7 +68,7 @@ async def set_affect(engine: Engine, asked: Write) -> Written:
 async def get_affect(engine: Engine, asked: SessionRead) -> AffectView:
     """Read the affect of a thread.
 
-    It is `neutral` where none was set, or its time is over.
+    It is `neutral` if none was set or it has ended.
     """
     viewer, now = viewer_of(engine, asked), engine.writes.now()
     return AffectView.model_validate(await engine.reads.affect(viewer, asked.thread_id, now, asked.moment()))
@@ -83,9 +83,9 @@ async def get_affect(engine: Engine, asked: SessionRead) -> AffectView:
     example={"user_id": "ana", "agent_id": "coach", "topic_focus": "family", "mode": "reflective"},
 )
 async def set_focus(engine: Engine, asked: Write) -> Written:
-    """Set what a thread is about: its topic, its mode, pending questions, and who or what is spoken of.
+    """Set the focus of a thread: topic, mode, pending questions and active entities.
 
-    The session shows it in `scratch` and `active_entity_ids`. Fields that are left out stay as they are.
+    The session shows it in `scratch` and `active_entity_ids`. Omitted fields stay the same.
     """
     return Written.of(await engine.writes.set_focus(command_of(SetFocus, engine, asked), asked.idempotency_key))
 

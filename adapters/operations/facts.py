@@ -28,7 +28,7 @@ class FactList(Bitemporal, PagedRead):
         Id | None, Field(description="Only facts about this entity: a name, an alias or an id; `me` is the user.")
     ] = None
     inactive: Annotated[
-        bool, Field(description="Include facts that have ended, were retired or begin in the future; `state` says which.")
+        bool, Field(description="Include facts that ended, were retired or begin in the future; `state` says which.")
     ] = False
 
 
