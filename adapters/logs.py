@@ -38,3 +38,5 @@ def configure(log_format: LogFormat, console: Console, *, verbose: bool) -> None
     handler: logging.Handler = RichHandler(console=console) if log_format == "text" else logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(message)s") if log_format == "text" else JsonFormatter())
     logging.basicConfig(level=logging.INFO if verbose else logging.ERROR, handlers=[handler])
+    if not verbose:  # The process of a forwarded command is set up already, for the engine.
+        logging.getLogger("psycopg").setLevel(logging.ERROR)

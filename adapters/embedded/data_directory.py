@@ -96,15 +96,15 @@ def holder(data_dir: Path) -> Holder | None:
     """The process that has, or last had, this directory as its own."""
     try:
         said = json.loads(_lock_file(data_dir.expanduser().resolve()).read_text() or "{}")
-    except (FileNotFoundError, ValueError):  # ValueError: it is just being written.
+        return Holder(said["pid"], said.get("kind", "in-process")) if said else None
+    except (FileNotFoundError, ValueError, TypeError, AttributeError):  # ValueError: it is just being written.
         return None
-    return Holder(said["pid"], said.get("kind", "in-process")) if said else None
 
 
 def _note_of_holder(path: Path) -> Endpoints | None:
     try:
         endpoints = Endpoints.from_json(_engine_file(path).read_text())
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError, TypeError, AttributeError):  # It is not there yet, or it is damaged.
         return None
     found = holder(path)
     return endpoints if found and endpoints.pid == found.pid else None

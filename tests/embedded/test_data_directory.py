@@ -56,6 +56,19 @@ def test_the_note_of_a_dead_engine_is_not_taken_for_the_new_ones(data_dir: Path)
     directory.release()
 
 
+@pytest.mark.parametrize("note", ["", '{"pid": 1', "[]", '{"pid": 1}'])
+@pytest.mark.parametrize("name", ["engine.json", "engine.lock"])
+def test_a_damaged_note_says_nothing(data_dir: Path, name: str, note: str) -> None:
+    directory = DataDirectory(data_dir)
+    directory.acquire()
+    directory.publish(ENDPOINTS)
+    (data_dir / name).write_text(note)
+
+    assert running_engine(data_dir) is None
+
+    directory.release()
+
+
 def test_the_token_stays_the_same(data_dir: Path) -> None:
     directory = DataDirectory(data_dir)
     directory.acquire()
