@@ -11,10 +11,11 @@ from typing import Any, LiteralString, TypeVar
 from psycopg.sql import SQL, Identifier
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.adapters.postgres.pipelining import Ask, PipeliningConnection, Question, Rows, Statement, pipelining
+from mnemolog.adapters.postgres.pipelining import PipeliningConnection, pipelining
 from mnemolog.adapters.postgres.progress import is_stopped
+from mnemolog.adapters.postgres.statements import Ask, Question, Rows, Statement, Values
 from mnemolog.events.envelope import StreamId
-from mnemolog.projections.raw_sql import Values, as_sqlalchemy_raises
+from mnemolog.projections.raw_sql import as_sqlalchemy_raises
 from mnemolog.projections.seal import MAC, seal_of
 
 T = TypeVar("T")

@@ -11,10 +11,10 @@ from typing import Any
 from pydantic_core import to_json
 
 from mnemolog.adapters.encryption import ID_BYTES, KEY_BYTES, DataKey, place, unwrapped, wrapped
-from mnemolog.adapters.postgres.pipelining import Ask
 from mnemolog.adapters.postgres.pool import Connection
 from mnemolog.adapters.postgres.queries import query
 from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.adapters.postgres.statements import Ask
 from mnemolog.domain.errors import MalformedEvent
 from mnemolog.events.chain import derived_key
 from mnemolog.events.envelope import Header, StreamId

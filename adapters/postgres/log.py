@@ -13,10 +13,10 @@ from mnemolog.adapters.encryption import ALGORITHM, Keyring
 from mnemolog.adapters.postgres.append import Appender
 from mnemolog.adapters.postgres.chained import END, ChainedRows, LatestHeads, Refused, fetch, unheard
 from mnemolog.adapters.postgres.keys import StreamKeys, ask_keys, destroyed, find_keys
-from mnemolog.adapters.postgres.pipelining import Ask
 from mnemolog.adapters.postgres.pool import Connection, Pool, repeated
 from mnemolog.adapters.postgres.receipts import receipt_of
 from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.adapters.postgres.statements import Ask
 from mnemolog.adapters.postgres.tail import LogSecrets
 from mnemolog.adapters.postgres.writing import GroupWriter
 from mnemolog.domain.errors import LogError, TamperedEvent, Unstorable

@@ -5,22 +5,17 @@ at the same time is sent at once.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Self
 
 import psycopg
 from psycopg import AsyncCopy, AsyncCursor
 from psycopg.pq import TransactionStatus
-from psycopg.sql import SQL
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from mnemolog.projections.raw_sql import Values, driver_of
-
-Statement = bytes | SQL
-Question = tuple[Statement, Values]
-Rows = list[tuple[Any, ...]]
-Ask = Callable[[Statement, Values], Awaitable[Rows]]
+from mnemolog.adapters.postgres.statements import Question, Rows, Statement, Values
+from mnemolog.projections.raw_sql import driver_of
 
 
 class PipeliningConnection(psycopg.AsyncConnection[Any]):

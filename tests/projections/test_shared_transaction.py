@@ -8,7 +8,7 @@ import pytest
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres.log import PostgresLog
-from mnemolog.adapters.postgres.pipelining import Ask
+from mnemolog.adapters.postgres.statements import Ask
 from mnemolog.adapters.postgres.store import PostgresStore, sessions
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.log import EventLog
