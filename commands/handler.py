@@ -91,7 +91,7 @@ class Handler:
         """
         command = self.admitted(command)
         stream = command.stream()
-        keyed = self.keyed(command, idempotency_key) if isinstance(idempotency_key, str) else idempotency_key
+        keyed = self._keyed(command, idempotency_key) if isinstance(idempotency_key, str) else idempotency_key
         if keyed and (earlier := await self.earlier(stream, keyed)):
             return earlier
         order = Order(command, occurred_at or self.now())
@@ -113,8 +113,12 @@ class Handler:
         return await self._run(decider, stream, [Order(self.admitted(command), at) for command, at in commands], keyed)
 
     def keyed(self, command: Command, idempotency_key: str) -> Keyed:
+        """The key under which a command of several appends is kept."""
+        return self._keyed(self.admitted(command), idempotency_key)
+
+    def _keyed(self, command: Command, idempotency_key: str) -> Keyed:
         """Keys are separate per principal and agent. Ids contain no line breaks."""
-        command, key = self.admitted(command), identifier(idempotency_key, "idempotency_key")
+        key = identifier(idempotency_key, "idempotency_key")
         return Keyed(f"{command.actor}\n{key}" if self._principal else key, command.fingerprint())
 
     async def earlier(self, stream: StreamId, keyed: Keyed) -> Receipt | None:

@@ -31,7 +31,10 @@ class GraphWrites:
 
     async def remember(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
         """A fact, by the names of what it is about; the id is that of the relation that holds it."""
-        receipt, _ = await self._named(FACTS, self.fact(fields), idempotency_key)
+        return await self._remembered(self.fact(fields), idempotency_key)
+
+    async def _remembered(self, command: Remember, idempotency_key: str | None) -> tuple[UUID, Receipt]:
+        receipt, _ = await self._named(FACTS, command, idempotency_key)
         found = await self._log.find(receipt.stream, receipt.event_ids[-1])
         assert found
         assert isinstance(found.payload, RelationEvent)

@@ -47,7 +47,9 @@ class ProfileWrites:
 
         `consented`: the person himself says so, here and now.
         """
-        command = self.proposal(fields, consented=consented)
+        return await self._proposed(self.proposal(fields, consented=consented), idempotency_key)
+
+    async def _proposed(self, command: ProposeProfile, idempotency_key: str | None) -> Proposed:
         receipt = await self._handler.handle(PROFILE, command, idempotency_key=idempotency_key)
         patch = patch_of(await self._handler.read(PROFILE, command), command)
         if patch is None:  # What holds already was brought back by an undo.

@@ -1,7 +1,7 @@
 """Give a user an initial profile: fields, memories and facts, all under one correlation id (D14)."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -9,6 +9,7 @@ from uuid import UUID
 from mnemolog.commands.decider import Command
 from mnemolog.commands.facts import Remember
 from mnemolog.commands.memories import CreateMemory
+from mnemolog.commands.profile import ProposeProfile
 from mnemolog.commands.seed import SEED, Seed, SeedUser, seed_of
 from mnemolog.commands.writes.graph import GraphWrites
 from mnemolog.commands.writes.profile import ProfileWrites
@@ -42,55 +43,52 @@ class SeedWrites(ProfileWrites, GraphWrites):
     _policy: CategoryPolicy
 
     @abstractmethod
-    async def create(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]: ...
+    async def _created(self, command: CreateMemory, idempotency_key: str | None) -> tuple[UUID, Receipt]: ...
 
     async def seed(self, command: SeedUser, idempotency_key: str | None = None) -> Seeded:
         """Fields, memories and facts; the receipt is that of the last write.
 
-        The same seed again writes what is still missing, or nothing.
-
-        What cannot be accepted is told before anything is written.
+        The same seed again writes what is still missing, or nothing. What cannot be accepted is refused before anything
+        is written.
         """
-        given, who = command.content, command.model_dump(include=_WHO, exclude_unset=True)
-        self._require_acceptable(given, who)
+        proposals, memories, facts = self._parts(command.content, command.model_dump(include=_WHO, exclude_unset=True))
         receipt = await self._handler.handle(SEED, command, idempotency_key=idempotency_key)
         seed_id = seed_of(await self._handler.read(SEED, command), command)
-        under = {**who, "correlation_id": seed_id}
+        under = {"correlation_id": seed_id}
         applied, queued, memory_ids = list[str](), list[str](), list[UUID]()
-        for place, (field, value) in enumerate(given.values):
-            asked = {**under, **_proposal(field, value)}
-            key = f"{seed_id}/profile/{place}"
-            proposed = await self.propose(asked, key, consented=given.consent)
-            (applied if proposed.status in APPLIED else queued).append(field)
+        for place, proposal in enumerate(proposals):
+            proposed = await self._proposed(proposal.model_copy(update=under), f"{seed_id}/profile/{place}")
+            (applied if proposed.status in APPLIED else queued).append(proposal.field)
             receipt = _later(receipt, proposed.receipt)
-        for place, memory in enumerate(given.memories):
-            memory_id, written = await self.create({**under, **memory, "source": SEEDED}, f"{seed_id}/memory/{place}")
+        for place, memory in enumerate(memories):
+            memory_id, written = await self._created(memory.model_copy(update=under), f"{seed_id}/memory/{place}")
             memory_ids.append(memory_id)
             receipt = _later(receipt, written)
-        for place, fact in enumerate(given.facts):
-            _, written = await self.remember({**under, **fact}, f"{seed_id}/fact/{place}")
+        for place, fact in enumerate(facts):
+            _, written = await self._remembered(fact.model_copy(update=under), f"{seed_id}/fact/{place}")
             receipt = _later(receipt, written)
-        return Seeded(seed_id, tuple(applied), tuple(queued), tuple(memory_ids), len(given.facts), receipt)
+        return Seeded(seed_id, tuple(applied), tuple(queued), tuple(memory_ids), len(facts), receipt)
 
-    def _require_acceptable(self, given: Seed, who: Mapping[str, Any]) -> None:
-        """Refuse a seed of which a part would be refused."""
+    def _parts(
+        self, given: Seed, who: Mapping[str, Any]
+    ) -> tuple[Sequence[ProposeProfile], Sequence[CreateMemory], Sequence[Remember]]:
+        """The commands that a seed holds."""
+        proposals, memories, facts = list[ProposeProfile](), list[CreateMemory](), list[Remember]()
         for field, value in given.values:
+            fields = {**who, "field": field, "value": value, "confidence": 1.0, "source": SEEDED}
             with within(f"content.profile.{field}"):
-                self.proposal({**who, **_proposal(field, value)}, consented=given.consent)
+                proposals.append(self.proposal(fields, consented=given.consent))
         for place, memory in enumerate(given.memories):
             with within(f"content.memories[{place}]"):
                 _require_own(CreateMemory, memory)
-                self._policy.known(
-                    validated(CreateMemory, {**who, **memory, "memory_id": self._handler.new_id()}).category
-                )
+                fields = {**who, **memory, "source": SEEDED, "memory_id": self._handler.new_id()}
+                memories.append(validated(CreateMemory, fields))
+                self._policy.known(memories[-1].category)
         for place, fact in enumerate(given.facts):
             with within(f"content.facts[{place}]"):
                 _require_own(Remember, fact)
-                self.fact({**who, **fact})
-
-
-def _proposal(field: str, value: str) -> dict[str, Any]:
-    return {"field": field, "value": value, "confidence": 1.0, "source": SEEDED}
+                facts.append(self.fact({**who, **fact}))
+        return proposals, memories, facts
 
 
 def _require_own(kind: type[Command], part: Mapping[str, Any]) -> None:

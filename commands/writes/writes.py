@@ -200,8 +200,13 @@ class Writes(SeedWrites, BatchWrites):
         Where one of its memory key is known, or with `merge_similar` one that says the same, the id is that one's.
         """
         command = validated(CreateMemory, {"memory_id": self._handler.new_id(), **fields})
+        return await self._created(command, idempotency_key, named="memory_id" in fields)
+
+    async def _created(
+        self, command: CreateMemory, idempotency_key: str | None, *, named: bool = False
+    ) -> tuple[UUID, Receipt]:
         receipt = await self.execute(command, idempotency_key)
-        if command.key or command.merge_similar or (receipt.already and "memory_id" not in fields):
+        if command.key or command.merge_similar or (receipt.already and not named):
             return await self._written_to(command, receipt), receipt
         return command.memory_id, receipt
 
