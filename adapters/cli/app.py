@@ -2,6 +2,8 @@
 
 import asyncio
 import sys
+from collections.abc import Callable
+from functools import cache
 from typing import Annotated
 
 import psycopg
@@ -93,10 +95,16 @@ def common(
     context.obj = data_dir
 
 
+@cache
+def parser() -> Callable[[], object]:
+    """All commands as they are parsed. Made once: it takes longer than a command in a process that forks for each."""
+    return typer.main.get_command(app)
+
+
 def run() -> None:
     """Exit codes: 0 success, 1 refused or failed, 2 invalid input, 3 the engine cannot run, 130 interrupted."""
     try:
-        app()
+        parser()()
     except MnemologError as error:
         output.failed(error, json_wanted="--json" in sys.argv)
         sys.exit(_exit_code(error))

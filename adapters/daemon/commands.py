@@ -38,8 +38,9 @@ def fork_server(data_dir: Path) -> int | None:
         listener.bind(address)
         os.chmod(address, 0o600)
         listener.listen(64)
-        from mnemolog.adapters.cli import app  # noqa: F401  So that no command has to.
+        from mnemolog.adapters.cli import app  # So that no command has to.
 
+        app.parser()
         gc.freeze()
         gc.enable()
         is_command = _serve(listener, ended)

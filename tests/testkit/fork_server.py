@@ -27,6 +27,7 @@ FILES = 3
 def preload() -> None:
     for name in ("adapters.cli.app", "adapters.http.app", "adapters.postgres.migrate", "blocking"):
         importlib.import_module(f"mnemolog.{name}")
+    importlib.import_module("mnemolog.adapters.cli.app").parser()
 
 
 def serve(listener: socket.socket) -> None:

@@ -277,7 +277,7 @@ async def test_a_statement_that_postgres_refuses_is_not_called_a_server_that_wen
     def refuse() -> None:
         raise refused.value
 
-    monkeypatch.setattr(app, "app", refuse)
+    monkeypatch.setattr(app, "parser", lambda: refuse)
     with pytest.raises(SystemExit) as ended:
         app.run()
 
