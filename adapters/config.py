@@ -53,6 +53,11 @@ class Settings(BaseSettings):
         checked_by(checked_url),
         Field(description="Your Postgres with pgvector, instead of the embedded one."),
     ] = None
+    projections_url: Annotated[
+        str | None,
+        checked_by(checked_url),
+        Field(description="Another Postgres database for projections, with pgvector; by default that of the log."),
+    ] = None
     nats_url: Annotated[str | None, Field(description="Your NATS with JetStream, instead of the embedded one.")] = None
     redis_url: Annotated[str | None, Field(description="Your Redis 6.2 or newer, instead of the embedded one.")] = None
     http_host: Annotated[str, Field(description="The address on which the HTTP API listens.")] = "127.0.0.1"

@@ -22,7 +22,9 @@ _peers: set[Peer] = set()
 
 def part_from(endpoints: Endpoints) -> None:
     """From now on, children that are forked lose their copies of connections to these servers."""
-    _peers.update(_postgres(endpoints.postgres_dsn), _redis(endpoints.redis_url), _tcp(endpoints.nats_url, 4222))
+    for dsn in (endpoints.postgres_dsn, endpoints.projections_dsn):
+        _peers.update(_postgres(dsn))
+    _peers.update(_redis(endpoints.redis_url), _tcp(endpoints.nats_url, 4222))
 
 
 def _postgres(dsn: str) -> set[Peer]:

@@ -9,7 +9,7 @@ from mnemolog.adapters.embedded import Endpoints
 from mnemolog.domain.errors import EngineSettingDiffers
 
 PLAIN = ("embedder", "durable", "nats_sync", "anchor_file", "projection_strategy", "projection_strategies")
-ADDRESSES = ("postgres_url", "nats_url", "redis_url")
+ADDRESSES = ("postgres_url", "nats_url", "redis_url", "projections_url")
 MASTER_KEY = "master_key"
 SECRET = frozenset({*ADDRESSES, MASTER_KEY})
 

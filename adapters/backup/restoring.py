@@ -122,14 +122,11 @@ def _master_key(settings: Settings, archive: ArchiveReader) -> bytes:
 async def _load(settings: Settings, archive: ArchiveReader, master_key: bytes, bar: Bar) -> None:
     async with AsyncExitStack() as stack:
         _, endpoints = await attached_or_started(stack, settings)
+        if endpoints.split:
+            async with await AsyncConnection.connect(endpoints.projections_dsn) as connection:
+                await _require_new(connection, "projections_url")
         async with await AsyncConnection.connect(endpoints.postgres_dsn, autocommit=True) as connection:
-            there = [row[0] for row in await (await connection.execute(_OURS)).fetchall()]
-            if there:
-                raise Conflict(
-                    f"the database is not empty: it has the schema {there[0]}",
-                    field="postgres_url",
-                    fix="restore into a new database",
-                )
+            await _require_new(connection, "postgres_url")
             try:
                 await asyncio.to_thread(migrate, endpoints.postgres_dsn, archive.manifest.revision)
                 async with connection.transaction():
@@ -139,6 +136,16 @@ async def _load(settings: Settings, archive: ArchiveReader, master_key: bytes, b
                 for [name] in await (await connection.execute(_OURS)).fetchall():
                     await connection.execute(SQL("DROP SCHEMA {} CASCADE").format(Identifier(name)))
                 raise
+
+
+async def _require_new(connection: AsyncConnection[Any], setting: str) -> None:
+    there = [row[0] for row in await (await connection.execute(_OURS)).fetchall()]
+    if there:
+        raise Conflict(
+            f"the database is not empty: it has the schema {there[0]}",
+            field=setting,
+            fix="restore into a new database",
+        )
 
 
 async def _load_tables(connection: AsyncConnection[Any], archive: ArchiveReader, master_key: bytes, bar: Bar) -> None:

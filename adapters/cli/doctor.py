@@ -97,6 +97,8 @@ async def _engine(settings: Settings) -> list[Finding]:
 
 async def _running(engine: Engine) -> AsyncIterator[Finding]:
     yield Finding("engine", True, f"{_state(engine)} on {engine.settings.directory}")
+    if engine.endpoints.split:
+        yield Finding("projections", True, f"kept at {without_secrets(engine.endpoints.projections_dsn)}")
     counts = await engine.log.counts()
     yield Finding("log", True, f"{output.count(sum(counts.values()), 'event')} of {output.count(len(counts), 'type')}")
     waiting = await watched(engine.outbox.size)

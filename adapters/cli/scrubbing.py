@@ -25,7 +25,8 @@ def scrub(context: typer.Context, json: Json = False) -> None:
         with output.errors.status("scrubbing") as status:
             own = None if engine.settings.redis_url else Redis.from_url(engine.endpoints.redis_url)
             try:
-                return await scrubbing.scrub(engine.endpoints.postgres_dsn, own, lambda step: status.update(step))
+                databases = dict.fromkeys((engine.endpoints.postgres_dsn, engine.endpoints.projections_dsn))
+                return await scrubbing.scrub(list(databases), own, lambda step: status.update(step))
             finally:
                 if own:
                     await own.aclose()

@@ -14,6 +14,7 @@ class Endpoints:
     """The addresses of one engine; they hold the NATS token, so keep them out of logs.
 
     `ready` is false while the engine starts. `settings` are those that all its clients share, for comparison.
+    `projections_url` is the database of what is read, where that is not the log's.
     """
 
     pid: int
@@ -26,6 +27,7 @@ class Endpoints:
     started_at: str = ""
     ready: bool = False
     settings: Mapping[str, object] = field(default_factory=dict)
+    projections_url: str | None = None
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -34,9 +36,19 @@ class Endpoints:
         return cls(**{name: value for name, value in json.loads(text).items() if name in known})
 
     @property
-    def addresses(self) -> tuple[str, str, str]:
+    def projections_dsn(self) -> str:
+        """The database of what is read."""
+        return self.projections_url or self.postgres_dsn
+
+    @property
+    def split(self) -> bool:
+        """Whether the log and what is read live in two databases."""
+        return self.projections_dsn != self.postgres_dsn
+
+    @property
+    def addresses(self) -> tuple[str, str, str, str]:
         """Where the servers answer. They usually stay the same when an engine is replaced by another."""
-        return self.postgres_dsn, self.nats_url, self.redis_url
+        return self.postgres_dsn, self.nats_url, self.redis_url, self.projections_dsn
 
     def as_json(self) -> str:
         """The content of `engine.json`."""

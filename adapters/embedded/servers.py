@@ -30,9 +30,9 @@ from mnemolog.domain.errors import EngineError
 class EmbeddedServers:
     """Postgres, NATS and Redis in `data_dir`, running from `start` to `stop`.
 
-    A server whose URL is given is not started; its URL is passed on. `on_event` is called from the thread that
-    watches the server. `durable=False` (tests) survives killed servers but not a power cut. `nats_store` is how many
-    bytes JetStream may store; without it, three quarters of the free disk.
+    A server whose URL is given is not started; its URL is passed on, and so is `projections_url`. `on_event` is called
+    from the thread that watches the server. `durable=False` (tests) survives killed servers but not a power cut.
+    `nats_store` is how many bytes JetStream may store; without it, three quarters of the free disk.
     """
 
     def __init__(
@@ -42,6 +42,7 @@ class EmbeddedServers:
         postgres_url: str | None = None,
         nats_url: str | None = None,
         redis_url: str | None = None,
+        projections_url: str | None = None,
         durable: bool = True,
         nats_sync: Literal["default", "always"] = "default",
         nats_store: int | None = None,
@@ -50,6 +51,7 @@ class EmbeddedServers:
     ) -> None:
         self._directory = DataDirectory(data_dir)
         self._urls: dict[ServerName, str | None] = {"postgres": postgres_url, "nats": nats_url, "redis": redis_url}
+        self._projections_url = projections_url
         self._durable = durable
         self._nats_sync, self._nats_store = nats_sync, nats_store
         self._kind, self._on_event = kind, on_event
@@ -77,7 +79,9 @@ class EmbeddedServers:
             self.stop()
             raise
         postgres, nats, redis = (self._urls[name] or self._supervised[name].server.url for name in SERVERS)
-        return self._publish(Endpoints(os.getpid(), postgres, nats, redis, kind=self._kind))
+        return self._publish(
+            Endpoints(os.getpid(), postgres, nats, redis, kind=self._kind, projections_url=self._projections_url)
+        )
 
     def stop(self) -> None:
         """Stop everything that was started; harmless when nothing runs, and in a forked child."""

@@ -4,6 +4,7 @@ import asyncio
 import os
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from typing import Literal
 
 import psycopg
 from nats.aio.client import Client
@@ -23,6 +24,7 @@ from mnemolog.adapters.minilm.sharing import SharedModel, share
 from mnemolog.adapters.nats import connection as nats_connection
 from mnemolog.adapters.postgres.as_of import NoSeal
 from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
+from mnemolog.adapters.postgres.own_log import require_own
 from mnemolog.adapters.postgres.pool import CONNECT_SECONDS, Pool, open_pool
 from mnemolog.adapters.postgres.roots import Roots, open_roots
 from mnemolog.adapters.postgres.sqlalchemy import PROJECTING, create_engine
@@ -38,7 +40,9 @@ KEPT_BY_CLIENTS = 2
 class Connections:
     """`pool` tries a connection before its use; the log uses `untried` ones, and notices dead ones itself.
 
-    `rows` is the operator's way to the tables of projections, `writing` the projectors', `reading` the readers'.
+    These two and `beside_log`, to the tables beside the log, go to the database of the log; the others to that of the
+    projections, which may be another. `rows` is the operator's way to the tables of projections, `writing` the
+    projectors', `reading` the readers'.
     `replaying` keeps none: each replay has a connection of its own.
     """
 
@@ -47,6 +51,7 @@ class Connections:
     nats: Client
     redis: Redis
     roots: Roots
+    beside_log: AsyncEngine
     rows: AsyncEngine
     writing: AsyncEngine
     reading: AsyncEngine
@@ -56,28 +61,34 @@ class Connections:
 async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes, *, migrating: bool) -> Connections:
     """Connected to all three servers, or an error that names the one that is not there."""
     pool, untried = await _postgres_pools(stack, endpoints.postgres_dsn, migrating=migrating)
+    if endpoints.split:
+        async with reaching("projections", endpoints.projections_dsn):
+            await _ready(endpoints.projections_dsn, "projections", migrating=migrating)
     async with reaching("nats", endpoints.nats_url):
         nats = await nats_connection.connect(endpoints.nats_url, "mnemolog")
     stack.push_async_callback(nats.close)
     roots = await open_roots(pool, master_key, os.urandom)
     seal = RowSeal(roots.derived("rows"))
-    role = READER if await may_read_as_reader(pool) else None
     kept = POOL if migrating else KEPT_BY_CLIENTS
-    rows = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, kept)
-    writing = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, kept, projecting=True)
-    reading = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, kept, role=role)
-    replaying = create_engine(endpoints.postgres_dsn, NoSeal(), poolclass=NullPool)
+    dsn = endpoints.projections_dsn
+    rows = _sqlalchemy_engine(stack, dsn, seal, kept)
+    beside_log = rows
+    if endpoints.split:
+        beside_log = _sqlalchemy_engine(stack, endpoints.postgres_dsn, seal, KEPT_BY_CLIENTS)
+        async with reaching("projections", dsn):
+            await require_own(rows, roots.log_id)
+    role = READER if await may_read_as_reader(rows) else None
+    writing = _sqlalchemy_engine(stack, dsn, seal, kept, projecting=True)
+    reading = _sqlalchemy_engine(stack, dsn, seal, kept, role=role)
+    replaying = create_engine(dsn, NoSeal(), poolclass=NullPool)
     redis = await _redis_client(stack, endpoints.redis_url)
-    return Connections(pool, untried, nats, redis, roots, rows, writing, reading, replaying)
+    return Connections(pool, untried, nats, redis, roots, beside_log, rows, writing, reading, replaying)
 
 
 async def _postgres_pools(stack: AsyncExitStack, postgres_dsn: str, *, migrating: bool) -> tuple[Pool, Pool]:
     """One whose connections are tried before each use, and one for the log, which notices dead ones itself."""
     async with reaching("postgres", postgres_dsn):
-        # A pool tries again whatever it was; this says at once what the server says.
-        await (await psycopg.AsyncConnection.connect(postgres_dsn, connect_timeout=CONNECT_SECONDS)).close()
-        if migrating:
-            await asyncio.to_thread(_migrate, postgres_dsn)
+        await _ready(postgres_dsn, "log", migrating=migrating)
         tried = await open_pool(postgres_dsn, size=POOL)
     stack.push_async_callback(tried.close)
     untried = await open_pool(postgres_dsn, size=POOL, check=False)
@@ -85,10 +96,17 @@ async def _postgres_pools(stack: AsyncExitStack, postgres_dsn: str, *, migrating
     return tried, untried
 
 
-def _migrate(postgres_dsn: str) -> None:
+async def _ready(postgres_dsn: str, of: Literal["log", "projections"], *, migrating: bool) -> None:
+    """A database that answers. A pool tries again whatever it was; this says at once what the server says."""
+    await (await psycopg.AsyncConnection.connect(postgres_dsn, connect_timeout=CONNECT_SECONDS)).close()
+    if migrating:
+        await asyncio.to_thread(_migrate, postgres_dsn, of)
+
+
+def _migrate(postgres_dsn: str, of: Literal["log", "projections"]) -> None:
     from mnemolog.adapters.postgres.migrate import migrate  # Alembic takes 0.3 s to load, in this thread only.
 
-    migrate(postgres_dsn)
+    migrate(postgres_dsn, of=of)
 
 
 async def _redis_client(stack: AsyncExitStack, redis_url: str) -> Redis:

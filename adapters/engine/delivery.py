@@ -110,7 +110,7 @@ async def start_relay(
     api_keys: ApiKeys,
 ) -> None:
     """Run what carries events to JetStream and producers' turns into the log, until the stack is closed."""
-    former_keys = KeyTable(to.rows, to.roots.derived("api keys"))
+    former_keys = KeyTable(to.beside_log, to.roots.derived("api keys"))
     await api_keys.take_over(await former_keys.keys())
     await former_keys.drop()
     stack.push_async_callback(delivery.anchoring.flush)
@@ -131,7 +131,7 @@ async def start_projecting(
     workers = Workers(projections.groups, projections.deliver, projections.paused)
     # At once: by way of the relay it would take some milliseconds.
     delivery.followers.append(partial(_delivered, workers))
-    await run(stack, [*_projecting(endpoints.postgres_dsn, to, workers), partial(keep, projections)])
+    await run(stack, [*_projecting(endpoints.projections_dsn, to, workers), partial(keep, projections)])
 
 
 async def begin(settings: Settings, delivery: Delivery) -> None:
@@ -149,7 +149,7 @@ async def begin(settings: Settings, delivery: Delivery) -> None:
 def _anchor_file(settings: Settings, roots: Roots) -> AnchorFile:
     """Outside of the data directory, and where it lay before inside of it; there too if nothing else can be written."""
     former = None if settings.anchor_file else settings.directory / FORMER
-    path = settings.anchors(roots.derived("log id").hex()[:16])
+    path = settings.anchors(roots.log_id)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -167,7 +167,7 @@ def _held(stack: AsyncExitStack, anchors: AnchorFile) -> bool:
     return lock.acquire()
 
 
-def _projecting(postgres_dsn: str, to: Connections, workers: Workers) -> Sequence[Callable[[], Awaitable[None]]]:
+def _projecting(projections_dsn: str, to: Connections, workers: Workers) -> Sequence[Callable[[], Awaitable[None]]]:
     """The steps that keep this process's share of the partitions applied."""
     subscriber = EventSubscriber(to.nats, to.roots.derived("wire"), workers.deliver, workers.delivered)
 
@@ -175,7 +175,7 @@ def _projecting(postgres_dsn: str, to: Connections, workers: Workers) -> Sequenc
         await subscriber.follow(partitions)
         workers.own(partitions)
 
-    leases = Leases(postgres_dsn, PARTITIONS)
+    leases = Leases(projections_dsn, PARTITIONS)
     return [partial(leases.run, share), partial(workers.watch, lambda: to.nats.stats["reconnects"]), *workers.steps()]
 
 

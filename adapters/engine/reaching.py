@@ -13,11 +13,12 @@ from mnemolog.adapters.unreachable import UNREACHABLE, own_words
 from mnemolog.domain.errors import ServerFailed
 
 SECONDS = 15.0
+_INSTEAD = {"postgres": "the embedded server", "projections": "the database of the log"}
 _CHECK = "see that it runs and that the address, user and password are right"
 
 
 @asynccontextmanager
-async def reaching(name: Literal["postgres", "nats", "redis"], url: str) -> AsyncIterator[None]:
+async def reaching(name: Literal["postgres", "projections", "nats", "redis"], url: str) -> AsyncIterator[None]:
     """ServerFailed when what happens inside cannot reach the server, is refused by it, or waits for it too long."""
     try:
         async with asyncio.timeout(SECONDS):
@@ -35,7 +36,7 @@ def _fix(words: str, name: str) -> str:
     if 'extension "vector"' in said:
         return (
             "install pgvector on that server, and have a superuser run CREATE EXTENSION vector in this database; or"
-            " leave postgres_url out and use the embedded server, which has it"
+            f" leave {name}_url out and use {_INSTEAD[name]}, which has it"
         )
     if "password" in said or "authori" in said or "role" in said:
         return f"correct the user and the password in {name}_url"

@@ -33,4 +33,5 @@ def configured_endpoints(settings: Settings) -> Endpoints:
                 field=name,
                 fix=f"set MNEMOLOG_{name.upper()}, or run `mnemolog up`, which has embedded servers",
             )
-    return Endpoints(os.getpid(), *urls.values())
+    postgres, nats, redis = (str(url) for url in urls.values())
+    return Endpoints(os.getpid(), postgres, nats, redis, projections_url=settings.projections_url)

@@ -60,6 +60,7 @@ async def _started(
         postgres_url=settings.postgres_url,
         nats_url=settings.nats_url,
         redis_url=settings.redis_url,
+        projections_url=settings.projections_url,
         durable=settings.durable,
         nats_sync=settings.nats_sync,
         nats_store=limits_of(settings).store_bytes,

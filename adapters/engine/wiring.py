@@ -71,7 +71,9 @@ async def wire(
     embedder = await embedder_of(stack, settings, projecting=EngineRole.PROJECT in roles, attached=attached)
     projections = _projections(
         settings,
-        FillEndpoints(endpoints.postgres_dsn, endpoints.redis_url, master_key, settings.embedder),
+        FillEndpoints(
+            endpoints.postgres_dsn, endpoints.projections_dsn, endpoints.redis_url, master_key, settings.embedder
+        ),
         to,
         log,
         embedder,
@@ -125,7 +127,10 @@ def _projections(
 ) -> Projections:
     former = [embedder_named(one) for one in EMBEDDERS if one != settings.embedder]
     processes = FillProcesses(place)
-    projections = Projections(to.rows, to.redis, log, embedder, settings.strategy, to.writing, processes, former)
+    beside_log = None if to.beside_log is to.rows else to.beside_log
+    projections = Projections(
+        to.rows, to.redis, log, embedder, settings.strategy, to.writing, processes, former, beside_log
+    )
     for name in settings.projection_strategies:
         projections.require(name)
     return projections
@@ -164,11 +169,9 @@ async def _services(
     writes = Writes(handler, log, policy.categories, policy.profile, neighbours, policy.predicates, sightings)
     recalls = Recalls(writes.record_recalls, settings.recall_seconds)
     reads.recalled = recalls.note
+    databases = to.pool, to.roots, to.rows, to.beside_log, log
     audit = Audit(
-        to.pool,
-        to.roots,
-        to.rows,
-        log,
+        *databases,
         projections.running,
         delivery.anchoring,
         delivery.incidents,
@@ -184,7 +187,7 @@ async def _services(
         reads=reads,
         writes=writes,
         nats=to.nats,
-        verifier=Verifier(to.pool, to.roots, to.rows, log, projections.running, to.nats.jetstream(), delivery.anchors),
+        verifier=Verifier(*databases, projections.running, to.nats.jetstream(), delivery.anchors),
         anchoring=delivery.anchoring,
         incidents=delivery.incidents,
         audit=audit,
@@ -223,7 +226,7 @@ def _reads(
     incidents: Incidents,
 ) -> Reads:
     return Reads(
-        projections.live,
+        to.beside_log,
         projections.seen_on(to.reading),
         log,
         projections.running,

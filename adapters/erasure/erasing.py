@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from mnemolog.adapters.erasure.messages import TurnSelection, purge_turns
-from mnemolog.adapters.erasure.stale_schemas import forget_in_stale_schemas
+from mnemolog.adapters.erasure.stale_schemas import forget_embeddings, forget_in_stale_schemas
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.redis.rebuildable import SHADOW
 from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
@@ -159,6 +159,9 @@ async def _sweep(engine: Services, stream: StreamId, memories: Sequence[UUID]) -
     stores = [store for store in engine.projections.stores.values() if isinstance(store, PostgresStore)]
     shown = {former.schema for store in stores if (former := await store.look())}
     await forget_in_stale_schemas(engine.projections.live, {*shown, *(store.schema for store in stores)}, stream)
+    if engine.projections.split:  # What was read there before projections had a database of their own.
+        await forget_in_stale_schemas(engine.projections.beside_log, (), stream)
+        await forget_embeddings(engine.projections.beside_log, stream)
     # Once more: a rebuild that had read the text already may have kept its embedding after the projector's sweep.
     async with engine.projections.live.begin() as connection:
         await engine.projections.index.remove(connection, [(*owner_of(stream), one) for one in memories])

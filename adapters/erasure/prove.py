@@ -64,9 +64,13 @@ def _reached(engine: Services, subject: ProofSubject, phrase: str | None) -> fro
 
 async def _places(engine: Services, target: Target, phrase: str | None) -> AsyncIterator[ProofPlace]:
     yield ProofPlace("log", len(target.event_ids), target.opened, "events that the keys open")
-    async with engine.projections.live.connect() as connection:
-        async for place in tables.look_through(connection, target, phrase):
-            yield place
+    databases = {"postgres": engine.projections.beside_log}
+    if engine.projections.split:
+        databases["projections"] = engine.projections.live
+    for name, database in databases.items():
+        async with database.connect() as connection:
+            async for place in tables.look_through(connection, name, target, phrase):
+                yield place
     jetstream = engine.nats.jetstream()
     yield await stores.events_on_jetstream(jetstream, engine.log, target, phrase)
     keyed = await engine.api_keys.producers()

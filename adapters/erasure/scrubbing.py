@@ -47,7 +47,7 @@ class Scrubbed:
         return {"tables": self.tables, "wal_segments": self.segments}
 
 
-async def scrub(postgres_dsn: str, redis: Redis | None, progressed: Progressed = lambda step: None) -> Scrubbed:
+async def scrub(databases: Sequence[str], redis: Redis | None, progressed: Progressed = lambda step: None) -> Scrubbed:
     """Write the tables that lose rows anew, and all of WAL over; and the log of Redis, where it is ours.
 
     Each table is locked while it is written. EngineError when this login may not.
@@ -60,16 +60,19 @@ async def scrub(postgres_dsn: str, redis: Redis | None, progressed: Progressed =
                 await redis.bgrewriteaof()
             while (await redis.info("persistence"))["aof_rewrite_in_progress"]:  # noqa: ASYNC110  Redis tells nobody.
                 await asyncio.sleep(0.05)
-    async with await AsyncConnection.connect(postgres_dsn, autocommit=True) as connection:
-        try:
-            tables = await _rewrite_tables(connection, progressed)
-            return Scrubbed(tables, await _write_wal_over(connection, progressed))
-        except psycopg.errors.InsufficientPrivilege as error:
-            raise EngineError(
-                f"this Postgres login may not clear its files: {own_words(error)}",
-                field="postgres_url",
-                fix="run it as a superuser, or as a member of pg_checkpoint that may execute pg_switch_wal()",
-            ) from error
+    tables = segments = 0
+    for setting, dsn in zip(("postgres_url", "projections_url"), databases, strict=False):
+        async with await AsyncConnection.connect(dsn, autocommit=True) as connection:
+            try:
+                tables += await _rewrite_tables(connection, progressed)
+                segments += await _write_wal_over(connection, progressed)
+            except psycopg.errors.InsufficientPrivilege as error:
+                raise EngineError(
+                    f"this Postgres login may not clear its files: {own_words(error)}",
+                    field=setting,
+                    fix="run it as a superuser, or as a member of pg_checkpoint that may execute pg_switch_wal()",
+                ) from error
+    return Scrubbed(tables, segments)
 
 
 async def _rewrite_tables(connection: AsyncConnection[Any], progressed: Progressed) -> int:

@@ -40,6 +40,13 @@ async def forget_in_stale_schemas(engine: AsyncEngine, live: Collection[str], st
     return schemas
 
 
+async def forget_embeddings(engine: AsyncEngine, stream: StreamId) -> None:
+    """Delete all that a cache which no projection uses any more keeps of a user."""
+    kept = table("embeddings", *map(column, OWNER), schema="mnemolog")
+    async with engine.begin() as connection:
+        await connection.execute(delete(kept).where(tuple_(*kept.columns) == tuple_(*owner_of(stream))))
+
+
 async def _leftovers(connection: AsyncConnection, live: Collection[str]) -> Sequence[str]:
     schemas = _COLUMNS.c.table_schema
     found = select(schemas).distinct().where(schemas.startswith(PREFIX, autoescape=True), schemas != KEYS)

@@ -83,8 +83,10 @@ class Columns:
         return self.schema not in (LOG, KEYS)
 
 
-async def look_through(connection: AsyncConnection, target: Target, phrase: str | None) -> AsyncIterator[ProofPlace]:
-    """A place for each table that tells whose its rows are."""
+async def look_through(
+    connection: AsyncConnection, database: str, target: Target, phrase: str | None
+) -> AsyncIterator[ProofPlace]:
+    """A place for each table that tells whose its rows are, named after its database."""
     for one in await _tables(connection):
         rows = table(one.name, *map(column, one.types), schema=one.schema)
         whose = _owned(one, rows, target)
@@ -92,7 +94,7 @@ async def look_through(connection: AsyncConnection, target: Target, phrase: str 
         statement = select(func.count(), func.count().filter(shown)).select_from(rows).where(whose)
         looked_at, readable = (await connection.execute(statement)).one()
         found = await _first(connection, one, rows, and_(whose, shown), phrase) if readable else ()
-        yield ProofPlace(f"postgres {one.schema}.{one.name}", looked_at, readable, found=found)
+        yield ProofPlace(f"{database} {one.schema}.{one.name}", looked_at, readable, found=found)
 
 
 async def _first(

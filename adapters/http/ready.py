@@ -48,7 +48,9 @@ class Readiness:
 
     async def _database(self) -> Iterable[str]:
         projections = self._engine.projections
-        if await behind(projections.live):
+        if await behind(projections.beside_log) or (
+            projections.split and await behind(projections.live, "projections")
+        ):
             return ["schema"]
         names = [name for name in projections.running if name not in self._built]
         missing = await projections.missing() if names else []

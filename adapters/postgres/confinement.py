@@ -7,20 +7,18 @@ migrations could not make it, the first stands alone.
 from collections.abc import Collection
 
 from sqlalchemy import func, select, text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.postgres.ddl import Ddl
-from mnemolog.adapters.postgres.pool import Pool
-from mnemolog.adapters.postgres.queries import query
 
 READER = "mnemolog_reader"
 TENANT = "mnemolog.tenant"
 
 
-async def may_read_as_reader(pool: Pool) -> bool:
+async def may_read_as_reader(engine: AsyncEngine) -> bool:
     """Whether the login may become the role of the readers."""
-    async with pool.connection() as connection:
-        return bool(await (await connection.execute(query("reads_as_reader"))).fetchall())
+    async with engine.connect() as connection:
+        return bool((await connection.execute(_MAY_READ, {"reader": READER})).scalar())
 
 
 async def confine_to(connection: AsyncConnection, tenant: str) -> None:
@@ -55,5 +53,6 @@ SELECT mnemolog.confine(CAST(place.oid AS regclass))
 FROM pg_class AS place JOIN pg_namespace AS space ON space.oid = place.relnamespace
 WHERE space.nspname = :schema AND place.relname = ANY(:tables) AND NOT place.relrowsecurity
 """)
+_MAY_READ = text("SELECT pg_has_role(session_user, oid, 'member') FROM pg_roles WHERE rolname = :reader")
 _IS_READER = text("SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = :reader)")
 _SHUT_OUT = text("SELECT NOT has_schema_privilege(oid, :schema, 'USAGE') FROM pg_roles WHERE rolname = :reader")

@@ -1,6 +1,6 @@
-"""What a projection lacks: the heads of the log against its progress, in the database that holds both."""
+"""What a projection lacks: the heads of the log against its progress, in one database or in two."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 
 from sqlalchemy import (
@@ -42,12 +42,12 @@ _events = Table(
 _SAME = and_(progress_table.c.tenant == _heads.c.tenant, progress_table.c.stream == _heads.c.stream)
 
 
-async def lagging(engine: AsyncEngine, schema: str) -> AsyncIterator[Sequence[Lag]]:
+async def lagging(engine: AsyncEngine, beside_log: AsyncEngine, schema: str) -> AsyncIterator[Sequence[Lag]]:
     """The streams whose progress is not at their head and that are not stopped, in batches.
 
     The sums come first: they cost a tenth of the join, and in a quiet log they are equal.
     """
-    if not await missing(engine, schema):
+    if not await missing(engine, beside_log, schema):
         return
     last = ("", "")
     while rows := await _batch(engine, last):
@@ -58,23 +58,44 @@ async def lagging(engine: AsyncEngine, schema: str) -> AsyncIterator[Sequence[La
         yield [Lag(StreamId(row["tenant"], row["stream"]), row["seq"], 0) for row in headless]
 
 
-async def missing(engine: AsyncEngine, schema: str) -> int:
-    """How many events are not applied, those of stopped streams left out."""
-    heads, applied = (
-        select(func.coalesce(func.sum(table.c.seq), 0)).scalar_subquery() for table in (_heads, progress_table)
-    )
-    aside = (
-        select(progress_table, (_heads.c.seq - progress_table.c.seq).label("behind"))
-        .join_from(progress_table, _heads, _SAME)
-        .where(progress_table.c.stopped_at.is_not(None))
-        .subquery()
-    )
-    both = select(heads - applied).subquery("sums")
+async def lagging_apart(engine: AsyncEngine, beside_log: AsyncEngine, schema: str) -> AsyncIterator[Sequence[Lag]]:
+    """As `lagging`, of heads in another database: no join can span the two, so all heads and all progress are read.
+
+    Each progress is read before its head: what is applied in between shall not look as if the log were shorter.
+    """
+    if not await missing(engine, beside_log, schema):
+        return
+    last = ("", "")
+    while names := await _page(beside_log, _heads, last):
+        progress = await _progress(engine, names)
+        heads = await _heads_of(beside_log, names)
+        found = {place: (progress.get(place), seq) for place, seq in heads.items()}
+        if going := [_lag(place, row, seq) for place, (row, seq) in found.items() if _lags(engine, schema, row, seq)]:
+            yield going
+        last = names[-1]
+    last = ("", "")
+    while names := await _page(engine, progress_table, last):
+        progress = await _progress(engine, names)
+        heads = await _heads_of(beside_log, names)
+        headless = {place: row for place, row in progress.items() if place not in heads}
+        if ahead := [_lag(place, row, 0) for place, row in headless.items() if _lags(engine, schema, row, 0)]:
+            yield ahead
+        last = names[-1]
+
+
+async def missing(engine: AsyncEngine, beside_log: AsyncEngine, schema: str) -> int:
+    """How many events are not applied, those of stopped streams left out: progress first, and then the heads."""
+    aside = select(progress_table).where(progress_table.c.stopped_at.is_not(None)).subquery()
+    applied = select(func.coalesce(func.sum(progress_table.c.seq), 0).label("applied")).subquery("sums")
     async with engine.connect() as connection:
-        found = await connection.execute(select(both.c[0].label("all"), aside).outerjoin_from(both, aside, true()))
+        found = await connection.execute(select(applied.c.applied, aside).outerjoin_from(applied, aside, true()))
         rows = found.mappings().all()
-    stopped = [row["behind"] for row in rows if row["tenant"] is not None and _stopped(engine, schema, row)]
-    return int(rows[0]["all"] - sum(stopped))
+    stopped = {
+        _place(row): row["seq"] for row in rows if row["stopped_at"] is not None and _stopped(engine, schema, row)
+    }
+    heads = await _heads_of(beside_log, list(stopped)) if stopped else {}
+    behind = sum(heads[place] - seq for place, seq in stopped.items() if place in heads)
+    return await size(beside_log) - int(rows[0]["applied"]) - int(behind)
 
 
 async def size(engine: AsyncEngine) -> int:
@@ -114,6 +135,43 @@ async def _headless(engine: AsyncEngine) -> Sequence[RowMapping]:
     statement = select(progress_table).where(progress_table.c.seq > 0, ~exists().where(_SAME)).limit(BATCH)
     async with engine.connect() as connection:
         return (await connection.execute(statement)).mappings().all()
+
+
+async def _page(engine: AsyncEngine, table: Table, last: tuple[str, str]) -> Sequence[tuple[str, str]]:
+    """The streams that come next in a table."""
+    place = tuple_(table.c.tenant, table.c.stream)
+    statement = select(table.c.tenant, table.c.stream).where(place > tuple_(*map(literal, last)))
+    ordered = statement.order_by(table.c.tenant, table.c.stream).limit(BATCH)
+    async with engine.connect() as connection:
+        return [(row[0], row[1]) for row in await connection.execute(ordered)]
+
+
+async def _progress(engine: AsyncEngine, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], RowMapping]:
+    columns = [progress_table.c.tenant, progress_table.c.stream]
+    wanted = among(columns, places)
+    statement = select(progress_table).join_from(wanted, progress_table, matches(columns, wanted))
+    async with engine.connect() as connection:
+        return {_place(row): row for row in (await connection.execute(statement)).mappings()}
+
+
+async def _heads_of(beside_log: AsyncEngine, places: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], int]:
+    columns = [_heads.c.tenant, _heads.c.stream]
+    wanted = among(columns, places)
+    statement = select(_heads).join_from(wanted, _heads, matches(columns, wanted))
+    async with beside_log.connect() as connection:
+        return {_place(row): row["seq"] for row in (await connection.execute(statement)).mappings()}
+
+
+def _place(row: RowMapping) -> tuple[str, str]:
+    return row["tenant"], row["stream"]
+
+
+def _lags(engine: AsyncEngine, schema: str, row: RowMapping | None, head: int) -> bool:
+    return head != 0 if row is None else row["seq"] != head and not _stopped(engine, schema, row)
+
+
+def _lag(place: tuple[str, str], row: RowMapping | None, head: int) -> Lag:
+    return Lag(StreamId(*place), 0 if row is None else row["seq"], head)
 
 
 def _stopped(engine: AsyncEngine, schema: str, row: RowMapping) -> bool:

@@ -157,6 +157,15 @@ class PostgresLog:
         """As `decode`, in one round trip with what else is asked in a transaction on this database."""
         return await self._opened(stored, shapes, partial(ask_keys, ask, self._secrets.roots))
 
+    async def decode_after(
+        self, ask: Ask, stored: Sequence[StoredEvent], shapes: Collection[str] = ()
+    ) -> Sequence[Recorded]:
+        """As `decode_beside` where the transaction is on another database: not before it holds what it asks for."""
+        if not stored:
+            return []
+        await ask(b"SELECT", ())
+        return await self.decode(stored, shapes)
+
     async def heads(self, share: int = 0, of: int = 1, batch: int = 1000) -> AsyncIterator[Sequence[Head]]:
         last, part = StreamId("", ""), {"share": share, "of": of, "batch": batch}
         while rows := await self._rows("scan_heads", tenant=last.tenant, stream=last.name, **part):

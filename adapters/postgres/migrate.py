@@ -1,48 +1,65 @@
-"""Bring the log's tables to the current version (Alembic). Projections are rebuilt, never migrated."""
+"""Bring the log's tables, or what read models need beside theirs, to the current version (Alembic).
+
+Projections are rebuilt, never migrated. Where they share the log's database, its migrations make what they need.
+"""
 
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal
 
 from alembic import command, op
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Text, column, create_engine, select, table, text
+from sqlalchemy import Text, column, create_engine, select, table, text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.postgres.url import sqlalchemy_url
+from mnemolog.domain.errors import EngineError
 
 SCHEMA = "mnemolog"
 
+Kind = Literal["log", "projections"]
+_VERSIONS: dict[Kind, str] = {"log": "versions", "projections": "projections"}
+_OTHER: dict[Kind, tuple[str, str, str]] = {
+    "log": ("log_of_projections", "postgres_url", "this database holds projections, and no log"),
+    "projections": ("events", "projections_url", "this database holds a log"),
+}
 
-def migrate(postgres_dsn: str, revision: str = "head") -> None:
+
+def migrate(postgres_dsn: str, revision: str = "head", *, of: Kind = "log") -> None:
     """Run what has not run yet, up to a revision, as one engine at a time: a second one waits."""
     engine = create_engine(sqlalchemy_url(postgres_dsn))
     try:
         with engine.begin() as connection:
             connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended('mnemolog migrate', 0))"))
+            other, field, what = _OTHER[of]
+            if connection.execute(text("SELECT to_regclass(:name)"), {"name": f"{SCHEMA}.{other}"}).scalar():
+                raise EngineError(what, field=field, fix="name another database: the two settings may not be mixed up")
             connection.execute(text("CREATE SCHEMA IF NOT EXISTS mnemolog"))
-            command.upgrade(_config(connection), revision)
+            config = _config(of)
+            config.attributes["connection"] = connection
+            command.upgrade(config, revision)
     finally:
         engine.dispose()
 
 
 def is_known(revision: str) -> bool:
-    """Whether this Mnemolog has the migration."""
-    script = ScriptDirectory(str(files("mnemolog.adapters.postgres") / "migrations"))
+    """Whether this Mnemolog has the migration of the log."""
+    script = ScriptDirectory.from_config(_config("log"))
     return revision in {one.revision for one in script.walk_revisions()}
 
 
-async def behind(engine: AsyncEngine) -> bool:
-    """Whether the log's tables are not those of this Mnemolog."""
+async def behind(engine: AsyncEngine, of: Kind = "log") -> bool:
+    """Whether the tables are not those of this Mnemolog."""
     async with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
         asked = select(column("version_num", Text)).select_from(table("migrations", schema=SCHEMA))
-        return (await connection.execute(asked)).scalar_one_or_none() != _newest()
+        return (await connection.execute(asked)).scalar_one_or_none() != _newest(of)
 
 
 @cache
-def _newest() -> str | None:
-    return ScriptDirectory(str(files("mnemolog.adapters.postgres") / "migrations")).get_current_head()
+def _newest(of: Kind) -> str | None:
+    return ScriptDirectory.from_config(_config(of)).get_current_head()
 
 
 def run_sql_beside(migration: str) -> None:
@@ -51,8 +68,10 @@ def run_sql_beside(migration: str) -> None:
     op.get_bind().exec_driver_sql(sql.replace("%", "%%"))
 
 
-def _config(connection: Connection) -> Config:
+def _config(of: Kind) -> Config:
+    scripts = files("mnemolog.adapters.postgres") / "migrations"
     config = Config()
-    config.set_main_option("script_location", str(files("mnemolog.adapters.postgres") / "migrations"))
-    config.attributes["connection"] = connection
+    config.set_main_option("script_location", str(scripts))
+    config.set_main_option("version_locations", str(scripts / _VERSIONS[of]))
+    config.set_main_option("path_separator", "os")
     return config

@@ -353,7 +353,3 @@ ORDER BY first_used, version;
 -- The versions that a stream's events name.
 SELECT DISTINCT meta ->> 'policy_version' AS version FROM mnemolog.events
 WHERE (tenant, stream) = (%(tenant)s, %(stream)s);
-
--- reads_as_reader --
--- Whether this login may become the role that sees one tenant at a time.
-SELECT FROM pg_roles WHERE rolname = 'mnemolog_reader' AND pg_has_role(session_user, oid, 'member');

@@ -1,11 +1,11 @@
 """A Postgres projection that can be rebuilt beside itself."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from sqlalchemy import MetaData, Text, column, func, select, table, text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.schema import DropSchema
 
 from mnemolog.adapters.postgres.comparison import differing_rows
@@ -25,7 +25,9 @@ class RebuildablePostgres:
 
     def __init__(self, live: PostgresStore) -> None:
         self._live = live
-        self._shadow = PostgresStore(live.engine, live.projector, SHADOW, live.writing)
+        self._shadow = PostgresStore(
+            live.engine, live.projector, SHADOW, live.writing, beside_log=live.beside_log if live.split else None
+        )
         self._quiet: AsyncConnection | None = None
         self._compared: Mapping[StreamId, int] = {}
         self._found: Mapping[str, Counter[Owner]] = {}
@@ -121,9 +123,15 @@ class RebuildablePostgres:
         """Drop what other versions of the projection left, and other embedding models; the names of their schemas."""
         former_one = await self._live.look()
         own = [self._live.schema, self._shadow.schema, *([former_one.schema] if former_one else [])]
+        former = await self._drop_all(self._live.engine, but=own)
+        if self._live.split:  # What was read there before projections had a database of their own.
+            former += await self._drop_all(self._live.beside_log, but=())
+        return former
+
+    async def _drop_all(self, engine: AsyncEngine, but: Collection[str]) -> list[str]:
         name = column("nspname", Text)
-        all_of_it = name.regexp_match(f"^mnemolog_{self.name}_v[0-9]+(_|$)") & name.not_in(own)
-        async with self._live.engine.begin() as connection:
+        all_of_it = name.regexp_match(f"^mnemolog_{self.name}_v[0-9]+(_|$)") & name.not_in(but)
+        async with engine.begin() as connection:
             schemas = table("pg_namespace", name, schema="pg_catalog")
             former = list((await connection.execute(select(name).select_from(schemas).where(all_of_it))).scalars())
             for schema in former:

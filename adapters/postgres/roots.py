@@ -36,6 +36,11 @@ class Roots:
         """The integrity key of one purpose, such as `chain`; 32 bytes."""
         return derived_key(self.integrity, purpose)
 
+    @property
+    def log_id(self) -> str:
+        """Tells this log from every other, and nothing of its keys."""
+        return self.derived("log id").hex()[:16]
+
     def wrapping_key(self, root_id: bytes) -> bytes:
         if root_id not in self.wrapping:
             raise EngineError(

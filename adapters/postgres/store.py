@@ -98,6 +98,7 @@ class PostgresStore:
 
     `former` is the version that the schema shows until the present one is built: as long as there is one, each session
     looks again, since whoever built it may be another process. `others` write to the tables of other variants.
+    `beside_log` is given where the log lives in another database.
     """
 
     transient: tuple[type[Exception], ...] = (
@@ -116,6 +117,7 @@ class PostgresStore:
         slot: str = "",
         writing: AsyncEngine | None = None,
         others: Sequence[Projector] = (),
+        beside_log: AsyncEngine | None = None,
     ) -> None:
         self.projector, self.name, self.version = projector, projector.name, projector.version
         self.projectors = {one.variant: one for one in (projector, *others)}
@@ -123,6 +125,7 @@ class PostgresStore:
         self.former: Former | None = None
         parts = ("mnemolog", projector.name, f"v{projector.version}", projector.variant, slot)
         self.schema = "_".join(part for part in parts if part)
+        self.split, self.beside_log = beside_log is not None, beside_log or engine
         self.schemas = {projector.name: self.schema, SELF: self.schema}
         self.engine = engine.execution_options(schema_translate_map=self.schemas)
         self.writing = (writing or engine).execution_options(schema_translate_map=self.schemas)
@@ -228,11 +231,11 @@ class PostgresStore:
             return {StreamId(row.tenant, row.stream): row.seq for row in rows}
 
     async def lags(self, log: EventLog) -> bool:
-        return await lagging.missing(self.engine, self.schema) != 0
+        return await lagging.missing(self.engine, self.beside_log, self.schema) != 0
 
     async def lagging(self, log: EventLog) -> AsyncIterator[Sequence[Lag]]:
-        """The log stands in the same database: one join finds what lags, and nothing else comes back."""
-        async for batch in lagging.lagging(self.engine, self.schema):
+        find = lagging.lagging_apart if self.split else lagging.lagging
+        async for batch in find(self.engine, self.beside_log, self.schema):
             yield batch
 
     async def stop(self, stream: StreamId, seq: int, reason: str) -> None:
@@ -302,7 +305,7 @@ async def sessions(
             yield opened, told
             await save(connection, {store.schema: one.reached for store, one in zip(stores, opened, strict=True)})
         except DBAPIError as error:
-            raise _judged(error, ", ".join(store.name for store in stores)) from error
+            raise _judged(error, stores) from error
 
 
 async def _opened(
@@ -329,14 +332,16 @@ _OVER_A_LIMIT = "54"
 _UNFIT = frozenset({"25006", "42501", "42P01", "3F000"})
 
 
-def _judged(error: DBAPIError, names: str) -> Exception:
+def _judged(error: DBAPIError, stores: Sequence[PostgresStore]) -> Exception:
     """What an error of a row's write means: a poisoned event, a store that will not take anything, or as it is."""
+    names = ", ".join(store.name for store in stores)
     state = str(getattr(error.orig, "sqlstate", None) or "")
     if state.startswith(_OVER_A_LIMIT):
         return ProjectionPoisoned(f"Postgres refuses a row: {error.orig}", field=names)
     if state in _UNFIT:
         reason = str(error.orig).splitlines()[0]
-        return ServerFailed(f"Postgres cannot store the rows of {names}: {reason}", field="postgres_url")
+        setting = "projections_url" if stores[0].split else "postgres_url"
+        return ServerFailed(f"Postgres cannot store the rows of {names}: {reason}", field=setting)
     return error
 
 

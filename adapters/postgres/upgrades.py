@@ -69,7 +69,9 @@ async def fail(shadow: PostgresStore, fault: str) -> None:
             await connection.execute(update(table).values(fault=fault))
 
 
-async def upgrade_of(live: PostgresStore, shadow: PostgresStore, engine: AsyncEngine, now: datetime) -> Upgrade | None:
+async def upgrade_of(
+    live: PostgresStore, shadow: PostgresStore, beside_log: AsyncEngine, now: datetime
+) -> Upgrade | None:
     """The upgrade that a projection is in; None when readers see the present version."""
     former = await live.look()
     if former is None:
@@ -82,7 +84,7 @@ async def upgrade_of(live: PostgresStore, shadow: PostgresStore, engine: AsyncEn
             raise
         # Not begun, or swapped in this moment.
         return Upgrade(former.shown, present, 0.0, None) if await live.look() else None
-    size = await lagging.size(engine)
+    size = await lagging.size(beside_log)
     seconds, done = (now - began.began_at).total_seconds(), reached - began.began_with
     left = (size - reached) * seconds / done if done > 0 else None
     return Upgrade(former.shown, present, min(1.0, reached / size) if size else 1.0, left, began.fault)

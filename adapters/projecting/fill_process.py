@@ -91,11 +91,16 @@ async def _wire(stack: AsyncExitStack, place: FillEndpoints) -> Projections:
     stack.push_async_callback(pool.close)
     roots = await open_roots(pool, place.master_key, os.urandom)
     log = PostgresLog(pool, Codec(), roots, lambda: datetime.now(UTC))
-    engine = create_engine(place.postgres_dsn, RowSeal(roots.derived("rows")), PROJECTING, pool_size=2 * LANES)
+    seal = RowSeal(roots.derived("rows"))
+    engine = create_engine(place.projections_dsn, seal, PROJECTING, pool_size=2 * LANES)
     stack.push_async_callback(engine.dispose)
+    beside_log = None
+    if place.projections_dsn != place.postgres_dsn:
+        beside_log = create_engine(place.postgres_dsn, seal, pool_size=1)
+        stack.push_async_callback(beside_log.dispose)
     redis = Redis.from_url(place.redis_url)
     stack.push_async_callback(redis.aclose)
-    projections = Projections(engine, redis, log, embedder_named(place.embedder))
+    projections = Projections(engine, redis, log, embedder_named(place.embedder), beside_log=beside_log)
     projections.require_keys = partial(require_keys, pool, roots)
     return projections
 

@@ -27,6 +27,7 @@ class FillEndpoints:
     """Where a process finds the log and the stores, and the key that opens them."""
 
     postgres_dsn: str = field(repr=False)
+    projections_dsn: str = field(repr=False)
     redis_url: str = field(repr=False)
     master_key: bytes = field(repr=False)
     embedder: Literal["minilm", "lexical"]

@@ -58,7 +58,10 @@ async def all_there(streams: Sequence[StreamId]) -> None:
 
 
 class Projections:
-    """`live` is the engine whose connections see the live tables of every Postgres projection."""
+    """`live` is the engine whose connections see the live tables of every Postgres projection.
+
+    `beside_log` is the one to the tables beside the log: given where that is another database.
+    """
 
     def __init__(
         self,
@@ -70,8 +73,10 @@ class Projections:
         writing: AsyncEngine | None = None,
         processes: FillProcesses | None = None,
         former_embedders: Sequence[Embedder] = (),
+        beside_log: AsyncEngine | None = None,
     ) -> None:
         self._log, self._engine, self._processes = log, engine, processes
+        self.split, self.beside_log = beside_log is not None, beside_log or engine
         self.index: VectorIndex = PgVectorIndex()
         self.projectors: Sequence[Projector] = (
             MemoriesProjector(),
@@ -84,12 +89,14 @@ class Projections:
         # What was embedded with these models is read until it is embedded with the present one.
         others = {VECTORS: [VectorsProjector(one, self.index) for one in former_embedders]}
         self._postgres = {
-            one.name: PostgresStore(engine, one, writing=writing, others=others.get(one.name, ()))
+            one.name: PostgresStore(
+                engine, one, writing=writing, others=others.get(one.name, ()), beside_log=beside_log
+            )
             for one in self.projectors
         }
         self._embedders = {variant_of(one): one for one in (*former_embedders, embedder)}
         self._embedder = embedder
-        self.working = WorkingStore(redis, log_size=partial(lagging.size, engine))
+        self.working = WorkingStore(redis, log_size=partial(lagging.size, self.beside_log))
         self.stores: Mapping[str, Store] = {**self._postgres, self.working.name: self.working}
         self.running = {
             name: Projection(store, log, UNREACHABLE, strategies(name)) for name, store in self.stores.items()
@@ -130,7 +137,8 @@ class Projections:
     ) -> AbstractAsyncContextManager[Opened]:
         stores = [self._postgres[one.name] for one in projections]
         read, shapes = to_read(stores, events)
-        return sessions(stores, streams, partial(self._log.decode_beside, stored=read, shapes=shapes))
+        decode = self._log.decode_after if self.split else self._log.decode_beside
+        return sessions(stores, streams, partial(decode, stored=read, shapes=shapes))
 
     async def create(self) -> None:
         """Make the tables of each projection where they are not yet."""
@@ -209,7 +217,7 @@ class Projections:
     async def upgrading(self, now: datetime) -> Mapping[str, Upgrade]:
         """The projections whose readers see a former version, and how far the present one is."""
         found = {
-            name: await upgrades.upgrade_of(store, self._shadows[name], self._engine, now)
+            name: await upgrades.upgrade_of(store, self._shadows[name], self.beside_log, now)
             for name, store in self._postgres.items()
         }
         return {name: one for name, one in found.items() if one}
@@ -225,7 +233,7 @@ class Projections:
 
     async def size(self) -> int:
         """How many events the log holds."""
-        return await lagging.size(self._engine)
+        return await lagging.size(self.beside_log)
 
     async def shadow(self, name: str) -> Store:
         """What is built beside the live store of a projection."""
@@ -277,22 +285,22 @@ class Projections:
 
     async def paused(self) -> Mapping[str, Pause]:
         """The projections that an operator paused, by name."""
-        return await pauses.paused(self._engine)
+        return await pauses.paused(self.beside_log)
 
     async def status(self, now: datetime) -> Sequence[ProjectionStatus]:
         """How each projection is."""
         paused, upgrading = await self.paused(), await self.upgrading(now)
-        return [await status(one, self._log, self._engine, paused, upgrading, now) for one in self.running.values()]
+        return [await status(one, self._log, self.beside_log, paused, upgrading, now) for one in self.running.values()]
 
     async def pause(self, name: str, pause: Pause) -> None:
         """Apply nothing to a projection, in whatever process, until it is resumed; readers see it as it stands."""
         self.require(name)
-        await pauses.pause(self._engine, name, pause)
+        await pauses.pause(self.beside_log, name, pause)
 
     async def resume(self, name: str) -> None:
         """Let a paused projection go on, from where it stands."""
         self.require(name)
-        await pauses.resume(self._engine, name)
+        await pauses.resume(self.beside_log, name)
 
     async def retry(self, name: str, stream: StreamId | None = None) -> Mapping[StreamId, Stop | None]:
         """Go on with a stopped stream, or with all of them; where each stopped again, or None when it did not."""

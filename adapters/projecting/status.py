@@ -56,14 +56,14 @@ class ProjectionStatus:
 async def status(
     projection: Projection,
     log: EventLog,
-    engine: AsyncEngine,
+    beside_log: AsyncEngine,
     paused: Mapping[str, Pause],
     upgrading: Mapping[str, Upgrade],
     now: datetime,
 ) -> ProjectionStatus:
     """Look at one projection. Costs little however many streams there are, as long as few of them lag."""
     store = projection.store
-    events, oldest = await _behind(projection, engine)
+    events, oldest = await _behind(projection, beside_log)
     stopped = await store.stopped()
     shown = sorted(stopped.items(), key=lambda one: one[0])[:SHOWN]
     return ProjectionStatus(
@@ -79,13 +79,13 @@ async def status(
     )
 
 
-async def _behind(projection: Projection, engine: AsyncEngine) -> tuple[int, datetime | None]:
+async def _behind(projection: Projection, beside_log: AsyncEngine) -> tuple[int, datetime | None]:
     """How many events are not applied, and when the oldest of them was recorded."""
     events, times = 0, list[datetime]()
     async for batch in projection.lagging():
         events += sum(one.events for one in batch)
         places = [Position(one.stream, one.progress + 1) for one in batch if not one.ahead]
-        first = await lagging.oldest(engine, places) if places else None
+        first = await lagging.oldest(beside_log, places) if places else None
         times += [first] if first else []
     return events, min(times, default=None)
 

@@ -49,6 +49,7 @@ class Audit:
         pool: Pool,
         roots: Roots,
         engine: AsyncEngine,
+        beside_log: AsyncEngine,
         log: EventLog,
         running: Mapping[str, Projection],
         anchoring: Anchoring,
@@ -56,7 +57,8 @@ class Audit:
         path: Path,
         share: float,
     ) -> None:
-        self._pool, self._roots, self._engine, self._log = pool, roots, engine, log
+        self._pool, self._roots, self._log = pool, roots, log
+        self._engine, self._beside_log = engine, beside_log
         self._running, self._anchoring, self._incidents = running, anchoring, incidents
         self._path, self._share = path, share
         self.passes = 0
@@ -102,7 +104,9 @@ class Audit:
             report.add(damage)
         present = await self._present()
         if present:
-            rows = RowsCheck(self._engine, self._log, present, report, lambda count: None, bringing=False)
+            rows = RowsCheck(
+                self._engine, self._beside_log, self._log, present, report, lambda count: None, bringing=False
+            )
             await rows.examine(heads)
         if not report.clean:
             await self._settle(report)

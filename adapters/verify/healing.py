@@ -58,7 +58,7 @@ async def _heal_rows(projection: Projection, stream: StreamId) -> None:
 
 async def _forget_pauses(running: Mapping[str, Projection]) -> None:
     store = next(one.store for one in running.values() if isinstance(one.store, PostgresStore))
-    await pauses.forget_forged(store.engine)
+    await pauses.forget_forged(store.beside_log)
 
 
 async def _forget_skips(store: Store, stream: StreamId) -> None:

@@ -1,6 +1,6 @@
 """One projection's rows beside those of its replay: which differ, and what was done to them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -10,7 +10,6 @@ from sqlalchemy import (
     Select,
     Table,
     and_,
-    exists,
     func,
     select,
     tuple_,
@@ -21,13 +20,15 @@ from mnemolog.adapters.postgres.as_of import TEMPORARY
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
 from mnemolog.events.envelope import StreamId
-from mnemolog.projections.owner import indexed, owner_of, stream_of
+from mnemolog.projections.owner import Owner, indexed, owner_of, stream_of
 from mnemolog.projections.seal import MAC, key_of, seal_of
 
 LIMIT = 1000
 
 Row = Mapping[str, Any]
 Key = tuple[Any, ...]
+# Tells the owners of a table's rows that the log does not know.
+Unknown = Callable[[AsyncConnection, Table], Awaitable[Sequence[Owner]]]
 
 
 def among(table: Table, streams: Sequence[StreamId]) -> ColumnElement[bool]:
@@ -59,12 +60,11 @@ class RowComparison:
             count = select(func.count()).select_from(live).where(among(live, streams))
             report.rows += (await connection.execute(count)).scalar_one()
 
-    async def compare_strangers(self, connection: AsyncConnection, heads: Table, report: Report) -> None:
+    async def compare_strangers(self, connection: AsyncConnection, unknown: Unknown, report: Report) -> None:
         """Report every row of a user whom the log does not know."""
         for table, live, replayed in self._tables:
-            name = live.c.stream_kind + ":" + live.c.user_id
-            own = and_(heads.c.tenant == live.c.tenant, heads.c.seq > 0, heads.c.stream == name)
-            stand = await _rows(connection, select(live).where(~exists().where(own)), table)
+            owners = await unknown(connection, live)
+            stand = await _rows(connection, select(live).where(tuple_(*indexed(live)).in_(owners[:LIMIT])), table)
             for row in stand.values():
                 report.add(await self._damage(connection, table, (live, replayed), row, None))
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mappi
 from contextlib import asynccontextmanager
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, MetaData, Select, Table, Text, and_, exists, select
+from sqlalchemy import BigInteger, Column, ColumnElement, MetaData, Select, Table, Text, literal, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.postgres import pauses
@@ -21,6 +21,9 @@ from mnemolog.domain.errors import MnemologError, TamperedEvent
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.log import EventLog, Head
 from mnemolog.projections.applying import Step, TableWriter, apply, decoded
+from mnemolog.projections.owner import OWNER, Owner, indexed, owner_of, stream_of
+from mnemolog.projections.rows import among as wanted_among
+from mnemolog.projections.rows import matches
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.seal import MAC
 
@@ -38,6 +41,8 @@ _heads, _events = (
     Table(name, _log, Column("tenant", Text), Column("stream", Text), Column("seq", BigInteger))
     for name in ("heads", "events")
 )
+# Places that are looked for in the log at once.
+PAGE = 1000
 
 Place = tuple[Any, ...]
 
@@ -54,6 +59,7 @@ class RowsCheck:
     def __init__(
         self,
         engine: AsyncEngine,
+        beside_log: AsyncEngine,
         log: EventLog,
         running: Mapping[str, Projection],
         report: Report,
@@ -62,7 +68,8 @@ class RowsCheck:
         bringing: bool = True,
     ) -> None:
         self._bringing = bringing
-        self._engine, self._log, self._report, self._progressed = engine, log, report, progressed
+        self._engine, self._beside_log, self._log = engine, beside_log, log
+        self._report, self._progressed = report, progressed
         self._stores = [one.store for one in running.values() if isinstance(one.store, PostgresStore)]
         self._running = [running[store.name] for store in self._stores]
         self._comparisons = [RowComparison(store) for store in self._stores]
@@ -83,7 +90,7 @@ class RowsCheck:
                 # Rows of users that the log does not know.
                 async with snapshot(connection, self._stores):
                     for comparison in self._comparisons:
-                        await comparison.compare_strangers(connection, _heads, self._report)
+                        await comparison.compare_strangers(connection, self._unknown, self._report)
             await self._ahead(connection, only)
 
     async def examine(self, heads: Sequence[Head]) -> None:
@@ -102,8 +109,8 @@ class RowsCheck:
             return []
 
     async def _pauses(self) -> None:
-        self._paused = await pauses.paused(self._engine)
-        for name in await pauses.forged(self._engine):
+        self._paused = await pauses.paused(self._beside_log)
+        for name in await pauses.forged(self._beside_log):
             detail = "no operator paused this projection"
             self._report.add(Damage(Part.ROW, Kind.FORGED, None, detail, 0, "", name, pauses.TABLE, {"name": name}))
 
@@ -240,19 +247,52 @@ class RowsCheck:
         """A progress beyond the head would make the projection pass over what is appended next."""
         async with snapshot(connection, self._stores):
             for store in self._stores:
-                for row in await connection.execute(_ahead(live(progress_table, store), only)):
-                    detail = f"{store.name} says that it applied {row.seq}, which the log does not have"
-                    key = {"tenant": row.tenant, "stream": row.stream}
-                    place = (row.seq, "", store.name, progress_table.name, key)
-                    self._report.add(Damage(Part.ROW, Kind.CHANGED, StreamId(row.tenant, row.stream), detail, *place))
+                for tenant, stream, seq in await self._beyond(connection, live(progress_table, store), only):
+                    detail = f"{store.name} says that it applied {seq}, which the log does not have"
+                    key = {"tenant": tenant, "stream": stream}
+                    place = (seq, "", store.name, progress_table.name, key)
+                    self._report.add(Damage(Part.ROW, Kind.CHANGED, StreamId(tenant, stream), detail, *place))
+
+    async def _beyond(self, connection: AsyncConnection, progress: Table, only: StreamId | None) -> list[Place]:
+        """Progress at events that the log, which may be another database, does not have. Read before the log is."""
+        columns = [progress.c.tenant, progress.c.stream, progress.c.seq]
+        statement = select(*columns).where(progress.c.seq > 0)
+        pages = _pages(connection, statement if only is None else statement.where(among(progress, [only])), columns)
+        async with self._beside_log.connect() as log:
+            return [place async for some in pages for place in await _absent(log, _events, some)]
+
+    async def _unknown(self, connection: AsyncConnection, table: Table) -> list[Owner]:
+        """The owners of rows whose stream the log does not know."""
+        columns = indexed(table)
+        pages = _pages(connection, select(*columns).distinct(), columns)
+        found: list[Owner] = []
+        async with self._beside_log.connect() as log:
+            async for some in pages:
+                streams = [stream_of(dict(zip(OWNER, one, strict=True))) for one in some]
+                absent = await _absent(log, _heads, [(one.tenant, one.name) for one in streams])
+                found += [owner_of(StreamId(*place)) for place in absent]
+        return found
 
 
-def _ahead(progress: Table, only: StreamId | None) -> Select[Any]:
-    same = and_(*(_events.c[name] == progress.c[name] for name in ("tenant", "stream", "seq")))
-    statement = select(progress.c.tenant, progress.c.stream, progress.c.seq).where(
-        progress.c.seq > 0, ~exists().where(same)
-    )
-    return statement if only is None else statement.where(among(progress, [only]))
+async def _pages(
+    connection: AsyncConnection, statement: Select[Any], key: Sequence[ColumnElement[Any]]
+) -> AsyncIterator[list[Place]]:
+    """What it gives in the order of its key, a part at a time."""
+    left = statement
+    while found := [tuple(row) for row in await connection.execute(left.order_by(*key).limit(PAGE))]:
+        yield found
+        left = statement.where(tuple_(*key) > tuple_(*map(literal, found[-1])))
+
+
+async def _absent(log: AsyncConnection, table: Table, places: Sequence[Place]) -> list[Place]:
+    """Those of these places that a table of the log has not."""
+    if not places:
+        return []
+    columns = list(table.columns)[: len(places[0])]
+    wanted = wanted_among(columns, places)
+    there = select(*columns).join_from(wanted, table, matches(columns, wanted)).where(table.c.seq > 0)
+    found = {tuple(row) for row in await log.execute(there)}
+    return [place for place in places if place not in found]
 
 
 async def _gathered(log: EventLog) -> AsyncIterator[Sequence[Head]]:

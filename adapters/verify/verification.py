@@ -29,6 +29,7 @@ class Verifier:
     pool: Pool
     roots: Roots
     engine: AsyncEngine
+    beside_log: AsyncEngine
     log: EventLog
     running: Mapping[str, Projection]
     jetstream: JetStreamContext
@@ -56,7 +57,7 @@ class Verifier:
         for damage in await named_events(self.pool, chain_key, log_check.unfit, witnesses):
             report.add(damage)
         if present := await self._present(report, only):
-            await RowsCheck(self.engine, self.log, present, report, progressed).run(only)
+            await RowsCheck(self.engine, self.beside_log, self.log, present, report, progressed).run(only)
         return report
 
     async def _present(self, report: Report, only: StreamId | None) -> Mapping[str, Projection]:

@@ -205,7 +205,8 @@ async def test_a_setting_that_differs_is_told_by_its_name_and_one_that_is_left_o
 ) -> None:
     settings = load(data_dir=data_dir, **{**SETTINGS, "idle_grace": 30})
     async with open_engine(settings, attach=True):
-        for name, value in (("embedder", "minilm"), ("durable", True), ("postgres_url", "postgresql://elsewhere/x")):
+        elsewhere = [(name, "postgresql://elsewhere/x") for name in ("postgres_url", "projections_url")]
+        for name, value in (("embedder", "minilm"), ("durable", True), *elsewhere):
             with pytest.raises(EngineSettingDiffers) as refused:
                 async with open_engine(load(data_dir=data_dir, **{**SETTINGS, name: value}), attach=True):
                     pass

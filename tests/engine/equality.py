@@ -30,7 +30,8 @@ async def assert_live_equals_replayed(engine: Engine, *streams: StreamId) -> Non
     for stream in streams:
         report = Report()
         verifier = engine.verifier
-        await RowsCheck(verifier.engine, verifier.log, verifier.running, report, lambda count: None).run(stream)
+        databases = verifier.engine, verifier.beside_log, verifier.log
+        await RowsCheck(*databases, verifier.running, report, lambda count: None).run(stream)
         assert (report.damages, report.unverified) == ([], [])
         await _assert_sessions_equal(engine, stream)
 

@@ -259,7 +259,8 @@ async def test_a_rebuild_whose_processes_fail_swaps_nothing_and_leaves_none_behi
     await tell(ana)
     expected = await ana.everything(await ana.caught_up())
     projections = engine.projections
-    place = FillPlace(engine.endpoints.postgres_dsn, engine.endpoints.redis_url, bytes(32), "lexical")
+    dsn = engine.endpoints.postgres_dsn
+    place = FillPlace(dsn, dsn, engine.endpoints.redis_url, bytes(32), "lexical")
 
     with pytest.raises(EngineError, match="another master key"):
         await FillProcesses(place).fill(["memories"], 2, lambda count: None)

@@ -1,0 +1,29 @@
+"""Which log the rows of a database follow from, where the log itself lives in another one."""
+
+from sqlalchemy import Boolean, Column, MetaData, Table, Text, select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from mnemolog.domain.errors import EngineError
+
+# Made by the migrations of projections.
+_log_of_projections = Table(
+    "log_of_projections",
+    MetaData(schema="mnemolog"),
+    Column("only_one", Boolean, primary_key=True),
+    Column("log_id", Text, nullable=False),
+)
+
+
+async def require_own(engine: AsyncEngine, log_id: str) -> None:
+    """EngineError when the rows here follow from another log; rows of nobody yet become this one's."""
+    async with engine.begin() as connection:
+        row = {"only_one": True, "log_id": log_id}
+        await connection.execute(insert(_log_of_projections).values(row).on_conflict_do_nothing())
+        kept = (await connection.execute(select(_log_of_projections.c.log_id))).scalar_one()
+    if kept != log_id:
+        raise EngineError(
+            "the projections in this database follow from another log",
+            field="projections_url",
+            fix="name the database of this log's projections, or an empty one: they are built there",
+        )
