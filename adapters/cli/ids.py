@@ -17,7 +17,7 @@ from mnemolog.events.memory_fold import MEMORY
 from mnemolog.events.profile_fold import TODO
 from mnemolog.projections.id_prefix import EVENT
 
-_BEGINNING = re.compile(r"(?=[0-9a-f-]{6,35}$)[0-9a-f]{1,8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,11})?", re.IGNORECASE)
+BEGINNING = re.compile(r"(?=[0-9a-f-]{6,35}$)[0-9a-f]{1,8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,11})?", re.IGNORECASE)
 _KINDS = {
     "memory_id": MEMORY.name,
     "entity_id": ENTITY.name,
@@ -38,7 +38,7 @@ def with_placeholders(operation: Operation[Any, Any], fields: Mapping[str, Any])
     """
     asked, numbers = operation.request.model_fields, count()
     return {
-        name: _each(value, lambda one: str(UUID(int=next(numbers))) if _BEGINNING.fullmatch(str(one)) else one)
+        name: _each(value, lambda one: str(UUID(int=next(numbers))) if BEGINNING.fullmatch(str(one)) else one)
         if _takes_ids(name, asked[name])
         else value
         for name, value in fields.items()
@@ -60,7 +60,7 @@ async def completed(engine: Engine, operation: Operation[Any, Any], fields: Mapp
 
 
 async def _whole(engine: Engine, viewer: Viewer, operation: Operation[Any, Any], name: str, text: str) -> str:
-    if not _BEGINNING.fullmatch(text):
+    if not BEGINNING.fullmatch(text):
         return text
     same = _KINDS[operation.arguments[0]] if name in _SAME_KIND else None
     try:

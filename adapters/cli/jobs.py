@@ -2,19 +2,22 @@
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated
+from uuid import UUID
 
 import typer
 from rich.text import Text
 
-from mnemolog.adapters.cli import output, panels
+from mnemolog.adapters.cli import ids, output, panels
 from mnemolog.adapters.cli.options import Json
 from mnemolog.adapters.cli.session import T, settings_of, with_engine
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.jobs.job import Job, Status
 from mnemolog.adapters.jobs.queue import JobQueue
+from mnemolog.domain.errors import AmbiguousId, NotFound
 from mnemolog.domain.identity import parse_uuid
 
-JobId = Annotated[str, typer.Argument(help="The job's id, as shown by `list`.")]
+JobId = Annotated[str, typer.Argument(help="The job's id, or a prefix of it, as shown by `list`.")]
+LOOKED_THROUGH = 1000
 
 jobs = typer.Typer(help="List, show, retry and cancel background jobs.", no_args_is_help=True)
 
@@ -36,17 +39,14 @@ def list_jobs(
     if json:
         output.as_json([job.as_dict() for job in found])
         return
-    rows = [
-        (job.kind, job.stream or "–", job.status, output.when(job.run_at), job.attempts, job.error or "", job.job_id)
-        for job in found
-    ]
-    output.show(("kind", "of", "status", "due", "attempts", "error", "id"), rows, nothing="no jobs")
+    rows = [(output.when(job.run_at), _what(job), _status(job), job.job_id) for job in found]
+    output.show(("due", "job", "status", "id"), rows, nothing="no jobs", short=True)
 
 
 @jobs.command()
 def get(context: typer.Context, job_id: JobId, json: Json = False) -> None:
     """Read one job: its payload, its attempts, its progress and its last error."""
-    job = _asked(context, lambda queue: queue.get(parse_uuid(job_id, "job_id")))
+    job = _asked(context, lambda queue: _job(queue, job_id))
     if json:
         output.as_json(job.as_dict())
         return
@@ -57,13 +57,40 @@ def get(context: typer.Context, job_id: JobId, json: Json = False) -> None:
 @jobs.command()
 def retry(context: typer.Context, job_id: JobId, json: Json = False) -> None:
     """Queue a failed or cancelled job again."""
-    _told(_asked(context, lambda queue: queue.retry(parse_uuid(job_id, "job_id"))), json=json)
+    _told(_asked(context, lambda queue: _changed(queue, job_id, queue.retry)), json=json)
 
 
 @jobs.command()
 def cancel(context: typer.Context, job_id: JobId, json: Json = False) -> None:
     """Cancel a job. A running one is stopped within seconds."""
-    _told(_asked(context, lambda queue: queue.cancel(parse_uuid(job_id, "job_id"))), json=json)
+    _told(_asked(context, lambda queue: _changed(queue, job_id, queue.cancel)), json=json)
+
+
+async def _job(queue: JobQueue, id_: str) -> Job:
+    """The job with this id, or the one whose id begins so."""
+    if not ids.BEGINNING.fullmatch(id_):
+        return await queue.get(parse_uuid(id_, "job_id"))
+    found = [job for job in await queue.list(limit=LOOKED_THROUGH) if str(job.job_id).startswith(id_.lower())]
+    if not found:
+        raise NotFound(f"no job's id begins with {id_}", field="job_id", fix="see `mnemolog job list`")
+    if len(found) > 1:
+        listed = ", ".join(str(job.job_id) for job in found[:5])
+        raise AmbiguousId(f"{id_} begins several ids: {listed}", field="job_id", fix="give more of the one you mean")
+    return found[0]
+
+
+async def _changed(queue: JobQueue, id_: str, change: Callable[[UUID], Awaitable[Job]]) -> Job:
+    return await change((await _job(queue, id_)).job_id)
+
+
+def _what(job: Job) -> Text:
+    return Text.assemble(
+        job.kind, f" of {job.stream}" if job.stream else "", (f"\n{job.error}" if job.error else "", "dim")
+    )
+
+
+def _status(job: Job) -> str:
+    return f"{job.status}, attempt {job.attempts}" if job.attempts > 1 else str(job.status)
 
 
 def _asked(context: typer.Context, ask: Callable[[JobQueue], Awaitable[T]]) -> T:

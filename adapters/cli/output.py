@@ -8,6 +8,7 @@ from uuid import UUID
 
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -22,12 +23,12 @@ errors = Console(stderr=True)
 
 IDS = frozenset({"id", "event id", "policy"})
 # Columns whose cells are not wrapped.
-WHOLE = IDS | {"score", "date", "event", "setting", "since"}
+WHOLE = IDS | {"score", "date", "event", "setting", "since", "seq", "when", "last seen", "known since", "due"}
 # Lengths of abbreviated ids: a UUIDv7's time to the millisecond, to the microsecond, or the full id.
 LENGTHS = (13, 18, 36)
-# On narrower screens a time is wrapped into two lines.
+# On narrower screens these columns are wrapped.
 NARROW = 100
-BROKEN = {"when": 10, "last seen": 10, "known since": 11, "due": 10, "holds": 12, "signals": 12, "status": 12}
+BROKEN = {"holds": 12, "signals": 12, "status": 12}
 
 
 def as_json(value: Any) -> None:
@@ -86,13 +87,32 @@ def links(rows: Sequence[Mapping[str, Any]]) -> None:
     show(("strength", "", "type", "text", "id"), told, nothing="no links", short=True)
 
 
-def history(rows: Iterable[Mapping[str, Any]]) -> None:
-    """The history of a memory as a table, newest first."""
-    told = [
-        (when(row["ts"]), row["event"], row["actor"] or "", f"@{row['seq']}", UUID(str(row["meta"]["event_id"])))
-        for row in rows
-    ]
-    show(("when", "event", "actor", "seq", "event id"), told, short=True)
+def history(rows: Sequence[Mapping[str, Any]]) -> None:
+    """The history of a subject, newest first: a line for each write, and below it what the write changed."""
+    ids = shortened([UUID(str(row["meta"]["event_id"])) for row in rows])
+    for row in rows:
+        event_id = ids[UUID(str(row["meta"]["event_id"]))]
+        by = f" @{row['seq']} by {row['actor'] or 'nobody'} "
+        head = Text.assemble(when(row["ts"]), "  ", (row["event"].ljust(7), "cyan"), by, (event_id, "dim"))
+        below = [Text("its words were erased", "dim")] if row["erased"] or row["meta"].get("erased") else []
+        if not row["changes"] and not below:
+            below = [Text.assemble((f"{name}: ", "dim"), _value(value)) for name, value in _besides(row["meta"])]
+        for one in row["changes"]:
+            old = () if one["old"] is None else (_value(one["old"]), (" → ", "dim"))
+            below.append(Text.assemble((f"{one['field']}: ", "dim"), *old, _value(one["new"])))
+        console.print(head, *(Padding(text, (0, 0, 0, 2), expand=False) for text in below), sep="\n", highlight=False)
+
+
+def _besides(meta: Mapping[str, Any]) -> Iterable[tuple[str, object]]:
+    """What an entry says of itself where no field changed: what was linked, merged or proposed."""
+    return ((name, value) for name, value in meta.items() if name not in ("event_id", "type") and value not in ("", []))
+
+
+def _value(value: object) -> str:
+    """As a person reads it: a text as it is, a number short, a list or an object as JSON."""
+    if value is None or isinstance(value, str):
+        return value or "–"
+    return f"{value:.2f}" if isinstance(value, float) else json.dumps(value, default=_plain, ensure_ascii=False)
 
 
 def line(label: str, text: str) -> None:
@@ -100,9 +120,14 @@ def line(label: str, text: str) -> None:
     console.print(Text.assemble((label, "cyan"), " ", text), highlight=False)
 
 
-def bullets(lines: Iterable[str]) -> None:
+def bullets(lines: Sequence[str]) -> None:
+    if not lines:
+        console.print("[dim]nothing is known[/]")
+        return
+    shown = Table.grid(padding=(0, 1, 0, 0))
     for one in lines:
-        console.print(Text(f"• {one}"))
+        shown.add_row("•", Text(one))
+    console.print(shown)
 
 
 def header(text: str) -> None:
@@ -125,11 +150,12 @@ def count(number: int, one: str, many: str = "") -> str:
 
 
 def when(at: datetime) -> str:
-    return at.strftime("%Y-%m-%d %H:%M:%SZ")
+    """In the time zone of this machine, to the minute."""
+    return at.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def day(at: datetime) -> str:
-    return at.strftime("%Y-%m-%d")
+    return at.astimezone().strftime("%Y-%m-%d")
 
 
 def show(
@@ -148,21 +174,21 @@ def show(
         console.print(f"[dim]{nothing}[/]")
         return
     shown = table(*columns, title=title)
-    ids = _shortened([cells[-1] for cells in rows if isinstance(cells[-1], UUID)]) if short else {}
+    ids = shortened([cells[-1] for cells in rows if isinstance(cells[-1], UUID)]) if short else {}
     for *others, last in rows:
         cells = (*others, ids.get(last, last) if isinstance(last, UUID) else last)
         shown.add_row(*(cell if isinstance(cell, Text) else Text(str(cell)) for cell in cells))
     console.print(shown)
 
 
-def _shortened(ids: Collection[UUID]) -> Mapping[UUID, str]:
+def shortened(ids: Collection[UUID]) -> Mapping[UUID, str]:
     """The ids, cut to the shortest length at which all of them differ."""
     length = next(one for one in LENGTHS if len({str(id_)[:one] for id_ in ids}) == len(set(ids)))
     return {id_: str(id_)[:length] for id_ in ids}
 
 
 def table(*columns: str, title: str = "") -> Table:
-    """An empty table in the common style. Ids are never wrapped; times and texts are."""
+    """An empty table in the common style. Ids and times are never wrapped; texts are."""
     shown = Table(title=title or None, title_justify="left", box=None, header_style="dim", pad_edge=False)
     broken = BROKEN if console.width < NARROW else {}
     for column in columns:

@@ -1,7 +1,7 @@
 """Output for people: one function for each type of result."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, time
 from typing import Any
 from uuid import UUID
 
@@ -68,18 +68,15 @@ def _search(found: SearchResult) -> None:
 def _bullets(found: Bullets) -> None:
     if found.header:
         output.header(found.header)
-    output.bullets(one.text for one in found.bullets)
+    output.show(("text", "id"), [(one.text, one.id) for one in found.bullets], short=True)
 
 
 def _context(found: Context) -> None:
-    if found.lines:
-        output.bullets(found.lines)
-    else:
-        output.console.print("[dim]nothing is known[/]")
+    output.bullets(found.lines)
 
 
 def _cards(page: Page[CardView]) -> None:
-    output.bullets(one.line for one in page.items)
+    output.bullets([one.line for one in page.items])
 
 
 def _links(page: Page[LinkView]) -> None:
@@ -207,13 +204,16 @@ def _how(event: CauseView, seqs: Mapping[UUID, str]) -> str:
 
 
 def _one_memory(found: MemoryView) -> None:
-    for name, value in found.model_dump(mode="json").items():
-        if value not in (None, "", [], {}):
-            output.line(name, str(value))
+    for name in dict.fromkeys(["text", *MemoryView.model_fields]):
+        value = getattr(found, name)
+        if isinstance(value, datetime):
+            output.line(name, output.when(value))
+        elif value not in (None, "", [], {}):
+            output.line(name, ", ".join(map(str, value)) if isinstance(value, list) else str(value))
 
 
 def _added(found: Added) -> None:
-    ids = ", ".join(f"[cyan]{one}[/]" for one in found.memory_ids)
+    ids = ", ".join(f"[cyan]{one}[/]" for one in output.shortened(found.memory_ids).values())
     output.receipt(f"Added {output.count(len(found.memory_ids), 'memory', 'memories')}: {ids}", found)
 
 
@@ -231,6 +231,8 @@ def _affect(found: AffectView) -> None:
 
 
 def _profile(found: Profile) -> None:
+    if not found.fields:
+        output.console.print("[dim]nothing is known[/]")
     for one in found.fields:
         output.line(one.field, one.value if isinstance(one.value, str) else ", ".join(one.value))
 
@@ -275,7 +277,7 @@ def _todos(page: Page[Todo]) -> None:
             one.kind,
             one.text,
             *([one.status] if mixed else []),
-            f"{one.due:%Y-%m-%d %H:%M}" if one.due else "–",
+            output.when(one.due) if one.due else "–",
             one.todo_id,
         )
         for one in page
@@ -329,8 +331,9 @@ def _holds(one: FactView) -> str:
 
 
 def _day(at: datetime) -> str:
-    """A time at the start of a day is shown as that day."""
-    return output.when(at).removesuffix(" 00:00:00Z")
+    """A time at the start of a day in UTC is shown as that day."""
+    utc = at.astimezone(UTC)
+    return f"{utc:%Y-%m-%d}" if utc.time() == time.min else output.when(at)
 
 
 def _more(page: Page[Any]) -> None:

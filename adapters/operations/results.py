@@ -179,8 +179,19 @@ class SearchResult(Result):
         return self.memories[place]
 
 
+class FieldChange(Result):
+    """A field that a write changed: its value before and after, null where it had none."""
+
+    field: str = Field(examples=["text"])
+    old: Any
+    new: Any
+
+
 class HistoryEntry(Result):
-    """One write to a memory, entity or fact. A reference is `<id>@<seq>`, to be read with `as_of`."""
+    """One write to a memory, entity, fact, profile field or todo, and what it changed.
+
+    A reference is `<id>@<seq>`, to be read with `as_of`.
+    """
 
     id: UUID
     subject: str = Field(description="The kind of item: memory, entity, relation, profile or todo.")
@@ -190,6 +201,8 @@ class HistoryEntry(Result):
     old_ref: str | None
     new_ref: str | None
     actor: str | None
+    changes: list[FieldChange] = Field([], description="The fields that it changed, with their old and new values.")
+    erased: bool = Field(False, description="Its words were erased: `changes` leaves out what held them.")
     meta: dict[str, Any]
     seq: int
     ts: Instant

@@ -161,7 +161,8 @@ class ReadVerbs(Asking):
         """Read the history of a memory, an entity or a fact, newest first (B §8).
 
         Example:
-            [entry.event for entry in memory.history(added.memory_id, user_id="ana")]
+            for entry in memory.history(added.memory_id, user_id="ana"):
+                [(change.field, change.old, change.new) for change in entry.changes]
         """
         return await self._ask(memories.history, locals())
 

@@ -21,6 +21,7 @@ from mnemolog.events.profile import (
 )
 from mnemolog.events.profile_fold import FIELD, TODO
 from mnemolog.events.subjects import of_each_event
+from mnemolog.projections.history.changed import told
 from mnemolog.projections.profile.reader import require_profile
 
 
@@ -46,11 +47,12 @@ def of_todo(viewer: Viewer, todo_id: UUID, events: Sequence[Recorded]) -> Sequen
 
 def _rows(subject: str, id_: str, events: Sequence[Recorded]) -> Sequence[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
+    changes = told(subject, id_, events)
     for event in events:
         if isinstance(event.payload, UserErased):
             rows.clear()
             continue
-        name, told = VALUES[type(event.payload)](event.payload)
+        name, more = VALUES[type(event.payload)](event.payload)
         before = rows[-1]["seq"] if rows else None
         rows.append(
             {
@@ -62,9 +64,10 @@ def _rows(subject: str, id_: str, events: Sequence[Recorded]) -> Sequence[dict[s
                 "old_ref": f"{id_}@{before}" if before else None,
                 "new_ref": f"{id_}@{event.seq}",
                 "actor": event.meta.actor,
-                "meta": {"event_id": str(event.event_id), "type": event.header.type, **told},
+                "meta": {"event_id": str(event.event_id), "type": event.header.type, **more},
                 "seq": event.seq,
                 "ts": event.recorded_at,
+                **changes[event.seq],
             }
         )
     return rows[::-1]

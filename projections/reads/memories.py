@@ -19,6 +19,7 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.projections import context, extent, query
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.context import AgentContext
+from mnemolog.projections.history import changed, from_log
 from mnemolog.projections.history import reader as history
 from mnemolog.projections.id_prefix import ids_beginning
 from mnemolog.projections.memories import nodes
@@ -101,7 +102,15 @@ class MemoryReads(Reading):
 
         async def ask(connection: AsyncConnection, viewer: Viewer) -> Slice:
             self._require_sound_log(viewer)
-            return await history.of(connection, viewer, id_=id_, limit=limit, cursor=cursor, kinds=kinds)
+            rows = await history.of(connection, viewer, id_=id_, limit=limit, cursor=cursor, kinds=kinds)
+            if rows:
+                subject, stream = rows[0]["subject"], StreamId.of_user(viewer.user_id, viewer.tenant)
+                tags = from_log.read_by(f"{subject}:{id_}")
+                events = await self._log.read(stream, tags=tags, until=rows[0]["seq"])
+                told = changed.told(subject, str(id_), events)
+                for row in rows:
+                    row |= told.get(row["seq"], {})
+            return rows
 
         return await self._read(viewer, moment, (MEMORIES, GRAPH, HISTORY), ask)
 

@@ -6,6 +6,8 @@ from uuid import UUID
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.commands.erasure import EraseMemory
 from mnemolog.domain.errors import NotFound
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.person import Person
@@ -89,3 +91,39 @@ async def test_the_history_of_an_unknown_memory_is_not_found(engine: Engine, use
         await rows(Person(engine, user), UUID(int=7))
 
     assert missing.value.field == "id"
+
+
+@pytest.mark.spec("B08")
+async def test_each_row_tells_the_old_and_the_new_value_of_what_it_changed(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    ship = await ana.creates("Ship v1 by August", category="tasks", metadata={"team": "core"})
+    await ana.updates(ship, text="Ship v1 by September", importance=0.75)
+    await ana.deletes(ship)
+    await ana.restores(ship)
+
+    added, updated, deleted, restored = await rows(ana, ship)
+
+    made = {one["field"]: one["new"] for one in added["changes"]}
+    assert (made["text"], made["category"], made["metadata"]) == ("Ship v1 by August", "tasks", {"team": "core"})
+    assert all(one["old"] is None for one in added["changes"])
+    assert updated["changes"] == [
+        {"field": "text", "old": "Ship v1 by August", "new": "Ship v1 by September"},
+        {"field": "importance", "old": pytest.approx(1 / 3), "new": 0.75},
+    ]
+    assert deleted["changes"] == [{"field": "status", "old": "active", "new": "soft_deleted"}]
+    assert restored["changes"] == [{"field": "status", "old": "soft_deleted", "new": "active"}]
+
+
+@pytest.mark.spec("B08", "X07")
+async def test_of_what_was_erased_a_row_says_so_and_shows_no_word(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    secret = await ana.creates("The number is 555-0199", metadata={"area": "555"})
+    await ana.updates(secret, text="The number is 555-0200", pinned=True)
+    await erase(engine, EraseMemory.model_validate({**ana._who, "memory_id": secret}))
+
+    added, updated, gone = await rows(ana, secret)
+
+    assert (added["erased"], updated["erased"], gone["meta"]["erased"]) == (True, True, True)
+    assert "555" not in repr([added, updated, gone])
+    assert {one["field"] for one in updated["changes"]} == {"importance", "pinned"}
+    assert gone["changes"] == [{"field": "status", "old": "active", "new": "purged"}]

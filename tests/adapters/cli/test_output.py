@@ -1,6 +1,7 @@
 """Tables on a screen of 80 columns and more: the beginnings of ids in one piece, words whole."""
 
 import io
+import re
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -12,7 +13,10 @@ from rich.console import Console
 
 from mnemolog.adapters.cli import output
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.commands.erasure import EraseMemory
 from tests.adapters.cli.command import mnemolog
+from tests.engine.person import Person
 from tests.engine.teller import Teller
 
 WIDTHS = st.integers(80, 160)
@@ -22,7 +26,8 @@ THEN = datetime(2026, 1, 3, 1, 2, 10, 123456, tzinfo=UTC)
 
 
 def row(id_: UUID, text: str, score: float | None) -> dict[str, Any]:
-    told = {"ts": THEN, "event": "RESTORE", "actor": text, "seq": 1234, "occurred_at": THEN}
+    told = {"ts": THEN, "event": "RESTORE", "actor": text, "seq": 1234, "occurred_at": THEN, "erased": False}
+    told["changes"] = [{"field": "text", "old": text, "new": "[red]coffee"}]
     return {**ROW, **told, "memory_id": id_, "text": text, "score": score, "meta": {"event_id": str(id_)}}
 
 
@@ -72,3 +77,29 @@ async def test_every_id_can_be_copied_from_a_narrow_screen(engine: Engine, user:
     assert {str(todo_id)[:13], "2026-11-03", "commitment"} <= set(await words("todo", "list", "-a", "coach"))
     assert {str(patch.patch_id), "preferred_name", "agent:coach"} <= set(await words("consent", "list"))
     assert {"RelationAsserted", engine.policy.version} <= set(await words("why", str(fact_id)))
+
+
+async def test_on_a_narrow_screen_a_history_tells_old_and_new_and_a_search_shows_ids(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    ship = await ana.creates("Ship v1 by August", category="tasks")
+    await ana.updates(ship, text="Ship v1 by September, once the auditors have signed off on the storage layer")
+    other = await ana.creates("Ana avoids milk")
+    await ana.merges(ship, other)
+
+    async def lines(*arguments: str) -> list[str]:
+        ran = await mnemolog(engine.settings.directory, *arguments, "-u", user, columns=80)
+        assert max(map(len, ran.out.splitlines())) <= 80
+        return ran.out.splitlines()
+
+    merged, absorbed, updated, new, rest, *added = await lines("history", str(ship))
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d  MERGE   @4 by user [0-9a-f-]{13,18}", merged)
+    assert str(other) in absorbed + updated
+    shown = " ".join(" ".join([absorbed, updated, new, rest, *added]).split())
+    assert "text: Ship v1 by August → Ship v1 by September, once the auditors have signed off" in shown
+    found = await lines("search", "ship")
+    assert any(line.startswith("[tasks] Ship v1") and str(ship)[:13] in line for line in found)
+    assert any(re.search(r"  \d{4}-\d\d-\d\d \d\d:\d\d  ", line) for line in await lines("why", str(ship)))
+    await erase(engine, EraseMemory.model_validate({**ana._who, "memory_id": ship, "with_survivors": True}))
+    gone = await lines("history", str(ship))
+    assert "  its words were erased" in gone
+    assert "August" not in " ".join(gone)

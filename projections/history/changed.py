@@ -1,0 +1,94 @@
+"""What each write changed of a subject: its fields before and after, folded from the log, where their values stand.
+
+No row of the history holds a value, since values are personal: what was erased cannot be told of.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mnemolog.domain.entity import Entity
+from mnemolog.domain.memory import Memory
+from mnemolog.domain.relation import Relation
+from mnemolog.domain.todo import Todo
+from mnemolog.events.envelope import Recorded
+from mnemolog.events.graph_fold import ENTITY, RELATION
+from mnemolog.events.memory_fold import LINK, MEMORY
+from mnemolog.events.profile_fold import FIELD, TODO, ProfileField
+from mnemolog.events.subjects import SUBJECTS, of_each
+
+Fields = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A field, and its value before and after; None where there was none."""
+
+    field: str
+    old: Any
+    new: Any
+
+
+def told(kind: str, id_: str, events: Sequence[Recorded]) -> Mapping[int, Mapping[str, Any]]:
+    """By seq, what a row of the history adds: `changes`, and whether their words are `erased`."""
+    subject, known = SUBJECTS[kind], dict[Any, Any]()
+    own, found = subject.read_id(id_), dict[int, Mapping[str, Any]]()
+    for event in events:
+        before = _fields(kind, known.get(own))
+        known |= subject.evolve(known, event.payload)
+        unknown = event.payload.personal_fields() if event.erased else frozenset()
+        after = _fields(kind, known.get(own))
+        changes = [
+            asdict(Changed(name, before.get(name), after.get(name)))
+            for name in dict.fromkeys([*before, *after])
+            if before.get(name) != after.get(name) and name not in unknown
+        ]
+        found[event.seq] = {"changes": changes, "erased": event.erased}
+    return found
+
+
+def _fields(kind: str, state: Any) -> Fields:
+    """Those that hold something."""
+    shown = FIELDS[kind](state) if state is not None else {}
+    return {name: value for name, value in shown.items() if value not in (None, "", [], {})}
+
+
+def _memory(one: Memory) -> Fields:
+    content = asdict(one.content)
+    return {**content, "status": one.status.value, "merged_into": one.merged_into and str(one.merged_into)}
+
+
+def _entity(one: Entity) -> Fields:
+    traits = {**asdict(one.traits), "aliases": list(one.traits.aliases)}
+    return {**traits, "status": one.status.value, "merged_into": one.merged_into and str(one.merged_into)}
+
+
+def _relation(one: Relation) -> Fields:
+    return {
+        "value": one.value,
+        "confidence": one.confidence,
+        "metadata": dict(one.metadata),
+        "status": one.status.value,
+        "periods": [[held.valid_from, held.valid_to] for held in one.validity.periods],
+    }
+
+
+def _profile_field(one: ProfileField) -> Fields:
+    return {"values": list(one.setting.values) if one.setting else []}
+
+
+def _todo(one: Todo) -> Fields:
+    return {"text": one.text, "kind": one.kind.value, "status": one.status.value, "due": one.due}
+
+
+FIELDS: Mapping[str, Callable[[Any], Fields]] = of_each(
+    "FIELDS in projections/history/changed.py",
+    {
+        MEMORY.name: _memory,
+        LINK.name: lambda link: {},  # The row of a link says what it is.
+        ENTITY.name: _entity,
+        RELATION.name: _relation,
+        FIELD.name: _profile_field,
+        TODO.name: _todo,
+    },
+)
