@@ -357,7 +357,7 @@ async def test_a_key_for_http_lets_in_no_password_that_a_version_before_left_wit
     with pytest.raises(InvalidInput) as error:
         await producers.create_key(guarded, publisher(name, tenant))
     key, _ = await producers.create_key(guarded, principal(name, tenant=tenant, roles=[Role.PUBLISH, Role.READ]))
-    assert (error.value.field, "producers add" in error.value.fix) == ("roles", True)
+    assert (error.value.field, "producer add" in error.value.fix) == ("roles", True)
     former = f"nats://{name}:{left.password}@{guarded.endpoints.nats_url.rpartition('@')[2]}"
     await eventually(lambda: refused(former))
     await guarded.api_keys.revoke(key.key_id)
