@@ -33,16 +33,6 @@ def update(command: UpdateMemory, state: Memories) -> Sequence[Event]:
             "no change is given", field="text", fix=f"give at least one of {', '.join(Content.__slots__)}"
         )
     content = replace(found.content, **asked)  # type: ignore[arg-type]
-    _require_fitting(command, found, content)
-    content = content.weighed()
-    if content == found.content:
-        return []
-    updated = events.MemoryUpdated.of(command.memory_id, content, changed=tuple(sorted(asked)))
-    new_words = content.text != found.content.text
-    return [updated, *(links(command, state, replace(found, content=content)) if new_words else ())]
-
-
-def _require_fitting(command: UpdateMemory, found: Memory, content: Content) -> None:
     if content.pinned and command.importance is not None and content.importance != importance.PINNED:
         raise InvalidInput("a pinned memory has importance 1", field="importance", fix="omit it, or unpin the memory")
     if procedure.kind_and_category(found.kind, content.category) != (found.kind, content.category):
@@ -53,6 +43,12 @@ def _require_fitting(command: UpdateMemory, found: Memory, content: Content) -> 
         )
     if found.kind is Kind.PROCEDURE and command.text is not None:
         procedure.require_steps(command.text)
+    content = content.weighed()
+    if content == found.content:
+        return []
+    updated = events.MemoryUpdated.of(command.memory_id, content, changed=tuple(sorted(asked)))
+    new_words = content.text != found.content.text
+    return [updated, *(links(command, state, replace(found, content=content)) if new_words else ())]
 
 
 def merge(command: MergeMemories, state: Memories) -> Sequence[Event]:

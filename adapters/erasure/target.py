@@ -109,7 +109,12 @@ class _Read:
             case TurnRecorded(turn_id=turn_id, thread_id=thread_id):
                 self.turns[turn_id] = (thread_id, event.seq)
             case payload if isinstance(payload, KNOWING):
-                self._meet(event, event.payload.key_scope())
+                tag = event.payload.key_scope()
+                self.met.setdefault(tag, event.seq)
+                self.told.setdefault(tag, {}).update(dict.fromkeys(sources_of(event.payload) or (), event.seq))
+                if event.payload.shreds():
+                    self.shredded.setdefault(tag, []).append(event.seq)
+                    self.until = event.seq if tag == self.subject.known else self.until
             case MemoryCreated(memory_id=memory_id):
                 self.born[memory_id] = event.seq
             case MemoryErased(memory_id=memory_id, turns=turns) if memory_id == self.subject.memory_id:
@@ -122,13 +127,6 @@ class _Read:
     def _of_thread(self) -> bool:
         """Whether the subject is a thread in which something was said by now."""
         return self.subject.thread_id in {thread_id for thread_id, _ in self.turns.values()}
-
-    def _meet(self, event: Recorded, tag: str) -> None:
-        self.met.setdefault(tag, event.seq)
-        self.told.setdefault(tag, {}).update(dict.fromkeys(sources_of(event.payload) or (), event.seq))
-        if event.payload.shreds():
-            self.shredded.setdefault(tag, []).append(event.seq)
-            self.until = event.seq if tag == self.subject.known else self.until
 
     def target(self) -> Target:
         subject, meant = self.subject, {id_: at for id_, (at, seq) in self.turns.items() if seq < self.until}

@@ -62,7 +62,8 @@ class MiniLM:
             return np.zeros((0, self.dimensions), np.float32)
         if len(texts) < WORTH_THREADS or self.threads == 1:
             return np.stack([self._vector(text) for text in texts])
-        self._load()
+        # Both files, before threads would each load their own.
+        _ = self._session, self._tokenizer
         with ThreadPoolExecutor(self.threads, "minilm") as pool:
             return np.stack(list(pool.map(self._vector, texts)))
 
@@ -79,10 +80,6 @@ class MiniLM:
         (tokens,) = self._session.run(None, feed)
         mean: Vectors = tokens[0].mean(axis=0)
         return mean / np.linalg.norm(mean)
-
-    def _load(self) -> None:
-        """Both files, before threads would each load their own."""
-        _ = self._session, self._tokenizer
 
     @cached_property
     def _session(self) -> "InferenceSession":

@@ -227,7 +227,11 @@ class Group:
     def _add(self, position: int, append: Append, conflict: int | None, now: datetime) -> Outcome:
         key = append.idempotency_key
         if key and (append.stream, key) in self._written:
-            return self._repeated(self._written[append.stream, key], append, key)
+            first = self._written[append.stream, key]
+            outcome = self._outcomes[first]
+            if self._appends[first].fingerprint != append.fingerprint:
+                return key_used(key)
+            return replace(outcome, already=True) if isinstance(outcome, Receipt) else outcome
         tail = self.tails[append.stream]
         known = self._heads.seq(append.stream) if self._asked else 0
         if tail.base_seq < known:  # To go on from there would fork its history.
@@ -242,12 +246,6 @@ class Group:
             self._written[append.stream, key] = position
             self._receipts.append(receipt_row(key, receipt, append.fingerprint, self._secrets.fingerprint))
         return receipt
-
-    def _repeated(self, first: int, append: Append, key: str) -> Outcome:
-        outcome = self._outcomes[first]
-        if self._appends[first].fingerprint != append.fingerprint:
-            return key_used(key)
-        return replace(outcome, already=True) if isinstance(outcome, Receipt) else outcome
 
     def _conflict_in_group(self, append: Append, tail: Tail) -> int | None:
         if not tail.added:

@@ -12,7 +12,7 @@ from nats.errors import Error as NatsError
 from pydantic import BaseModel
 
 from mnemolog.adapters.nats.connection import connect
-from mnemolog.adapters.nats.producer import SILENCE_SECONDS, Sent, TurnSender
+from mnemolog.adapters.nats.producer import SILENCE_SECONDS, TurnSender
 from mnemolog.adapters.nats.subjects import Address
 from mnemolog.adapters.nats.turn_message import TurnMessage
 from mnemolog.domain.errors import MnemologError, ServerFailed
@@ -88,7 +88,10 @@ class AsyncTurnProducer:
             receipt = producer.publish(turn)
         """
         body = encoded(turn)
-        return _received(await (await self._sender()).send(body))
+        outcome = await (await self._sender()).send(body)
+        if isinstance(outcome, MnemologError):
+            raise outcome
+        return outcome
 
     async def publish_all(self, turns: Iterable[Mapping[str, Any]]) -> Sequence[Receipt | MnemologError | None]:
         """Publish many, in order; what became of each, in the same order. A refused one holds up no other.
@@ -163,9 +166,3 @@ class TurnProducer(Blocking):
 def encoded(turn: Mapping[str, Any]) -> bytes:
     """The turn as it goes onto the wire; InvalidInput when the engine would refuse it."""
     return validated(TurnMessage, turn).model_dump_json(exclude_unset=True).encode()
-
-
-def _received(outcome: Sent) -> Receipt | None:
-    if isinstance(outcome, MnemologError):
-        raise outcome
-    return outcome

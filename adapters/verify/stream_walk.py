@@ -33,7 +33,9 @@ class StreamWalk:
         header = event.header
         gap = header.seq != self.seq + 1
         if gap:
-            self._removed(self.seq + 1, header.seq - 1)
+            first, last = self.seq + 1, header.seq - 1
+            where = f"event {first} is" if first == last else f"events {first} to {last} are"
+            self._report.add(Damage(Part.EVENT, Kind.REMOVED, self.stream, f"{where} not there", first))
         # After a gap nothing is left to hold the event against; the copies on JetStream may.
         elif link(self._key, self.link, header, event.data) == event.link:
             if self.unfit and self.unfit[-1].event.header.seq == header.seq - 1:
@@ -42,10 +44,6 @@ class StreamWalk:
             self.unfit.append(Unfit(event, self.link))
             self._report.suspect(self.stream)
         self.seq, self.link, self.recorded_at = header.seq, event.link, header.recorded_at
-
-    def _removed(self, first: int, last: int) -> None:
-        where = f"event {first} is" if first == last else f"events {first} to {last} are"
-        self._report.add(Damage(Part.EVENT, Kind.REMOVED, self.stream, f"{where} not there", first))
 
 
 def elsewhere(unfit: Unfit, others: list[Unfit], chain_key: bytes) -> int:
