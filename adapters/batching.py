@@ -1,4 +1,4 @@
-"""Batches of what arrives one by one."""
+"""Batches of items that arrive one by one."""
 
 import asyncio
 from collections.abc import Sequence

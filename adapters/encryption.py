@@ -1,4 +1,4 @@
-"""AES-256-GCM: seals personal fields under data keys, and wraps keys under keys (design §7, NIST SP 800-38D)."""
+"""AES-256-GCM: encrypts personal fields with data keys, and wraps keys (design §7, NIST SP 800-38D)."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Secrets in files of the data directory that only its owner may read (design §7): the master key, and others."""
+"""Secrets in files of the data directory readable by the owner only (design §7): the master key and others."""
 
 import os
 from base64 import b64decode, b64encode

@@ -1,4 +1,4 @@
-"""What the engine logs: lines for people, or a JSON object a line for programs that collect them."""
+"""Logging: text lines, or one JSON object per line."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""The policy file: YAML, checked whole at start; each fault names its line, its path and what to do (B §5)."""
+"""The policy file: YAML, validated completely at start; each fault has a line, a path and a fix (B §5)."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Producers of turns: each is an API key with the role `publish`, and a user of NATS that has its text as password.
+"""Producers of turns: each is an API key with the role `publish` and a NATS user with the key's text as password.
 
 The key says of whom its turns may speak; NATS lets the user publish on the subject that names it. On a NATS of your own
 the operator writes the user into its configuration.
@@ -47,7 +47,7 @@ async def create_key(engine: Engine, principal: Principal) -> tuple[ApiKey, str]
     """A key for who calls over HTTP, and its text. No key of a name lets in the password of an earlier one."""
     engine.require_operator()
     if principal.roles == {Role.PUBLISH}:
-        raise InvalidInput("who publishes and nothing else is a producer", field="roles", fix=_FIX_ADD)
+        raise InvalidInput("a key with only the role publish is a producer", field="roles", fix=_FIX_ADD)
     made = await engine.api_keys.create(principal, engine.actor)
     if principal.publishes and (users := _users(engine)):
         users.remove(principal.name)

@@ -1,4 +1,4 @@
-"""Rotate the master key: everything is wrapped anew, and what the old key opened it opens no longer (design §7).
+"""Rotate the master key: rewrap everything, so the old key no longer decrypts anything (design §7).
 
 The new key is on disk before the database is told, so that whoever is stopped in between runs it again. Text is not
 sealed anew: its data keys stay, wrapped by a new root under the new master key.
@@ -102,7 +102,7 @@ def _prepared(file: Path, wanted: bytes | None) -> bytes:
         raise InvalidInput(
             f"an earlier rotation to another key was interrupted: {file}",
             field="new_key_file",
-            fix="run it again without a key of yours, then rotate to that one",
+            fix="run it again without --new-key-file, then rotate to your key",
         )
     return new
 

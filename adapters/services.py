@@ -1,4 +1,4 @@
-"""What an open engine offers to whatever is built on it."""
+"""The services of an open engine."""
 
 from dataclasses import dataclass
 

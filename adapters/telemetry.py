@@ -1,4 +1,4 @@
-"""What takes time in the engine, told to who measures or traces it: nobody, unless an adapter listens."""
+"""Timing hooks of the engine; inactive unless an adapter listens."""
 
 import time
 from collections.abc import Iterator

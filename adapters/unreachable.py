@@ -1,4 +1,4 @@
-"""What the drivers raise when a server cannot be reached or goes away, and what the server itself says of it."""
+"""Driver errors that mean a server cannot be reached, and the server's own words."""
 
 import re
 

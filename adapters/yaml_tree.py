@@ -1,4 +1,4 @@
-"""A YAML file with the line of each of its values, so that what is wrong with one can be found (B §5)."""
+"""Loads YAML with the line of each value, for error messages (B §5)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""What is read: one folder a read model, each with its tables, its projector and its reader."""
+"""The read side: one folder per read model, with its tables, projector and reader."""

@@ -1,4 +1,4 @@
-"""How events come into read models: decoded once for all that read them, and written by each, side by side.
+"""Applies events to read models: decode once for all of them, then write each.
 
 Live deliveries, rebuilds, replays as of a moment and verification differ in where their events come from and in which
 sessions take them. This step is the same for all.

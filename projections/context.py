@@ -1,4 +1,4 @@
-"""The context of an agent: cards of whom it is about, foundation memories, each category in its mode (B §5, D06)."""
+"""The context of an agent: entity cards, pinned memories, and each category in its mode (B §5, D06)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Rows by binary COPY: what a big batch writes, at a third of the cost of an INSERT for each."""
+"""Bulk inserts by binary COPY, at a third of the cost of single INSERTs."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a scope holds: what a forgetting takes, softly or for good (A §9)."""
+"""The items in a scope, which `forget` hides or erases (A §9)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

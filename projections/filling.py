@@ -1,4 +1,4 @@
-"""One pass of the log into several stores: each event is read and decoded once, whatever number of them takes it."""
+"""Fills several stores in one pass over the log: each event is read and decoded once."""
 
 import logging
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Former versions of a projection's tables: they read and are written as the present ones, until those are built (X05).
+"""Previous versions of a projection's tables, which readers use until the new one is built (X05).
 
 A column says since which version it is there, and what the rows of before read as; or since which it has its type.
 All else follows from that: the shape of every former version, what is written to it, and what its MACs cover.

@@ -1,4 +1,4 @@
-"""Ids by how they begin, as people type them."""
+"""Resolves abbreviated ids."""
 
 from collections.abc import Sequence
 from typing import Any

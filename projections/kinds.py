@@ -1,4 +1,4 @@
-"""The kinds of events that a projection reads, and how much of each: what it does not need is not opened for it."""
+"""The event types that a projection reads, and how much of each is decrypted for it."""
 
 from dataclasses import dataclass
 from enum import IntEnum

@@ -1,4 +1,4 @@
-"""Whose a row is: every table begins with the stream that its rows follow from, and no row is found without it."""
+"""The owner columns with which every table begins."""
 
 from collections.abc import Mapping
 from functools import lru_cache

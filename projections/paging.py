@@ -1,4 +1,4 @@
-"""Pages of a list. A cursor is the sort key of the last row, so that rows which come or go meanwhile shift nothing."""
+"""Pages of a list. A cursor is the sort key of the last row, so concurrent changes do not shift pages."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""What only a model can make, made while no transaction is open: a model may take seconds, or not answer (design §6).
+"""Model calls outside of transactions, because a model may be slow or not answer (design §6).
 
 A projector that finds that it lacks something raises Unprepared. Whoever began the transaction runs the step under
 `prepared`: it rolls back, has the model asked, and runs the step again, which then finds what was `made`.

@@ -1,4 +1,4 @@
-"""A projector: folds events into the rows of one read model; and the store that holds rows and progress together."""
+"""The interfaces of projectors, which fold events into rows, and of stores, which hold rows and progress."""
 
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager

@@ -1,1 +1,1 @@
-"""One engine for all programs on a data directory: a process of its own, which the first of them starts."""
+"""One engine for all programs on a data directory, in its own process, which the first program starts."""

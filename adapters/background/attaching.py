@@ -1,4 +1,4 @@
-"""Find the engine of a data directory, start one in the background when none runs, or stop the one that does.
+"""Find the engine of a data directory, start one in the background, or stop the running one.
 
 Everything here blocks, so call it in a thread.
 """

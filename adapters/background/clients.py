@@ -1,4 +1,4 @@
-"""Who uses the engine of a data directory: a file for each process, which that process holds locked while it lives.
+"""The processes that use an engine: a file per process, which it keeps locked while it is alive.
 
 The kernel unlocks a file however its process ends, so there is no heartbeat and nothing to clean up in time.
 """

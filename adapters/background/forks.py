@@ -1,4 +1,4 @@
-"""A forked child has copies of its parent's connections, and must neither use nor end them: it opens its own.
+"""A forked child must not use or close copies of its parent's connections; it opens its own.
 
 In the child each socket that leads to a server of an engine becomes /dev/null. So nothing that the child's drivers do
 when they are torn down reaches a server or the parent's event loop, and a server learns of the parent's death at once.

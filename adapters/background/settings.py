@@ -1,4 +1,4 @@
-"""The settings that all clients of one engine share, and what happens when one of them wants another value."""
+"""The settings that all clients of one engine share, and the error if one of them wants a different value."""
 
 from collections.abc import Mapping
 from hashlib import blake2b

@@ -1,1 +1,1 @@
-"""Backups: one file that holds all that cannot be rebuilt, and a new engine made of it (X23)."""
+"""Backups: one file with everything that cannot be rebuilt, and its restore (X23)."""

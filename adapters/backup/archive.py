@@ -1,4 +1,4 @@
-"""The file of a backup: a zip with a member for each table, and a manifest that says what each must be."""
+"""The backup file: a zip with a member per table, and a manifest with checksums."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Take a backup while writing goes on: one snapshot of the log, its neighbours and the wrapped keys, into one file."""
+"""Create a backup during writes: one snapshot of the log, related tables and wrapped keys, in one file."""
 
 from collections.abc import Sequence
 from datetime import datetime

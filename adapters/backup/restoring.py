@@ -1,4 +1,4 @@
-"""Make a new engine of a backup: into an empty directory or database, then rebuilt and verified; or leave no trace."""
+"""Restore a backup into an empty directory or database, rebuild and verify it; on failure, leave no trace."""
 
 import asyncio
 import os

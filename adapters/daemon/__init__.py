@@ -1,1 +1,1 @@
-"""The process of a background engine: from its start to its end, and the commands that it runs for others."""
+"""The process of a background engine, and the commands that it runs for other programs."""

@@ -1,4 +1,4 @@
-"""Commands in forks of a process that has imported everything, so that a command beside a background engine is quick.
+"""Runs commands in forks of a preloaded process, so that commands next to a background engine are fast.
 
 The process is forked from the engine before anything runs in it, so it shares the engine's memory and costs no imports.
 Each command is a process of its own, with the arguments, environment, directory and files of whoever asks. The process

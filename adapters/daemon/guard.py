@@ -1,4 +1,4 @@
-"""What the parent of a background engine does when the engine was killed."""
+"""Cleanup by the parent of a background engine after the engine was killed."""
 
 import sys
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""A background engine from its start to its end: it ends after a grace without clients, or on SIGTERM."""
+"""A background engine: it stops after a grace period without clients, or on SIGTERM."""
 
 import asyncio
 import gc

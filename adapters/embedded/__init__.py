@@ -1,4 +1,4 @@
-"""The servers that Mnemolog brings along: Postgres with pgvector, NATS with JetStream and Redis, in one data directory.
+"""The embedded servers: Postgres with pgvector, NATS with JetStream and Redis, in one data directory.
 
 with EmbeddedServers(Path("~/.mnemolog")) as servers:
     psycopg.connect(servers.endpoints.postgres_dsn)

@@ -1,4 +1,4 @@
-"""Which system user Postgres runs as when the engine is root, because Postgres refuses root.
+"""The system user that runs Postgres if the engine is root, because Postgres refuses to run as root.
 
 The owner of existing data comes first, so that data stays readable whatever users a machine or an image has. New data
 gets the user `mnemolog`, made with useradd; where that is impossible, the `postgres` or `nobody` that is there.

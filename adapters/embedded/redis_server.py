@@ -1,4 +1,4 @@
-"""The embedded redis-server: an append-only file, on a unix socket and nothing else."""
+"""The embedded redis-server: with an append-only file, on a unix socket only."""
 
 import signal
 import socket

@@ -1,4 +1,4 @@
-"""What supervision needs to know of a server; Postgres, NATS and Redis each say it in their own module."""
+"""The interface of a supervised server, implemented for Postgres, NATS and Redis."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""What a server wrote: one file a server, and its last lines for an error message."""
+"""The log file of a server, and its last lines for error messages."""
 
 from pathlib import Path
 from typing import BinaryIO

@@ -1,4 +1,4 @@
-"""The three servers of one engine on one data directory, each of them replaceable by a URL."""
+"""The three servers of an engine on one data directory, each replaceable by a URL."""
 
 import atexit
 import os

@@ -1,4 +1,4 @@
-"""Where the unix sockets are: a path that is short, private, and reachable for the servers.
+"""The directory of unix sockets: a path that is short, private and accessible to the servers.
 
 A socket's path may be 107 bytes long on Linux and 103 on macOS, and libpq splits a host at commas. So sockets live in
 `<data_dir>/run` when its name is short and plain. Otherwise, and always as root (Postgres then runs as a user who may

@@ -1,4 +1,4 @@
-"""A server process that is watched: started until it answers, started again when it dies, stopped for good.
+"""A supervised server process: started until it answers, restarted if it dies, and stopped.
 
 One daemon thread a server waits for its process, so a death is seen at once. Restarts keep address and data, and are
 tried for as long as the engine runs, with pauses that grow to `LONGEST_PAUSE` and start anew after a calm minute.

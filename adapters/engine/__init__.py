@@ -1,1 +1,1 @@
-"""The engine: everything wired together, started and stopped in one place."""
+"""The engine: wiring, start and stop."""

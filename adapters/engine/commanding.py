@@ -1,4 +1,4 @@
-"""The handler as the engine runs it: each command is a step that is measured and traced."""
+"""The command handler of an engine, with metrics and traces."""
 
 from collections.abc import Sequence
 from datetime import datetime

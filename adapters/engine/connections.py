@@ -1,4 +1,4 @@
-"""The connections of an engine, and the process that embeds for it, each closed with it."""
+"""The connections of an engine and its embedding process, closed together with it."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""What runs in an engine with servers: relay, anchors, turns from producers, and the workers of the projections."""
+"""The background parts of an engine: relay, anchors, turn intake, and projection workers."""
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -154,7 +154,7 @@ def _anchor_file(settings: Settings, roots: Roots) -> AnchorFile:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         if settings.anchor_file:
-            raise EngineError(f"cannot be written: {error}", field="anchor_file", fix="name another place") from error
+            raise EngineError(f"cannot be written: {error}", field="anchor_file", fix="choose another path") from error
         _logger.warning("anchors stay in the data directory: %s; set anchor_file to keep them apart", error)
         return AnchorFile(settings.directory / FORMER)
     return AnchorFile(path, former)

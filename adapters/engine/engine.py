@@ -1,4 +1,4 @@
-"""The engine: what runs in one process, and how it is opened."""
+"""The engine: everything that runs in one process, and how to open it."""
 
 import asyncio
 import os

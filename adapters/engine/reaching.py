@@ -1,4 +1,4 @@
-"""Servers that cannot be reached, or refuse, become one error that names the setting, in the server's own words."""
+"""Turns errors of servers that cannot be reached, or refuse, into one error that names the setting."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -26,7 +26,7 @@ async def reaching(name: Literal["postgres", "projections", "nats", "redis"], ur
     except (*UNREACHABLE, psycopg.Error, DBAPIError) as error:
         where, words = f"{name} at {without_secrets(url)}", own_words(error)
         if words:
-            raise ServerFailed(f"{where} refuses: {words}", field=f"{name}_url", fix=_fix(words, name)) from error
+            raise ServerFailed(f"{where} refused: {words}", field=f"{name}_url", fix=_fix(words, name)) from error
         what = "does not answer" if isinstance(error, UNREACHABLE) else "refused a statement"
         raise ServerFailed(f"{where} {what} ({type(error).__name__})", field=f"{name}_url", fix=_CHECK) from error
 

@@ -1,4 +1,4 @@
-"""The roles of an engine: what it does, in one process or each role in processes of its own (ADR 48)."""
+"""The roles of an engine, in one process or in separate ones (ADR 48)."""
 
 import os
 from enum import StrEnum
@@ -29,7 +29,7 @@ def configured_endpoints(settings: Settings) -> Endpoints:
     for name, url in urls.items():
         if url is None:
             raise InvalidInput(
-                "is not set: a role runs on servers of your own",
+                "is not set: a role needs your own servers",
                 field=name,
                 fix=f"set MNEMOLOG_{name.upper()}, or run `mnemolog up`, which has embedded servers",
             )

@@ -1,4 +1,4 @@
-"""The servers of an engine: its own, or those of one that runs already."""
+"""The servers of an engine: its own, or those of a running engine."""
 
 import asyncio
 import logging
@@ -103,12 +103,12 @@ async def require_kept(projections: Projections, settings: Settings) -> None:
 def _not_kept(missing: Sequence[str], settings: Settings) -> EngineError:
     if missing == [VECTORS]:
         return EngineError(
-            f"the engine that runs here keeps no vectors of the embedder {settings.embedder!r}",
+            f"the running engine has no vectors of the embedder {settings.embedder!r}",
             field="embedder",
-            fix="set MNEMOLOG_EMBEDDER (or the settings file) as that engine has it, or restart it with this one",
+            fix="set MNEMOLOG_EMBEDDER to the engine's value, or restart the engine with this one",
         )
     return EngineError(
-        f"the engine that runs here does not keep {', '.join(missing)} as this Mnemolog reads them",
+        f"the running engine has other versions of {', '.join(missing)} than this Mnemolog",
         field="data_dir",
-        fix="stop it and start it with this version: each version has tables of its own",
+        fix="stop it and start it with this version, since each version has its own tables",
     )

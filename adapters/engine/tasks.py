@@ -1,4 +1,4 @@
-"""The tasks of an engine: they run until it stops, and none ends unnoticed."""
+"""The tasks of an engine: they run until it stops, and failures are reported."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ async def run(stack: AsyncExitStack, steps: list[Callable[[], Awaitable[None]]])
         await _cancel(tasks)
         failed = [one for one in await asyncio.gather(*tasks, return_exceptions=True) if isinstance(one, Exception)]
         if failed:
-            raise EngineError("a part of the engine failed while it ran", fix="see the log") from failed[0]
+            raise EngineError("a part of the engine failed", fix="see the engine's log") from failed[0]
 
     stack.push_async_callback(stop)
 

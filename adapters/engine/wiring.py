@@ -1,4 +1,4 @@
-"""The parts of an engine, wired together: servers, log, relay, subscribers, projections, reads and writes.
+"""Wires the parts of an engine: servers, log, relay, subscribers, projections, reads and writes.
 
 What runs is stopped in reverse.
 """

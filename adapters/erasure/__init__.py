@@ -1,1 +1,1 @@
-"""Erasure beyond the log and the projections: what is swept, and the proof that nothing can be read (X07, X16)."""
+"""Erasure beyond the log: clearing projections and other stores, and the proof (X07, X16)."""

@@ -1,4 +1,4 @@
-"""Erase for good, end to end: keys, projections, what is left of older ones, waiting turns and dead letters (X07).
+"""Erasure end to end: keys, projections, older schemas, waiting turns and dead letters (X07).
 
 Each step can be repeated: whoever was interrupted erases again.
 """
@@ -90,7 +90,7 @@ async def _user_erased(engine: Services, command: EraseUser, idempotency_key: st
         return earlier
     head = await engine.log.head(stream)
     if not head:
-        raise NotFound(f"there is no user {stream.owner!r}", field="user_id", fix="name a user with memories")
+        raise NotFound(f"there is no user {stream.owner!r}", field="user_id", fix="give a user that has memories")
     [[last]] = [batch async for batch in engine.log.scan(stream, after=head - 1, until=head)]
     if last.header.type == UserErased.type_name():  # By its header: a user whose events nobody can read goes, too.
         return Receipt(stream, (last.header.event_id,), head, head, already=True)

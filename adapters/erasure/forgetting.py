@@ -1,4 +1,4 @@
-"""Forget by scope: a session, what is an agent's own, or what all agents share; softly, or for good (A §9).
+"""Forget or erase a scope: a session, everything owned by an agent, or everything agents share (A §9).
 
 All of it is one batch, so that a rollback brings back what was forgotten softly.
 """

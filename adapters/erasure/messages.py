@@ -1,4 +1,4 @@
-"""Messages of a JetStream stream, read one by one: no consumer is made, so that a work queue can be looked through."""
+"""Reads the messages of a JetStream stream one by one without a consumer, so work queues can be searched."""
 
 import json
 from collections.abc import AsyncIterator, Collection, Mapping

@@ -1,4 +1,4 @@
-"""The proof: one line a place where the text could have been, how much was looked at there, how much can be read."""
+"""The proof of an erasure: for each place, how much was checked and how much can be read."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field

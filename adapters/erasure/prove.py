@@ -1,4 +1,4 @@
-"""Look through every place where an erased text could have been (X16)."""
+"""Checks every place where an erased text could be stored (X16)."""
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path

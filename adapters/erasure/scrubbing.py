@@ -1,4 +1,4 @@
-"""Clear what servers freed and did not overwrite: dead rows, statistics, old write-ahead log, and the log of Redis.
+"""Removes freed data from disk: dead rows, statistics, old write-ahead log, and the log of Redis.
 
 An erasure takes a text out of every table; its bytes stay in freed pages and in WAL until they are used again.
 """

@@ -1,4 +1,4 @@
-"""Schemas that nobody projects into any more: what a crashed rebuild or an older version of a projection left (X07).
+"""Schemas that are no longer projected into, left by a crashed rebuild or an older version (X07).
 
 They are behind the log and stay so, and with them what was erased since.
 """

@@ -1,4 +1,4 @@
-"""JetStream, Redis and files: what of them names what was erased, or holds its words (X16)."""
+"""Searches JetStream, Redis and files for ids and text of erased items (X16)."""
 
 import json
 from collections.abc import AsyncIterator, Collection, Iterator

@@ -1,4 +1,4 @@
-"""Every table of the engine's schemas: rows that name what was erased, and rows that hold its words (X16).
+"""Searches every table of the engine's schemas for ids and text of erased items (X16).
 
 Nothing is taken for granted: a row that names an erased memory or entity counts as readable, unless its table is known
 to keep the shape alone; and a phrase is looked for in every column that can hold text, of whatever table.

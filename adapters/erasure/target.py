@@ -1,4 +1,4 @@
-"""What a proof is about: the events, keys and ids of a memory, a thread or a user, erased or not (X16)."""
+"""The target of a proof: the events, keys and ids of a memory, a thread or a user (X16)."""
 
 import json
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Export: all that the log holds of a user, line by line, with memory bounded by a batch (X17)."""
+"""Export: everything in the log about a user, line by line, with memory bounded by a batch (X17)."""
 
 from collections.abc import AsyncIterator, Sequence
 

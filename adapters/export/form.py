@@ -1,4 +1,4 @@
-"""The form of an exported user: a header, then an event a line, its text opened (X17).
+"""The format of an exported user: a header, then one event per line, decrypted (X17).
 
     {"format": "mnemolog-user", "version": 1, "user_id": "ana", "events": 42, "head": 42, "policies": {...}}
     {"seq": 1, "event_id": "...", "type": "TurnRecorded", "version": 1, "meta": {...}, "data": {...}, ...}

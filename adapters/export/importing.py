@@ -1,4 +1,4 @@
-"""Import of an exported user: checked whole, then written in one transaction with its own times (X17)."""
+"""Import of an exported user: validated completely, then written in one transaction with the original times (X17)."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, nullcontext

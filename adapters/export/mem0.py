@@ -1,4 +1,4 @@
-"""Memories that mem0 exported: `get_all()` as JSON, each a memory of the user that it names, under one import id."""
+"""Import of memories exported by mem0: `get_all()` as JSON, under one import id."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The largest body that is read: anything above is refused before it is parsed."""
+"""The maximum body size: larger bodies are refused before they are parsed."""
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

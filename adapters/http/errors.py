@@ -1,4 +1,4 @@
-"""Errors as HTTP answers: the one place that maps the error tree to status codes and bodies."""
+"""Errors as HTTP responses: maps the error tree to status codes and bodies."""
 
 import logging
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The route that exports a user: everything that the log holds of them, as JSON Lines (X17)."""
+"""The route that exports a user as JSON Lines (X17)."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated

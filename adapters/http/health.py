@@ -1,4 +1,4 @@
-"""The route that says how the engine is."""
+"""The route that reports the engine's health."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The route that imports a user: what an export wrote, as JSON Lines, with the progress in the answer (X17)."""
+"""The route that imports an exported user as JSON Lines, with progress in the response (X17)."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""JSON bodies, read once before any model sees them: how deep they are, and that they hold numbers only."""
+"""JSON bodies, checked before validation: depth and numbers."""
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

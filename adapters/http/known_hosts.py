@@ -1,4 +1,4 @@
-"""The names under which the API answers: a web page that points a name of its own at loopback gets nothing.
+"""The host names that the API accepts, which prevents DNS rebinding by web pages.
 
 Without keys, this is what keeps a browser's other tabs out (DNS rebinding).
 """

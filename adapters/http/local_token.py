@@ -1,4 +1,4 @@
-"""The token of the HTTP API: made at the first start, and kept where only the owner of the data directory reads it.
+"""The token of the HTTP API: created at the first start, readable by the owner of the data directory only.
 
 Other accounts of this machine reach the loopback interface too. Who can read the file can read the master key beside
 it, so the token gives all rights, as the command line has them.

@@ -1,4 +1,4 @@
-"""Which methods a path takes: the most specific path decides, and `Allow` names all of them."""
+"""The methods of a path: the most specific path decides, and `Allow` lists all of them."""
 
 import re
 from collections.abc import Iterable, Mapping

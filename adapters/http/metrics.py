@@ -1,4 +1,4 @@
-"""Prometheus metrics of one process: what it served and wrote, and how the engine is at the time of the scrape."""
+"""Prometheus metrics of one process: requests and writes so far, and the engine's state at the time of the scrape."""
 
 import asyncio
 import logging

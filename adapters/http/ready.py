@@ -1,4 +1,4 @@
-"""Whether this process should be sent requests: for load balancers and orchestrators."""
+"""Readiness: whether this process should get requests, for load balancers and orchestrators."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable

@@ -1,4 +1,4 @@
-"""The routes of the operations: each operation of the registry as one FastAPI route under /v1."""
+"""One FastAPI route under /v1 for each operation in the registry."""
 
 import inspect
 from operator import attrgetter

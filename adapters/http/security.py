@@ -1,4 +1,4 @@
-"""Who calls: a request names the token of the data directory or an API key (design §7).
+"""Authentication: the token of the data directory or an API key (design §7).
 
 Without either it learns that the server lives, and how to call it.
 """

@@ -1,4 +1,4 @@
-"""The HTTP server: uvicorn inside the engine's own event loop, started and stopped with it."""
+"""The HTTP server: uvicorn in the engine's event loop."""
 
 import asyncio
 import socket

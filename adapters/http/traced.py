@@ -1,4 +1,4 @@
-"""A span for each request, in the trace that its headers name."""
+"""A span for each request, in the trace given by its headers."""
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -1,4 +1,4 @@
-"""Publish turns to JetStream and wait for the engine's receipt of each: what is reported as recorded is in the log."""
+"""Publish turns to JetStream and wait for the engine's receipts, so turns reported as recorded are in the log."""
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field

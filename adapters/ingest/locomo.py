@@ -1,4 +1,4 @@
-"""LoCoMo files (Maharana et al., ACL 2024): a user a conversation, a run a session, the first speaker as the user."""
+"""LoCoMo files (Maharana et al., ACL 2024): one user per conversation, one run per session."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Where turns come from: JSON Lines, a LoCoMo file, a chat log. A turn is the bytes of its message, and its place."""
+"""Sources of turns: JSON Lines, LoCoMo files and chat logs. A turn is a message body with its position."""
 
 import hashlib
 import json

@@ -1,1 +1,1 @@
-"""Durable jobs: enqueued in Postgres, fetched by workers, retried until they succeed or fail for good (ADR 47)."""
+"""Durable jobs: queued in Postgres, fetched by workers, retried until they succeed or fail (ADR 47)."""

@@ -1,4 +1,4 @@
-"""What a job is: a kind, ids to work on, and where it stands."""
+"""A job: a kind, ids to work on, and a status."""
 
 import hmac
 import json

@@ -1,4 +1,4 @@
-"""The queue: enqueue jobs, look at them, cancel and retry them. Any process on the database may."""
+"""The job queue: enqueue, list, cancel and retry jobs, from any process on the database."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""What a worker says to Postgres about its jobs, all of it in the session that holds its lease.
+"""A worker's statements about its jobs, all in the Postgres session that holds its lease.
 
 A worker that was killed loses the session at once, one that hangs within ten seconds (docs/decisions/0035), and from
 then on changes nothing. The jobs that it held are stalled, and any other worker queues them again.

@@ -1,4 +1,4 @@
-"""A worker: fetches jobs that are due, runs several at once, and says what became of each."""
+"""A worker: fetches due jobs, runs several concurrently, and records their outcome."""
 
 import asyncio
 import logging

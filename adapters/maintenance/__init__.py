@@ -1,1 +1,1 @@
-"""What an engine does by the clock: retention, expiry of proposals, the patrol."""
+"""Scheduled maintenance: retention, expiry of proposals, the patrol."""

@@ -1,4 +1,4 @@
-"""Note which proposals nobody decided in time (B §10). Deciding it twice changes nothing."""
+"""Expires proposals that were not decided in time (B §10). Idempotent."""
 
 from uuid import UUID
 

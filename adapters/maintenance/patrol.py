@@ -1,4 +1,4 @@
-"""The patrol: what is done when a session of a being has ended, for now the counting of its cycles (C ❷, ❸, ❺)."""
+"""The patrol: closes the cycle of an agent whose session has ended (C ❷, ❸, ❺)."""
 
 import logging
 from collections.abc import Sequence
@@ -103,7 +103,7 @@ async def close_cycle(engine: Services, being: Viewer, *, actor: str | None = No
         raise NotFound(
             f"agent {being.agent_id!r} has no scenes of user {being.user_id!r}",
             field="agent_id",
-            fix="name the user and the agent of memories of kind `scene` and scope `agent`",
+            fix="give a user and an agent with memories of kind `scene` and scope `agent`",
         )
     due = {id_: node.session_count for id_, node in nodes.items() if node.after_cycle().status is not node.status}
     fields = {"memory_ids": tuple(due), "session_counts": tuple(due.values()), **({"actor": actor} if actor else {})}

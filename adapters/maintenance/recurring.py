@@ -1,4 +1,4 @@
-"""The jobs that recur: what the engine does by the clock, over all users."""
+"""The recurring jobs over all users."""
 
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.adapters.maintenance.expiring import expire

@@ -1,4 +1,4 @@
-"""One pass of retention: let fade what nobody uses, purge what was forgotten long ago, let grow what is used (B §7)."""
+"""One pass of retention: soft-delete unused memories, purge deleted ones, strengthen used ones (B §7)."""
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Embedders that need no key and no download."""
+"""Embedders that need no API key and no download."""
 
 from typing import Literal
 

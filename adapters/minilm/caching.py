@@ -1,4 +1,4 @@
-"""An embedder with a cache of its last vectors: a text is looked up before a write, and projected a moment later."""
+"""An embedder with a cache of its latest vectors: a text is looked up before a write and projected shortly after."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence

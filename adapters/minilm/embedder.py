@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 as int8 ONNX, shipped with the package: meaning without a key and without a download."""
+"""all-MiniLM-L6-v2 as int8 ONNX, bundled with the package."""
 
 import os
 from collections.abc import Sequence

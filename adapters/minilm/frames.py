@@ -1,4 +1,4 @@
-"""What an engine and its embedding process send each other: a head with kind and length, then that many bytes."""
+"""The protocol between an engine and its embedding process: a header with kind and length, then the body."""
 
 import json
 from struct import Struct

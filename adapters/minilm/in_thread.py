@@ -1,4 +1,4 @@
-"""An embedder whose model runs in this process, in threads beside the event loop."""
+"""An embedder whose model runs in threads of this process."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

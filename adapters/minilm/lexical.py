@@ -1,4 +1,4 @@
-"""An embedder without a model, for tests that need speed: texts are near when they share words or parts of words."""
+"""An embedder without a model, for fast tests: texts are similar if they share words or parts of words."""
 
 from collections.abc import Sequence
 from zlib import crc32

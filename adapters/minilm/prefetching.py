@@ -1,4 +1,4 @@
-"""An embedder that prefetches: while a write becomes durable, its vector is made."""
+"""An embedder that computes the vector while a write becomes durable."""
 
 import asyncio
 from collections import OrderedDict, deque

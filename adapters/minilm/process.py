@@ -1,4 +1,4 @@
-"""An embedder whose model runs in a process of its own, so that it takes no turns of the engine's event loop."""
+"""An embedder whose model runs in its own process, so it does not block the engine's event loop."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The connection to NATS, which reconnects for ever."""
+"""The connection to NATS, which reconnects indefinitely."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Dead letters: turns that were refused, with their bytes and the reason; shown, sent again, or let go.
+"""Dead letters: refused turns with their bytes and the reason; list, replay and discard them.
 
 A letter's id is its sequence in the stream. It is removed once its turn is in the log, or by `discard`; a turn that is
 refused again stays the letter that it was. Sent again from the operator's place, it is the turn of the producer who

@@ -1,4 +1,4 @@
-"""Events from the relay, handed to the projections of this process: those of its own partitions.
+"""Receives events from the relay for the partitions of this process.
 
 Plain subscriptions and no consumer: JetStream would only keep for this process what the log keeps anyway, and a server
 that lost its storage would have consumers to make anew. What is published while nobody listens is read from the log:

@@ -1,4 +1,4 @@
-"""Many messages on their way at once: each is answered on a subject of its own, and only so many wait for an answer.
+"""Pipelined publishing: each message has its own reply subject, with a limit on unanswered messages.
 
 nats-py's own `publish_async` counts messages and not their bytes, and a publish that fails keeps its place for ever
 (nats-py 2.16).

@@ -1,4 +1,4 @@
-"""Sends turns and sends them again until they are answered: at least once on the wire, once in the log."""
+"""Sends turns and resends them until they are answered: at least once on the wire, once in the log."""
 
 import asyncio
 import os

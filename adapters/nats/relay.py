@@ -1,4 +1,4 @@
-"""The relay: publishes what the outbox names, pipelined, and clears a row once JetStream has its events.
+"""The relay: publishes events in the outbox, pipelined, and deletes a row once JetStream has its events.
 
 A batch that fails is published again from its start; JetStream drops what it has seen (`Nats-Msg-Id`), and projectors
 skip the rest by their one rule.

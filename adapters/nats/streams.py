@@ -1,4 +1,4 @@
-"""The three streams of JetStream: made, brought up to date, and made again when their store was lost.
+"""The three JetStream streams: created, updated, and recreated if their store was lost.
 
 What an operator sets on a stream stays. The engine notes in a stream's metadata which limits it set last; a limit that
 differs from that note is somebody else's.

@@ -1,4 +1,4 @@
-"""What producers and the engine say to each other: a turn, its headers, and the answer to it."""
+"""Messages between producers and the engine: turns, headers and receipts."""
 
 import json
 from collections.abc import Iterator, Mapping

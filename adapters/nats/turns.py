@@ -1,4 +1,4 @@
-"""The intake: what the engine does with a batch of turns from producers."""
+"""The intake: processes batches of turns from producers."""
 
 import asyncio
 import json

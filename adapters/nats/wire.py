@@ -1,4 +1,4 @@
-"""An event on JetStream: its row as JSON, and the headers that readers in any language route by."""
+"""An event on JetStream: the row as JSON, with headers for routing in any language."""
 
 import hmac
 import json

@@ -1,4 +1,4 @@
-"""pgvector: memories by meaning, in the database of the read models."""
+"""pgvector: vector search in the database of the read models."""
 
 from mnemolog.adapters.pgvector.index import PgVectorIndex
 

@@ -1,4 +1,4 @@
-"""The vector index on pgvector: one row a memory, beside the rows of the memories that filters are about."""
+"""The vector index on pgvector: one row per memory, next to the rows that filters use."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache

@@ -1,4 +1,4 @@
-"""The table of vectors, and the cache of embeddings in the same database."""
+"""The table of vectors, and the embedding cache in the same database."""
 
 from pgvector.sqlalchemy import VECTOR
 from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, Table, Text, Uuid

@@ -1,1 +1,1 @@
-"""Postgres: the event log with its neighbours, its migrations, and where projections keep their rows."""
+"""Postgres: the event log and related tables, migrations, and the stores of projections."""

@@ -1,4 +1,4 @@
-"""The table of API keys as it was before changes of keys were events: read once, and taken away."""
+"""The former table of API keys: read once, then dropped."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Appends that arrive together, written together: a queue in front of one transaction a group (design §3).
+"""Batches concurrent appends: a queue in front of one transaction per group (design §3).
 
 A group is whatever waited while the group before it was written. So a lone writer waits for nobody, and many writers
 share the cost of a commit. Streams keep to one lane each, which keeps the order within a stream.

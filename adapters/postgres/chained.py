@@ -1,4 +1,4 @@
-"""The one way from the rows of the log to events: what does not fit the keyed chain comes no further (X08).
+"""Reads rows of the log as events and verifies the keyed chain (X08).
 
 An event is appended once, at one place of one stream, behind one other: only those bytes fit its link, and only behind
 that other's. So each row is checked as it is read, whoever reads it and whatever for, and costs one HMAC.

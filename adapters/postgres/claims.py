@@ -1,4 +1,4 @@
-"""The two ends of a projecting transaction: hold streams against other workers, and save how far they came.
+"""Start and end of a projecting transaction: lock streams against other workers, save the progress.
 
 Straight through psycopg and pipelined, for any number of projections at once: each end is one round trip, and round
 trips are what a small batch costs.

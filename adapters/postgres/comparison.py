@@ -1,4 +1,4 @@
-"""Whether two stores of one projection hold the same rows: exactly, and with memory that does not grow with them."""
+"""Compares the rows of two stores of a projection exactly, in bounded memory."""
 
 from collections import Counter
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""The second wall between tenants: readers connect as a role that sees the rows of one tenant (design §7).
+"""Row-level security between tenants: readers use a role that sees one tenant only (design §7).
 
 The first is the condition of every query. Where the login may not become that role, such as on a Postgres where the
 migrations could not make it, the first stands alone.

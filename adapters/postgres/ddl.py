@@ -1,4 +1,4 @@
-"""Statements about schemas, tables and columns by their names, which no bind parameter can stand for."""
+"""DDL statements with names of schemas, tables and columns, which cannot be bind parameters."""
 
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import ExecutableDDLElement

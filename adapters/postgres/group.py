@@ -1,4 +1,4 @@
-"""A group of appends, judged one by one and chained: what its one transaction asks and what it writes. No I/O."""
+"""A group of appends: checks each one and chains their events, for one transaction. No I/O."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Keys in Postgres: a key a stream, wrapped by a root, and a data key a scope, wrapped by that.
+"""Encryption keys in Postgres: one per stream, wrapped by a root key, and data keys per scope, wrapped by that.
 
 Nothing is remembered between calls: a key whose row is gone opens nothing any more, in whichever process.
 """

@@ -1,4 +1,4 @@
-"""What a projection lacks: the heads of the log against its progress, in one database or in two."""
+"""The lag of a projection: heads of the log compared with its progress."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""A lease: what one process of all on a database holds, for as long as it is heard of (docs/decisions/0035).
+"""A lease: held by one of all processes on a database as long as it sends heartbeats (docs/decisions/0035).
 
 It is a session-level advisory lock. Its holder is heard of every two seconds (the heartbeat); Postgres ends a session
 that it hears nothing of for ten, by its own clock (`idle_session_timeout`), and the lock with it. So a process that is

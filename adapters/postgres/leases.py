@@ -1,4 +1,4 @@
-"""Leases on partitions: which of the processes that share a Postgres applies the events of which partition.
+"""Leases on partitions: which process applies the events of which partition.
 
 All of a process are held by one session, which asks twice a second who else is there; that is its heartbeat
 (adapters/postgres/lease.py). No clock is compared with another, and nothing is left to clean up (docs/decisions/0009).

@@ -1,4 +1,4 @@
-"""The outbox: what is appended and not yet on JetStream. One relay at a time reads it.
+"""The outbox: appended events that are not on JetStream yet. One relay at a time reads it.
 
 Ids of rows are not the order of commits: a long transaction may show a low id late. Nothing here remembers how far it
 read, so such a row is simply found the next time. Two appends to one stream never overlap (its head is locked), so

@@ -1,4 +1,4 @@
-"""Projections that an operator paused: kept beside the log, so that every process and every rebuild finds them so."""
+"""Paused projections, stored with the log so that every process and rebuild sees them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

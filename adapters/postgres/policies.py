@@ -1,4 +1,4 @@
-"""The texts of the policies that events were decided under, by version (X04)."""
+"""The texts of policy versions recorded in events (X04)."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime

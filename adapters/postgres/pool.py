@@ -1,4 +1,4 @@
-"""The pool of connections that the log uses: as the role that may not change an event, where that role exists."""
+"""The connection pool of the log, using the role that may not change events if it exists."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar

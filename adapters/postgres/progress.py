@@ -1,4 +1,4 @@
-"""How far a projection is in each stream: its progress, the stops under their seal, and what operators skipped.
+"""The progress of a projection in each stream, its stops with MACs, and skipped events.
 
 Whoever can write to the database could hold a stream back by a stop of his own, and agents would read for ever what
 was true then. So a stop counts only under a MAC, which names the projection's schema and the stream (X08).

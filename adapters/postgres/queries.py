@@ -1,4 +1,4 @@
-"""Queries by name, from the queries.sql of a package."""
+"""Named queries from the queries.sql of a package."""
 
 import re
 from functools import cache

@@ -1,4 +1,4 @@
-"""A Postgres projection that can be rebuilt beside itself."""
+"""A Postgres projection that can be rebuilt next to itself."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Receipts of idempotency keys: what is kept of a request, and how a repetition is told from another request."""
+"""Receipts of idempotency keys, and how a repetition is distinguished from a different request."""
 
 import hmac
 import json

@@ -1,4 +1,4 @@
-"""The roots: the secrets under which everything else is keyed, wrapped by the master key (design §7)."""
+"""The root keys, from which all other keys are derived or wrapped; wrapped by the master key (design §7)."""
 
 import hmac
 from collections.abc import Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""What is asked of Postgres, and how: the shapes that the log and the projections have in common."""
+"""Helpers for Postgres statements shared by the log and the projections."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any

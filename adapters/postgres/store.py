@@ -1,4 +1,4 @@
-"""Where a Postgres projection keeps its rows and its progress: a schema per projection and version (design §5)."""
+"""The store of a Postgres projection: a schema per projection and version, with rows and progress (design §5)."""
 
 import logging
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence

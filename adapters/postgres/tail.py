@@ -1,4 +1,4 @@
-"""The growing end of a stream: its head as it stands in the database, and what is sealed and chained to that."""
+"""The tail of a stream: its head in the database, and new events encrypted and chained to it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

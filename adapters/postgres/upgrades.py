@@ -1,4 +1,4 @@
-"""How far the present version of a projection is, that is built while readers use a former one."""
+"""The progress of building a new version of a projection while readers use the previous one."""
 
 from dataclasses import dataclass
 from datetime import datetime

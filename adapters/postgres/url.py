@@ -1,4 +1,4 @@
-"""The address of a Postgres, as its two clients spell it."""
+"""A Postgres URL in the forms of its two clients."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The writing of groups: of known streams in one statement, of others under locks in two round trips."""
+"""Writes groups of appends: known streams in one statement, others under locks in two round trips."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence

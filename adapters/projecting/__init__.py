@@ -1,1 +1,1 @@
-"""Projections as an engine runs them: stores, workers, rebuilds, upgrades."""
+"""Projections in an engine: stores, workers, rebuilds, upgrades."""

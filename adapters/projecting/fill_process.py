@@ -1,4 +1,4 @@
-"""One process of a rebuild: fills shadows with shares of the streams, and tells of it on standard output.
+"""One process of a rebuild: fills shadows with a share of the streams and reports on standard output.
 
 Its order is the first line of its standard input, then comes the number of a share whenever it asks. The end of its
 input ends it.

@@ -1,4 +1,4 @@
-"""Processes that fill the shadows of a rebuild side by side, each with a share of the streams (design §5)."""
+"""Processes that fill the shadows of a rebuild in parallel, each with a share of the streams (design §5)."""
 
 import asyncio
 import json
@@ -97,6 +97,6 @@ async def _listened(process: Process, order: Order, left: Iterator[int], progres
     await process.wait()
     if "taken" not in told:
         why = told.get("failed", f"it ended with {process.returncode}")
-        raise EngineError(f"a process of the rebuild failed: {why}", fix="rebuild again: it goes on from there")
+        raise EngineError(f"a process of the rebuild failed: {why}", fix="rebuild again: it resumes where it stopped")
     taken: Mapping[str, int] = told["taken"]
     return taken

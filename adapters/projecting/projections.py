@@ -1,4 +1,4 @@
-"""The projections of an engine: their projectors, their stores, their runtimes, and how each is rebuilt."""
+"""The projections of an engine: projectors, stores, runtimes and rebuilds."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""How a projection is: how far behind, in events and in seconds; what stands still, was skipped or is paused."""
+"""The status of a projection: lag in events and seconds, stopped streams, skips and pauses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

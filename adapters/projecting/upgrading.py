@@ -1,4 +1,4 @@
-"""Builds the present versions of projections while readers use the former ones, in the background (X05)."""
+"""Builds new versions of projections in the background while readers use the previous ones (X05)."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""The workers of the projections: queues of what arrives, and slow sweeps that find what no message announced."""
+"""Projection workers: queues of incoming events, and periodic sweeps that find missed ones."""
 
 import asyncio
 import logging

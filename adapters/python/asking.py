@@ -1,4 +1,4 @@
-"""How the Python face asks: a verb's arguments become the request of an operation, which answers with its result."""
+"""Runs a method of the Python API: arguments become the request of an operation."""
 
 from collections.abc import Mapping
 from datetime import datetime

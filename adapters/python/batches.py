@@ -1,4 +1,4 @@
-"""The verbs of the Python face that change many things at once: roll back, forget or erase a scope."""
+"""Methods of the Python API on many items: roll back, forget or erase a scope."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""The Python face without the `await`, derived from the async one."""
+"""The synchronous Python API, derived from the async one."""
 
 from pathlib import Path
 from typing import Any

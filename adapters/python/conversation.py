@@ -1,4 +1,4 @@
-"""The verbs of the Python face for a conversation."""
+"""Methods of the Python API for conversations."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The verbs of the Python face that destroy for good, and prove that nothing is left."""
+"""Methods of the Python API that erase data and prove it."""
 
 from mnemolog.adapters.operations import erasure
 from mnemolog.adapters.operations.erasure import Erased, Proof

@@ -1,4 +1,4 @@
-"""The verbs of the Python face for the graph: entities, and facts about them."""
+"""Methods of the Python API for entities and facts."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The Python face: an engine behind a few verbs, which are awaited."""
+"""The async Python API."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal

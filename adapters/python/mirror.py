@@ -1,4 +1,4 @@
-"""A sync interface derived from an async one, so that there is one truth for both."""
+"""Derives a synchronous interface from an async one."""
 
 import asyncio
 import atexit

@@ -1,4 +1,4 @@
-"""The engine of an object, and the defaults of what it asks."""
+"""The engine of a Memory object, and the defaults of its requests."""
 
 import asyncio
 import inspect

@@ -1,4 +1,4 @@
-"""Producers of turns in Python: a NATS address is enough, no engine runs in this process."""
+"""Producers of turns in Python: they need a NATS address only, no engine."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence

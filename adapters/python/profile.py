@@ -1,4 +1,4 @@
-"""The verbs of the Python face for the profile, consent, seeds and todos."""
+"""Methods of the Python API for the profile, consent, seeds and todos."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The verbs of the Python face that read memories."""
+"""Methods of the Python API that read memories."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""The verbs of the Python face that take a user out and in (X17)."""
+"""Methods of the Python API that export and import a user (X17)."""
 
 from asyncio import to_thread
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""Reads as an engine runs them: waits, limits, replays, healing."""
+"""Reads in an engine: waiting, limits, replays, repairs."""

@@ -1,4 +1,4 @@
-"""How much one caller may read at a time, so that none of them takes it all from the others (design §7)."""
+"""Limits on concurrent reads per caller (design §7)."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ class ReadLimits:
         """InvalidInput for a deadline beyond the longest."""
         if moment.deadline is not None and moment.deadline > self.longest:
             raise InvalidInput(
-                f"{moment.deadline:g} seconds are more than a read may wait",
+                f"{moment.deadline:g} seconds is above the maximum",
                 field="deadline",
                 fix=f"give at most {self.longest:g}, or raise the setting `max_deadline`",
             )
@@ -74,7 +74,7 @@ class CallerReads:
             raise TooManyRequests(
                 f"this caller has {count:,} {what} open already",
                 field=field,
-                fix=f"wait for some of them, then ask again; the setting `{setting}` says how many",
+                fix=f"wait for some of them to finish, then retry; the limit is the setting `{setting}`",
             )
 
 

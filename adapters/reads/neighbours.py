@@ -1,4 +1,4 @@
-"""Neighbours of what is being written, found before the decision, which then holds without a model (design §3)."""
+"""Similar memories, looked up before a decision, so the decision itself needs no model (design §3)."""
 
 import logging
 

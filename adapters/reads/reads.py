@@ -1,4 +1,4 @@
-"""The reads of an engine: query, history, changes, sessions; live, or as of an earlier moment."""
+"""The reads of an engine: query, history, changes, sessions; current, or as of an earlier moment."""
 
 import logging
 from collections import Counter
@@ -132,7 +132,7 @@ class Reads(MemoryReads, GraphReads, ProfileReads):
             raise NotFound(
                 f"no session of {place.user_id!r} with {place.agent_id!r} in {place.chat_id!r}",
                 field="thread_id",
-                fix="record a turn; a session ends after a day of silence",
+                fix="record a turn; a session ends after a day without turns",
             )
         return found
 
@@ -283,4 +283,6 @@ class Reads(MemoryReads, GraphReads, ProfileReads):
 
 def _require_own(after: Position, stream: StreamId) -> None:
     if after.stream != stream:
-        raise InvalidInput("this token is of another user's write", field="after", fix="pass a receipt of this user's")
+        raise InvalidInput(
+            "this token belongs to another user's write", field="after", fix="pass a receipt of this user"
+        )

@@ -1,4 +1,4 @@
-"""What was found by questions, gathered for a while and written at once: at most one event a user and minute (B §7)."""
+"""Collects recalls and writes them in batches: at most one event per user and minute (B §7)."""
 
 import asyncio
 import logging

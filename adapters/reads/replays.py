@@ -1,4 +1,4 @@
-"""Replays for reads as of a moment: few at once, each on a connection of its own that further reads share."""
+"""Replays for `as_of` reads: a limited number, each on its own connection, shared by further reads."""
 
 import asyncio
 import time
@@ -202,7 +202,7 @@ async def _in_turn(lock: asyncio.Lock | asyncio.Semaphore, give_up: float) -> As
             await lock.acquire()
     except TimeoutError as error:
         raise Overloaded(
-            "other reads as of a moment are under way, and it was not this one's turn in time",
+            "no replay slot became free in time for this `as_of` read",
             field="as_of",
             fix="read again later, or with a longer deadline",
         ) from error

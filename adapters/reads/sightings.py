@@ -1,4 +1,4 @@
-"""Who of several that bear one name is spoken of, and when each was last seen; found before a decision (A §10.2)."""
+"""For an ambiguous name: which entity is active, and when each was last seen (A §10.2)."""
 
 from collections.abc import Sequence
 from contextlib import suppress

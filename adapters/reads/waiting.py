@@ -1,4 +1,4 @@
-"""Waits of reads: until projections show a write, or for an error that says why they do not (X10).
+"""Reads wait until projections show a write, or fail with the reason (X10).
 
 Who waits holds no connection. One loop asks for the progress of all projections in Postgres and all streams that are
 waited for, in one query at a time, however many wait; each other store has a loop of its own.
@@ -87,7 +87,7 @@ class Waits:
     async def _late(self, name: str, progress: int, position: Position) -> ReadTimeout:
         if position.seq > (head := await self._log.head(position.stream)):
             return ReadTimeout(
-                f"{position.stream} ends at seq {head}: nobody wrote {position.seq} there in time",
+                f"{position.stream} ends at seq {head}: there was no {position.seq} in time",
                 field="after",
                 fix="pass the token of a receipt",
             )
@@ -245,5 +245,5 @@ def _stopped(name: str, stream: StreamId, seq: int, reason: str) -> ProjectionPo
         f"{name} stopped in {stream}: it cannot apply the event at seq {seq}{reason}",
         field="projection",
         fix=f"see `mnemolog projection status`, then run `mnemolog projection retry {name}`; a read with `eventual` "
-        "consistency tells what was applied before",
+        "consistency returns what was applied before",
     )

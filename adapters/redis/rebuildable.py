@@ -1,4 +1,4 @@
-"""The working-memory projection as one that can be rebuilt beside itself."""
+"""The working-memory projection, rebuilt next to itself."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence

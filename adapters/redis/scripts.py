@@ -1,4 +1,4 @@
-"""What working memory changes in one atomic step each, as Lua that Redis runs."""
+"""The atomic updates of working memory, as Lua scripts in Redis."""
 
 # KEYS: progress, quiet, index, total, a session each; one whose blob is empty is deleted.
 # ARGV: how many streams; field, expected, new for each; blob, expiry for each session; now, prefix.

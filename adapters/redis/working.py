@@ -1,4 +1,4 @@
-"""The store of the working-memory projection: sessions and progress in one Redis, changed in one atomic step.
+"""The store of the working-memory projection: sessions and progress in Redis, changed atomically.
 
 Both live in the same append-only file, so a Redis that loses its last second loses the progress of that second too,
 and the runtime heals it from the log like any gap (docs/decisions/0004).

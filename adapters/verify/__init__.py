@@ -1,1 +1,1 @@
-"""Verification: anchors over the log, and the search for whatever was changed behind the engine's back (X08)."""
+"""Verification: anchors over the log, and detection of tampering (X08)."""

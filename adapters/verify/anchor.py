@@ -1,4 +1,4 @@
-"""An anchor: what the heads of some streams were at one moment, kept where the database cannot reach (design §7).
+"""An anchor: the heads of some streams at one moment, stored outside the database (design §7).
 
 Each node chains its anchors by their MACs, so that one that is missing from the middle is noticed.
 """

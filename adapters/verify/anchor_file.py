@@ -1,4 +1,4 @@
-"""The file of anchors: one line each, only ever appended to, on disk before the next; outside of the database."""
+"""The anchor file: one line per anchor, append-only and synced; outside the database."""
 
 import os
 from collections.abc import Iterator, Sequence

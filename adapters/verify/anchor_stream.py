@@ -1,4 +1,4 @@
-"""A stream of lines on JetStream that nothing ends: each node publishes to a subject of its own."""
+"""A JetStream stream of lines without limits: each node publishes to its own subject."""
 
 from collections.abc import AsyncIterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Writes anchors: every few seconds when heads changed, and at a clean stop; and refuses an older database (X08).
+"""Writes anchors every few seconds and at a clean stop, and refuses an older database (X08).
 
 An anchor is made from what this process committed, as it held it in memory: what the database gives back afterwards may
 be less. What the relay published of other processes' events is anchored too, once it fits the chain. So nothing is
@@ -135,9 +135,9 @@ class Anchoring:
             self._node, self._number = own.node, own.number
         if not readable and await self._stream.last_place() and not await self._any_head():
             raise DatabaseRolledBack(
-                "JetStream holds anchors of a log, and the database holds none",
+                "JetStream has anchors of a log, but the database has none",
                 field="postgres_url",
-                fix="give it back its database, or another data directory",
+                fix="restore its database, or use another data directory",
             )
         return last
 
@@ -336,5 +336,5 @@ def _rolled_back(behind: Sequence[AnchoredHead]) -> DatabaseRolledBack:
         f"{first.stream} had an event {first.seq} that the database does not hold"
         + (f", and {len(behind) - 1} more streams are behind" if len(behind) > 1 else ""),
         field="postgres_url",
-        fix="run `mnemolog verify`; restore the newest copy, or go on from this one with accept_rollback = true",
+        fix="run `mnemolog verify`; restore the newest backup, or continue with accept_rollback = true",
     )

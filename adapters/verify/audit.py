@@ -1,4 +1,4 @@
-"""The audit: walks all streams, slowly and all the time, and names what nobody would meet by reading (X08).
+"""The audit: continuously verifies all streams and reports damage that reads would not notice (X08).
 
 A row that is missing, or an older one that was put back, looks like nothing to a read; a tail that was cut looks like
 the end. So each stream's events are held against the chain, its rows against a replay, and its last anchored head

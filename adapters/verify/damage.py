@@ -1,4 +1,4 @@
-"""What verification finds: which event, row or key, and what was done to it."""
+"""A finding of verification: the event, row or key, and what was done to it."""
 
 from collections import Counter
 from collections.abc import Mapping

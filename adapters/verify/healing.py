@@ -1,4 +1,4 @@
-"""Heals what the log can tell: rows of projections, the index of tags, heads. Damage in the log itself stays."""
+"""Repairs rows of projections, the tag index and heads from the log. Damage in the log itself stays."""
 
 import logging
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Incidents: damage that was found, and what was done about it, kept and shown until somebody acknowledges it (X23).
+"""Incidents: damage that was found and the reaction, shown until acknowledged (X23).
 
 Each is a line of JSON with a MAC, in a file beside that of the anchors and in a stream on JetStream: somebody who has
 the database alone reaches neither, and one of the two is enough.
@@ -138,7 +138,9 @@ class Incidents:
         async with self._busy:
             await self._refresh()
             if unknown := set(ids) - self._found.keys():
-                raise NotFound(f"there is no incident {sorted(unknown)[0]!r:.80}", field="id", fix="list them first")
+                raise NotFound(
+                    f"there is no incident {sorted(unknown)[0]!r:.80}", field="id", fix="run `mnemolog incident list`"
+                )
             wanted = [one for one in self.all() if one.open and (not ids or one.id in ids)]
             at = self._now()
             for one in wanted:

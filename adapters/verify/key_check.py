@@ -1,4 +1,4 @@
-"""The keys against the log: a data key may be gone only where an event in the chain says so (X07, X08)."""
+"""Checks keys against the log: a data key may be missing only if an event erased it (X07, X08)."""
 
 from collections.abc import Sequence
 

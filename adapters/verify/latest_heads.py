@@ -1,4 +1,4 @@
-"""The last head that each stream is known to have had: as this process committed it, or as it was anchored (X08).
+"""The last known head of each stream: committed by this process, or anchored (X08).
 
 Kept for every stream, so it is small: about 130 bytes each. Eight bytes of a hash stand for the stream's name, and
 eight of the link for the link; what is asked of the database is then compared in full.

@@ -1,4 +1,4 @@
-"""The log against its own chain: events, heads, the index of tags, the keys; in bounded memory, page by page."""
+"""Checks the log: chain, heads, tag index, keys; page by page in bounded memory."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager

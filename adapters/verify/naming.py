@@ -1,4 +1,4 @@
-"""Names what was done to events that do not fit their links, from all that is left of them."""
+"""Classifies what was done to events that do not match their links."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -52,7 +52,7 @@ def _what(
     if seen is not None and seen != here:
         return _moved(here, seen, twin_places)
     if seen == here or one.confirmed or here in witnesses.genuine:
-        return Kind.CHANGED, "it is not as it was appended"
+        return Kind.CHANGED, "it was changed after it was appended"
     if twin_places:
         return _moved(here, twin_places[0], twin_places)
     return Kind.FORGED, "no engine appended it"

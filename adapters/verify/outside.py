@@ -1,4 +1,4 @@
-"""Reads the witnesses: the file of anchors, the stream of anchors, and JetStream's own copies of events."""
+"""Reads the witnesses: anchor file, anchor stream, and JetStream's copies of events."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""How far one projection got in some streams, by what an engine sealed: progress, stops, skipped events."""
+"""Verifies a projection's progress, stops and skipped events."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

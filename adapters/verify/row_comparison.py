@@ -1,4 +1,4 @@
-"""One projection's rows beside those of its replay: which differ, and what was done to them."""
+"""Compares a projection's rows with those of a replay and classifies differences."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any

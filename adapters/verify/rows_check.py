@@ -1,4 +1,4 @@
-"""Rows of projections against a replay of their streams into temporary tables, at the head of the log."""
+"""Verifies rows of projections by a replay into temporary tables, up to the head of the log."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""One moment of all projections: a snapshot in which no rebuild replaces the tables that are compared."""
+"""A snapshot of all projections during which no rebuild swaps tables."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""One stream's events in their order, each held against its link in the keyed chain."""
+"""Reads one stream in order and verifies each event's link."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Verification of the whole log, or of one user: chain, witnesses outside, index, keys, receipts, rows; and healing."""
+"""Verifies the whole log or one user: chain, witnesses, index, keys, receipts, rows; and repairs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Reads a JetStream stream once, whole or of some subjects, in order and in batches, and leaves no consumer behind."""
+"""Reads a JetStream stream once, in order and in batches, without leaving a consumer."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""What was seen outside of the database, held against the log: anchors, and the copies of events on JetStream."""
+"""Compares anchors and JetStream's copies of events with the log."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -85,7 +85,7 @@ class ApiKeys:
         given = self._secret_mac(key_id, secret)
         fits = hmac.compare_digest(given, found.secret_mac if found else bytes(len(given)))
         if found is None or not fits or not found.valid:
-            raise Unauthenticated("this API key opens nothing", field="Authorization", fix=_FIX)
+            raise Unauthenticated("invalid or revoked API key", field="Authorization", fix=_FIX)
         return found.principal
 
     async def producer(self, name: str) -> Principal | None:
@@ -94,7 +94,7 @@ class ApiKeys:
         found = ring.producer(name)
         if found is None and ring.keys:
             raise Unauthenticated(
-                "no producer has this subject", field="subject", fix=_FIX_PRODUCER if name else _FIX_NOBODY
+                "this subject has no producer", field="subject", fix=_FIX_PRODUCER if name else _FIX_NOBODY
             )
         return found.principal if found else None
 
@@ -165,7 +165,7 @@ class ApiKeys:
         return Tampered(
             f"the log of API keys is damaged: {detail}",
             field="Authorization",
-            fix="run `mnemolog verify`; nobody is let in by a key until it is restored from a copy of before",
+            fix="run `mnemolog verify`; API keys are refused until the log is restored from a backup",
         )
 
     def _secret_mac(self, key_id: str, secret: str) -> bytes:
@@ -179,7 +179,7 @@ _FIX = "send `Authorization: Bearer mnk_...` with a key that `mnemolog api-key c
 
 def unauthenticated() -> Unauthenticated:
     """What is answered to who names no key where there are keys."""
-    return Unauthenticated("this request names no API key", field="Authorization", fix=_FIX)
+    return Unauthenticated("missing API key", field="Authorization", fix=_FIX)
 
 
 def _text(random: bytes) -> str:

@@ -79,7 +79,9 @@ class BatchWrites:
         """The events of a change, a run, a batch or a stretch of a thread, oldest first; of one of them."""
         if [getattr(command, name) for name in NAMED].count(None) != len(NAMED) - 1:
             raise InvalidInput(
-                "one thing at a time is rolled back", field="of_run", fix="give one of of_run, of_batch and of_thread"
+                "only one of these can be rolled back at a time",
+                field="of_run",
+                fix="give one of of_run, of_batch and of_thread",
             )
         stream = command.stream()
         if command.of_event:

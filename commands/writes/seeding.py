@@ -93,7 +93,7 @@ class SeedWrites(ProfileWrites, GraphWrites):
 
 def _require_own(kind: type[Command], part: Mapping[str, Any]) -> None:
     if others := sorted((_OF_THE_SEED | kind.generated).intersection(part)):
-        raise InvalidInput("is not known here: the seed says it", field=others[0], fix="leave it out")
+        raise InvalidInput("is not allowed here: it is part of the seed itself", field=others[0], fix="leave it out")
 
 
 def _later(one: Receipt, other: Receipt) -> Receipt:

@@ -1,1 +1,1 @@
-"""What changed, by thread and revision: the source of delta headers (B §1)."""
+"""Changes by thread and revision: the source of delta headers (B §1)."""

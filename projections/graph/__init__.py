@@ -1,1 +1,1 @@
-"""The graph: who and what a user speaks of."""
+"""The graph: entities and facts."""

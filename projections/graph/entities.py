@@ -1,4 +1,4 @@
-"""What events do to the rows of entities. Pure: the projector reads the rows before and writes them after."""
+"""Applies events to rows of entities. Pure: the projector reads and writes the rows."""
 
 from collections.abc import Mapping
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Reads facts: what held at one time, as it was known at the same or at another (X13); one row for each relation.
+"""Reads facts at a valid time, as known at the same or another time (X13); one row per relation.
 
 Without replay: each row of `periods` tells from when until when it was believed. What is not bitemporal reads as it is
 now: names, confidence, and which entities were merged.

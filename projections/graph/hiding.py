@@ -1,4 +1,4 @@
-"""When an entity was hidden, as the log had it: what is told of it is hidden for as long (A19, X13)."""
+"""When an entity was hidden; the facts about it are hidden for the same time (A19, X13)."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime

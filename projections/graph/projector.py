@@ -1,4 +1,4 @@
-"""Folds what is known of entities and facts into rows. Exactly once: rows and progress share a transaction."""
+"""Folds events of entities and facts into rows. Exactly once: rows and progress share a transaction."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Protocol

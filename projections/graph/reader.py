@@ -1,4 +1,4 @@
-"""Reads entities: all of them, by a name in any script, by id. What was merged reads as what it was merged into."""
+"""Reads entities: all, by name in any script, or by id. Merged entities resolve to the survivor."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache

@@ -1,4 +1,4 @@
-"""What events do to the rows of relations, and to when they held. Pure: the projector reads before, writes after.
+"""Applies events to rows of relations and their periods. Pure: the projector reads and writes the rows.
 
 A relation's row holds in `periods` what is believed of it now, and since when. So a change of belief closes the rows
 of the table `periods` that it ends and opens those that are new, without reading any of them.

@@ -1,4 +1,4 @@
-"""Suggests entities whose names may be spellings of one: in a reader, as the log's blind tags hide what is alike.
+"""Suggests entities whose names may be variants of one name. Done by a reader, since tags in the log are HMACs.
 
 A suggestion is no decision: to merge is a command, which can be undone (D13).
 """

@@ -1,1 +1,1 @@
-"""The audit of each memory: every write that touched it (B §8)."""
+"""The history of each memory, entity and fact (B §8)."""

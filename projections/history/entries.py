@@ -1,4 +1,4 @@
-"""What the history says of each type of event, in the words of B §8: no name, alias or value, as these are personal."""
+"""The history entry for each event type, in the terms of B §8, without personal text."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The history of a place of the profile, or of a todo: read from the log, where all of it stands, newest first."""
+"""The history of a profile field or todo, read from the log, newest first."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Writes a row for each subject that an event touches. Exactly once: rows and progress share a transaction.
+"""Writes one row per subject of an event. Exactly once: rows and progress share a transaction.
 
 A reference is `<id>@<seq>`: the subject as the stream's event `seq` left it, which `as-of` can show.
 """

@@ -1,1 +1,1 @@
-"""Memories as they read now: rows, links and full text."""
+"""Memories: rows, links and full text."""

@@ -1,4 +1,4 @@
-"""Entity cards: of each reference the memories that tell most of it, in one line of a prompt (D06)."""
+"""Entity cards: the most important memories about each reference, as one line (D06)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What time does: which memories are due to fade or to grow by their use, and what is to be purged. For jobs."""
+"""Scheduled changes, for jobs: memories due to fade or to be strengthened, and items to be purged."""
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime

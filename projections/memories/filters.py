@@ -1,4 +1,4 @@
-"""The filters of a query, applied in the store and never after it (B §6, §6.1, B06)."""
+"""The filters of a query, applied in the database (B §6, §6.1, B06)."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The nodes of beings: their scenes, and which of them the end of a cycle turns (C)."""
+"""Agents' scenes, and those whose status changes at the end of a cycle (C)."""
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from uuid import UUID

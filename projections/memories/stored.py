@@ -1,4 +1,4 @@
-"""A memory as a row keeps it, and back."""
+"""Conversion between a memory and its row."""
 
 from mnemolog.domain.memory import Cause, Content, Kind, Memory, Status
 from mnemolog.domain.memory_key import EntityType, FactType, Identity, MemoryType, Source

@@ -1,4 +1,4 @@
-"""Reads the profile and what waits for consent, of the category `profile`; and each agent's own todos."""
+"""Reads the profile and proposals, of the category `profile`; and each agent's own todos."""
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime

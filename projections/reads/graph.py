@@ -130,7 +130,7 @@ class GraphReads(Reading):
         if moment.as_of is None:
             return Point(when.valid_at or datetime.now(UTC), when.known_at)
         if when != When():
-            raise InvalidInput("says both times", field="as_of", fix="give `as_of`, or `valid_at` and `known_at`")
+            raise InvalidInput("sets both times", field="as_of", fix="give `as_of`, or `valid_at` and `known_at`")
         return Point(await self._instant(viewer, moment), moment.as_of)
 
     async def _recorded_by(self, viewer: Viewer, at: datetime | int | None, after: Position | None) -> Position | None:

@@ -142,12 +142,10 @@ class MemoryReads(Reading):
         ask = partial(ids_beginning, prefix=prefix, kind=kind, limit=LISTED_IDS + 1)
         found = await self._read(viewer, Moment(), (MEMORIES, GRAPH, PROFILE, HISTORY), ask)
         if not found:
-            raise NotFound(f"no id begins with {prefix}", field=field, fix="give more of it, or all of it")
+            raise NotFound(f"no id begins with {prefix}", field=field, fix="give a longer prefix, or the full id")
         if len(found) > 1:
             listed = ", ".join(map(str, found[:LISTED_IDS])) + (" and others" if len(found) > LISTED_IDS else "")
-            raise AmbiguousId(
-                f"{prefix} begins several ids: {listed}", field=field, fix="give more of the one you mean"
-            )
+            raise AmbiguousId(f"several ids begin with {prefix}: {listed}", field=field, fix="give a longer prefix")
         return found[0]
 
     async def why(self, viewer: Viewer, id_: str, moment: Moment = NOW) -> Why:

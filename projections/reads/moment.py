@@ -30,7 +30,9 @@ class Moment:
 
     def __post_init__(self) -> None:
         if self.deadline is not None and not 0 < self.deadline < inf:
-            raise InvalidInput(f"{self.deadline!r} is no deadline", field="deadline", fix="give seconds, more than 0")
+            raise InvalidInput(
+                f"{self.deadline!r} is not a deadline", field="deadline", fix="give seconds, more than 0"
+            )
 
 
 NOW = Moment(consistency="eventual")

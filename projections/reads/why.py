@@ -94,7 +94,9 @@ class Inquiry:
         if not events and kind == FIELD.name:
             raise self._unknown(id_)
         if not events:
-            raise Tampered(f"the index of the log lacks {kind} {id_}", field="id", fix="run `mnemolog verify --heal`")
+            raise Tampered(
+                f"the tag index of the log lacks {kind} {id_}", field="id", fix="run `mnemolog verify --heal`"
+            )
         behind, merged = list(events), list[str]()
         absorbed = await self._absorbed(kind, _place(kind, id_), events)
         while absorbed:
@@ -115,9 +117,9 @@ class Inquiry:
 
     def _unknown(self, id_: str) -> NotFound:
         return NotFound(
-            f"user {self._viewer.user_id!r} has nothing of the id {id_!r:.80}",
+            f"user {self._viewer.user_id!r} has nothing with the id {id_!r:.80}",
             field="id",
-            fix="name a memory, an entity, a fact, a todo or a profile field",
+            fix="give a memory, entity, fact, todo or profile field",
         )
 
     async def _visible(self, kind: str, ids: Collection[str]) -> frozenset[str]:

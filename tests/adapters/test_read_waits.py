@@ -26,7 +26,7 @@ ROUTES = (
     "/v1/entities",
 )
 BEYOND = "default/user:{user}@99"
-NO_ONES = "ends at seq 1: nobody wrote 99 there"
+NO_ONES = "ends at seq 1: there was no 99 in time"
 
 
 async def written(engine: Engine, user: str) -> tuple[str, Receipt]:

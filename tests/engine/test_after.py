@@ -68,7 +68,7 @@ async def test_a_write_that_nobody_made_is_waited_for_until_the_deadline(engine:
     [memory_id] = await ana.memory_ids()
     began = time.monotonic()
 
-    with pytest.raises(ReadTimeout, match=r"ends at seq 3: nobody wrote 99 there") as late:
+    with pytest.raises(ReadTimeout, match=r"ends at seq 3: there was no 99 in time") as late:
         await read(ana, memory_id, Moment(after=Position(ana.stream, 99), deadline=0.2))
 
     assert 0.2 <= time.monotonic() - began < engine.settings.read_deadline

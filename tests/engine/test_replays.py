@@ -137,7 +137,7 @@ async def test_who_waits_too_long_for_a_turn_is_told_and_plain_reads_go_on(engin
         slow = asyncio.create_task(reads_slowly())
         await held.asked.wait()
         for seq in (0, 1):  # Another moment waits for the pool, the same one for its replay.
-            with pytest.raises(Overloaded, match="not this one's turn"):
+            with pytest.raises(Overloaded, match="no replay slot became free"):
                 async with replays.at(ana.stream, seq, ["vectors"], deadline=0.05):
                     pass
         assert await ana.finds("tea") == ["Ana drinks tea"]

@@ -47,7 +47,7 @@ async def test_damage_is_exit_code_1_and_names_the_place(victim: Engine, ana: Pe
         "stream": str(ana.stream),
         "seq": 3,
         "event_id": event_id,
-        "detail": "it is not as it was appended",
+        "detail": "it was changed after it was appended",
     }
 
 

@@ -123,5 +123,5 @@ async def test_a_deadline_above_the_highest_is_refused_with_its_field_and_the_ma
         described = (await client.get("/openapi.json")).json()["paths"]["/v1/memories"]["get"]["parameters"]
     [deadline] = [one["schema"] for one in described if one["name"] == "deadline"]
     assert 60 in {shape.get("maximum") for shape in deadline["anyOf"]}
-    with pytest.raises(InvalidInput, match="more than a read may wait"):
+    with pytest.raises(InvalidInput, match="is above the maximum"):
         LIMITS.require(Moment(deadline=61))
