@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mnemolog.domain.entity import Entity
+from mnemolog.domain.errors import KeyMissing
 from mnemolog.domain.memory import Memory
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.todo import Todo
@@ -16,6 +17,7 @@ from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
 from mnemolog.events.profile_fold import FIELD, TODO, ProfileField
 from mnemolog.events.subjects import SUBJECTS, of_each
+from mnemolog.events.unread import Unread
 
 Fields = Mapping[str, Any]
 
@@ -45,6 +47,18 @@ def told(kind: str, id_: str, events: Sequence[Recorded]) -> Mapping[int, Mappin
         ]
         found[event.seq] = {"changes": changes, "erased": event.erased}
     return found
+
+
+def require_keys(tag: str, events: Sequence[Recorded]) -> None:
+    """KeyMissing where words of a subject cannot be read and no later one of its events destroyed them."""
+    destroyed = False
+    for event in reversed(events):
+        if isinstance(event.payload, Unread):
+            continue
+        if event.erased and event.payload.key_scope() == tag and not destroyed:
+            detail = f"the key of {tag} is gone, and no event says that it was destroyed"
+            raise KeyMissing(str(event.stream), event.seq, detail, str(event.event_id))
+        destroyed = destroyed or not event.payload.shreds().isdisjoint({tag, ""})
 
 
 def _fields(kind: str, state: Any) -> Fields:

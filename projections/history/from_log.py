@@ -21,6 +21,7 @@ from mnemolog.events.profile import (
 )
 from mnemolog.events.profile_fold import FIELD, TODO
 from mnemolog.events.subjects import of_each_event
+from mnemolog.events.unread import Unread
 from mnemolog.projections.history.changed import told
 from mnemolog.projections.profile.reader import require_profile
 
@@ -49,6 +50,8 @@ def _rows(subject: str, id_: str, events: Sequence[Recorded]) -> Sequence[dict[s
     rows: list[dict[str, Any]] = []
     changes = told(subject, id_, events)
     for event in events:
+        if isinstance(event.payload, Unread):
+            continue
         if isinstance(event.payload, UserErased):
             rows.clear()
             continue

@@ -105,9 +105,10 @@ class MemoryReads(Reading):
             rows = await history.of(connection, viewer, id_=id_, limit=limit, cursor=cursor, kinds=kinds)
             if rows:
                 subject, stream = rows[0]["subject"], StreamId.of_user(viewer.user_id, viewer.tenant)
-                tags = from_log.read_by(f"{subject}:{id_}")
-                events = await self._log.read(stream, tags=tags, until=rows[0]["seq"])
-                told = changed.told(subject, str(id_), events)
+                tag = f"{subject}:{id_}"
+                events = await self._log.read(stream, tags=from_log.read_by(tag))
+                changed.require_keys(tag, events)
+                told = changed.told(subject, str(id_), [one for one in events if one.seq <= rows[0]["seq"]])
                 for row in rows:
                     row |= told.get(row["seq"], {})
             return rows

@@ -89,5 +89,5 @@ async def test_a_dry_run_of_an_undo_tells_what_it_would_write_and_writes_nothing
     assert (done.undone, done.conflicts) == ((), ()), "undone already"
     await writes.undo_last(ana.stream, memory_id)
     await writes.undo_last(ana.stream, memory_id)
-    with pytest.raises(Conflict, match="nothing is left"):
+    with pytest.raises(Conflict, match="no change left"):
         await writes.preview_undo(ana.stream, memory_id)
