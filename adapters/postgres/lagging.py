@@ -40,6 +40,11 @@ _events = Table(
     Column("recorded_at", DateTime(timezone=True)),
 )
 _SAME = and_(progress_table.c.tenant == _heads.c.tenant, progress_table.c.stream == _heads.c.stream)
+# Made once: each projection asks these every two seconds, and whoever waits until all is settled, much more often.
+_APPLIED = select(func.coalesce(func.sum(progress_table.c.seq), 0).label("applied")).subquery("sums")
+_ASIDE = select(progress_table).where(progress_table.c.stopped_at.is_not(None)).subquery()
+_APPLIED_AND_ASIDE = select(_APPLIED.c.applied, _ASIDE).outerjoin_from(_APPLIED, _ASIDE, true())
+_SIZE = select(func.coalesce(func.sum(_heads.c.seq), 0))
 
 
 async def lagging(engine: AsyncEngine, beside_log: AsyncEngine, schema: str) -> AsyncIterator[Sequence[Lag]]:
@@ -85,11 +90,8 @@ async def lagging_apart(engine: AsyncEngine, beside_log: AsyncEngine, schema: st
 
 async def missing(engine: AsyncEngine, beside_log: AsyncEngine, schema: str) -> int:
     """How many events are not applied, those of stopped streams left out: progress first, and then the heads."""
-    aside = select(progress_table).where(progress_table.c.stopped_at.is_not(None)).subquery()
-    applied = select(func.coalesce(func.sum(progress_table.c.seq), 0).label("applied")).subquery("sums")
     async with engine.connect() as connection:
-        found = await connection.execute(select(applied.c.applied, aside).outerjoin_from(applied, aside, true()))
-        rows = found.mappings().all()
+        rows = (await connection.execute(_APPLIED_AND_ASIDE)).mappings().all()
     stopped = {
         _place(row): row["seq"] for row in rows if row["stopped_at"] is not None and _stopped(engine, schema, row)
     }
@@ -101,7 +103,7 @@ async def missing(engine: AsyncEngine, beside_log: AsyncEngine, schema: str) -> 
 async def size(engine: AsyncEngine) -> int:
     """How many events the log holds."""
     async with engine.connect() as connection:
-        return int((await connection.execute(select(func.coalesce(func.sum(_heads.c.seq), 0)))).scalar_one())
+        return int((await connection.execute(_SIZE)).scalar_one())
 
 
 async def oldest(engine: AsyncEngine, places: Sequence[Position]) -> datetime | None:
