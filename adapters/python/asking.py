@@ -1,24 +1,27 @@
 """Runs a method of the Python API: arguments become the request of an operation."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from uuid import UUID
 
-from mnemolog.adapters.operations.operation import Operation
-from mnemolog.adapters.operations.requests import Request
-from mnemolog.adapters.operations.results import Written
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.events.envelope import Receipt
-from mnemolog.events.fields import validated
 from mnemolog.opening import Opening
 
-Q = TypeVar("Q", bound=Request)
+if TYPE_CHECKING:
+    from mnemolog.adapters.operations.operation import Operation
+    from mnemolog.adapters.operations.requests import Request
+    from mnemolog.adapters.operations.results import Written
+    from mnemolog.events.envelope import Receipt
+
+Q = TypeVar("Q", bound="Request")
 R = TypeVar("R")
 
 Id = UUID | str
 Moment = datetime | str | int
-After = Written | Receipt | str
+After: TypeAlias = "Written | Receipt | str"
 
 
 class Asking(Opening):
@@ -26,14 +29,15 @@ class Asking(Opening):
 
     async def _ask(self, operation: Operation[Q, R], arguments: Mapping[str, Any]) -> R:
         """`arguments` are the verb's own, by name; None is what was left out."""
+        from mnemolog.events.fields import validated
+
         request = validated(operation.request, self._fields(operation, arguments))
         return await operation.run(await self._engine(), request)
 
     def _fields(self, operation: Operation[Any, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
         asked = ((name, value) for name, value in arguments.items() if name != "self" and value is not None)
         given = {name: str(value) if isinstance(value, UUID) else value for name, value in asked}
-        if isinstance(after := given.get("after"), Written | Receipt):
-            given["after"] = after.token
+        given |= {"after": token} if (token := getattr(given.get("after"), "token", None)) else {}
         defaults = {"user_id": self._user_id, "agent_id": self._agent_id, "thread_id": self._thread_id}
         known = operation.request.model_fields
         # Where None is a field's own default, it is no part of who asks: a proof without a thread is of everything.

@@ -1,11 +1,18 @@
 """Methods of the Python API on many items: roll back, forget or erase a scope."""
 
-from typing import Literal
+from __future__ import annotations
 
-from mnemolog.adapters.operations import batches
-from mnemolog.adapters.operations.batches import Forgotten
-from mnemolog.adapters.operations.results import Undone
+from typing import TYPE_CHECKING, Literal
+
 from mnemolog.asking import Asking, Id, Moment
+from mnemolog.deferred import Deferred
+
+if TYPE_CHECKING:
+    from mnemolog.adapters.operations import batches
+    from mnemolog.adapters.operations.batches import Forgotten
+    from mnemolog.adapters.operations.results import Undone
+else:
+    batches = Deferred("mnemolog.adapters.operations.batches")
 
 
 class BatchVerbs(Asking):

@@ -1,14 +1,22 @@
 """Methods of the Python API for conversations."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from mnemolog.adapters.operations import attention, conversation
-from mnemolog.adapters.operations.attention import AffectView
-from mnemolog.adapters.operations.conversation import Added, Session
-from mnemolog.adapters.operations.results import Written
 from mnemolog.asking import After, Asking, Id, Moment
+from mnemolog.deferred import Deferred
+
+if TYPE_CHECKING:
+    from mnemolog.adapters.operations import attention, conversation
+    from mnemolog.adapters.operations.attention import AffectView
+    from mnemolog.adapters.operations.conversation import Added, Session
+    from mnemolog.adapters.operations.results import Written
+else:
+    attention = Deferred("mnemolog.adapters.operations.attention")
+    conversation = Deferred("mnemolog.adapters.operations.conversation")
 
 
 class ConversationVerbs(Asking):

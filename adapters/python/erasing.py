@@ -1,8 +1,17 @@
 """Methods of the Python API that erase data and prove it."""
 
-from mnemolog.adapters.operations import erasure
-from mnemolog.adapters.operations.erasure import Erased, Proof
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from mnemolog.asking import Asking, Id
+from mnemolog.deferred import Deferred
+
+if TYPE_CHECKING:
+    from mnemolog.adapters.operations import erasure
+    from mnemolog.adapters.operations.erasure import Erased, Proof
+else:
+    erasure = Deferred("mnemolog.adapters.operations.erasure")
 
 
 class ErasureVerbs(Asking):

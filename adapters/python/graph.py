@@ -1,20 +1,28 @@
 """Methods of the Python API for entities and facts."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from mnemolog.adapters.operations import entities, facts
-from mnemolog.adapters.operations.graph_results import (
-    EntityAdded,
-    EntityDetail,
-    EntityUpdated,
-    EntityView,
-    FactAdded,
-    FactView,
-)
-from mnemolog.adapters.operations.results import Page, Written
 from mnemolog.asking import After, Asking, Id, Moment
+from mnemolog.deferred import Deferred
+
+if TYPE_CHECKING:
+    from mnemolog.adapters.operations import entities, facts
+    from mnemolog.adapters.operations.graph_results import (
+        EntityAdded,
+        EntityDetail,
+        EntityUpdated,
+        EntityView,
+        FactAdded,
+        FactView,
+    )
+    from mnemolog.adapters.operations.results import Page, Written
+else:
+    entities = Deferred("mnemolog.adapters.operations.entities")
+    facts = Deferred("mnemolog.adapters.operations.facts")
 
 
 class GraphVerbs(Asking):

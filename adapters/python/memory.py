@@ -1,22 +1,29 @@
 """The async Python API."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from __future__ import annotations
 
-from mnemolog.adapters.operations import memories
-from mnemolog.adapters.operations.results import (
-    Created,
-    Undone,
-    Written,
-)
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
 from mnemolog.asking import Asking, Id
 from mnemolog.batches import BatchVerbs
 from mnemolog.conversation import ConversationVerbs
+from mnemolog.deferred import Deferred
 from mnemolog.erasing import ErasureVerbs
 from mnemolog.graph import GraphVerbs
 from mnemolog.profile import ProfileVerbs
 from mnemolog.reading import ReadVerbs
 from mnemolog.transfer import TransferVerbs
+
+if TYPE_CHECKING:
+    from mnemolog.adapters.operations import memories
+    from mnemolog.adapters.operations.results import (
+        Created,
+        Undone,
+        Written,
+    )
+else:
+    memories = Deferred("mnemolog.adapters.operations.memories")
 
 
 class AsyncMemory(

@@ -1,5 +1,7 @@
 """The engine of a Memory object, and the defaults of its requests."""
 
+from __future__ import annotations
+
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine
@@ -7,15 +9,20 @@ from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 from weakref import WeakKeyDictionary
 
-from mnemolog.adapters.config import load
-from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.unreachable import UNREACHABLE, own_words
+from mnemolog.deferred import Deferred
 from mnemolog.domain.errors import EngineEnded
 from mnemolog.domain.identity import identifier
-from mnemolog.sharing import SharedEngine, with_own
+
+if TYPE_CHECKING:
+    from mnemolog import sharing
+    from mnemolog.adapters import config, unreachable
+    from mnemolog.adapters.engine.engine import Engine
+else:
+    sharing, config = Deferred("mnemolog.sharing"), Deferred("mnemolog.adapters.config")
+    unreachable = Deferred("mnemolog.adapters.unreachable")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -34,7 +41,7 @@ class Opening:
         thread_id: str = "main",
         **settings: Any,
     ) -> None:
-        self._settings = load(data_dir=data_dir, http_port=0, **settings)
+        self._settings = config.load(data_dir=data_dir, http_port=0, **settings)
         self._user_id = None if user_id is None else identifier(user_id, "user_id")
         self._agent_id, self._thread_id = identifier(agent_id, "agent_id"), identifier(thread_id, "thread_id")
         self._uses: WeakKeyDictionary[asyncio.AbstractEventLoop, _Use] = WeakKeyDictionary()
@@ -63,15 +70,15 @@ class Opening:
         use = self._use()
         engine = await use.shared.engine()
         if use.engine is not engine:
-            use.bound, use.engine = await with_own(engine, self._settings).authenticated(), engine
+            use.bound, use.engine = await sharing.with_own(engine, self._settings).authenticated(), engine
             self._settings = use.bound.settings  # The tenant is that of the API key.
         assert use.bound is not None
         return use.bound
 
-    def _use(self) -> "_Use":
+    def _use(self) -> _Use:
         loop = asyncio.get_running_loop()
         if loop not in self._uses:
-            self._uses[loop] = _Use(SharedEngine.of(self._settings))
+            self._uses[loop] = _Use(sharing.SharedEngine.of(self._settings))
             self._uses[loop].shared.users += 1
         return self._uses[loop]
 
@@ -80,7 +87,7 @@ class Opening:
 class _Use:
     """An object's part in an engine that it shares: `bound` is `engine` in the name of its API key."""
 
-    shared: SharedEngine
+    shared: sharing.SharedEngine
     engine: Engine | None = None
     bound: Engine | None = None
 
@@ -94,7 +101,7 @@ def _guarded(verb: Callable[Concatenate[O, P], Awaitable[T]]) -> Callable[Concat
         shared.calls += 1
         try:
             return await verb(self, *args, **kwargs)
-        except UNREACHABLE as fault:
+        except unreachable.UNREACHABLE as fault:
             if isinstance(fault, OSError) and fault.filename is not None:
                 raise  # A file that the caller named.
             raise _gone(fault) from fault
@@ -105,8 +112,9 @@ def _guarded(verb: Callable[Concatenate[O, P], Awaitable[T]]) -> Callable[Concat
 
 
 def _gone(fault: BaseException) -> EngineEnded:
+    said = unreachable.own_words(fault) or type(fault).__name__
     return EngineEnded(
-        f"the engine, or a server of it, stopped during this call ({own_words(fault) or type(fault).__name__})",
+        f"the engine, or a server of it, stopped during this call ({said})",
         fix="call again: an engine is found or started. Acknowledged writes are kept; retry others with the same "
         "idempotency key",
     )

@@ -1,14 +1,22 @@
 """Methods of the Python API for the profile, consent, seeds and todos."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from mnemolog.adapters.operations import profile, todos
-from mnemolog.adapters.operations.profile import Profile, Proposal, Proposed, SeededView
-from mnemolog.adapters.operations.results import HistoryEntry, Page, Written
-from mnemolog.adapters.operations.todos import Todo, TodoAdded
 from mnemolog.asking import After, Asking, Id, Moment
+from mnemolog.deferred import Deferred
+
+if TYPE_CHECKING:
+    from mnemolog.adapters.operations import profile, todos
+    from mnemolog.adapters.operations.profile import Profile, Proposal, Proposed, SeededView
+    from mnemolog.adapters.operations.results import HistoryEntry, Page, Written
+    from mnemolog.adapters.operations.todos import Todo, TodoAdded
+else:
+    profile = Deferred("mnemolog.adapters.operations.profile")
+    todos = Deferred("mnemolog.adapters.operations.todos")
 
 
 class ProfileVerbs(Asking):

@@ -1,21 +1,29 @@
 """Methods of the Python API that read memories."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from __future__ import annotations
 
-from mnemolog.adapters.operations import memories
-from mnemolog.adapters.operations.results import (
-    CardView,
-    Changes,
-    Context,
-    HistoryEntry,
-    LinkView,
-    MemoryView,
-    Page,
-    SearchResult,
-    WhyView,
-)
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
 from mnemolog.asking import After, Asking, Id, Moment
+from mnemolog.deferred import Deferred
+
+if TYPE_CHECKING:
+    from mnemolog.adapters.operations import memories, results
+    from mnemolog.adapters.operations.results import (
+        CardView,
+        Changes,
+        Context,
+        HistoryEntry,
+        LinkView,
+        MemoryView,
+        Page,
+        SearchResult,
+        WhyView,
+    )
+else:
+    memories = Deferred("mnemolog.adapters.operations.memories")
+    results = Deferred("mnemolog.adapters.operations.results")
 
 
 class ReadVerbs(Asking):
@@ -86,7 +94,7 @@ class ReadVerbs(Asking):
             memory.search("where does Ana live?", user_id="ana", top_k=3)
         """
         found = await self._ask(memories.search, {**locals(), "return": "full"})
-        assert isinstance(found, SearchResult)
+        assert isinstance(found, results.SearchResult)
         return found
 
     async def context(

@@ -1,16 +1,25 @@
 """Methods of the Python API that export and import a user (X17)."""
 
+from __future__ import annotations
+
 from asyncio import to_thread
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-from mnemolog.adapters.export.exporting import head_of, lines
-from mnemolog.adapters.export.importing import checked, imported
-from mnemolog.adapters.operations.results import Written
 from mnemolog.asking import Asking, no_user
+from mnemolog.deferred import Deferred
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.identity import identifier
-from mnemolog.events.envelope import StreamId
+
+if TYPE_CHECKING:
+    from mnemolog.adapters.export import exporting, importing
+    from mnemolog.adapters.operations import results
+    from mnemolog.adapters.operations.results import Written
+    from mnemolog.events import envelope
+else:
+    exporting = Deferred("mnemolog.adapters.export.exporting")
+    importing = Deferred("mnemolog.adapters.export.importing")
+    results, envelope = Deferred("mnemolog.adapters.operations.results"), Deferred("mnemolog.events.envelope")
 
 
 class TransferVerbs(Asking):
@@ -23,10 +32,10 @@ class TransferVerbs(Asking):
             memory.export_user(f"{folder}/ana.jsonl", user_id="ana")
         """
         engine, name = await self._engine(), self._user(user_id)
-        stream = StreamId.of_user(name, engine.settings.tenant)
-        head = await head_of(engine, stream)
+        stream = envelope.StreamId.of_user(name, engine.settings.tenant)
+        head = await exporting.head_of(engine, stream)
         with await to_thread(_new, Path(to)) as out:
-            async for _, piece in lines(engine, stream, head):
+            async for _, piece in exporting.lines(engine, stream, head):
                 await to_thread(out.write, piece)
         return head.events
 
@@ -41,11 +50,11 @@ class TransferVerbs(Asking):
             memory.import_user(f"{folder}/bob.jsonl", user_id="bob")
         """
         engine = await self._engine()
-        file = await to_thread(checked, Path(path), engine.writes.now())
+        file = await to_thread(importing.checked, Path(path), engine.writes.now())
         name = self._user(user_id or self._user_id or file.head.user_id)
-        receipt = await imported(engine, file, name)
+        receipt = await importing.imported(engine, file, name)
         await engine.settled()
-        return Written.of(receipt)
+        return results.Written.of(receipt)
 
     def _user(self, user_id: str | None) -> str:
         name = self._user_id if user_id is None else user_id

@@ -37,6 +37,7 @@ def commands(data_dir: Path) -> Mapping[str, Sequence[str]]:
         "read": (SCRIPT, "--data-dir", str(data_dir), "list", "--user", "ana"),
         "search": (SCRIPT, "--data-dir", str(data_dir), "search", "what does Ana drink?", "--user", "ana"),
         "memory": (sys.executable, "-c", "from mnemolog import Memory"),
+        "object": (sys.executable, "-c", "from mnemolog import Memory; Memory()"),
     }
 
 
