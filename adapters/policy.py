@@ -82,7 +82,7 @@ def _one_predicate(name: str, info: ValidationInfo) -> str:
 
 def _once(name: str, declared: Counter[str]) -> str:
     if declared[name] > 1:
-        raise _refused(f"{name!r} is there twice", "remove one of the two")
+        raise _refused(f"{name!r} is a duplicate", "remove one of the two")
     return name
 
 

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from mnemolog.commands.change_history import ChangeHistory, no_such_change
 from mnemolog.commands.decider import Command, Decider
+from mnemolog.commands.naming import Name
 from mnemolog.domain.affect import DEFAULT_MODE, LIFETIME, PULSE_EVERY
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.session import LIFETIME as LONGEST
@@ -31,7 +32,7 @@ class SetAffect(Command):
 
     generated: ClassVar[frozenset[str]] = frozenset({"at"})
 
-    label: Annotated[Label, Field(min_length=1, description="The mood, such as `stressed`.")]
+    label: Annotated[Name, Field(description="The mood, such as `stressed`.")]
     confidence: Annotated[
         Unit, Field(description="How sure it is, 0 to 1. Under 0.3 it is dropped at the next message.")
     ]
@@ -115,12 +116,6 @@ def _focus(command: SetFocus, state: Attention) -> Sequence[Event]:
     asked = command.model_dump(
         include={"topic_focus", "mode", "pending_questions", "active_entity_ids"}, exclude_none=True
     )
-    if not asked:
-        raise InvalidInput(
-            "nothing to change is named",
-            field="topic_focus",
-            fix="give at least one of topic_focus, mode, pending_questions, active_entity_ids",
-        )
     blank = FocusSet(agent_id=command.agent_id, chat_id=command.thread_id)
     before = state.known.get(_subject(blank), blank)
     kept = before.model_copy(update={"active_entity_ids": None, "undoes": None})

@@ -109,8 +109,8 @@ colour: red
         ("a: [", "policy.yaml:1", "is not YAML"),
         ("- goals", "policy.yaml:1", "is not a mapping"),
         ("categories: &all\n  system: *all", "policy.yaml:2", "aliases"),
-        ("allowlists:\n  a: [goals]\n  a: [tone]", "policy.yaml:3 allowlists.a", "there twice, first in line 2"),
-        ("categories:\n  custom: [{name: x}, {name: x}]", "policy.yaml:2 categories.custom[0].name", "there twice"),
+        ("allowlists:\n  a: [goals]\n  a: [tone]", "policy.yaml:3 allowlists.a", "is a duplicate, first in line 2"),
+        ("categories:\n  custom: [{name: x}, {name: x}]", "policy.yaml:2 categories.custom[0].name", "is a duplicate"),
         ("allowlists:\n  planner: [no]", "policy.yaml:2 allowlists.planner[0]", "valid string"),
         (
             "categories: {custom: [{name: x, rag_length: 0}]}",

@@ -233,17 +233,10 @@ async def test_what_was_erased_after_a_session_was_forgotten_does_not_come_back_
     await assert_live_equals_replayed(engine, ana.stream)
 
 
-@pytest.mark.parametrize(
-    ("reach", "chat", "message"),
-    [
-        (Reach.SESSION, None, "is required for scope session"),
-        (Reach.GLOBAL, "main", "goes with scope session only, not with global"),
-    ],
-)
-def test_a_chat_is_named_with_a_session_and_with_nothing_else(reach: Reach, chat: str | None, message: str) -> None:
-    with pytest.raises(InvalidInput, match=message) as refused:
-        validated(ForgetScope, {"user_id": "ana", "scope": reach, "chat_id": chat})
-    assert refused.value.field == "chat_id"
+def test_a_session_is_forgotten_by_its_thread() -> None:
+    with pytest.raises(InvalidInput, match="is required for scope session") as refused:
+        validated(ForgetScope, {"user_id": "ana", "scope": Reach.SESSION})
+    assert refused.value.field == "thread_id"
 
 
 @pytest.mark.spec("A19", "X16")

@@ -33,8 +33,12 @@ async def narrow(
     model: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> AsyncIterator[Engine]:
     """An engine with two connections for each purpose, or twice as many as it is told, and that model."""
+
+    async def over_http(*_: object, **__: object) -> OverHttp:
+        return OverHttp(model)
+
     monkeypatch.setattr(connections, "POOL", getattr(request, "param", 1))
-    monkeypatch.setattr(wiring, "embedder_of", lambda *_, **__: OverHttp(model))
+    monkeypatch.setattr(wiring, "embedder_of", over_http)
     async with open_engine(settings_in(tmp_path)) as engine:
         yield engine
 

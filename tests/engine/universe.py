@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import count, product
 from typing import Any
 
-from mnemolog.adapters.engine.engine import Engine, new_id
+from mnemolog.adapters.engine.engine import Engine, new_id, now
+from mnemolog.commands.attention import SetAffect
 from mnemolog.commands.memories import LinkMemories
 
 TENANTS, AGENTS, SCOPES = ("acme", "acme.b"), ("x", "b:x"), ("global", "agent")
@@ -68,6 +69,8 @@ class Universe:
         await writes.record_turn({**who, **turn})
         proposed = await writes.propose({**who, "field": "city", "value": self._word(shared)})
         await writes.propose({**who, "field": "tone", "value": self._word(shared), "confidence": 1.0})
+        mood = {**who, "label": self._word(private), "confidence": 0.9, "at": now()}
+        await writes.set_affect(SetAffect.model_validate(mood))
         link = {**who, "memory_id": memory_id, "to_id": other_id}
         await writes.execute(LinkMemories.model_validate(link))
         return {
@@ -99,6 +102,8 @@ def fields(ids: Mapping[str, str]) -> Mapping[str, dict[str, Any]]:
         "link": {"to_id": ids["other_id"]},
         "undo": {"event_id": ids["event_id"]},
         "add": {"messages": [{"content": "x", "message_id": "x", "occurred_at": "2026-01-03T01:02:10Z"}]},
+        "set_affect": {"label": "x", "confidence": 0.9},
+        "set_focus": {"topic_focus": "x"},
         "add_entity": {"name": ids["entity_id"]},
         "update_entity": {"confidence": 0.5},
         "add_alias": {"alias": "x"},

@@ -117,6 +117,16 @@ WRITES: Mapping[str, Write] = {
             "facts": [{"subject": drawn.name, "predicate": "likes", "object": drawn.value, "literal": True}],
         },
     ),
+    "set_affect": lambda life, drawn: (
+        "PUT",
+        "/v1/affect",
+        {"label": drawn.text, "confidence": 0.9, "markers": [drawn.other], "thread_id": f"t{drawn.one % 2}"},
+    ),
+    "set_focus": lambda life, drawn: (
+        "PUT",
+        "/v1/focus",
+        {"topic_focus": drawn.text, "pending_questions": [drawn.other], "thread_id": f"t{drawn.one % 2}"},
+    ),
     "add_fact": _new(
         "/v1/facts",
         lambda drawn: {

@@ -60,7 +60,7 @@ async def test_what_is_cancelled_can_be_retried_and_what_waits_cannot(queue: Job
     with pytest.raises(Conflict, match="is queued"):
         await queue.retry(job.job_id)
     assert (await queue.cancel(job.job_id)).status is Status.CANCELLED
-    with pytest.raises(Conflict, match="is cancelled already"):
+    with pytest.raises(Conflict, match="is already cancelled"):
         await queue.cancel(job.job_id)
     assert (await queue.retry(job.job_id)).status is Status.QUEUED
     with pytest.raises(NotFound):

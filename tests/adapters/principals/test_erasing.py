@@ -108,7 +108,7 @@ async def test_a_bound_key_is_shown_no_proof_of_what_another_agent_keeps(guarded
             await prove(stylist, subject, phrase)
     with pytest.raises(NotPermitted, match="may not erase"):
         await prove(guarded.by(of_agents(roles=(Role.READ,))), ProofSubject(stream))
-    with pytest.raises(NotPermitted, match="look after"):
+    with pytest.raises(NotPermitted, match="administer the engine"):
         await prove(guarded.by(of_agents()), ProofSubject(stream), "broke")
     both = guarded.by(of_agents("stylist", "planner"))
     assert not (await prove(both, ProofSubject(stream, thread_id="main"))).holds
