@@ -40,6 +40,9 @@ def queue(pool: Pool, key: bytes) -> JobQueue:
 
 
 @pytest.fixture
-def kind(user: str) -> str:
-    """A kind of job that no other test uses."""
-    return f"kind of {user}"
+async def kind(user: str, pool: Pool) -> AsyncIterator[str]:
+    """A kind of job that no other test uses. Of those that failed for good, /health would tell every later test."""
+    name = f"kind of {user}"
+    yield name
+    async with pool.connection() as connection:
+        await connection.execute("DELETE FROM mnemolog.jobs WHERE kind = %s AND status = 'failed'", [name])
