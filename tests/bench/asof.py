@@ -34,13 +34,14 @@ from mnemolog.commands.turns import Conversation
 from mnemolog.domain.errors import MnemologError
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import Append
-from mnemolog.projections.filling import fill
+from mnemolog.projections import filling
 from mnemolog.projections.query import MemoryQuery
 from mnemolog.projections.reads.moment import Moment
 from tests.bench.lives import Life, Talk
 from tests.bench.replay import GROUP, PROJECTIONS, opened, vacuum
 
 REMEMBERED = 1000
+LIVE = 20  # events of a batch
 SIZES = (1000, 5000, 15_000, 50_000)
 
 
@@ -64,7 +65,9 @@ async def write(engine: Engine, sizes: Sequence[int]) -> None:
             refused = [one for one in await engine.log.append(group) if isinstance(one, MnemologError)]
             if refused:
                 raise refused[0]
-    await fill(engine.log, [engine.projections.stores[name] for name in PROJECTIONS])
+    # As live projections do it: of a big portion only the last text of each memory would be embedded, and kept.
+    filling.PORTION = LIVE
+    await filling.fill(engine.log, [engine.projections.stores[name] for name in PROJECTIONS])
     await vacuum(engine)
 
 
