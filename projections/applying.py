@@ -20,24 +20,24 @@ from mnemolog.projections.projector import Projector, reached_by
 
 Decode = Callable[[Sequence[StoredEvent], Collection[str]], Awaitable[Sequence[Recorded]]]
 Decoded = Mapping[tuple[StreamId, int], Recorded]
-"""Events by their places: an imported user's have the ids of those that were exported."""
+"""Events by stream and seq, because imported events have the same ids as the exported ones."""
 
 
 class Reader(Protocol):
-    """What knows how much it reads of an event: a store, or the kinds of a projector."""
+    """Declares how much of an event it reads: a store, or the event types of a projector."""
 
     def need(self, event_type: str) -> Need: ...
 
 
 class Writer(Protocol):
-    """What takes events: a session of a store, or the tables of a replay."""
+    """Receives events: a session of a store, or the tables of a replay."""
 
     async def apply(self, events: Sequence[Recorded], reached: Mapping[StreamId, int] | None = None) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The events that a read model takes next, each stream's in its order."""
+    """The next events for one read model, in order within each stream."""
 
     reader: Reader
     writer: Writer
@@ -49,13 +49,13 @@ def by_place(events: Iterable[Recorded]) -> Decoded:
 
 
 async def decoded(decode: Decode, readers: Sequence[Reader], events: Sequence[StoredEvent]) -> Decoded:
-    """The events that any of these reads, opened no further than one of them needs."""
+    """Decode the events that any of these readers needs, only as far as one of them needs."""
     read, shapes = to_read(readers, events)
     return by_place(await decode(read, shapes) if read else ())
 
 
 async def apply(steps: Iterable[Step], events: Decoded) -> None:
-    """Give each the events that it reads, and note how far it came."""
+    """Give each reader the events that it needs, and save its progress."""
     await side_by_side(step.writer.apply(_read(step, events), reached_by(step.events)) for step in steps if step.events)
 
 
@@ -65,14 +65,14 @@ def _read(step: Step, events: Decoded) -> list[Recorded]:
 
 
 async def side_by_side(steps: Iterable[Awaitable[None]]) -> None:
-    """Steps on one connection: all come to their end, whatever one of them meets; then the first error is raised."""
+    """Run the steps concurrently on one connection. All of them finish; then the first error, if any, is raised."""
     for outcome in await asyncio.gather(*steps, return_exceptions=True):
         if outcome is not None:
             raise outcome
 
 
 def to_read(readers: Sequence[Reader], events: Sequence[StoredEvent]) -> tuple[list[StoredEvent], Collection[str]]:
-    """The events that any of these reads, and of their types those whose shape is enough for all of them."""
+    """The events that any of these readers needs, and the event types whose encrypted fields none of them needs."""
     types = {event.header.type for event in events}
     need = {one: max(reader.need(one) for reader in readers) for one in types}
     read = [event for event in events if need[event.header.type]]
@@ -80,9 +80,9 @@ def to_read(readers: Sequence[Reader], events: Sequence[StoredEvent]) -> tuple[l
 
 
 class TableWriter:
-    """Writes to a projector's tables on one connection. What comes before the erasure of its user leaves nothing there.
+    """Writes to a projector's tables on one connection. Events before the erasure of their user leave no rows.
 
-    Every table of a projection begins with its owner, so no projector does this on its own (X07).
+    Every table of a projection begins with its owner, so projectors need no code for this (X07).
     """
 
     def __init__(self, projector: Projector, connection: AsyncConnection) -> None:

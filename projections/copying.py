@@ -13,7 +13,7 @@ from mnemolog.projections.raw_sql import as_sqlalchemy_raises, driver_of, schema
 async def copy_in(
     connection: AsyncConnection, table: Table, names: Sequence[str], rows: Iterable[Sequence[Any]]
 ) -> None:
-    """Insert rows with new primary keys, as values of these columns, in the transaction that the connection is in."""
+    """Insert rows with new primary keys, given as values of these columns, in the connection's current transaction."""
     place = Identifier(schema_of(connection, table), table.name)
     statement = SQL("COPY {} ({}) FROM STDIN (FORMAT binary)").format(place, SQL(",").join(map(Identifier, names)))
     with as_sqlalchemy_raises("COPY"):

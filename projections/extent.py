@@ -22,7 +22,7 @@ from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.profile.tables import consent, profile_fields, todos
 from mnemolog.projections.visibility import owned
 
-# Where an extent holds the subjects of a kind; links go with their memories. Facts go before whom they are told of.
+# The field of `Extent` that holds the subjects of a kind; links go with their memories. Facts go before their entities.
 HELD: Mapping[str, str | None] = of_each(
     "HELD in projections/extent.py",
     {
@@ -38,7 +38,7 @@ HELD: Mapping[str, str | None] = of_each(
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What a forgetting takes. `todos` and `profile`, the places of the profile, can only be erased."""
+    """What a deletion by scope covers. `todos` and `profile` (field names without the operation) can only be erased."""
 
     memories: Sequence[UUID] = ()
     facts: Sequence[UUID] = ()
@@ -48,7 +48,7 @@ class Extent:
 
     @property
     def known(self) -> Sequence[tuple[str, object]]:
-        """The kind and the id of each subject but the memories."""
+        """The kind and the id of each subject except memories."""
         held = [(kind, name) for kind, name in HELD.items() if name and kind != MEMORY.name]
         return [(kind, id_) for kind, name in held for id_ in getattr(self, name)]
 
@@ -57,9 +57,9 @@ class Extent:
 
 
 async def held(connection: AsyncConnection, viewer: Viewer, scope: Scope, *, hard: bool) -> Extent:
-    """What is not hidden; `hard`: also what was hidden before, the agent's todos, and the profile that all share.
+    """The visible subjects; with `hard`, also the hidden ones, the agent's todos, and the shared profile.
 
-    Of the scope `agent` it is the viewing agent's own.
+    For the scope `agent`, only those of the viewing agent.
     """
     tables = {memories: memories.c.memory_id, relations: relations.c.relation_id, entities: entities.c.entity_id}
     found, facts, known = [
@@ -73,7 +73,7 @@ async def held(connection: AsyncConnection, viewer: Viewer, scope: Scope, *, har
 async def episodes_since(
     connection: AsyncConnection, viewer: Viewer, thread_id: str, since: datetime, *, hard: bool
 ) -> Sequence[UUID]:
-    """The episodes of a thread that happened since then and that the viewer may see; `hard`: hidden ones, too."""
+    """The episodes of a thread that happened since then and that the viewer may see; with `hard`, also hidden ones."""
     column = memories.c
     seen = _within(memories, viewer, Scope.GLOBAL, hard=hard) | _within(memories, viewer, Scope.AGENT, hard=hard)
     episodes = (column.kind == Kind.EPISODE) & (column.thread_id == thread_id) & (column.occurred_at >= since)
@@ -87,20 +87,20 @@ def _within(table: Table, viewer: Viewer, scope: Scope, *, hard: bool) -> Column
 
 
 async def _todos(connection: AsyncConnection, viewer: Viewer) -> Sequence[UUID]:
-    """Open or not; one without text was erased."""
+    """Open or not; a todo without text was erased."""
     own = owned(todos, viewer) & (todos.c.agent_id == viewer.agent_id) & (todos.c.text != "")
     return await _ids(connection, todos, todos.c.todo_id, own)
 
 
 async def _places(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:
-    """Each place that holds something, or for which something was proposed that is not erased.
+    """Each profile field that has a value, or a proposal that is not erased.
 
-    What an empty one held before stands in its proposals.
+    The earlier values of an empty field are in its proposals.
     """
     held = owned(profile_fields, viewer) & (func.cardinality(profile_fields.c.held) > 0)
     fields = select(profile_fields.c.field).where(held)
     proposed = select(consent.c.field).where(owned(consent, viewer), consent.c.value != "")
-    # In the order of the tables' names, as a swap takes them.
+    # In the order of the tables' names, in which a swap locks them.
     found = (await connection.execute(proposed.union(fields))).scalars()
     return sorted({place_of(field) for field in found})
 

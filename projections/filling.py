@@ -25,7 +25,7 @@ Progressed = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Which streams one of several that work side by side takes: every stream belongs to one of them."""
+    """One share of the streams, for several processes that work in parallel: every stream belongs to exactly one."""
 
     number: int = 0
     of: int = 1
@@ -35,14 +35,14 @@ EVERYTHING = Share()
 
 Sessions = Callable[[Sequence[Store], Sequence[StreamId]], AbstractAsyncContextManager[Sequence[Session]]]
 _Open = Callable[[Sequence[StreamId]], AbstractAsyncContextManager[Sequence[Session]]]
-# What is read and applied together: of some streams a part each, of events that follow each other. Each once, since
-# what a scan gives before its last batch is a portion of its own.
+# A batch: consecutive events of one or several streams. A stream occurs once per batch, because a scan starts a new
+# batch for each further part.
 _Portion = Sequence[Sequence[StoredEvent]]
 
 
 @asynccontextmanager
 async def one_by_one(stores: Sequence[Store], streams: Sequence[StreamId]) -> AsyncIterator[Sequence[Session]]:
-    """A session of each store, each in its own transaction."""
+    """Opens a session of each store, each in its own transaction."""
     async with AsyncExitStack() as stack:
         yield [await stack.enter_async_context(store.session(streams)) for store in stores]
 
@@ -55,12 +55,12 @@ async def fill(
     transient: tuple[type[Exception], ...] = (),
     sessions: Sessions = one_by_one,
 ) -> Mapping[str, int]:
-    """Apply to each store what it lacks of the log; how many events each took. Memory is bounded by a portion.
+    """Apply to each store the events it lacks; returns their number per store. Memory is bounded by a batch.
 
-    `sessions` opens one of each store: stores of one database may share a transaction.
+    `sessions` opens one session per store; stores in one database may share a transaction.
 
-    What cannot be applied is left out together with its portion: the runtime finds the event, and says which it was.
-    An error of the stores, of the log (`transient`) or of the engine is raised; done again, it goes on from there.
+    If an event cannot be applied, its whole batch is left out; the runtime then finds and reports the event. An error
+    of the stores, of the log (`transient`) or of the engine is raised; a second call continues from there.
     """
     taken: Counter[str] = Counter({store.name: 0 for store in stores})
     infrastructure: tuple[type[Exception], ...] = (
@@ -74,7 +74,7 @@ async def fill(
             applied = await prepared(partial(_apply, log, stores, open_sessions, portion))
         except infrastructure:
             raise
-        except Exception as error:  # noqa: BLE001  Whatever a projector raises; its text may be what somebody said.
+        except Exception as error:  # noqa: BLE001  A projector may raise anything; its message may quote users.
             _logger.warning("a portion of %d events was left out: %s", sum(map(len, portion)), type(error).__name__)
             continue
         for store, count in zip(stores, applied, strict=True):
@@ -84,7 +84,7 @@ async def fill(
 
 
 async def _portions(log: EventLog, sessions: _Open, share: Share) -> AsyncIterator[_Portion]:
-    """What any store lacks: whole streams together, or a long one in several portions, each stream in its order."""
+    """The events that any store lacks: several whole streams together, or parts of a long one, each stream in order."""
     gathered: list[Sequence[StoredEvent]] = []
     count = 0
     async for heads in _heads(log, share):
@@ -103,7 +103,7 @@ async def _portions(log: EventLog, sessions: _Open, share: Share) -> AsyncIterat
 
 
 async def _heads(log: EventLog, share: Share) -> AsyncIterator[Sequence[Head]]:
-    """Those of a share, so many at a time that asking for their progress is worth a transaction."""
+    """The heads of the streams in a share, in batches large enough to be worth a transaction."""
     mine: list[Head] = []
     async for heads in log.heads(share.number, share.of):
         mine += heads
@@ -115,7 +115,7 @@ async def _heads(log: EventLog, share: Share) -> AsyncIterator[Sequence[Head]]:
 
 
 async def _lacking(sessions: _Open, heads: Sequence[Head]) -> Sequence[tuple[StreamId, int, int]]:
-    """The streams that some store has not all of, with the lowest progress and the head."""
+    """The streams that some store lacks events of, with the lowest progress and the head."""
     async with sessions([head.stream for head in heads]) as opened:
         known = [dict(session.progress) for session in opened]
     ends = [(head, min((one[head.stream] for one in known if head.stream in one), default=head.seq)) for head in heads]
@@ -123,7 +123,7 @@ async def _lacking(sessions: _Open, heads: Sequence[Head]) -> Sequence[tuple[Str
 
 
 async def _apply(log: EventLog, stores: Sequence[Store], sessions: _Open, portion: _Portion) -> Sequence[int]:
-    """Decoded while the sessions are open, so that an erasure that sweeps the stores comes before or after it."""
+    """Decode while the sessions are open, so that an erasure that sweeps the stores comes before or after."""
     async with sessions(sorted(part[0].header.stream for part in portion)) as opened:
         events = await decoded(log.decode, stores, list(chain.from_iterable(portion)))
         steps = [Step(store, one, _wanted(one, portion)) for store, one in zip(stores, opened, strict=True)]
@@ -132,7 +132,7 @@ async def _apply(log: EventLog, stores: Sequence[Store], sessions: _Open, portio
 
 
 def _wanted(session: Session, portion: _Portion) -> Sequence[StoredEvent]:
-    """What comes next in each stream, and nothing behind an event that was left out."""
+    """The next events of each stream, and none after an event that was left out."""
     wanted: list[StoredEvent] = []
     for part in portion:
         first = part[0].header

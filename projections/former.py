@@ -19,23 +19,23 @@ _SINCE, _READS, _WAS, _READ = "since", "reads", "was", "read"
 
 
 def added(version: int, *, reads: Any = None) -> dict[str, Any]:
-    """The `info` of a column that came with a version: in the rows of former ones it reads as this constant.
+    """The `info` of a column that was added in a version: rows of earlier versions read as this constant.
 
-    Of a table: it is empty until the version is built.
+    For a table: it is empty until the version is built.
     """
     return {_SINCE: version, _READS: reads}
 
 
 def retyped(version: int, *, was: TypeEngine[Any], read: Callable[[Any], Any]) -> dict[str, Any]:
-    """The `info` of a column that has its type since a version.
+    """The `info` of a column whose type changed in a version.
 
-    A former value is shown as the database casts it; `read` turns what is shown into the value that it was.
+    Old values are cast by the database; `read` converts what it shows back into the old value.
     """
     return {_SINCE: version, _WAS: was, _READ: read}
 
 
 class FormerSchema(str):
-    """The name of a schema that shows the tables of a former version, which stand in the schema `behind` it."""
+    """The name of a schema with views of the previous version's tables, which are in the schema `behind` it."""
 
     __slots__ = ("behind", "version")
     behind: str
@@ -49,14 +49,14 @@ class FormerSchema(str):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The columns that were written to a table in a former version, what the others read as, and how it read some."""
+    """The columns that an earlier version wrote, the constants of the others, and how retyped ones are read."""
 
     table: Table
     reads: Mapping[str, Any]
     read: Mapping[str, Callable[[Any], Any]]
 
     def is_genuine(self, seal: RowSeal, row: Mapping[str, Any]) -> bool:
-        """Whether a row, in the present shape, is one of this shape."""
+        """Whether a row, in the current shape, was written in this shape."""
         if any(row[name] != value for name, value in self.reads.items()):
             return False
         was = {name: read(row[name]) for name, read in self.read.items() if row[name] is not None}
@@ -65,7 +65,7 @@ class Shape:
 
 @cache
 def shape_in(table: Table, version: int) -> Shape | None:
-    """A table as it was in a former version; None when that had none of the name."""
+    """A table as it was in an earlier version; None if it did not exist."""
     if _since(table) > version:
         return None
     later = [one for one in table.columns if _since(one) > version]
@@ -80,7 +80,7 @@ def shape_in(table: Table, version: int) -> Shape | None:
 
 
 def as_written(connection: AsyncConnection, table: Table) -> tuple[Table, str]:
-    """The table with the columns that it has where this connection writes to, and the schema that this is in."""
+    """The table with the columns that this connection writes to, and their schema."""
     sync_connection = connection.sync_connection
     assert sync_connection is not None, "the connection is open"
     place = sync_connection.get_execution_options().get("schema_translate_map", {}).get(table.schema, table.schema)
@@ -89,13 +89,13 @@ def as_written(connection: AsyncConnection, table: Table) -> tuple[Table, str]:
 
 
 def is_genuine(seal: RowSeal, table: Table, row: Mapping[str, Any]) -> bool:
-    """Whether a projector wrote the row as it reads, in this version or in a former one."""
+    """Whether a projector of this or an earlier version wrote the row as it reads."""
     return seal.fits(table, row) or any(shape.is_genuine(seal, row) for shape in _shapes(table))
 
 
 @cache
 def _shapes(table: Table) -> tuple[Shape, ...]:
-    """Those that differ from the present one."""
+    """The shapes that differ from the current one."""
     versions = {_since(one) - 1 for one in table.columns if _since(one)}
     return tuple(shape for version in sorted(versions, reverse=True) if (shape := shape_in(table, version)))
 

@@ -12,7 +12,7 @@ from mnemolog.projections.history.tables import history
 from mnemolog.projections.shown import SHOWN, Shown
 from mnemolog.projections.visibility import owned
 
-EVENT = "event"  # No subject, but histories name each by its id, and an undo takes it.
+EVENT = "event"  # Not a subject, but histories show the ids of events, and an undo takes one.
 
 
 async def ids_beginning(
@@ -20,7 +20,7 @@ async def ids_beginning(
 ) -> Sequence[UUID]:
     """Ids that begin with these digits, of subjects that the viewer may see or of their events; at most `limit`.
 
-    `kind` is that of a subject, EVENT, or None for any kind of subject.
+    `kind` is a kind of subject, EVENT, or None for any kind of subject.
     """
     if kind == EVENT:
         id_ = cast(history.c.meta["event_id"].astext, Uuid)
@@ -39,5 +39,5 @@ async def ids_beginning(
 
 
 def _texts(shown: Shown, viewer: Viewer) -> Select[Any]:
-    """The ids as history keeps them."""
+    """The ids as history stores them."""
     return shown.ids(viewer).with_only_columns(cast(shown.id, Text))

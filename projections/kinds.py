@@ -8,7 +8,7 @@ from mnemolog.events.registry import REGISTRY, Types
 
 
 class Need(IntEnum):
-    """How much of an event a projection reads. Of its shape, the personal fields stay sealed."""
+    """How much of an event a projection reads. With SHAPE, the personal fields stay encrypted."""
 
     NOTHING = 0
     SHAPE = 1
@@ -17,13 +17,13 @@ class Need(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """The events that leave anything in a projection: those that it reads whole, and those whose shape is enough."""
+    """The event types that a projection folds: those it reads in full, and those it reads without personal fields."""
 
     whole: Types
     shapes: Types = ()
 
     def need(self, event_type: str) -> Need:
-        """How much is read of events of this type; WHOLE where it is not known here, and nobody can tell."""
-        if REGISTRY.is_one_of(event_type, (self.whole, UserErased)):  # Of an erased user everything goes, everywhere.
+        """How much is read of events of this type; WHOLE if the type is unknown."""
+        if REGISTRY.is_one_of(event_type, (self.whole, UserErased)):  # An erased user is deleted everywhere.
             return Need.WHOLE
         return Need.SHAPE if REGISTRY.is_one_of(event_type, self.shapes) else Need.NOTHING

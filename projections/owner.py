@@ -14,7 +14,7 @@ Owner = tuple[str, str, str]
 
 
 def owner_columns(kind_since: int) -> tuple[Column[str], Column[str], Column[str]]:
-    """Tenant, kind and id of the owner, who is a user or an agent. Before version `kind_since` it was always a user."""
+    """Tenant, kind and id of the owner, a user or an agent. Before version `kind_since` it was always a user."""
     return (
         Column("tenant", Text, primary_key=True),
         Column("stream_kind", Text, primary_key=True, info=added(kind_since, reads=USER)),
@@ -23,7 +23,7 @@ def owner_columns(kind_since: int) -> tuple[Column[str], Column[str], Column[str
 
 
 def owner(event: Recorded) -> Owner:
-    """Whose the rows of an event are, as a key begins."""
+    """The owner of an event's rows, as the beginning of a key."""
     return owner_of(event.header.stream)
 
 
@@ -33,15 +33,15 @@ def owner_of(stream: StreamId) -> Owner:
 
 
 def owner_row(event: Recorded) -> dict[str, Any]:
-    """As `owner`, as the columns of a row."""
+    """The `owner`, as columns of a row."""
     return dict(zip(OWNER, owner(event), strict=True))
 
 
 def stream_of(row: Mapping[str, Any]) -> StreamId:
-    """The stream that a row follows from."""
+    """The stream that a row was projected from."""
     return StreamId(row["tenant"], f"{row['stream_kind']}:{row['user_id']}")
 
 
 def indexed(table: Table) -> tuple[Column[Any], ...]:
-    """The columns that an index over the rows of one owner begins with."""
+    """The first columns of an index over the rows of one owner."""
     return tuple(table.columns[name] for name in OWNER)

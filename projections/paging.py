@@ -15,15 +15,15 @@ S = TypeVar("S", bound=Select[Any])
 
 
 class Slice(list[dict[str, Any]]):
-    """Rows of one page; `next_cursor` is None on the last."""
+    """The rows of one page; `next_cursor` is None on the last page."""
 
     next_cursor: str | None = None
 
 
 def page_of(statement: S, table: FromClause, order: Sequence[str], limit: int | None, cursor: str | None) -> S:
-    """Sorted by the columns of `order`, "-" before one that descends; one row more than the page, to know of a next.
+    """Sort by the columns of `order` ("-" means descending); one row more than the page shows whether there is a next.
 
-    The last column of `order` tells rows apart, and none of them is ever null.
+    The last column of `order` must be unique, and none of them may be null.
     """
     columns = [(table.c[name.removeprefix("-")], name.startswith("-")) for name in order]
     if cursor is not None:
@@ -33,7 +33,7 @@ def page_of(statement: S, table: FromClause, order: Sequence[str], limit: int | 
 
 
 def sliced(rows: Sequence[Mapping[str, Any]], order: Sequence[str], limit: int | None) -> Slice:
-    """What `page_of` read, without the row that is too many."""
+    """The rows that `page_of` read, without the extra one."""
     page = Slice(dict(row) for row in rows[:limit])
     if limit is not None and len(rows) > limit:
         page.next_cursor = _written(rows[limit - 1][name.removeprefix("-")] for name in order)
@@ -41,7 +41,7 @@ def sliced(rows: Sequence[Mapping[str, Any]], order: Sequence[str], limit: int |
 
 
 def slice_of(rows: Sequence[Mapping[str, Any]], id_: str, limit: int | None, cursor: str | None) -> Slice:
-    """A page of rows that are all in memory, in their order; a row that is gone ends the list."""
+    """A page of rows that are all in memory, in their order; the list ends if the cursor's row no longer exists."""
     start = 0
     if cursor is not None:
         [last] = _read(cursor, [str])
@@ -92,7 +92,7 @@ def _integer(text: str) -> int:
 def _text(text: str) -> str:
     if "\0" in text:
         raise ValueError("Postgres keeps no NUL")
-    return text.encode().decode()  # UnicodeEncodeError for half a character.
+    return text.encode().decode()  # UnicodeEncodeError for a lone surrogate.
 
 
 _PARSED: Mapping[type, Callable[[str], Any]] = {

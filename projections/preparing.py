@@ -16,7 +16,7 @@ _made: ContextVar[Made | None] = ContextVar("made", default=None)
 
 
 class Unprepared(Exception):
-    """Something is lacking that `make` makes, by any keys that tell it from other things."""
+    """Something is missing that `make` creates. The keys identify it."""
 
     def __init__(self, make: Make) -> None:
         super().__init__("made outside of the transaction")
@@ -24,12 +24,12 @@ class Unprepared(Exception):
 
 
 def made() -> Made:
-    """What was made for the step that runs now."""
+    """What was created for the current step."""
     return _made.get() or {}
 
 
 async def prepared(step: Callable[[], Awaitable[T]]) -> T:
-    """What a step gives that opens and closes its own transaction, run again with what it lacked."""
+    """The result of a step that opens and closes its own transaction; it is run again with what it lacked."""
     found: dict[Any, Any] = {}
     token = _made.set(found)
     try:
@@ -44,20 +44,20 @@ async def prepared(step: Callable[[], Awaitable[T]]) -> T:
 
 
 class Lacking:
-    """Gathers what the steps of one transaction lack, so that all of it is made before the transaction is run again."""
+    """Collects what the steps of one transaction lack, so that all of it is created before the next attempt."""
 
     def __init__(self) -> None:
         self._makes: list[Make] = []
 
     async def noted(self, step: Awaitable[None]) -> None:
-        """Run a step. When it lacks something, go on: the transaction will not be committed."""
+        """Run a step. If it lacks something, continue: the transaction will not be committed."""
         try:
             await step
         except Unprepared as lacking:
             self._makes.append(lacking.make)
 
     def require_none(self) -> None:
-        """Unprepared when a step lacked anything."""
+        """Raise Unprepared if a step lacked anything."""
         if self._makes:
             raise Unprepared(lambda: _all(self._makes))
 

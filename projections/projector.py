@@ -16,10 +16,10 @@ from mnemolog.projections.kinds import Kinds, Need
 
 
 class Projector(Protocol):
-    """Folds events into Postgres tables. Deterministic: the same events leave the same rows.
+    """Folds events into Postgres tables. Deterministic: the same events produce the same rows.
 
-    A change of its tables or its rules is a new `version`, which is rebuilt from the log beside the old one. Every
-    table begins with the columns of `owner.owner_columns`, so that what is of one stream can be found and forgotten.
+    A change of its tables or rules needs a new `version`, which is rebuilt from the log beside the old one. Every table
+    begins with the columns of `owner.owner_columns`, so that the rows of one stream can be found and deleted.
     """
 
     @property
@@ -28,35 +28,35 @@ class Projector(Protocol):
     def version(self) -> int: ...
     @property
     def readable_from(self) -> int:
-        """The oldest version whose tables can be read as the present ones (`former.added`) until these are built."""
+        """The oldest version whose tables can be read like the current ones (`former.added`) until these are built."""
         ...
 
     @property
     def variant(self) -> str:
-        """What else its rows depend on, such as an embedding model: another variant has tables of its own."""
+        """What else its rows depend on, such as an embedding model: each variant has its own tables."""
         ...
 
     @property
     def kinds(self) -> Kinds:
-        """It need not be told of other events, but for a user's erasure."""
+        """The event types it folds. It needs no others, except the erasure of a user."""
         ...
 
     @property
     def tables(self) -> MetaData: ...
 
     async def apply(self, connection: AsyncConnection, events: Sequence[Recorded]) -> None:
-        """Apply events, each stream's in its order. Runs in the transaction that also saves the progress."""
+        """Apply events, in order within each stream, in the transaction that also saves the progress."""
         ...
 
 
 def reached_by(events: Iterable[Recorded | StoredEvent]) -> Mapping[StreamId, int]:
-    """How far these events, in the order of their streams, take each stream."""
+    """The last seq of each stream in these events, which are in order within each stream."""
     return {event.header.stream: event.header.seq for event in events}
 
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """A stream whose head is not at a projection's progress. Of one that is `ahead`, the log was rolled back."""
+    """A stream whose head differs from a projection's progress. If it is `ahead`, the log was rolled back."""
 
     stream: StreamId
     progress: int
@@ -73,7 +73,7 @@ class Lag:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The event that a stream was set aside at, and why it cannot be applied."""
+    """The event at which a stream stopped, and why it cannot be applied."""
 
     seq: int
     reason: str
@@ -84,7 +84,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """An event that a projection was told to pass over: its rows are as if it had not happened."""
+    """An event that a projection skipped on request: its rows are as if it had not happened."""
 
     stream: StreamId
     seq: int
@@ -100,24 +100,24 @@ class Session(Protocol):
 
     @property
     def progress(self) -> Mapping[StreamId, int]:
-        """The last seq applied of each stream that was asked for; one that stopped at a poisoned event is missing."""
+        """The last seq applied of each requested stream; streams that stopped at a poisoned event are missing."""
         ...
 
     async def apply(self, events: Sequence[Recorded], reached: Mapping[StreamId, int] | None = None) -> None:
-        """Write the rows of these events, and the progress: theirs, or what was `reached` with events in between."""
+        """Write the rows of these events, and the progress: their last seqs, or `reached`, which may be further."""
         ...
 
     async def reset(self, stream: StreamId) -> Collection[int]:
-        """Forget the rows, the progress and the stop of a stream; the seqs that were skipped of it, which stay so."""
+        """Delete the rows, the progress and the stop of a stream; returns its skipped seqs, which stay skipped."""
         ...
 
     async def move(self, stream: StreamId, seq: int) -> None:
-        """Save a progress without rows."""
+        """Save progress without rows."""
         ...
 
 
 class Store(Protocol):
-    """Where a projection keeps its rows and its progress, in one transaction: so each event is applied exactly once."""
+    """Keeps the rows and progress of a projection in one transaction, so each event is applied exactly once."""
 
     @property
     def name(self) -> str: ...
@@ -125,24 +125,24 @@ class Store(Protocol):
     def version(self) -> int: ...
 
     def need(self, event_type: str) -> Need:
-        """How much of events of this type is to be decoded and applied; of NOTHING only the progress is kept."""
+        """How much of events of this type is decoded and applied; for NOTHING only the progress is saved."""
         ...
 
     @property
     def transient(self) -> tuple[type[Exception], ...]:
-        """What the store raises when it cannot be reached; everything else means that an event cannot be applied."""
+        """What the store raises if it cannot be reached; any other error means that an event cannot be applied."""
         ...
 
     def session(self, streams: Sequence[StreamId]) -> AbstractAsyncContextManager[Session]:
-        """Holds these streams against other workers and commits at the end, or rolls back on an error."""
+        """Locks these streams against other workers, and commits at the end or rolls back on an error."""
         ...
 
     async def progress(self, stream: StreamId) -> int:
-        """The last seq of the stream that readers see; 0 when none was applied."""
+        """The last seq of the stream that readers see; 0 if none was applied."""
         ...
 
     async def progress_of(self, streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
-        """`progress` of each of these."""
+        """The `progress` of each of these streams."""
         ...
 
     async def all_progress(self) -> Mapping[StreamId, int]:
@@ -150,33 +150,33 @@ class Store(Protocol):
         ...
 
     async def lags(self, log: EventLog) -> bool:
-        """Whether `lagging` would find any stream; costs less."""
+        """Whether `lagging` would find any stream, at a lower cost."""
         ...
 
     def lagging(self, log: EventLog) -> AsyncIterator[Sequence[Lag]]:
-        """The streams whose progress is not at their head, in batches; not those that were set aside."""
+        """The streams whose progress differs from their head, in batches; without stopped ones."""
         ...
 
     async def stop(self, stream: StreamId, seq: int, reason: str) -> None:
-        """Set a stream aside at a poisoned event, until an operator retries or skips it."""
+        """Stop a stream at a poisoned event, until an operator retries or skips it."""
         ...
 
     async def stopped(self) -> Mapping[StreamId, Stop]:
-        """The streams that were set aside."""
+        """The streams that have stopped."""
         ...
 
     async def resume(self, streams: Collection[StreamId] | None = None) -> None:
-        """Try these streams, or all that were set aside, again."""
+        """Try these streams, or all that have stopped, again."""
         ...
 
     async def skip(self, event: Skipped) -> bool:
-        """Pass over the event that comes next in its stream, and record it; False when another comes next."""
+        """Skip the next event of its stream, and record that; False if another event is next."""
         ...
 
     async def skipped(self, limit: int = 100) -> Sequence[Skipped]:
-        """What was passed over, the latest first."""
+        """The skipped events, latest first."""
         ...
 
     async def count_skipped(self) -> int:
-        """How many events were passed over."""
+        """How many events were skipped."""
         ...

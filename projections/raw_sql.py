@@ -23,28 +23,28 @@ Values = Sequence[Any] | Mapping[str, Any]
 
 
 class Driver(Protocol):
-    """What is asked of the driver's connection; `mnemolog.adapters.postgres.pipelining` has one."""
+    """What is needed of the driver's connection; implemented in `mnemolog.adapters.postgres.pipelining`."""
 
     async def ask(self, statement: bytes, values: Values) -> list[tuple[Any, ...]]:
-        """What a statement gives."""
+        """The rows that a statement returns."""
         ...
 
     def defer(self, statement: bytes, values: Values) -> None:
-        """Send a statement that gives nothing along with the next one, or with the commit."""
+        """Send a statement without a result along with the next one, or with the commit."""
         ...
 
     def cursor(self) -> psycopg.AsyncCursor[Any]: ...
 
 
 def driver_of(connection: AsyncConnection) -> Driver:
-    """The driver's own connection, in the same transaction."""
+    """The driver's connection, in the same transaction."""
     sync_connection = connection.sync_connection
     assert sync_connection is not None, "the connection is open"
     return cast("Driver", sync_connection.connection.driver_connection)
 
 
 def schema_of(connection: AsyncConnection, table: Table) -> str:
-    """The schema that a table stands in on this connection."""
+    """The schema of a table on this connection."""
     sync_connection = connection.sync_connection
     assert sync_connection is not None, "the connection is open"
     schemas = sync_connection.get_execution_options().get("schema_translate_map", {})
@@ -52,7 +52,7 @@ def schema_of(connection: AsyncConnection, table: Table) -> str:
 
 
 def type_name(kind: TypeEngine[Any]) -> LiteralString:
-    """As psycopg and Postgres call it."""
+    """The type's name in psycopg and Postgres."""
     return f"{type_name(kind.item_type)}[]" if isinstance(kind, ARRAY) else _TYPE_NAMES[type(kind)]
 
 
@@ -71,24 +71,24 @@ _TYPE_NAMES: Mapping[type, LiteralString] = {
 
 
 async def fetch_all(connection: AsyncConnection, statement: bytes, values: Values) -> list[tuple[Any, ...]]:
-    """What a statement gives, `%s` for each value."""
+    """The rows that a statement returns, with `%s` for each value."""
     with as_sqlalchemy_raises(statement.split(maxsplit=1)[0].decode()):
         return await driver_of(connection).ask(statement, values)
 
 
 def write(connection: AsyncConnection, statement: bytes, values: Values) -> None:
-    """Have a statement done that gives nothing: it goes with the next one, or with the commit."""
+    """Defer a statement without a result: it is sent with the next one, or with the commit."""
     driver_of(connection).defer(statement, values)
 
 
 def relation(columns: Iterable[Column[Any]], name: LiteralString) -> Composable:
-    """What `records` lays out, as a relation of this name with the columns' names: one value for any number of rows."""
+    """The values of `records` as a relation with this name and these columns: one parameter for any number of rows."""
     typed = (SQL("{} {}").format(Identifier(one.name), SQL(type_name(one.type))) for one in columns)
     return SQL("json_to_recordset(%s::json) AS {} ({})").format(SQL(name), SQL(", ").join(typed))
 
 
 def records(columns: Iterable[Column[Any]], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows as JSON, each value of a column in the form that its type reads."""
+    """Rows as JSON, with each value in the form that its column type parses."""
     binary = [str(column.name) for column in columns if isinstance(column.type, LargeBinary)]
     if binary:
         rows = ({**row, **{name: f"\\x{row[name].hex()}" for name in binary}} for row in rows)
@@ -96,30 +96,30 @@ def records(columns: Iterable[Column[Any]], rows: Iterable[Mapping[str, Any]]) -
 
 
 def keyed(columns: Sequence[Column[Any]], keys: Iterable[tuple[Any, ...]]) -> str:
-    """Keys as `records`. Who writes by them to a table that others write to sorts them, so that none deadlock."""
+    """Keys as `records`. Writers to a table with other writers sort their keys, so that none deadlock."""
     names = plain_names(columns)
     return records(columns, (dict(zip(names, key, strict=True)) for key in keys))
 
 
 def plain_names(columns: Iterable[Column[Any]]) -> list[str]:
-    """For the keys of rows: as JSON, a name of SQLAlchemy's own kind of string takes 75 times as long."""
+    """For the keys of rows: as JSON, names of SQLAlchemy's own string type take 75 times as long."""
     return [str(column.name) for column in columns]
 
 
 def one_each(selection: Composable, key: Sequence[Column[Any]]) -> Composable:
-    """What a selection `found` for each row of `wanted`: by its key's index, whatever the planner thinks of sizes."""
+    """The rows of a selection `found` for each row of `wanted`, by the index of its key, whatever the estimates."""
     keys = (names(key), names(key, "wanted"))
     return SQL("LATERAL ({} WHERE ({}) = ({}) OFFSET 0) AS found").format(selection, *keys)
 
 
 def names(columns: Iterable[Column[Any]], of: LiteralString = "") -> Composable:
-    """The columns' names, of a relation where it is named."""
+    """The columns' names, qualified with a relation if given."""
     return SQL(", ").join(Identifier(of, one.name) if of else Identifier(one.name) for one in columns)
 
 
 @contextmanager
 def as_sqlalchemy_raises(statement: str) -> Iterator[None]:
-    """The driver's errors as SQLAlchemy's, so that a caller tells them apart in one way."""
+    """Raise the driver's errors as SQLAlchemy's, so that callers handle one kind."""
     try:
         yield
     except psycopg.Error as error:

@@ -16,44 +16,44 @@ MANY = 1_000_000
 RETRY_SECONDS = 0.2
 
 Progressed = Callable[[int], None]
-# Brings shadows to the head of the log in one pass; how many events each took, by name.
+# Brings shadows to the head of the log in one pass; returns the number of events for each, by name.
 Fill = Callable[[Sequence[Store], Progressed], Awaitable[Mapping[str, int]]]
 
 
 class Rebuildable(Protocol):
-    """A live projection and what it takes to build another beside it."""
+    """A live projection and the means to build another one beside it."""
 
     @property
     def name(self) -> str: ...
 
     async def shadow(self) -> Store:
-        """An empty store beside the live one, or the one that an interrupted rebuild left."""
+        """An empty store beside the live one, or the one left by an interrupted rebuild."""
         ...
 
     async def compare(self) -> None:
-        """Compare what stands still in both by now, which may take long, so that `differences` does not."""
+        """Compare the rows that do not change any more. This may take long, so that `differences` does not."""
         ...
 
     def quiet(self) -> AbstractAsyncContextManager[None]:
-        """While it lasts, nothing is written to the live store; readers go on."""
+        """Blocks writes to the live store; readers continue."""
         ...
 
     async def differences(self) -> Mapping[str, int]:
-        """By table, how many rows differ between the live store and the shadow. Inside `quiet` only."""
+        """The number of rows, by table, that differ between the live store and the shadow. Inside `quiet` only."""
         ...
 
     async def drop_former(self) -> Sequence[str]:
-        """Forget what other versions of the projection left; the names of it."""
+        """Drop the tables of other versions of the projection; returns their names."""
         ...
 
     async def swap(self) -> None:
-        """Put the shadow in the live store's place, at once. Inside `quiet` only."""
+        """Replace the live store with the shadow, atomically. Inside `quiet` only."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A projection that is to be rebuilt, and what it takes. `upgrade`: readers see a former version of it."""
+    """A projection to rebuild, and the means to do so. `upgrade`: readers currently see its previous version."""
 
     live: Projection
     beside: Rebuildable
@@ -62,7 +62,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """What a rebuild did: how many events it read, and how many rows differed from the live ones, by table."""
+    """The result of a rebuild: how many events it read, and how many rows differed from the live ones, by table."""
 
     name: str
     events: int
@@ -79,7 +79,7 @@ async def rebuild(
     run: Callable[[Store], Projection],
     progressed: Progressed = lambda count: None,
 ) -> Rebuilt:
-    """Rebuild one projection event by event, as `rebuild_all` does it for many at once."""
+    """Rebuild one projection event by event, as `rebuild_all` does for several at once."""
 
     async def nothing(shadows: Sequence[Store], progressed: Progressed) -> Mapping[str, int]:
         return {}
@@ -94,12 +94,12 @@ async def rebuild_all(
     fill: Fill,
     progressed: Progressed = lambda count: None,
 ) -> list[Rebuilt]:
-    """Fill the shadows in one pass while the live projections go on; then catch up, compare and swap one by one.
+    """Fill the shadows in one pass while the live projections continue; then catch up, compare and swap one by one.
 
-    `progressed` is called with the number of events of each step, counted for each projection. A crash leaves the
-    shadows, and the next rebuild goes on from there. Both are compared at the live projection's own progress; what
-    came later follows the swap. ProjectionPoisoned when an event cannot be applied: that one is not swapped, the
-    others are.
+    `progressed` is called with the number of events of each step, counted per projection. A crash leaves the shadows,
+    and the next rebuild continues from there. Both are compared at the live projection's progress; later events are
+    applied after the swap. ProjectionPoisoned if an event cannot be applied: that projection is not swapped, the others
+    are.
     """
     shadows = await asyncio.gather(*map(_shadow, targets))
     filled = await fill(shadows, progressed)
@@ -127,7 +127,7 @@ async def _shadow(target: Target) -> Store:
 
 @dataclass
 class _Building:
-    """One projection on the way from a filled shadow to the swap."""
+    """One projection between a filled shadow and the swap."""
 
     target: Target
     shadow: Projection
@@ -135,7 +135,7 @@ class _Building:
     events: int
 
     async def come_close(self) -> None:
-        """All that takes long happens before the live projection is held still."""
+        """Do everything slow before writes to the live projection are blocked."""
         await _come_to_the_head(self.target.live)
         await self._catch_up()
         if self.target.upgrade:
@@ -151,7 +151,7 @@ class _Building:
         return Rebuilt(self.target.beside.name, self.events, differences)
 
     async def _pass_over(self) -> None:
-        """What an operator skipped in the former version is skipped in the present one, if it cannot be applied."""
+        """Skip what an operator skipped in the previous version, if it cannot be applied in this one either."""
         skipped = {(one.stream, one.seq): one for one in await self.target.live.store.skipped(MANY)}
         while True:
             stopped = await self.shadow.store.stopped()
@@ -171,7 +171,7 @@ class _Building:
 
 
 async def _come_to_the_head(live: Projection) -> None:
-    """A worker that is at it too, and first, is no reason to give up."""
+    """If another worker is faster, that is not a failure."""
     for left in reversed(range(ATTEMPTS)):
         try:
             await live.catch_up()
@@ -183,9 +183,9 @@ async def _come_to_the_head(live: Projection) -> None:
 
 
 async def _require_whole(shadow: Projection, former: Projection | None) -> None:
-    """What stopped at a poisoned event never takes the place of a live projection (design §4).
+    """A shadow that stopped at a poisoned event never replaces a live projection (design §4).
 
-    But that of a former version, where that one came no further in the stream.
+    Except if the previous version came no further in that stream.
     """
     reached = dict(await former.store.all_progress()) if former else {}
     stopped = [

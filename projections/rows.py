@@ -29,18 +29,18 @@ from mnemolog.projections.seal import MAC, json_columns, seal_of, sealed_columns
 Row = dict[str, Any]
 Key = tuple[Any, ...]
 
-# Fewer rows go by INSERT: a COPY costs two round trips more.
+# Fewer rows are written with INSERT: a COPY takes two more round trips.
 COPY_FROM = 50
 
 
 @cache
 def primary_key(table: Table) -> Callable[[Mapping[str, Any]], Key]:
-    """What takes a row's primary key out of it."""
+    """A function that returns a row's primary key."""
     return itemgetter(*plain_names(table.primary_key.columns))
 
 
 async def load(connection: AsyncConnection, table: Table, keys: Collection[Key]) -> dict[Key, Row]:
-    """The rows under these primary keys, by key."""
+    """The rows with these primary keys, by key."""
     if not keys:
         return {}
     wanted = keyed(list(table.primary_key.columns), keys)
@@ -50,7 +50,7 @@ async def load(connection: AsyncConnection, table: Table, keys: Collection[Key])
 
 
 def among(columns: Sequence[Column[Any]], keys: Collection[Key]) -> TableValuedAlias:
-    """The keys as a relation with the columns' names, to join with: one statement for any number of them."""
+    """The keys as a relation with the columns' names, to join with: one statement for any number of keys."""
     arrays = [
         bindparam(None, list(values), type_=ARRAY(column.type))
         for column, values in zip(columns, zip(*sorted(keys), strict=True), strict=True)
@@ -59,19 +59,19 @@ def among(columns: Sequence[Column[Any]], keys: Collection[Key]) -> TableValuedA
 
 
 def matches(columns: Sequence[Column[Any]], wanted: TableValuedAlias) -> ColumnElement[bool]:
-    """That a row has one of the keys."""
+    """Whether a row has one of the keys."""
     return and_(*(column == wanted.c[column.name] for column in columns))
 
 
 def stored(table: Table) -> list[Column[Any]]:
-    """The columns of a table that are written, its MAC among them."""
+    """The columns of a table that are written, including its MAC."""
     return [column for column in table.columns if column.computed is None]
 
 
 async def fetch(connection: AsyncConnection, table: Table, statement: Select[Any]) -> list[Row]:
-    """The rows of `select(*stored(table))...`, without their MACs; TamperedRow names the first that does not fit.
+    """The rows of `select(*stored(table))...`, without their MACs; TamperedRow for the first whose MAC does not match.
 
-    What a projector reads is checked as well: else it would reseal what somebody else had changed.
+    Rows that a projector reads are checked as well: otherwise it would reseal what somebody else changed.
     """
     found = await connection.execute(statement)
     shown = list(map(str, found.keys()))
@@ -79,7 +79,7 @@ async def fetch(connection: AsyncConnection, table: Table, statement: Select[Any
 
 
 async def fetch_raw(connection: AsyncConnection, table: Table, statement: bytes, values: Sequence[Any]) -> list[Row]:
-    """As `fetch`, of a statement that gives the `stored` columns in their order, `%s` for each value."""
+    """Like `fetch`, for a statement that returns the `stored` columns in their order, with `%s` for each value."""
     shown = plain_names(stored(table))
     found = await fetch_all(connection, statement, values)
     return _genuine(connection, table, [dict(zip(shown, one, strict=True)) for one in found])
@@ -103,9 +103,9 @@ async def upsert(
     rows: Sequence[Mapping[str, Any]],
     known: Collection[Key] | None = None,
 ) -> None:
-    """Insert rows, or replace those that have their primary key.
+    """Insert rows, or replace those with the same primary key.
 
-    `known` are the keys among theirs that are in the table already; without it any may be.
+    `known` are the keys that are already in the table; without it, any may be.
     """
     if not rows:
         return
@@ -123,7 +123,7 @@ async def upsert(
 def _laid_out(
     connection: AsyncConnection, table: Table, rows: Sequence[Mapping[str, Any]]
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """The names of the columns to write, and each row's values in their order; with its MAC where the table has one."""
+    """The names of the columns to write, and each row's values in that order; with its MAC if the table has one."""
     assert rows[0].keys() <= {column.name for column in table.columns}, "a key that is no column would be lost"
     shape, _ = as_written(connection, table)
     if MAC not in table.columns:
@@ -142,13 +142,13 @@ def _insert(
 
 
 async def remove(connection: AsyncConnection, table: Table, keys: Collection[Key]) -> None:
-    """Delete the rows under these primary keys, those that there are."""
+    """Delete the rows with these primary keys that exist."""
     if keys:
         columns = list(table.primary_key.columns)
         await connection.execute(delete(table).where(matches(columns, among(columns, keys))))
 
 
-# As bytes, which psycopg remembers how to convert; tables and schemas are few.
+# As bytes, because psycopg caches their conversion; there are few tables and schemas.
 
 
 @cache

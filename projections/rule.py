@@ -5,14 +5,15 @@ from itertools import groupby
 
 from mnemolog.events.envelope import Position, StoredEvent, StreamId
 
-# A position announces an event that was too large for its message, or found no place in a queue: the log has it.
+# A position stands for an event that was too large for its message or did not fit into a queue: it is read from the
+# log.
 Delivered = StoredEvent | Position
 
 
 def outstanding(progress: int, delivered: Sequence[Delivered]) -> Sequence[StoredEvent] | None:
-    """What of a stream's delivery is to be applied, in order; None when the log must be read for it.
+    """The delivered events to apply to a stream, in order; None if the log must be read.
 
-    Whatever was lost, doubled or reordered on the way, the outcome is a gapless continuation of `progress` or None.
+    Whatever was lost, duplicated or reordered on the way, the result is a gapless continuation of `progress` or None.
     """
     by_seq = {event.header.seq: event for event in delivered if isinstance(event, StoredEvent)}
     announced = {seq_of(one) for one in delivered if seq_of(one) > progress}
@@ -31,6 +32,6 @@ def seq_of(delivery: Delivered) -> int:
 
 
 def by_stream(deliveries: Sequence[Delivered]) -> Mapping[StreamId, Sequence[Delivered]]:
-    """A delivery, each stream's part by itself."""
+    """A delivery, split by stream."""
     ordered = sorted(deliveries, key=stream_of)
     return {stream: list(group) for stream, group in groupby(ordered, key=stream_of)}

@@ -20,28 +20,28 @@ _logger = logging.getLogger("mnemolog.projections")
 BATCH = 500
 
 
-# Of which projection, of which stream, and the row; no row where all of them were of a log that is no more.
+# Called with the projection, the stream and the row; no row if all of them came from a log that no longer exists.
 Healed = Callable[[str, StreamId, Tampered | None], Awaitable[None]]
 
 
-# Raises TamperedEvent where the log of some streams reads otherwise than it was written, though its chain fits.
+# Raises TamperedEvent if the log of some streams reads differently from how it was written, although its chain fits.
 Readable = Callable[[Sequence[StreamId]], Awaitable[None]]
 
 
 async def unasked(streams: Sequence[StreamId]) -> None:
-    """Nobody looks after the keys."""
+    """Keys are not checked."""
 
 
 async def nobody(projection: str, stream: StreamId, damage: Tampered | None) -> None:
-    """Nobody keeps incidents."""
+    """Incidents are not recorded."""
 
 
 class Projection:
     """Exactly once: rows and progress are saved in one transaction of the store.
 
-    `log_errors` is what the log raises when it cannot be reached. Neither these, nor what the store calls transient,
-    nor a ServerFailed (a model that does not answer) or ModelMissing is ever taken for a poisoned event. Where the log
-    itself is damaged the stream stops before the damage, whatever the strategy: no word of it is applied or skipped.
+    `log_errors` is what the log raises if it cannot be reached. Neither these, nor what the store calls transient, nor
+    a ServerFailed (a model that does not answer) or ModelMissing is ever taken for a poisoned event. If the log itself
+    is damaged, the stream stops before the damage, whatever the strategy: none of it is applied or skipped.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class Projection:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.store, self._log = store, log
-        # Told of rows that this projection did not write, once they are healed; and of a stream ahead of its log.
+        # Notified of rows that this projection did not write, after healing, and of a stream that is ahead of its log.
         self.healed: Healed = nobody
-        # Asked before rows are forgotten, which may be all that is left of a text whose key somebody took away.
+        # Called before rows are deleted, which may hold the last copy of a text whose key was removed.
         self.readable: Readable = unasked
         self.transient: tuple[type[Exception], ...] = (*store.transient, *log_errors, ServerFailed, ModelMissing)
-        # What is no fault of the event that is being applied: the servers', the engine's, or that of the log around it.
+        # Errors that are not the fault of the event being applied: of servers, the engine, or the log around it.
         self._elsewhere: tuple[type[Exception], ...] = (*self.transient, EngineError, TamperedEvent)
         self._strategy, self._now = strategy, now
 
@@ -67,10 +67,11 @@ class Projection:
         return self.store.name
 
     async def deliver(self, events: Sequence[Delivered]) -> None:
-        """Apply what JetStream brought, in any order and any number of times.
+        """Apply what JetStream delivered, in any order and any number of times.
 
-        A store or log that cannot be reached raises one of the `transient` errors, and the delivery is to be repeated.
-        An event that cannot be applied stops its stream in this projection only, or is skipped, as the strategy says.
+        If the store or the log cannot be reached, one of the `transient` errors is raised, and the delivery must be
+        repeated. An event that cannot be applied stops its stream in this projection only, or is skipped, as the
+        strategy says.
         """
         streams = by_stream(events)
         try:
@@ -78,7 +79,7 @@ class Projection:
                 pass
         except self.transient:
             raise
-        except Exception:  # noqa: BLE001  Whatever a projector raises: find the stream and go on with the others.
+        except Exception:  # noqa: BLE001  A projector may raise anything: find the stream and continue with the others.
             for stream, delivered in streams.items():
                 await self._apply_alone(stream, max(map(seq_of, delivered)))
 
@@ -88,7 +89,7 @@ class Projection:
         until: Mapping[StreamId, int] | None = None,
         wanted: Callable[[StreamId], bool] = lambda stream: True,
     ) -> int:
-        """Read from the log what this projection lacks, up to `until` where given; how many events that were."""
+        """Read from the log what this projection lacks, up to `until` if given; returns the number of events."""
         total = 0
         gathered: list[StoredEvent] = []
         damaged: dict[StreamId, int] = {}
@@ -108,7 +109,7 @@ class Projection:
         wanted: Callable[[StreamId], bool],
         damaged: dict[StreamId, int],
     ) -> AsyncIterator[Sequence[StoredEvent]]:
-        """Batches of one stream after the other; where the log is damaged, it goes on with the next and notes it."""
+        """Batches of one stream after another; a stream with a damaged log is recorded and skipped."""
         async for lagging in self.lagging():
             for one in lagging:
                 if not wanted(one.stream):
@@ -130,7 +131,7 @@ class Projection:
         return len(events)
 
     async def read_on(self, stream: StreamId, after: int, until: int) -> int:
-        """Apply a stream's events with after < seq <= until from the log; how many they were."""
+        """Apply a stream's events with after < seq <= until from the log; returns their number."""
         total = 0
         try:
             async for batch in self._log.scan(stream, after=after, until=until, batch=BATCH):
@@ -141,11 +142,11 @@ class Projection:
         return total
 
     async def turn_back(self, lag: Lag) -> None:
-        """Reapply a stream of which the log holds less than was applied: an operator accepted that, or it stops."""
+        """Reapply a stream whose log holds less than was applied, if an operator accepted that; otherwise it stops."""
         try:
             progress = await self.store.progress(lag.stream)
             if progress <= await self._log.head(lag.stream):
-                return  # It was appended between two looks.
+                return  # It was appended in the meantime.
             await self.heal(lag.stream)
         except TamperedEvent as damage:
             await self._stop_at(lag.stream, damage)
@@ -154,11 +155,11 @@ class Projection:
         await self.healed(self.name, lag.stream, None)
 
     def lagging(self) -> AsyncIterator[Sequence[Lag]]:
-        """The streams that this projection lacks events of, in batches; not those that were set aside."""
+        """The streams that this projection lacks events of, in batches; without stopped ones."""
         return self.store.lagging(self._log)
 
     async def behind(self) -> Mapping[StreamId, Lag]:
-        """The streams whose head is above this projection's progress; not those that were set aside."""
+        """The streams whose head is above this projection's progress; without stopped ones."""
         return {one.stream: one async for lagging in self.lagging() for one in lagging}
 
     async def lag(self) -> int:
@@ -166,14 +167,14 @@ class Projection:
         return sum([one.events async for lagging in self.lagging() for one in lagging])
 
     async def lags(self) -> bool:
-        """Whether it lacks any event: what `lag` would count, without counting."""
+        """Whether it lacks any event; cheaper than `lag`."""
         return await self.store.lags(self._log)
 
     async def heal(self, stream: StreamId, until: int | None = None) -> int:
-        """Forget what the projection holds of a stream and reapply its events, in one transaction; how many.
+        """Delete the rows of a stream and reapply its events, in one transaction; returns their number.
 
-        All events, or those up to seq `until`. Readers see the old rows until the new ones are whole. What an operator
-        skipped stays skipped. TamperedEvent, and nothing forgotten, where the log is damaged or lacks its keys.
+        All events, or those up to seq `until`. Readers see the old rows until the new ones are complete. What an
+        operator skipped stays skipped. TamperedEvent, with nothing deleted, if the log is damaged or lacks keys.
         """
         await self.readable([stream])
 
@@ -184,10 +185,11 @@ class Projection:
         return await prepared(step)
 
     async def forget(self, erasure: Recorded) -> None:
-        """Show nothing of what an erasure destroyed, though this projection is not there yet: stopped, paused or late.
+        """Remove what an erasure destroyed, even if this projection has not reached it (stopped, paused or late).
 
-        It stays where it is: what it had applied is reapplied, as it reads now. Of an erased user all goes, and it
-        comes to his erasure, since nothing before that counts any more. A stop is forgotten: it shows again on retry.
+        Its progress stays: what it had applied is reapplied, without the erased text. If a user is erased, all rows are
+        deleted, and the progress moves to the erasure, since nothing before it counts any more. A stop is forgotten: it
+        recurs on retry.
         """
         stream = erasure.stream
 
@@ -201,7 +203,7 @@ class Projection:
 
         try:
             await prepared(step)
-        except Exception as error:  # noqa: BLE001  Whatever stands in the way: the text goes, and comes back as it reads.
+        except Exception as error:  # noqa: BLE001  The text is removed in any case; rows are rebuilt.
             _logger.error("%s: %s cannot be reapplied: %s", self.name, stream, _reason(error))
             async with self.store.session([stream]) as session:
                 await session.reset(stream)
@@ -223,13 +225,13 @@ class Projection:
             await session.move(batch[-1].header.stream, batch[-1].header.seq)
 
     async def retry(self, stream: StreamId) -> Stop | None:
-        """Go on with a stream that was set aside; where it stopped again, or None when it came to its head."""
+        """Continue a stream that stopped; returns its new stop, or None if it reached its head."""
         await self.store.resume([stream])
         await self._apply_alone(stream, await self._log.head(stream))
         return (await self.store.stopped()).get(stream)
 
     async def skip(self, stream: StreamId, by: str) -> Skipped:
-        """Pass over the event that a stream was set aside at, and go on behind it; Conflict when it is not stopped."""
+        """Skip the event at which a stream stopped, and continue after it; Conflict if it has not stopped."""
         stop = (await self.store.stopped()).get(stream)
         if stop is None:
             raise Conflict(f"{self.name} is not stopped in {stream}", field="stream", fix="there is nothing to skip")
@@ -250,7 +252,7 @@ class Projection:
         return Skipped(header.stream, header.seq, header.event_id, header.type, reason, self._now(), by)
 
     async def _apply(self, streams: Mapping[StreamId, Sequence[Delivered]]) -> bool:
-        """One step; whether it reached the end of what was delivered. A long gap takes several, to bound the memory."""
+        """One step; returns whether it reached the end of the delivery. A long gap takes several, to bound memory."""
 
         async def step() -> bool:
             async with self.store.session(sorted(streams)) as session:
@@ -263,7 +265,7 @@ class Projection:
         return await prepared(step)
 
     async def _tell(self, session: Session, events: Sequence[StoredEvent]) -> None:
-        """Apply what the projection reads of events, opened as far as it reads them."""
+        """Apply the events that the projection reads, decoded as far as it reads them."""
         await apply([Step(self.store, session, events)], await decoded(self._log.decode, [self.store], events))
 
     async def _wanted(
@@ -280,7 +282,7 @@ class Projection:
         return [], True
 
     async def _apply_alone(self, stream: StreamId, last: int) -> None:
-        """Event by event, so that the stream stops at the one that cannot be applied and nowhere before it."""
+        """Apply event by event, so that the stream stops at exactly the one that cannot be applied."""
         progress = await self.store.progress(stream)
         try:
             async for batch in self._log.scan(stream, after=progress, until=last, batch=BATCH):
@@ -296,7 +298,7 @@ class Projection:
         await self.store.stop(stream, at, _reason(damage))
 
     async def _applied(self, stream: StreamId, event: StoredEvent) -> bool:
-        """Whether the stream may go on: the event was applied, or skipped."""
+        """Whether the stream may continue: the event was applied or skipped."""
         try:
             fault = await self._tried(stream, event)
             for pause in self._strategy.pauses:
@@ -306,20 +308,20 @@ class Projection:
         except self.transient:
             raise
         except EngineError as error:
-            # Such as a key that another engine rotated. No event is at fault: the stream lags, and is tried again.
+            # For example a key that another engine rotated. No event is at fault: the stream lags and is retried.
             _logger.error("%s cannot go on in %s: %s", self.name, stream, error)
             return False
         return fault is None or await self._set_aside(stream, event, fault)
 
     async def _tried(self, stream: StreamId, event: StoredEvent) -> str | None:
-        """Why the event cannot be applied; None when it was. Rows that somebody changed are healed on the way."""
+        """Why the event cannot be applied; None if it was. Rows that somebody changed are healed on the way."""
         try:
             await self._apply({stream: [event]})
         except self._elsewhere:
             raise
         except Tampered as error:
             return await self._healed(stream, error)
-        except Exception as error:  # noqa: BLE001  Whatever a projector raises concerns this stream alone.
+        except Exception as error:  # noqa: BLE001  An error of a projector concerns this stream only.
             return _reason(error)
         return None
 
@@ -329,7 +331,7 @@ class Projection:
             await self.heal(stream)
         except self._elsewhere:
             raise
-        except Exception as fault:  # noqa: BLE001  As above: then the stream stops where it stands.
+        except Exception as fault:  # noqa: BLE001  As above: then the stream stops here.
             return _reason(fault)
         await self.healed(self.name, stream, error)
         return None
@@ -346,5 +348,5 @@ class Projection:
 
 
 def _reason(error: Exception) -> str:
-    """The first line alone: what follows in a database's error quotes the row, and with it what somebody said."""
+    """Only the first line: the rest of a database error quotes the row, and with it what somebody said."""
     return f"{type(error).__name__}: {error}".split("\n")[0]

@@ -29,25 +29,25 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class JsonText(Text):
-    """JSON of any caller, as text: jsonb would give 6.02214076e23 back as an integer, and 1.0 as 1.
+    """Callers' JSON, stored as text: jsonb would return 6.02214076e23 as an integer, and 1.0 as 1.
 
-    In a row that a projector reads or writes it is the value itself; in the table, and under the MAC, its text.
+    In a row that a projector reads or writes, it is the value; in the table, and under the MAC, its text.
     """
 
 
 def mac_column() -> Column[bytes]:
-    """The column that makes a table a sealed one: `rows.upsert` fills it, `rows.fetch` and `rows.load` check it."""
+    """The column that makes a table sealed: `rows.upsert` fills it, `rows.fetch` and `rows.load` check it."""
     return Column(MAC, LargeBinary, nullable=False)
 
 
 class RowSeal:
-    """Seals rows under a key that is never in the database."""
+    """Seals rows with a key that is never in the database."""
 
     def __init__(self, key: bytes) -> None:
-        self._keyed = hmac.new(key, digestmod=sha256)  # To copy it costs half of beginning again.
+        self._keyed = hmac.new(key, digestmod=sha256)  # Copying it costs half as much as creating one.
 
     def mac(self, table: Table, row: Mapping[str, Any]) -> bytes:
-        """HMAC-SHA256 over the table's name and the columns as they are stored; 32 bytes."""
+        """HMAC-SHA256 of the table's name and the columns as they are stored; 32 bytes."""
         shape = _shape(table)
         return self._mac(shape, shape.values(row))
 
@@ -61,7 +61,7 @@ class RowSeal:
         return (*values, self._mac(shape, values))
 
     def fits(self, table: Table, row: Mapping[str, Any]) -> bool:
-        """Whether a projector with this key wrote the row, as it stands, in this table."""
+        """Whether a projector with this key wrote the row exactly as it is, in this table."""
         return hmac.compare_digest(self.mac(table, row), bytes(row[MAC]))
 
     def _mac(self, shape: "_Shape", values: Sequence[Any]) -> bytes:
@@ -71,7 +71,7 @@ class RowSeal:
 
 
 def seal_of(connection: AsyncConnection) -> RowSeal:
-    """The seal of the engine that the connection belongs to (`execution_options={OPTION: RowSeal(key)}`)."""
+    """The seal of the connection's engine (`execution_options={OPTION: RowSeal(key)}`)."""
     sync_connection = connection.sync_connection
     assert sync_connection is not None, "the connection is open"
     seal: RowSeal = sync_connection.get_execution_options()[OPTION]
@@ -79,12 +79,12 @@ def seal_of(connection: AsyncConnection) -> RowSeal:
 
 
 def tampered(table: Table, row: Mapping[str, Any]) -> TamperedRow:
-    """The error that names a row that does not fit."""
+    """The error that names a row whose MAC does not match."""
     return TamperedRow(str(table.metadata.schema), table.name, key_of(table, row))
 
 
 def key_of(table: Table, row: Mapping[str, Any]) -> Mapping[str, str]:
-    """The primary key of a row, to name it by."""
+    """The primary key of a row, to identify it."""
     return {column.name: str(row[column.name]) for column in table.primary_key.columns}
 
 
@@ -94,17 +94,17 @@ def json_columns(table: Table) -> Sequence[str]:
 
 
 def sealed_columns(table: Table) -> list[str]:
-    """The names of the columns that are written, the MAC's last."""
+    """The names of the columns that are written, the MAC last."""
     return [*_shape(table).columns, MAC]
 
 
 def _canonical(shape: "_Shape", values: Sequence[Any]) -> bytes:
     """The row as bytes that are the same before it is written and after it is read.
 
-    `ascii` of a tuple is the fastest form that no two rows share: text is escaped alike in every Python, which
-    `repr` is not, and floats have one shortest form.
+    `ascii` of a tuple is the fastest form that is different for every row: text is escaped alike in every Python,
+    unlike with `repr`, and floats have one shortest form.
     """
-    # Nearly all that is neither None nor a number is text already, and an enum's member is not of the class itself.
+    # Almost all values other than None and numbers are text already; an enum's member is not of that exact class.
     one_form = [
         value if value is None or plain is None or value.__class__ is str else plain(value)
         for plain, value in zip(shape.plain, values, strict=True)
@@ -133,7 +133,7 @@ def _shape(table: Table) -> _Shape:
 
 
 def _plain(column: Column[Any]) -> Callable[[Any], Any] | None:
-    """What brings a column's values to one form, written or read; None where they have but one."""
+    """A function that normalises a column's values, written or read; None if there is only one form."""
     kind = column.type
     if isinstance(kind, ARRAY):
         item = _PLAIN[type(kind.item_type)]
@@ -147,13 +147,13 @@ def _instant(value: datetime) -> tuple[int, int, int]:
 
 
 def _json(value: Any) -> Any:
-    """As JSONB keeps it: keys in no order, and a number by its digits (1e22 comes back as an integer, -0.0 as 0)."""
+    """As jsonb stores it: unordered keys, and numbers by their digits (1e22 comes back as an integer, -0.0 as 0)."""
     if isinstance(value, dict):
         return tuple((key, _json(value[key])) for key in sorted(value))
     if isinstance(value, list | tuple):
         return [_json(one) for one in value]
     if isinstance(value, float) and value.is_integer():
-        return int(Decimal(repr(value)))  # As its digits say: `int` would give those of the nearest binary fraction.
+        return int(Decimal(repr(value)))  # By its digits: `int` would return those of the nearest binary fraction.
     return str(value) if isinstance(value, str) else value
 
 
@@ -162,7 +162,7 @@ def _vector(value: Any) -> bytes:
 
 
 _PLAIN: Mapping[type, Callable[[Any], Any] | None] = {
-    Text: str,  # Takes the value of an enum's member.
+    Text: str,  # Includes members of string enums.
     JsonText: None,
     Uuid: attrgetter("int"),
     DateTime: _instant,

@@ -20,21 +20,22 @@ Open = Callable[[Sequence[Projection], Sequence[StreamId], Sequence[StoredEvent]
 
 
 class SharedTransaction:
-    """`open_and_decode` begins one transaction with a session for each projection, and decodes a delivery in it.
+    """`open_and_decode` begins one transaction with a session per projection, and decodes a delivery in it.
 
-    All of the delivery, in the round trip that claims its streams: what was applied before is decoded for nothing.
+    It decodes the whole delivery in the round trip that claims its streams; events applied before are decoded for
+    nothing.
     """
 
     def __init__(self, open_and_decode: Open) -> None:
         self._open = open_and_decode
 
     async def deliver(self, projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
-        """As `Projection.deliver`, for all of them."""
+        """Like `Projection.deliver`, for all of them."""
         if not await prepared(lambda: self._at_once(projections, events)):
             await each_alone(projections, events)
 
     async def _at_once(self, projections: Sequence[Projection], events: Sequence[Delivered]) -> bool:
-        """Whether that was all; False when nothing was applied."""
+        """Whether everything was applied; False if nothing was."""
         streams, whole = by_stream(events), [event for event in events if isinstance(event, StoredEvent)]
         try:
             async with self._open(projections, sorted(streams), whole) as (sessions, decoded):
@@ -48,8 +49,8 @@ class SharedTransaction:
         except Unprepared:
             raise
         except Exception as error:
-            # What cannot be reached is tried again by who delivers. Else whose fault it is, and which event's, shows
-            # when each goes alone.
+            # Connection errors are retried by the caller. For others, running each projection alone shows which one,
+            # and which event, is at fault.
             if len(projections) == 1 and isinstance(error, projections[0].transient):
                 raise
             return False
@@ -57,12 +58,12 @@ class SharedTransaction:
 
 
 async def each_alone(projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
-    """A delivery to each of them, in transactions of their own."""
+    """A delivery to each projection in its own transaction."""
     await asyncio.gather(*(projection.deliver(events) for projection in projections))
 
 
 def _wanted(session: Session, streams: Mapping[StreamId, Sequence[Delivered]]) -> list[StoredEvent] | None:
-    """What of a delivery one projection lacks; None when it must be read from the log."""
+    """The part of a delivery that one projection lacks; None if it must be read from the log."""
     found: list[StoredEvent] = []
     for stream, progress in session.progress.items():
         events = outstanding(progress, streams[stream])

@@ -25,9 +25,9 @@ from mnemolog.projections.visibility import owned, shared
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Where subjects of a kind stand, one row each: the column of their ids, and of whom they were merged into, if any.
+    """Where subjects of a kind are stored, one row each: the columns of their ids and of a merge's survivor.
 
-    `seen` confines a statement to what a viewer may see.
+    `seen` restricts a statement to what a viewer may see.
     """
 
     id: Column[UUID]
@@ -35,7 +35,7 @@ class Shown:
     merged_into: Column[UUID] | None = None
 
     def ids(self, viewer: Viewer) -> Select[Any]:
-        """Those that the viewer may see."""
+        """The ids that the viewer may see."""
         return select(self.id).where(*self.seen(viewer))
 
 
@@ -47,10 +47,10 @@ SHOWN: Mapping[str, Shown | None] = of_each(
     "SHOWN in projections/shown.py",
     {
         MEMORY.name: Shown(memories.c.memory_id, visible_to, memories.c.merged_into),
-        LINK.name: None,  # Seen with the memories at its ends.
+        LINK.name: None,  # Visible with the memories at its ends.
         ENTITY.name: Shown(entities.c.entity_id, partial(_in_graph, table=entities), entities.c.merged_into),
         RELATION.name: Shown(relations.c.relation_id, partial(_in_graph, table=relations)),
-        FIELD.name: None,  # What its name says, for whoever may see the profile.
+        FIELD.name: None,  # Named by its field, for any viewer who may see the profile.
         TODO.name: Shown(
             todos.c.todo_id,
             lambda viewer: [owned(todos, viewer), todos.c.agent_id == viewer.agent_id],
@@ -60,7 +60,7 @@ SHOWN: Mapping[str, Shown | None] = of_each(
 
 
 async def visible(connection: AsyncConnection, viewer: Viewer, kind: str, ids: Collection[str]) -> frozenset[str]:
-    """Which of some ids, as text, name a subject of a kind that the viewer may see."""
+    """The ids, as text, that name a subject of this kind that the viewer may see."""
     uuids = {one: id_ for one in ids if (id_ := _uuid(one))}
     if kind == FIELD.name:
         readable = viewer.categories is None or profile.CATEGORY in viewer.categories
@@ -74,7 +74,7 @@ async def visible(connection: AsyncConnection, viewer: Viewer, kind: str, ids: C
 
 
 async def kind_of(connection: AsyncConnection, viewer: Viewer, id_: str) -> str | None:
-    """What an id names, if the viewer may see it."""
+    """The kind of subject that an id names, if the viewer may see it."""
     for kind in SUBJECTS:
         if await visible(connection, viewer, kind, {id_}):
             return kind

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class OnPoison(StrEnum):
-    """`fail` stops the stream until an operator acts; `skip` passes the event over and records that."""
+    """`fail` stops the stream until an operator acts; `skip` skips the event and records that."""
 
     FAIL = "fail"
     SKIP = "skip"
@@ -15,7 +15,7 @@ class OnPoison(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Strategy:
-    """`retries` tries more before the word's end holds, each after twice the pause (seconds) of the one before."""
+    """`retries` is the number of further attempts; each waits twice as long (seconds) as the previous one."""
 
     on_poison: OnPoison = OnPoison.FAIL
     retries: int = 3
@@ -27,7 +27,7 @@ class Strategy:
 
     @property
     def pauses(self) -> list[float]:
-        """The pause before each further try."""
+        """The pause before each further attempt, in seconds."""
         retried = self.on_poison in (OnPoison.RETRY_AND_FAIL, OnPoison.RETRY_AND_SKIP)
         return [self.pause * 2**number for number in range(self.retries if retried else 0)]
 

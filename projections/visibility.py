@@ -8,11 +8,11 @@ from mnemolog.events.envelope import USER
 
 
 def owned(table: FromClause, viewer: Viewer) -> ColumnElement[bool]:
-    """That a row is of the viewer's tenant and user."""
+    """Whether a row belongs to the viewer's tenant and user."""
     mine = (table.c.stream_kind == USER) & (table.c.user_id == viewer.user_id)
     return (table.c.tenant == viewer.tenant) & mine
 
 
 def shared(table: FromClause, viewer: Viewer) -> ColumnElement[bool]:
-    """That a row with a scope is global, or the viewing agent's own."""
+    """Whether a row with a scope is global, or the viewing agent's own."""
     return or_(table.c.scope == Scope.GLOBAL, table.c.agent_id == viewer.agent_id)

@@ -48,7 +48,7 @@ def _thread(event: Recorded) -> Key:
 
 
 def change_of(payload: Event) -> Change | None:
-    """What a reader is told of an event; None when memories read as before."""
+    """The change to report to readers; None if memories read as before."""
     match payload:
         case events.MemoryCreated():
             return Change.CREATED
@@ -71,7 +71,7 @@ def change_of(payload: Event) -> Change | None:
 
 
 def _turn(was: Status, status: Status) -> Change | None:
-    """Whether a memory appeared or went."""
+    """Whether a memory appeared or disappeared."""
     if (was in VISIBLE) == (status in VISIBLE):
         return None
     return Change.RESTORED if status in VISIBLE else Change.SOFT_DELETED

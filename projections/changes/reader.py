@@ -23,10 +23,10 @@ ENDS = frozenset({Change.DELETED, Change.SOFT_DELETED})
 
 
 async def revision(connection: AsyncConnection, viewer: Viewer, thread_id: str) -> int:
-    """The revision of a thread that can be told of; 0 when nothing was ever changed in it.
+    """The latest revision of a thread that can be reported; 0 if nothing was ever changed in it.
 
-    The memories are another projection: a change that it has not applied yet waits for the next reading, since whoever
-    is told this revision asks for what comes after it.
+    Memories are another projection. A change that it has not applied yet is left for the next read, because a caller
+    that gets this revision asks for what comes after it.
     """
     applied = select(func.max(memory_table.c.seq)).where(owned(memory_table, viewer))
     statement = (
@@ -44,7 +44,7 @@ async def between(
 ) -> Sequence[Entry]:
     """The newest changes of a thread with since < rev <= until that an agent may see, oldest first.
 
-    Each shows its memory as it is now; of a hidden one only its end is told.
+    Each includes its memory in its current state; for a hidden memory, only the fact that it ended.
     """
     entries: list[Entry] = []
     while len(entries) < limit:
@@ -67,9 +67,9 @@ async def between(
 async def last_of_each(
     connection: AsyncConnection, viewer: Viewer, thread_id: str, since: int, until: int
 ) -> Sequence[Entry]:
-    """What a delta header tells of: the last change of each of the memories that changed last.
+    """The content of a delta header: the last change of each of the most recently changed memories.
 
-    However often one memory changed, it hides no other. What was created since comes with its creation.
+    A memory that changed often does not push out the others. A memory created since then is reported as created.
     """
     log, memory = change_log.c, memory_table.c
     created = log.event == Change.CREATED
@@ -94,7 +94,7 @@ def _of_thread(viewer: Viewer, thread_id: str) -> list[ColumnElement[bool]]:
 
 
 def _told(row: Row, memory: Mapping[str, Any] | None) -> bool:
-    """Of a procedure nobody is told who does not ask (B §12)."""
+    """Whether the change is visible. Procedures are only reported on request (B §12)."""
     if memory is None or memory["kind"] == Kind.PROCEDURE or memory["category"] == PROCEDURAL:
         return False
     return memory["status"] in VISIBLE or row["event"] in ENDS

@@ -25,7 +25,7 @@ def touched(event: Recorded) -> frozenset[UUID]:
 
 
 def mentioned(payload: Event) -> frozenset[UUID]:
-    """The entities that are spoken of, or speak: both ends of a fact, and those that a memory is about (A §4.1)."""
+    """The entities that are mentioned or that speak: both ends of a fact, and the subjects of a memory (A §4.1)."""
     match payload:
         case TurnRecorded(speaker_entity_id=UUID() as speaker):
             return frozenset({speaker})
@@ -45,9 +45,9 @@ def mentioned(payload: Event) -> frozenset[UUID]:
 
 
 def after(rows: Rows, event: Recorded) -> dict[UUID, Row]:
-    """The rows that an event changes. An entity that is not there, as an event was skipped, is not changed."""
+    """The rows that an event changes. A missing entity, whose event was skipped, is ignored."""
     payload = event.payload
-    if not ENTITY.touched(payload):  # They are spoken of, and read as before.
+    if not ENTITY.touched(payload):  # They are only mentioned, and read as before.
         return {id_: {**row, "last_seen": max(row["last_seen"], event.occurred_at)} for id_, row in rows.items()}
     known = ENTITY.evolve({id_: as_entity(row) for id_, row in rows.items()}, payload)
     begins = isinstance(payload, graph.EntityObserved)
@@ -58,7 +58,7 @@ def after(rows: Rows, event: Recorded) -> dict[UUID, Row]:
 
 
 def names(row: Row) -> dict[str, str]:
-    """What an entity is found by: each name and alias as it is written, under its normalised form."""
+    """The names an entity is found by: each name and alias as written, by its normalised form."""
     return {normal: name for name in (*row["aliases"], row["name"]) if (normal := normalize_name(name))}
 
 
@@ -69,7 +69,7 @@ def _row(entity: Entity, event: Recorded, before: Row) -> Row:
 
 
 def _life(entity: Entity, event: Recorded, before: Row) -> Row:
-    """When it was last seen, by which turns, since when it is hidden, and why."""
+    """When it was last seen and in which turns, and since when and why it is hidden."""
     match event.payload:
         case graph.EntityForgotten(reason=reason):
             return {"forgotten_at": event.recorded_at, "forget_reason": reason}
@@ -97,7 +97,7 @@ def _birth(event: Recorded) -> Row:
 
 
 def of_entity(entity: Entity) -> Row:
-    """The columns that follow from the entity as the domain sees it."""
+    """The columns that are derived from the domain entity."""
     traits = entity.traits
     return {
         "entity_id": entity.entity_id,
@@ -116,7 +116,7 @@ def of_entity(entity: Entity) -> Row:
 
 
 def as_entity(row: Row) -> Entity:
-    """A row as the domain sees it."""
+    """A row as a domain entity."""
     return Entity(
         row["entity_id"],
         Scope(row["scope"]),

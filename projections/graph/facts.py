@@ -32,7 +32,7 @@ from mnemolog.projections.visibility import owned, shared
 
 
 class State(StrEnum):
-    """Where a fact stands at a point in time."""
+    """The state of a fact at a point in time."""
 
     ACTIVE = "active"
     UPCOMING = "upcoming"
@@ -42,13 +42,13 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What held at `valid_at`, as the log had it at `known_at`: a time, a seq of the stream, or now when it is None."""
+    """What held at `valid_at`, as the log had it at `known_at`: a time, a seq of the stream, or None for now."""
 
     valid_at: datetime
     known_at: datetime | int | None = None
 
     def active(self) -> ColumnElement[bool]:
-        """The periods that held, and were believed."""
+        """The periods that held and were believed."""
         column = periods.c
         valid = and_(column.valid_from <= self.valid_at, _open_or_beyond(column.valid_to, self.valid_at))
         if self.known_at is None:
@@ -58,7 +58,7 @@ class Point:
         return and_(valid, self.recorded(), _open_or_beyond(until, self.known_at))
 
     def recorded(self) -> ColumnElement[bool]:
-        """The periods that were believed by then, also those that no longer were."""
+        """The periods that were believed by then, including those that no longer were."""
         if self.known_at is None:
             return true()
         since = periods.c.known_from_seq if isinstance(self.known_at, int) else periods.c.known_from
@@ -72,7 +72,7 @@ class Point:
         return State.ACTIVE if period["valid_to"] is None or period["valid_to"] > self.valid_at else State.ENDED
 
     def last(self, period: Row) -> tuple[bool, int, datetime]:
-        """Sorts the periods of a fact: one that is believed comes after those that no longer are."""
+        """Sort key for the periods of a fact: believed ones come last."""
         believed = self.believes(period)
         return believed, 0 if believed else period["known_to_seq"], period["valid_from"]
 
@@ -96,9 +96,9 @@ async def facts(
 ) -> Sequence[Row]:
     """The facts that an agent may see, in the order of A §6.4; with `about`, those of these entities, at either end.
 
-    What was told of an entity that was merged is told of its survivor. Under `overridden_by` stands the fact of the
-    other scope that wins, where there is one (A09). With `inactive`, those follow that ended, were retired or have
-    yet to begin; not those that are deleted.
+    Facts about a merged entity are facts about its survivor. `overridden_by` is the fact of another scope that takes
+    precedence, if any (A09). `inactive` adds facts that have ended, were retired or have not begun, but not deleted
+    ones.
     """
     meant = None if about is None else await reader.kin(connection, viewer, about)
     narrowed = None if meant is None else _about(meant)
@@ -115,7 +115,7 @@ async def facts(
 
 
 def entity_card(entity: Row, told: Iterable[Row]) -> str:
-    """The first facts of an entity in one line (D06), without those that are overridden."""
+    """The first facts of an entity in one line (D06), without overridden ones."""
     lines = (_line(entity, fact) for fact in told if fact["overridden_by"] is None)
     return card.card(card.reference(entity["category"], entity["name"]), lines)
 
@@ -125,7 +125,7 @@ def _about(entity_ids: Collection[UUID]) -> ColumnElement[bool]:
 
 
 async def _slots_of(connection: AsyncConnection, viewer: Viewer, point: Point, found: Sequence[Row]) -> Sequence[Row]:
-    """All that is told under the same subjects and predicates: what may contradict these facts."""
+    """All facts with the same subjects and predicates, which may contradict these facts."""
     if not found:
         return []
     subjects = await reader.kin(connection, viewer, {row["subject"]["entity_id"] for row in found})
@@ -142,9 +142,9 @@ async def _at(
     *,
     inactive: bool = False,
 ) -> Sequence[Row]:
-    """Relations with the period that holds, and the rows of their ends; the surest first, then the oldest.
+    """Relations with the period that holds, and the rows of their ends; the most certain first, then the oldest.
 
-    With `inactive`, with the last period that was believed, whether it holds or not.
+    With `inactive`, the last period that was believed, whether it holds or not.
     """
     key = [relations.c[column.name] == periods.c[column.name] for column in relations.primary_key.columns]
     statement = (
@@ -172,7 +172,7 @@ async def _at(
 async def _ends(
     connection: AsyncConnection, viewer: Viewer, entity_ids: Collection[UUID], point: Point
 ) -> Mapping[UUID, Row]:
-    """What these entities are now, by the id that they had; without those that are erased, or were hidden then."""
+    """The current rows of these entities by original id, without those erased, or hidden at that point."""
     rows = {row["entity_id"]: row for row in await reader.by_ids(connection, viewer, entity_ids)}
     roots = await reader.survivors(connection, viewer, list(rows.values()))
     return {
@@ -183,7 +183,7 @@ async def _ends(
 
 
 def _stands(relation: Row, ends: Mapping[UUID, Row]) -> bool:
-    """Whether both its ends are there to be shown."""
+    """Whether both ends may be shown."""
     return relation["subject_id"] in ends and (relation["object_id"] is None or relation["object_id"] in ends)
 
 
@@ -200,7 +200,7 @@ def _dates(period: Row) -> Row:
 
 
 def _once(rows: Iterable[Row]) -> Sequence[Row]:
-    """What a merge of entities made one fact is shown once, as its first."""
+    """Facts that a merge of entities made identical are shown once, as the first of them."""
     first: dict[ScopedFact, Row] = {}
     for row in rows:
         first.setdefault(replace(_told(row), relation_id=UUID(int=0)), row)
@@ -232,7 +232,7 @@ def _fact(row: Row, predicates: PredicatePolicy, winner: UUID | None) -> Row:
 
 
 def _priority(fact: Row) -> tuple[Any, ...]:
-    """What is active, then an agent's own, then what is critical, what is sure, what is new (A §6.4)."""
+    """Active facts first, then the agent's own, critical, certain and new ones (A §6.4)."""
     own, last = fact["scope"] == Scope.AGENT, fact["updated_at"].timestamp()
     return (
         fact["state"] is not State.ACTIVE,
@@ -245,7 +245,7 @@ def _priority(fact: Row) -> tuple[Any, ...]:
 
 
 def _line(entity: Row, fact: Row) -> str:
-    """As the entity tells it: `lives_in Berlin`; whole where the entity is what it is told of: `Ana knows Marta`."""
+    """As the subject sees it: `lives_in Berlin`; in full if the entity is the object: `Ana knows Marta`."""
     thing = fact["object"] if fact["object"] is not None else as_text(fact["value"])
     told = f"{fact['predicate']} {thing}"
     return told if fact["subject_id"] == entity["entity_id"] else f"{fact['subject']} {told}"

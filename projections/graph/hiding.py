@@ -11,7 +11,7 @@ Span = Mapping[str, Any]
 
 
 def after(spans: Sequence[Span], hidden: bool, event: Recorded) -> list[Span]:
-    """The spans once an entity is hidden, or is not, from an event on. None in place of an end is open."""
+    """The spans after an event hides or shows an entity. A span without an end is open."""
     now = {"at": utc_text(event.recorded_at), "seq": event.seq}
     is_open = bool(spans) and spans[-1]["until"] is None
     if hidden and not is_open:
@@ -22,7 +22,7 @@ def after(spans: Sequence[Span], hidden: bool, event: Recorded) -> list[Span]:
 
 
 def hidden_at(spans: Sequence[Span], known_at: datetime | int | None) -> bool:
-    """Whether the entity was hidden at a time, at a seq of the stream, or is now."""
+    """Whether the entity was hidden at a time or a seq of the stream, or is hidden now."""
     return any(_reached(one["since"], known_at) and not _reached(one["until"], known_at) for one in spans)
 
 

@@ -50,7 +50,7 @@ class GraphProjector:
 
 
 class _Fold(Protocol):
-    """What a module of pure functions says of one table: whose rows an event may change, and into what."""
+    """A module of pure functions for one table: which rows an event may change, and what they become."""
 
     def touched(self, event: Recorded) -> Set[UUID]: ...
     def after(self, rows: Mapping[UUID, Row], event: Recorded) -> Mapping[UUID, Row]: ...
@@ -66,7 +66,7 @@ async def _folded(
     batch: Sequence[Recorded],
     changed: Callable[[Row | None, Row, Recorded], None] = lambda before, after, event: None,
 ) -> tuple[Mapping[Key, Row], Mapping[Key, Row]]:
-    """Write the rows of a table that events change; those that stood there before, and those that stand there now."""
+    """Write the rows of a table that events change; returns the rows before and after."""
     keys = [{(*owner(event), id_) for id_ in fold.touched(event)} for event in batch]
     known = await load(connection, table, set[Key]().union(*keys))
     rows = dict(known)

@@ -27,16 +27,16 @@ from mnemolog.projections.visibility import owned, shared
 async def known(
     connection: AsyncConnection, viewer: Viewer, limit: int | None = None, cursor: str | None = None
 ) -> Slice:
-    """The entities of a user that an agent may see, last seen first; at most `limit`, from the cursor on."""
+    """The entities of a user that an agent may see, last seen first; at most `limit`, starting at the cursor."""
     statement = visible(viewer).where(entities.c.status.in_(sorted(VISIBLE)), entities.c.name != "")
     rows = await fetch(connection, entities, page_of(statement, entities, LAST_SEEN, limit, cursor))
     return sliced([shown(row) for row in rows], LAST_SEEN, limit)
 
 
 async def find(connection: AsyncConnection, viewer: Viewer, name: str) -> Sequence[Row]:
-    """The entities that have this name or alias, in whatever case, accents and script; last seen first (A §4.1).
+    """The entities with this name or alias, in any case, accents and script; last seen first (A §4.1).
 
-    The alias leads to them, their own rows tell whether it is theirs: no forged alias shows an entity.
+    The alias only leads to rows, and each row confirms that it has the name, so a forged alias shows no entity.
     """
     wanted, mine = normalize_name(name), owner_of(StreamId.of_user(viewer.user_id, viewer.tenant))
     values = (*mine, viewer.agent_id, *mine, wanted)
@@ -48,7 +48,7 @@ async def find(connection: AsyncConnection, viewer: Viewer, name: str) -> Sequen
 
 @cache
 def _finding(schema: str) -> bytes:
-    """Straight through psycopg: each mention of somebody is looked up."""
+    """Sent through psycopg directly, because every mention of an entity is looked up."""
     statement = SQL(
         "SELECT {} FROM {} WHERE tenant = %s AND stream_kind = %s AND user_id = %s"
         " AND (scope = 'global' OR agent_id = %s) AND entity_id IN (SELECT entity_id FROM {}"
@@ -59,12 +59,12 @@ def _finding(schema: str) -> bytes:
 
 
 async def one(connection: AsyncConnection, viewer: Viewer, entity_id: UUID) -> Row:
-    """One entity, hidden or not, or what it was merged into; NotFound when the agent may see none of this id."""
+    """One entity, hidden or not, or its survivor after a merge; NotFound if the agent may not see any with this id."""
     return shown(await survivor(connection, viewer, entity_id))
 
 
 async def survivor(connection: AsyncConnection, viewer: Viewer, entity_id: UUID) -> Row:
-    """The row behind an id. Erased when its name was destroyed."""
+    """The row that an id leads to. Erased if its name was destroyed."""
     found = await survivors(connection, viewer, await by_ids(connection, viewer, {entity_id}))
     if entity_id not in found:
         raise no_such_entity(viewer.user_id, entity_id)
@@ -74,14 +74,14 @@ async def survivor(connection: AsyncConnection, viewer: Viewer, entity_id: UUID)
 
 
 async def by_ids(connection: AsyncConnection, viewer: Viewer, entity_ids: Collection[UUID]) -> Sequence[Row]:
-    """The rows of these ids that the agent may see, as they stand."""
+    """The rows of these ids that the agent may see, without following merges."""
     if not entity_ids:
         return []
     return await fetch(connection, entities, visible(viewer).where(one_of(entities.c.entity_id, entity_ids)))
 
 
 async def survivors(connection: AsyncConnection, viewer: Viewer, rows: Sequence[Row]) -> Mapping[UUID, Row]:
-    """By the id of each row, what it was merged into, over any number of merges; itself where it was not."""
+    """The survivor of each row by its id, over any number of merges; the row itself if it was not merged."""
     met = {row["entity_id"]: row for row in rows}
     while further := {row["merged_into"] for row in met.values() if row["merged_into"]} - met.keys():
         came = await by_ids(connection, viewer, further)
@@ -106,7 +106,7 @@ async def kin(connection: AsyncConnection, viewer: Viewer, entity_ids: Collectio
 
 
 def one_of(column: Column[Any], values: Collection[Any]) -> ColumnElement[bool]:
-    """That a column has one of these values: one parameter, however many they are."""
+    """Whether a column has one of these values, as one parameter however many there are."""
     return column == any_(literal(sorted(values), ARRAY(column.type)))
 
 

@@ -30,7 +30,7 @@ def touched(event: Recorded) -> frozenset[UUID]:
 
 
 def after(rows: Rows, event: Recorded) -> dict[UUID, Row]:
-    """The rows that an event changes. A relation that is not there, as an event was skipped, is not changed."""
+    """The rows that an event changes. A missing relation, whose event was skipped, is ignored."""
     known = RELATION.evolve({id_: _as_relation(row) for id_, row in rows.items()}, event.payload)
     told = {one.relation_id: _spans(one) for one in graph.validity_of(event.payload)}
     found = {id_: {**(rows.get(id_) or _birth(one, event)), **_of_relation(one)} for id_, one in known.items()}
@@ -38,7 +38,7 @@ def after(rows: Rows, event: Recorded) -> dict[UUID, Row]:
 
 
 def beliefs(before: Row | None, after: Row, event: Recorded) -> Sequence[Row]:
-    """The rows of `periods` that an event closes and opens as it turns one row of a relation into another."""
+    """The rows of `periods` that an event closes and opens when it changes a relation's row."""
     had, has = (_open(row) for row in (before, after))
     closed = {"known_to": event.recorded_at, "known_to_seq": event.seq}
     ended = [{**_belief(after, span), **closed} for span in had if span not in has]
@@ -46,7 +46,7 @@ def beliefs(before: Row | None, after: Row, event: Recorded) -> Sequence[Row]:
 
 
 def _birth(relation: Relation, event: Recorded) -> Row:
-    """What a relation keeps for life, and no periods."""
+    """The columns of a relation that never change, and no periods."""
     assert isinstance(event.payload, graph.RelationAsserted)
     return {
         **owner_row(event),
@@ -63,7 +63,7 @@ def _birth(relation: Relation, event: Recorded) -> Row:
 
 
 def _of_relation(relation: Relation) -> Row:
-    """The columns that change with the relation as the domain sees it."""
+    """The columns that follow the domain relation."""
     return {
         "predicate": relation.predicate,
         "value": relation.value,
@@ -75,7 +75,7 @@ def _of_relation(relation: Relation) -> Row:
 
 
 def _as_relation(row: Row) -> Relation:
-    """A row as the domain sees it, but for when it holds, which stands in `periods`."""
+    """A row as a domain relation, without its statements, which are in `periods`."""
     return Relation(
         row["relation_id"],
         Scope(row["scope"]),
@@ -84,7 +84,7 @@ def _as_relation(row: Row) -> Relation:
         row["predicate"],
         row["object_id"],
         row["value"],
-        single=False,  # Deciders need it, and no row keeps it.
+        single=False,  # Only deciders need it, and no row keeps it.
         confidence=row["confidence"],
         validity=Validity(row["relation_id"]),
         metadata=row["metadata"],
@@ -94,7 +94,7 @@ def _as_relation(row: Row) -> Relation:
 
 
 def _believed(row: Row, spans: Iterable[Span], event: Recorded) -> Row:
-    """A row with these periods, each known since it was first believed; what is hidden is not believed."""
+    """A row with these periods, each known since it was first believed; hidden relations are not believed."""
     shown = row["status"] in VISIBLE
     since = {_span(one): one for one in row["periods"] if (one["known_from"] is not None) == shown}
     at, seq = (utc_text(event.recorded_at), event.seq) if shown else (None, None)

@@ -48,7 +48,7 @@ Index(
     postgresql_where=entities.c.merged_into.is_not(None),
 )
 
-# What an entity is found by: its name and its aliases, normalised. Of one that was erased there is none.
+# What an entity is found by: its name and aliases, normalised. Erased entities have none.
 aliases = Table(
     "aliases",
     metadata,
@@ -90,8 +90,8 @@ Index(
     postgresql_where=relations.c.object_id.is_not(None),
 )
 
-# A row is one belief: that the relation held from `valid_from` until `valid_to`, as the log had it from event
-# `known_from_seq` until event `known_to_seq`. NULL is open. A row is written once, and closed once.
+# One row per belief: that the relation held from `valid_from` until `valid_to`, according to the log from event
+# `known_from_seq` until event `known_to_seq`. NULL means open. A row is written once and closed once.
 periods = Table(
     "periods",
     metadata,

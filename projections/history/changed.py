@@ -32,7 +32,7 @@ class Changed:
 
 
 def told(kind: str, id_: str, events: Sequence[Recorded]) -> Mapping[int, Mapping[str, Any]]:
-    """By seq, what a row of the history adds: `changes`, and whether their words are `erased`."""
+    """By seq, what a history row adds: `changes`, and whether their text is `erased`."""
     subject, known = SUBJECTS[kind], dict[Any, Any]()
     own, found = subject.read_id(id_), dict[int, Mapping[str, Any]]()
     for event in events:
@@ -50,7 +50,7 @@ def told(kind: str, id_: str, events: Sequence[Recorded]) -> Mapping[int, Mappin
 
 
 def require_keys(tag: str, events: Sequence[Recorded]) -> None:
-    """KeyMissing where words of a subject cannot be read and no later one of its events destroyed them."""
+    """Raise KeyMissing if text of a subject cannot be decrypted and none of its later events destroyed the key."""
     destroyed = False
     for event in reversed(events):
         if isinstance(event.payload, Unread):
@@ -62,7 +62,7 @@ def require_keys(tag: str, events: Sequence[Recorded]) -> None:
 
 
 def _fields(kind: str, state: Any) -> Fields:
-    """Those that hold something."""
+    """The fields that have a value."""
     shown = FIELDS[kind](state) if state is not None else {}
     return {name: value for name, value in shown.items() if value not in (None, "", [], {})}
 
@@ -99,7 +99,7 @@ FIELDS: Mapping[str, Callable[[Any], Fields]] = of_each(
     "FIELDS in projections/history/changed.py",
     {
         MEMORY.name: _memory,
-        LINK.name: lambda link: {},  # The row of a link says what it is.
+        LINK.name: lambda link: {},  # The row of a link says everything about it.
         ENTITY.name: _entity,
         RELATION.name: _relation,
         FIELD.name: _profile_field,

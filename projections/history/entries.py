@@ -13,38 +13,38 @@ from mnemolog.events.graph_fold import RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
 from mnemolog.events.subjects import folding, of_each_event
 
-# ADD, UPDATE, DELETE, MERGE, LINK, TTL or RESTORE, and what else a row says.
+# ADD, UPDATE, DELETE, MERGE, LINK, TTL or RESTORE, and the other columns of the row.
 Entry = tuple[str, dict[str, Any]]
 Undo = memory.MemoryReverted | graph.EntityReverted | graph.RelationReverted
 
 
 class Ref(NamedTuple):
-    """What a row is about: the kind of a subject, and its id as text."""
+    """The subject of a row: its kind, and its id as text."""
 
     kind: str
     id: str
 
 
 def subjects(payload: Event) -> Sequence[Ref]:
-    """Each gets a row. A link is told of the memory that it leads from."""
+    """The subjects that get a row. A link is reported with the memory that it leads from."""
     if LINK.touched(payload):
         return [Ref(MEMORY.name, str(ends.from_id)) for ends in LINK.touched(payload)]
     return [Ref(kind.name, str(id_)) for kind in folding(type(payload)) for id_ in kind.touched(payload)]
 
 
 def erased(payload: Event) -> Ref | None:
-    """Whose reasons go, as they are personal."""
+    """The subject whose reasons are removed, because they are personal."""
     return next(iter(subjects(payload)), None) if payload.shreds() else None
 
 
 def left(payload: Event, subject: Ref) -> str:
-    """What holds the subject's content after the event: for what was absorbed, the survivor."""
+    """The id of the subject that has the content after the event: for an absorbed one, the survivor."""
     absorbed = map(str, getattr(payload, "absorbed_ids", ()))
     return subjects(payload)[0].id if subject.id in absorbed else subject.id
 
 
 def entry(payload: Event, subject: Ref) -> Entry:
-    """What the row of one subject says of an event."""
+    """The row of one subject for an event."""
     if subject.kind != RELATION.name:
         return ENTRIES[type(payload)](payload)
     periods = {str(one.relation_id): _dates(one) for one in graph.validity_of(payload)}
@@ -67,7 +67,7 @@ def _patch(payload: profile.ProfileSet | profile.ProfileDecided) -> dict[str, st
 
 
 def _matched(payload: Any) -> dict[str, Any]:
-    """How a statement met the memory, as it was decided (B §13, X04)."""
+    """How a statement matched the memory when it was decided (B §13, X04)."""
     return {"match": payload.match.model_dump(mode="json", exclude_none=True)} if payload.match else {}
 
 
@@ -89,7 +89,7 @@ def _turned(payload: memory.MemoryStatusChanged) -> Entry:
 
 
 def _undone(payload: Undo) -> Entry:
-    """By what the undo did to its subject: a relation that holds at no time any more is gone."""
+    """By the effect of the undo: a relation that no longer holds at any time is deleted."""
     if payload.status not in VISIBLE or _never_holds(payload):
         return "DELETE", _undoes(payload)
     return "UPDATE" if payload.was in VISIBLE else "RESTORE", _undoes(payload)
@@ -105,7 +105,7 @@ def _dates(one: Validity) -> list[list[str | None]]:
     return [[utc_text(held.valid_from), utc_text(held.valid_to) if held.valid_to else None] for held in one.periods]
 
 
-# A proposal and a decision are UPDATEs of the field that they are about; an erasure is a DELETE.
+# A proposal and its decision are UPDATEs of their field; an erasure is a DELETE.
 ENTRIES: Mapping[type[Event], Callable[[Any], Entry]] = {
     memory.MemoryCreated: lambda it: ("ADD", {**_sources(it), **_matched(it)}),
     memory.MemoryUpdated: lambda it: ("UPDATE", {"changed": list(it.changed), **_matched(it)}),

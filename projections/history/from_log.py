@@ -27,18 +27,18 @@ from mnemolog.projections.profile.reader import require_profile
 
 
 def read_by(tag: str) -> frozenset[str]:
-    """What to read of the stream: the subject's events, and an erasure of the user, before which nothing counts."""
+    """The tags to read: the subject's events, and an erasure of the user, before which nothing counts."""
     return frozenset({tag, USER})
 
 
 def of_field(viewer: Viewer, field: str, events: Sequence[Recorded]) -> Sequence[dict[str, Any]]:
-    """What was proposed, decided and set; none where nothing ever was."""
+    """What was proposed, decided and set; empty if nothing ever was."""
     require_profile(viewer)
     return _rows(FIELD.name, place_of(field), events)
 
 
 def of_todo(viewer: Viewer, todo_id: UUID, events: Sequence[Recorded]) -> Sequence[dict[str, Any]]:
-    """How it was opened and changed; NotFound where it is not the viewing agent's."""
+    """How it was opened and changed; NotFound if it is not the viewing agent's."""
     rows = _rows(TODO.name, str(todo_id), events)
     opened = (event.payload for event in events if isinstance(event.payload, TodoOpened))
     if not rows or any(one.agent_id != viewer.agent_id for one in opened):
@@ -84,7 +84,7 @@ def _todo(payload: TodoOpened | TodoChanged, status: TodoStatus) -> Mapping[str,
     return {"text": payload.text, "kind": str(payload.kind), "status": str(status)}
 
 
-# What each event did, and with what. What was erased reads as nothing.
+# What each event did, and the values it set. Erased values read as empty.
 VALUES: Mapping[type[Event], Callable[[Any], tuple[str, Mapping[str, Any]]]] = {
     ProfileProposed: lambda it: ("ADD", {"patch_id": str(it.patch_id), "proposed": it.value}),
     ProfileDecided: lambda it: (

@@ -63,9 +63,9 @@ def _last(schema: str) -> bytes:
 
 
 async def _forget_reasons(connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
-    """A reason is personal: of what was erased the rows stay, and their reasons read as a rebuild reads them.
+    """A reason is personal: the rows of erased subjects stay, with the reasons that a rebuild would give them.
 
-    What was hidden again since has a reason of its own.
+    A subject that was hidden again since then has a reason of its own.
     """
     gone = {_key(event, subject): event.seq for event in batch if (subject := erased(event.payload))}
     if not gone:
@@ -84,7 +84,7 @@ def _row(event: Recorded, subject: Ref, last_seq: int | None) -> Row:
         "subject": subject.kind,
         "subject_id": subject.id,
         "memory_id": UUID(subject.id) if subject.kind == MEMORY.name else None,
-        "event": "UPDATE" if word == "ADD" and last_seq else word,  # A fact that is said again, of another time.
+        "event": "UPDATE" if word == "ADD" and last_seq else word,  # A fact that is stated again, for another time.
         "old_ref": f"{subject.id}@{last_seq}" if last_seq else None,
         "new_ref": f"{left(event.payload, subject)}@{event.seq}",
         "actor": event.meta.actor,

@@ -33,9 +33,9 @@ async def of(
     cursor: str | None = None,
     kinds: Collection[str] = KINDS,
 ) -> Slice:
-    """What happened to whatever has this id, newest first; NotFound when the agent may see nothing of it.
+    """The changes of the subject with this id, newest first; NotFound if the agent may not see any.
 
-    A link to a memory that the agent may not see is not told of.
+    A link to a memory that the agent may not see is left out.
     """
     seen = or_(*(and_(history.c.subject == kind, _seen(kind, viewer, id_)) for kind in kinds))
     touching = owned(history, viewer), history.c.subject_id == str(id_), seen, _far_end_visible(viewer)

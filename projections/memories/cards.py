@@ -21,7 +21,7 @@ column = memories.c
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What is told of a reference such as `person:john`: the pinned first, then what matters most, then the newest."""
+    """What is known about a reference such as `person:john`: pinned first, then the most important, then the newest."""
 
     ref: str
     memories: Sequence[Row]
@@ -33,7 +33,7 @@ class Card:
 
 
 async def cards(connection: AsyncConnection, viewer: Viewer, refs: Iterable[str]) -> Sequence[Card]:
-    """A card of each reference that enough is told of, in the order of the references."""
+    """A card for each reference with enough memories, in the order of the references."""
     wanted = list(dict.fromkeys(refs))
     if not wanted:
         return []

@@ -17,7 +17,7 @@ PAGE = 200
 
 
 def fading(retention: Retention, now: datetime) -> ColumnElement[bool]:
-    """Visible, of little importance, not pinned, and long out of use (B §7)."""
+    """Visible, of low importance, not pinned, and not used for a long time (B §7)."""
     column = memories.c
     return (
         column.status.in_(sorted(VISIBLE))
@@ -29,20 +29,20 @@ def fading(retention: Retention, now: datetime) -> ColumnElement[bool]:
 
 
 def purgeable(now: datetime, table: Table = memories) -> ColumnElement[bool]:
-    """Forgotten, and its time of grace is over. `table`: of memories, entities or relations."""
+    """Deleted, with the grace period over. `table` has memories, entities or relations."""
     column = table.c
     return column.purge_at.is_not(None) & (column.purge_at <= now) & (column.status == Status.SOFT_DELETED)
 
 
 def used() -> ColumnElement[bool]:
-    """Recalled so often that it counts as an observation (D13)."""
+    """Recalled often enough to count as an observation (D13)."""
     return memories.c.status.in_(sorted(VISIBLE)) & (memories.c.recalls >= USES)
 
 
 async def pages(
     connection: AsyncConnection, due: ColumnElement[bool], table: Table = memories
 ) -> AsyncIterator[Sequence[Row]]:
-    """The rows of all users, in pages, by user; each row once, whatever becomes of those before it."""
+    """The rows of all users, in pages, ordered by user; each row once, even if earlier rows change meanwhile."""
     key = list(table.primary_key.columns)
     last: tuple[object, ...] | None = None
     while True:

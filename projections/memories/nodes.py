@@ -25,12 +25,12 @@ def _is_node() -> ColumnElement[bool]:
 
 
 def nodes_of(beings: Collection[Key]) -> ColumnElement[bool]:
-    """The active and dying scenes of these beings, each named by the owner's columns and its agent."""
+    """The active and dying scenes of these beings, each given by the owner's columns and its agent."""
     return _is_node() & tuple_(*indexed(memories), memories.c.agent_id).in_(sorted(beings))
 
 
 async def beings(connection: AsyncConnection) -> AsyncIterator[Sequence[Viewer]]:
-    """All that have scenes, each as the viewer of its own, in pages."""
+    """All beings that have scenes, in pages, each as a viewer of its own scenes."""
     being = (*indexed(memories), memories.c.agent_id)
     last: tuple[object, ...] | None = None
     while True:

@@ -67,7 +67,7 @@ def _stands(edge: Key, gone: Collection[Key]) -> bool:
 
 
 async def _unlink(connection: AsyncConnection, gone: Collection[Key]) -> None:
-    """No edge leads to an erased memory, or from it."""
+    """Delete the edges from and to erased memories."""
     for end in (links.c.from_id, links.c.to_id):
         if gone:
             edges = tuple_(*indexed(links), end).in_(sorted(gone))
@@ -91,7 +91,7 @@ def _changed(rows: dict[Key, Row], event: Recorded) -> dict[Key, Row]:
 
 
 def _recalled(rows: dict[Key, Row], event: Recorded, recalled: events.MemoriesRecalled) -> dict[Key, Row]:
-    """What was found is in use. It reads as before, so it is no change: `updated_at` and `seq` stay."""
+    """Recalled memories are in use. They read as before, so this is not a change: `updated_at` and `seq` stay."""
     weights: Counter[Key] = Counter()
     for memory_id, weight in zip(recalled.memory_ids, recalled.weights, strict=True):
         weights[*owner(event), memory_id] += weight
@@ -109,9 +109,9 @@ def _recalled(rows: dict[Key, Row], event: Recorded, recalled: events.MemoriesRe
 
 
 def _older(rows: dict[Key, Row], event: Recorded, closed: CycleClosed) -> dict[Key, Row]:
-    """Each scene of the being after one more cycle. It reads as before, so this is no change either.
+    """Each scene of the being after one more cycle. They read as before, so this is not a change either.
 
-    Which of them are dying, or active again, was decided, and stands in events of their own.
+    Separate events record which of them are now dying or active again.
     """
     aged: dict[Key, Row] = {}
     for key, row in rows.items():
@@ -136,14 +136,14 @@ def _row(memory: Memory, event: Recorded, before: Row | None) -> Row:
 
 
 def _documented(row: Row, before: Row | None) -> Row:
-    """With what searches find it by: of its last text alone, however often a batch rewrites it."""
+    """With its search document, made from its last text only, however often a batch rewrites it."""
     if before is not None and before["text"] == row["text"]:
         return {**row, "document": before["document"]}
     return {**row, "document": search_document(row["text"])}
 
 
 def _birth(event: Recorded) -> Row:
-    """What a memory keeps for life, and what its life begins with."""
+    """The columns of a memory that never change, and the initial values of the others."""
     created = event.payload
     assert isinstance(created, events.MemoryCreated)
     return {
@@ -167,7 +167,7 @@ def _birth(event: Recorded) -> Row:
 
 
 def _life(memory: Memory, event: Recorded, before: Row) -> Row:
-    """How often it was said, when it was last in use, since when it is hidden."""
+    """How often it was stated, when it was last used, and since when it is hidden."""
     payload, turns = event.payload, before["source_turn_ids"]
     own = isinstance(payload, events.MemoryEvent) and payload.memory_id == memory.memory_id
     extracted = [turn_id for turn_id in sources_of(payload) or () if own and turn_id not in turns]
@@ -187,20 +187,20 @@ def _life(memory: Memory, event: Recorded, before: Row) -> Row:
 
 
 def _mentioned(payload: Event, memory: Memory, before: Row) -> list[UUID]:
-    """The entities that its own event names, and that it was not known to be about."""
+    """The entities that its own event names, and that were not among its subjects before."""
     own = isinstance(payload, events.MemoryEvent) and payload.memory_id == memory.memory_id
     return [id_ for id_ in getattr(payload, "entity_ids", ()) if own and id_ not in before["entity_ids"]]
 
 
 def _reason(payload: Event, memory: Memory, before: Row) -> str:
-    """Why it was forgotten, as long as it is (A19)."""
+    """Why it was deleted, as long as it is (A19)."""
     if memory.visible or memory.status is Status.PURGED:
         return ""
     return payload.reason if isinstance(payload, events.MemorySoftDeleted) else str(before["forget_reason"])
 
 
 def _is_observation(payload: Event) -> bool:
-    """Whether an event tells that somebody said it."""
+    """Whether an event means that somebody said it."""
     match payload:
         case events.MemoryObserved():
             return payload.cause is events.Observation.REPEAT
@@ -211,7 +211,7 @@ def _is_observation(payload: Event) -> bool:
 
 
 def _edge(event: Recorded, link: events.MemoriesLinked | events.LinkReverted) -> Row | None:
-    """None where there is no edge any more."""
+    """None if the edge no longer exists."""
     if link.relation_type is None:
         return None
     return {

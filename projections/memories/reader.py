@@ -32,9 +32,9 @@ NEWEST = ("-seq", "memory_id")
 
 
 async def by_text(connection: AsyncConnection, conditions: Conditions, query: str, limit: int) -> dict[UUID, float]:
-    """BM25 of the memories that hold any word of the query, over the memories that the conditions leave.
+    """BM25 scores of the memories with any word of the query, over the memories that the conditions allow.
 
-    Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with the idf that is never negative.
+    Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with an idf that is never negative.
     """
     terms = search_terms(query)
     if not terms:
@@ -42,7 +42,7 @@ async def by_text(connection: AsyncConnection, conditions: Conditions, query: st
     wanted = func.to_tsquery(CONFIGURATION, " | ".join(terms))
     lexemes = func.tsvector_to_array(func.to_tsvector(CONFIGURATION, " ".join(terms)))
     among = select(func.count().label("n"), func.avg(func.length(memories.c.search)).label("length")).where(*conditions)
-    # Counted once, also by a plan that was made for users with few memories.
+    # Computed once, even by a cached plan that was made for users with few memories.
     collection = among.cte("collection").prefix_with("MATERIALIZED")
     word = func.unnest(memories.c.search).table_valued("lexeme", "positions", "weights").render_derived()
     matches = (
@@ -72,14 +72,14 @@ async def by_text(connection: AsyncConnection, conditions: Conditions, query: st
 
 
 async def by_ids(connection: AsyncConnection, viewer: Viewer, memory_ids: set[UUID]) -> dict[UUID, Row]:
-    """The rows of these ids that the agent may see, hidden ones included, each with what contradicts it."""
+    """The rows of these ids that the agent may see, including hidden ones, each with what contradicts it."""
     statement = select(*stored(memories)).where(*visible_to(viewer), identified(memory_ids))
     rows = await fetch(connection, memories, statement)
     return {row["memory_id"]: row for row in await _read(connection, viewer, rows)}
 
 
 async def one(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) -> Row:
-    """One memory, hidden or not; NotFound when the user has none of this id the agent may see, Erased if it was."""
+    """One memory, hidden or not; NotFound if the agent may not see any with this id, Erased if it was erased."""
     rows = await by_ids(connection, viewer, {memory_id})
     if memory_id not in rows:
         raise no_such_memory(viewer.user_id, memory_id)
@@ -96,7 +96,7 @@ async def newest(connection: AsyncConnection, viewer: Viewer, limit: int, cursor
 
 
 async def foundation(connection: AsyncConnection, viewer: Viewer, limit: int = FOUNDATION) -> Sequence[Row]:
-    """What is always there: the pinned memories, the most certain first (D §pinned)."""
+    """The pinned memories, which are always included, most certain first (D §pinned)."""
     column = memories.c
     statement = (
         select(*stored(memories))
@@ -108,7 +108,7 @@ async def foundation(connection: AsyncConnection, viewer: Viewer, limit: int = F
 
 
 async def linked(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) -> Sequence[Row]:
-    """The links of a memory, the strongest first, each with its far end; none whose far end may not be seen."""
+    """The links of a memory, strongest first, each with its other end; none whose other end may not be seen."""
     await one(connection, viewer, memory_id)
     out, into = links.c.from_id == memory_id, links.c.to_id == memory_id
     statement = select(*stored(links)).where(owned(links, viewer), out | into)
@@ -143,7 +143,7 @@ def _lives(row: Row) -> bool:
 async def _read(connection: AsyncConnection, viewer: Viewer, rows: Sequence[Row]) -> Sequence[Row]:
     """Rows as they are shown, each with the active memories that contradict it and that the agent may see.
 
-    Which of two is newer goes by when they were said, and then by when they were recorded.
+    The newer of two is the one said later, then the one recorded later.
     """
     ids = {row["memory_id"] for row in rows}
     against: dict[UUID, set[UUID]] = {}

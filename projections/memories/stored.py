@@ -7,7 +7,7 @@ from mnemolog.projections.rows import Row
 
 
 def of_memory(memory: Memory) -> Row:
-    """The columns that follow from the memory as the domain sees it."""
+    """The columns that are derived from the domain memory."""
     content, identity = memory.content, memory.identity
     return {
         "memory_id": memory.memory_id,
@@ -31,7 +31,7 @@ def of_memory(memory: Memory) -> Row:
 
 
 def as_memory(row: Row) -> Memory:
-    """A row as the domain sees it."""
+    """A row as a domain memory."""
     return Memory(
         row["memory_id"],
         Kind(row["kind"]),

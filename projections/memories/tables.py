@@ -26,7 +26,7 @@ from mnemolog.projections.seal import JsonText, mac_column
 NAME = "memories"
 VERSION = 5
 READABLE_FROM = 3
-# Stems without stop words, made by the migrations: the domain drops its own.
+# Stems without stop words, created by the migrations; the domain removes stop words itself.
 CONFIGURATION: ColumnElement[str] = literal_column("'mnemolog.words'::regconfig")
 metadata = MetaData(schema=NAME)
 

@@ -59,7 +59,7 @@ Change = tuple[Table, Key, Row]
 
 
 async def _rows(connection: AsyncConnection, batch: Sequence[Recorded]) -> Rows:
-    """The rows that the batch changes, as they stand."""
+    """The current rows that the batch changes."""
     patches = {
         (*owner(event), event.payload.patch_id)
         for event in batch
@@ -77,7 +77,7 @@ async def _rows(connection: AsyncConnection, batch: Sequence[Recorded]) -> Rows:
 
 
 async def _proposed_for(connection: AsyncConnection, places: Collection[Key]) -> dict[Key, Row]:
-    """Every proposal that was ever made for these places."""
+    """All proposals ever made for these fields."""
     if not places:
         return {}
     names = [(*whose, name) for *whose, place in places for name in (place, f"{place}_add")]
@@ -89,7 +89,7 @@ async def _proposed_for(connection: AsyncConnection, places: Collection[Key]) ->
 
 
 def after(rows: Rows, event: Recorded) -> Sequence[Change]:
-    """The rows that an event changes. What is not there, as an event was skipped, is not changed."""
+    """The rows that an event changes. A missing row, whose event was skipped, is ignored."""
     whose, payload = owner(event), event.payload
     match payload:
         case ProfileProposed(patch_id=patch_id):
@@ -157,7 +157,7 @@ def _set(event: Recorded, change: ProfileSet) -> Row:
 
 
 def _erased(rows: Rows, event: Recorded, place: str) -> Sequence[Change]:
-    """The shape stays: that something was set and proposed, by whom and when. What waited has expired."""
+    """The structure stays: that something was set and proposed, by whom and when. Pending proposals expire."""
     whose = owner(event)
     key = (*whose, place)
     held = [(profile_fields, key, {**rows[profile_fields][key], "held": []})] if key in rows[profile_fields] else []
@@ -170,7 +170,7 @@ def _erased(rows: Rows, event: Recorded, place: str) -> Sequence[Change]:
 
 
 def _closed(row: Row, event: Recorded) -> Row:
-    """A proposal that nobody can decide any more."""
+    """A proposal that can no longer be decided."""
     if row["status"] != PatchStatus.PROPOSED:
         return row
     verdict = {"status": PatchStatus.EXPIRED, "decided_by": event.meta.actor, "decided_at": event.recorded_at}

@@ -27,7 +27,7 @@ NEWEST = ("-seq", "patch_id")
 
 
 async def fields(connection: AsyncConnection, viewer: Viewer) -> Sequence[dict[str, Any]]:
-    """What is set, by field: `value` is a text, or a list of texts where values are added."""
+    """The values that are set, by field: `value` is a text, or a list of texts if the field collects values."""
     require_profile(viewer)
     statement = select(*stored(profile_fields)).where(owned(profile_fields, viewer)).order_by(profile_fields.c.field)
     return [_field(row) for row in await fetch(connection, profile_fields, statement) if row["held"]]
@@ -40,7 +40,7 @@ async def patches(
     limit: int = 100,
     cursor: str | None = None,
 ) -> Slice:
-    """What was proposed, newest first; what was erased since shows no value."""
+    """The proposals, newest first; erased ones show no value."""
     require_profile(viewer)
     statement = select(*stored(consent)).where(owned(consent, viewer))
     if status is not None:
@@ -57,7 +57,7 @@ async def own_todos(
     limit: int = 100,
     cursor: str | None = None,
 ) -> Slice:
-    """The viewing agent's todos: what is due first, then the oldest."""
+    """The viewing agent's todos: those due first come first, then the oldest."""
     column = todos.c
     statement = select(*stored(todos)).where(owned(todos, viewer), column.agent_id == viewer.agent_id)
     statement = statement.where(column.text != "").order_by(
@@ -70,7 +70,7 @@ async def own_todos(
 
 
 async def overdue(connection: AsyncConnection, now: datetime) -> AsyncIterator[Sequence[tuple[StreamId, UUID]]]:
-    """Proposals of any user that nobody decided in time, page by page. For the schedule, which shows them to nobody."""
+    """Expired proposals of all users, page by page. For the scheduled job only, which shows them to nobody."""
     column, last = consent.c, (_EARLIEST, UUID(int=0))
     while True:
         waiting = (column.status == PatchStatus.PROPOSED) & (column.expires_at <= now)

@@ -24,7 +24,7 @@ from mnemolog.projections.reads.reading import GRAPH, Reading
 _logger = logging.getLogger("mnemolog.graph_reads")
 
 SUGGESTED_WITHIN = 2.0
-"""Seconds that a write waits for the graph, to suggest variants of whom it named."""
+"""Seconds to wait for the graph after a write, to suggest similar names of the entities it named."""
 
 Row = Mapping[str, Any]
 
@@ -39,7 +39,7 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """An entity, what is told of it at either end, and its card: its first facts in one line (D06)."""
+    """An entity, the facts about it at either end, and its card: its first facts in one line (D06)."""
 
     entity: Row
     facts: Sequence[Row]
@@ -47,7 +47,7 @@ class Known:
 
 
 class GraphReads(Reading):
-    """The part of `Reads` that tells of the graph."""
+    """The part of `Reads` for the graph."""
 
     async def entities(
         self,
@@ -64,7 +64,7 @@ class GraphReads(Reading):
         return slice_of(found, "entity_id", limit, cursor)
 
     async def entity(self, viewer: Viewer, entity_id: UUID, moment: Moment = NOW, when: When = When()) -> Known:
-        """One entity, hidden or not, or what it was merged into; with what is told of it, in both directions.
+        """One entity, hidden or not, or its survivor after a merge, with the facts about it in both directions.
 
         As it was known at `when.known_at`, with the facts that held at `when.valid_at` (X13).
         """
@@ -87,10 +87,10 @@ class GraphReads(Reading):
         *,
         inactive: bool = False,
     ) -> Sequence[Row]:
-        """The facts that an agent may see, all or those about the entities of a name, or of an id (A09, X13).
+        """The facts that an agent may see: all, or those about the entities with a name or an id (A09, X13).
 
-        `moment.as_of` says both times at once. No time needs a replay: what was known when stands in the rows, once
-        they show what was recorded by then.
+        `moment.as_of` sets both times at once. No replay is needed: the rows contain what was known when, as soon as
+        they include everything recorded by then.
         """
         point = await self._point(viewer, when, moment)
         live = replace(moment, as_of=None, after=await self._recorded_by(viewer, point.known_at, moment.after))
@@ -102,13 +102,13 @@ class GraphReads(Reading):
         return await self._read(viewer, live, (GRAPH,), ask)
 
     async def variants(self, viewer: Viewer, entity_id: UUID, moment: Moment = NOW) -> Sequence[Row]:
-        """Entities whose names may be spellings of this one's, last seen first (D13)."""
+        """Entities whose names may be other spellings of this one's, last seen first (D13)."""
         return await self._read(viewer, moment, (GRAPH,), partial(variants.of, entity_id=entity_id))
 
     async def suggested(self, viewer: Viewer, receipt: Receipt) -> Sequence[Row]:
-        """Of the entities that a write named, those whose names may be spellings of theirs, each once (D13).
+        """Entities whose names may be other spellings of those that a write named, each once (D13).
 
-        A hint beside the write, which stands whatever becomes of it: none where the graph does not follow soon.
+        Only a hint, and the write is valid regardless: empty if the graph does not catch up soon.
         """
         if self._principal:
             self._principal.require_viewer(viewer)
@@ -134,7 +134,7 @@ class GraphReads(Reading):
         return Point(await self._instant(viewer, moment), moment.as_of)
 
     async def _recorded_by(self, viewer: Viewer, at: datetime | int | None, after: Position | None) -> Position | None:
-        """What a read must see that tells what was known then; `after` where that is later, or of another stream."""
+        """The position that must be applied to tell what was known then; `after` if later or in another stream."""
         if at is None:
             return after
         stream = StreamId.of_user(viewer.user_id, viewer.tenant)
@@ -142,7 +142,7 @@ class GraphReads(Reading):
         return after if after and (after.stream != stream or after.seq > seq) else Position(stream, seq)
 
     async def _instant(self, viewer: Viewer, moment: Moment) -> datetime:
-        """When a moment was: of a seq, when its event was recorded."""
+        """The time of a moment; for a seq, when its event was recorded."""
         if isinstance(moment.as_of, datetime):
             return moment.as_of
         stream = StreamId.of_user(viewer.user_id, viewer.tenant)

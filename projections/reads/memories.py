@@ -37,7 +37,7 @@ LISTED_IDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a delta header tells, and the revision that the next one starts from."""
+    """The content of a delta header, and the revision that the next one starts from."""
 
     header: str
     rev: int
@@ -45,7 +45,7 @@ class Changes:
 
 
 class MemoryReads(Reading):
-    """The part of `Reads` that tells of memories, and of ids of any kind."""
+    """The part of `Reads` for memories, and for ids of any kind."""
 
     async def query(self, request: query.MemoryQuery, moment: Moment = NOW) -> query.Answer:
         """memory.query (B §6)."""
@@ -58,7 +58,7 @@ class MemoryReads(Reading):
         return answer
 
     async def context(self, viewer: Viewer, request: context.ContextRequest, moment: Moment = NOW) -> AgentContext:
-        """What an agent is told before it answers: pinned memories, and each category in its mode (B §5)."""
+        """The context for an agent's answer: pinned memories, and each category in its mode (B §5)."""
         self._admitted(viewer)
         self._policy.allowed(viewer.agent_id, request.categories)
         gather = partial(context.gather, request=request, policy=self._policy)
@@ -67,7 +67,7 @@ class MemoryReads(Reading):
         return told
 
     async def cards(self, viewer: Viewer, refs: Collection[str], moment: Moment = NOW) -> Sequence[Card]:
-        """What is told of each reference, such as `person:john`, in one line, where enough is told of it (D06)."""
+        """What is known about each reference, such as `person:john`, in one line, if there is enough (D06)."""
         found = await self._read(viewer, moment, (MEMORIES,), partial(cards, refs=refs))
         self._used(viewer, moment, (row for card in found for row in card.memories))
         return found
@@ -77,11 +77,11 @@ class MemoryReads(Reading):
         return await self._read(viewer, moment, (MEMORIES,), partial(memories.one, memory_id=memory_id))
 
     async def links(self, viewer: Viewer, memory_id: UUID, moment: Moment = NOW) -> Sequence[Mapping[str, Any]]:
-        """What a memory is linked to, the strongest link first (B §2)."""
+        """The links of a memory, strongest first (B §2)."""
         return await self._read(viewer, moment, (MEMORIES,), partial(memories.linked, memory_id=memory_id))
 
     async def nearest(self, viewer: Viewer, memory_id: UUID, text: str) -> tuple[Question, Mapping[UUID, float]]:
-        """The memories that a statement is like, beside the memory itself (B §2), and by whose measure."""
+        """The memories most similar to a text, except the memory itself (B §2), and the model that was used."""
         near = partial(neighbours.nearest, memory_id=memory_id)
         return await self._by_meaning(viewer, NOW, (MEMORIES, VECTORS), text, near)
 
@@ -98,7 +98,7 @@ class MemoryReads(Reading):
         cursor: str | None = None,
         kinds: Collection[str] = history.KINDS,
     ) -> Slice:
-        """What happened to a memory, an entity or a fact, newest first (B §8)."""
+        """The changes of a memory, an entity or a fact, newest first (B §8)."""
 
         async def ask(connection: AsyncConnection, viewer: Viewer) -> Slice:
             self._require_sound_log(viewer)
@@ -127,7 +127,7 @@ class MemoryReads(Reading):
         return await self._read(viewer, moment, (MEMORIES, CHANGES), ask)
 
     async def extent(self, viewer: Viewer, scope: Scope, moment: Moment = NOW, *, hard: bool = False) -> extent.Extent:
-        """What a scope holds; of the scope `agent` the viewing agent's own."""
+        """The subjects in a scope; for the scope `agent`, those of the viewing agent."""
         ask = partial(extent.held, scope=scope, hard=hard)
         return await self._read(viewer, moment, (MEMORIES, GRAPH, PROFILE), ask)
 
@@ -139,7 +139,7 @@ class MemoryReads(Reading):
         return await self._read(viewer, moment, (MEMORIES,), ask)
 
     async def id_beginning(self, viewer: Viewer, prefix: str, field: str, kind: str | None = None) -> UUID:
-        """The one id of a subject, of a kind or of any, that begins so; AmbiguousId when several do."""
+        """The id of a subject, of one kind or any, that begins so; AmbiguousId if there are several."""
         ask = partial(ids_beginning, prefix=prefix, kind=kind, limit=LISTED_IDS + 1)
         found = await self._read(viewer, Moment(), (MEMORIES, GRAPH, PROFILE, HISTORY), ask)
         if not found:
@@ -160,10 +160,10 @@ class MemoryReads(Reading):
         return await self._read(viewer, moment, (MEMORIES, GRAPH, PROFILE), ask)
 
     async def nodes(self, viewer: Viewer, moment: Moment = NOW) -> Mapping[UUID, Node]:
-        """The agent's own scenes that are active or dying, as its patrol sees them (C)."""
+        """The agent's own active and dying scenes, as its patrol sees them (C)."""
         return await self._read(viewer, moment, (MEMORIES,), nodes.of_being)
 
     def _used(self, viewer: Viewer, moment: Moment, rows: Iterable[Mapping[str, Any]]) -> None:
-        """What an agent is told is in use, each once a read: so that it does not fade (B §7, D13)."""
+        """Record that memories shown to an agent are in use, once per read, so that they do not fade (B §7, D13)."""
         if moment.as_of is None:
             self.recalled(viewer, list(dict.fromkeys(row["memory_id"] for row in rows)))

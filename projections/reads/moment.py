@@ -15,12 +15,12 @@ Consistency = Literal["strong", "eventual"]
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When to read: live; or as of a time or a seq of the stream.
+    """When to read: live, or as of a time or a seq of the stream.
 
-    A live read sees every write that was acknowledged before it began, by whichever process. With `after` it sees that
-    write, and with `eventual` consistency whatever the projections show now. It waits at most `deadline` seconds, else
-    `read_deadline`. A read as of a moment waits for its turn as long, else `replay_deadline`. Reads refuse a deadline
-    above the setting `max_deadline`.
+    A live read sees every write that was acknowledged before it began, by any process. With `after` it sees that write,
+    and with `eventual` consistency whatever the projections show now. It waits at most `deadline` seconds, by default
+    `read_deadline`. A read as of a moment queues for at most as long, by default `replay_deadline`. Reads refuse a
+    deadline above the setting `max_deadline`.
     """
 
     as_of: datetime | int | None = None

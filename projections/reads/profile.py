@@ -17,10 +17,10 @@ from mnemolog.projections.reads.reading import PROFILE, Reading
 
 
 class ProfileReads(Reading):
-    """The part of `Reads` that tells of the profile and of the agent's own todos."""
+    """The part of `Reads` for the profile and the agent's own todos."""
 
     async def profile(self, viewer: Viewer, moment: Moment = NOW) -> Sequence[Mapping[str, Any]]:
-        """What the user said of himself, field by field (B §10)."""
+        """What users said about themselves, by field (B §10)."""
         return await self._read(viewer, moment, (PROFILE,), profile.fields)
 
     async def consent(
@@ -31,7 +31,7 @@ class ProfileReads(Reading):
         moment: Moment = NOW,
         cursor: str | None = None,
     ) -> Slice:
-        """What was proposed for the profile, and what became of it, newest first (B §10)."""
+        """The proposals for the profile and their outcome, newest first (B §10)."""
         ask = partial(profile.patches, status=status, limit=limit, cursor=cursor)
         return await self._read(viewer, moment, (PROFILE,), ask)
 
@@ -44,15 +44,15 @@ class ProfileReads(Reading):
         limit: int = 100,
         cursor: str | None = None,
     ) -> Slice:
-        """The agent's own todos of a user: what is due first, then the oldest (D11)."""
+        """The agent's own todos about a user: those due first come first, then the oldest (D11)."""
         ask = partial(profile.own_todos, status=status, kind=kind, limit=limit, cursor=cursor)
         return await self._read(viewer, moment, (PROFILE,), ask)
 
     async def field_history(
         self, viewer: Viewer, field: str, limit: int = 100, moment: Moment = NOW, cursor: str | None = None
     ) -> Slice:
-        """What was proposed for a field of the profile, decided and set, newest first."""
-        self._admitted(viewer)  # Before anything else is looked at.
+        """What was proposed, decided and set for a field of the profile, newest first."""
+        self._admitted(viewer)  # Before any other check.
         field = identifier(field, "field")
         found = await self._from_log(viewer, moment, field_tag(field), partial(from_log.of_field, field=field))
         return slice_of(found, "id", limit, cursor)

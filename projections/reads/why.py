@@ -26,7 +26,7 @@ Fields = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class WhyEvent:
-    """One event: who did what, when, and under which policy. `about`: others of its kind that it touched as well."""
+    """One event: who did what, when, under which policy. `about` lists other subjects of its kind it touched."""
 
     seq: int
     event_id: UUID
@@ -45,7 +45,7 @@ class WhyEvent:
 
 @dataclass(frozen=True, slots=True)
 class SourceTurn:
-    """What was said; "" once it was erased."""
+    """What was said; "" if it was erased."""
 
     turn_id: str
     thread_id: str
@@ -59,7 +59,7 @@ class SourceTurn:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """`merged_from` over any number of merges that stand. `unseen_turns`: so many more that the viewer may not see."""
+    """`merged_from` covers any number of merges in force. `unseen_turns` counts turns that the viewer may not see."""
 
     id: str
     kind: str
@@ -74,16 +74,17 @@ class Why:
 
 
 class Inquiry:
-    """One question why, asked by one viewer about one stream up to a seq."""
+    """One `why` query, by one viewer about one stream up to a seq."""
 
     def __init__(self, connection: AsyncConnection, viewer: Viewer, log: EventLog, until: int | None) -> None:
         self._connection, self._viewer, self._log, self._until = connection, viewer, log, until
         self._stream = StreamId.of_user(viewer.user_id, viewer.tenant)
 
     async def answer(self, id_: str) -> Why:
-        """NotFound when the viewer may see nothing of this id; TamperedEvent when the stream's log is damaged.
+        """NotFound if the viewer may not see any subject with this id; TamperedEvent if the stream's log is damaged.
 
-        All of the stream is held against the chain: an event that is gone, or whose tags were changed, is not found.
+        The whole stream is verified against the chain, because a deleted event, or one whose tags were changed, cannot
+        be found by tags.
         """
         async for _ in self._log.scan(self._stream, until=self._until):
             pass
@@ -126,7 +127,7 @@ class Inquiry:
         return await visible(self._connection, self._viewer, kind, ids) if ids else frozenset()
 
     async def _absorbed(self, kind: str, id_: str, events: Sequence[Recorded]) -> frozenset[str]:
-        """What was merged into it, as far as that stands and may be seen."""
+        """The subjects merged into it, if the merge is in force and they may be seen."""
         undone = _undone(events)
         ids = {
             str(one)
@@ -165,7 +166,7 @@ class Inquiry:
         )
 
     async def _turns(self, turn_ids: Sequence[str]) -> Sequence[SourceTurn]:
-        """Those of the turns whose own memory, the first that was extracted from it, the viewer may see."""
+        """The turns for which the viewer may see the first memory that was extracted from them."""
         events = await self._events(map(turn_tag, turn_ids))
         own: dict[str, str] = {}
         for event in events:
@@ -191,7 +192,7 @@ def _turn(event: Recorded, turn: TurnRecorded) -> SourceTurn:
 
 
 def _undone(events: Sequence[Recorded]) -> frozenset[UUID]:
-    """What was taken back, and its taking back was not."""
+    """The changes that were undone, and not redone."""
     undone: set[UUID] = set()
     for event in reversed(events):
         undoes = getattr(event.payload, "undoes", None)

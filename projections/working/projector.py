@@ -21,7 +21,7 @@ ERASURES = MemoryErased | ThreadErased | UserErased | EntityErased | EntityForgo
 
 @dataclass(frozen=True, slots=True, order=True)
 class SessionPlace:
-    """The (user, agent, chat) of a session, in a tenant. Of an agent's own stream, `user_id` is the agent."""
+    """The (user, agent, chat) of a session, in a tenant. In an agent's own stream, `user_id` is the agent."""
 
     tenant: str
     user_id: str
@@ -51,32 +51,32 @@ class SessionPlace:
 
     @classmethod
     def keys_begin(cls, stream: StreamId) -> str:
-        """What the keys of a stream's sessions begin with, and no others."""
+        """The prefix of the keys of a stream's sessions, and of no others."""
         return cls.of(stream, "", "").key.removesuffix(":")
 
     @classmethod
     def affects_begin(cls, stream: StreamId) -> str:
-        """What the keys of a stream's affects begin with, and no others."""
+        """The prefix of the keys of a stream's affects, and of no others."""
         return cls.of(stream, "", "").affect_key.removesuffix(":")
 
     @classmethod
     def of_key(cls, stream: StreamId, key: str) -> Self:
-        """The place of one of the stream's session keys."""
+        """The place for one of the stream's session keys."""
         agent_id, _, chat_id = key.removeprefix(cls.keys_begin(stream)).partition(":")
         return cls.of(stream, session.unescaped(agent_id), chat_id)
 
 
-# A session and when it ends; None when it is to be dropped.
+# A session and when it ends; None if it is to be deleted.
 Kept = tuple[Session, datetime] | None
 
 
-# What may change a session.
+# Event types that may change a single session.
 OF_ONE_CHAT = SessionForgotten | SessionReverted | AffectSet | FocusSet
 KINDS = Kinds(TurnRecorded | OF_ONE_CHAT | ERASURES)
 
 
 def place_of(event: Recorded) -> SessionPlace | None:
-    """The one session that an event concerns; None when it is of none, or may concern several."""
+    """The one session that an event concerns; None if there is none, or if there may be several."""
     match event.payload:
         case TurnRecorded(thread_id=chat_id):
             return SessionPlace.of(event.stream, event.meta.agent_id, chat_id)
@@ -87,15 +87,15 @@ def place_of(event: Recorded) -> SessionPlace | None:
 
 
 def erases(event: Recorded) -> bool:
-    """Whether an event may take something out of any session of its user."""
+    """Whether an event may remove something from any session of its user."""
     return isinstance(event.payload, ERASURES)
 
 
 def fold(before: Mapping[SessionPlace, Session], events: Sequence[Recorded]) -> Mapping[SessionPlace, Kept]:
     """The sessions that the events change, and when each of them ends. After a long silence a new one begins.
 
-    A forgotten session stays, out of sight, until it ends. For an event that `erases`, `before` holds every session of
-    its user.
+    A forgotten session stays, hidden, until it ends. For an event that `erases`, `before` holds every session of its
+    user.
     """
     after: dict[SessionPlace, Kept] = {}
     for event in events:
@@ -141,7 +141,7 @@ def _left(current: Session | None, place: SessionPlace, event: Recorded) -> Kept
 
 
 def _affect(event: AffectSet, at: datetime) -> Affect | None:
-    """Without a label, none was set, or it was erased."""
+    """None if it has no label, because none was set or it was erased."""
     if not event.label:
         return None
     return Affect(
