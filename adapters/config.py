@@ -19,6 +19,7 @@ from mnemolog.projections.strategy import OnPoison, Strategy
 
 CONFIG_FILE = "MNEMOLOG_CONFIG"
 GIB = 1024**3
+ModelFeature = Literal["chat", "vision", "transcription"]
 MOVED = frozenset({"custom_categories", "allowlists"})
 
 
@@ -85,6 +86,26 @@ class Settings(BaseSettings):
     embedder: Annotated[
         Literal["minilm", "lexical"], Field(description="minilm searches by meaning; lexical by words, for tests.")
     ] = "minilm"
+    model_url: Annotated[
+        str | None, Field(description="The API of your models, compatible with OpenAI's. Default: OpenAI.")
+    ] = None
+    model_api_key: Annotated[str | None, Field(description="The API key for model_url.", repr=False)] = None
+    chat_model: Annotated[str | None, Field(description="The chat model, such as gpt-4o-mini.")] = None
+    vision_model: Annotated[str | None, Field(description="The model that describes images.")] = None
+    transcription_model: Annotated[str | None, Field(description="The model that transcribes audio.")] = None
+    model_urls: Annotated[
+        dict[ModelFeature, str], Field(description="Another URL for single features, such as transcription.")
+    ] = {}
+    model_api_keys: Annotated[
+        dict[ModelFeature, str], Field(description="The API keys for model_urls, by feature.", repr=False)
+    ] = {}
+    model_tokens_per_day: Annotated[
+        int, Field(ge=0, description="Maximum tokens per tenant and day (UTC); 0 means no limit.")
+    ] = 1_000_000
+    model_timeout: Annotated[float, Field(gt=0, le=600, description="Seconds that a model may take to answer.")] = 60.0
+    model_retries: Annotated[
+        int, Field(ge=0, le=10, description="How often a call of a model that failed for a moment is retried.")
+    ] = 3
     master_key: Annotated[
         str | None,
         Field(description="32 bytes in base64. Default: <data_dir>/master.key, created at first.", repr=False),

@@ -7,6 +7,7 @@ from nats.aio.client import Client
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
 from mnemolog.adapters.jobs.queue import JobQueue
+from mnemolog.adapters.openai.models import Models
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.outbox import Outbox
 from mnemolog.adapters.postgres.policies import Policies
@@ -44,4 +45,5 @@ class Services:
     api_keys: ApiKeys
     recalls: Recalls
     jobs: JobQueue
+    models: Models
     principal: Principal | None = None

@@ -38,7 +38,11 @@
          ├─ EngineSettingDiffers its value of a setting is not the client's
          ├─ LeaseLost            another process may have taken over
          ├─ ServerFailed
-         └─ ModelMissing
+         │   └─ ModelUnavailable
+         ├─ ModelMissing
+         ├─ ModelRequestRefused
+         ├─ ModelOutputInvalid
+         └─ ModelBudgetExceeded
 
 Each has a `message`, the `field` concerned (a dotted path, or "") and a `fix`. The docstring of a class is its default
 message. `code` is stable: HTTP, CLI and programs match on it.
@@ -293,6 +297,34 @@ class LeaseLost(EngineError):
 
 class ServerFailed(EngineError):
     """A server does not answer."""
+
+
+class ModelUnavailable(ServerFailed):
+    """The model's server does not answer, or answers that it cannot now."""
+
+    def __init__(self, message: str = "", retry_after: float = 0.0, *, field: str = "", fix: str = "") -> None:
+        super().__init__(message, field=field, fix=fix)
+        self.retry_after = retry_after
+
+
+class ModelRequestRefused(EngineError):
+    """The model's server refused the request: a setting is wrong, or it does not support this."""
+
+    def __init__(self, message: str = "", status: int = 0, param: str = "", *, field: str = "", fix: str = "") -> None:
+        super().__init__(message, field=field, fix=fix)
+        self.status, self.param = status, param
+
+
+class ModelOutputInvalid(EngineError):
+    """The model's answer cannot be used."""
+
+
+class ModelBudgetExceeded(EngineError):
+    """The tenant's tokens for today are used up."""
+
+    def __init__(self, message: str = "", retry_after: float = 0.0, *, field: str = "", fix: str = "") -> None:
+        super().__init__(message, field=field, fix=fix)
+        self.retry_after = retry_after
 
 
 class ModelMissing(EngineError):

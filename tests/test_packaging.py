@@ -62,7 +62,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_wheel_holds_every_file_that_the_code_reads(folder: str, wheel: set[str]) -> None:
-    files = [path for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".sql", ".onnx", ".json")]
+    files = [path for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".sql", ".onnx", ".json", ".md")]
     assert files
     for path in files:
         name = path.relative_to(ROOT).as_posix()

@@ -150,6 +150,10 @@ def _shown(settings: Settings, name: str) -> object:
     value = settings.model_dump(mode="json")[name]
     if value is None:
         return None
-    if name in ("master_key", "api_key"):
+    if name in ("master_key", "api_key", "model_api_key"):
         return "set"
+    if name == "model_api_keys":
+        return dict.fromkeys(value, "set")
+    if name == "model_urls":
+        return {feature: without_secrets(url) for feature, url in value.items()}
     return without_secrets(value) if name.endswith("_url") else value

@@ -21,6 +21,8 @@ from mnemolog.adapters.engine.tasks import run
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.minilm import EMBEDDERS, embedder_named
 from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
+from mnemolog.adapters.openai.budget import TokenBudget
+from mnemolog.adapters.openai.models import models_of
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.policies import Policies
 from mnemolog.adapters.projecting.filling import FillEndpoints, FillProcesses
@@ -196,6 +198,7 @@ async def _services(
         api_keys=ApiKeys(log, to.roots.derived("api keys"), to.roots.derived("chain"), now, os.urandom, new_id),
         recalls=recalls,
         jobs=JobQueue(to.pool, to.roots.derived("jobs"), now, new_id),
+        models=models_of(stack, settings, TokenBudget(to.pool, now, settings.model_tokens_per_day)),
     )
 
 

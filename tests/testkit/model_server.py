@@ -1,9 +1,12 @@
-"""A server on this machine that speaks the embeddings of the OpenAI API, and an embedder that asks it over HTTP."""
+"""A server on this machine that speaks OpenAI's API, well or as badly as a test says."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
 
 import httpx
 import numpy as np
@@ -12,32 +15,125 @@ from mnemolog.adapters.minilm.lexical import Lexical
 from mnemolog.domain.calibration import Calibration
 from mnemolog.projections.vectors.embedder import Vectors
 
-LENGTH = b"content-length:"
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as the server got it; `json` is empty for a form."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+    json: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What to answer instead of what was asked for. `sent`: the connection ends after so many bytes of the body."""
+
+    body: bytes | Json = b""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content_type: str = "application/json"
+    delay: float = 0.0
+    sent: int | None = None
 
 
 class ModelServer:
-    """Answers `POST /v1/embeddings` while it is `free`, and lets others wait; `asked` counts requests."""
+    """Answers while it is `free`, and lets others wait; `requests` are those that it got.
+
+    `replies` come first, one for each request; then what a good server says: `chat` gives the content of an answer.
+    """
 
     def __init__(self) -> None:
-        self.url, self.asked, self.free = "", 0, asyncio.Event()
+        self.address, self.requests, self.free = "", list[Asked](), asyncio.Event()
+        self.replies: deque[Reply] = deque()
+        self.chat: Callable[[Json], str] = lambda request: filled(schema_of(request))
         self.free.set()
+
+    @property
+    def url(self) -> str:
+        """As a setting names it."""
+        return f"{self.address}/v1"
+
+    @property
+    def asked(self) -> int:
+        return len(self.requests)
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One request, and the end of the connection."""
         try:
-            head = (await reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
-            [length] = [int(line.removeprefix(LENGTH)) for line in head if line.startswith(LENGTH)]
-            request = json.loads(await reader.readexactly(length))
-            self.asked += 1
+            request = await _read(reader)
+            self.requests.append(request)
             await self.free.wait()
-            rows = Lexical().embed(request["input"])
-            data = [{"object": "embedding", "index": n, "embedding": row.tolist()} for n, row in enumerate(rows)]
-            body = json.dumps({"object": "list", "model": request["model"], "data": data}).encode()
-            writer.write(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json\r\n")
-            writer.write(b"content-length: %d\r\n\r\n%b" % (len(body), body))
+            reply = self.replies.popleft() if self.replies else Reply(self._good(request))
+            await asyncio.sleep(reply.delay)
+            body = json.dumps(reply.body).encode() if isinstance(reply.body, dict) else reply.body
+            headers = {
+                "connection": "close",
+                "content-type": reply.content_type,
+                "content-length": str(len(body)),
+                **reply.headers,
+            }
+            head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+            writer.write(f"HTTP/1.1 {reply.status} Reply\r\n{head}\r\n".encode() + body[: reply.sent])
             await writer.drain()
+        except (OSError, asyncio.IncompleteReadError):
+            pass  # Whoever asked is gone.
         finally:
             writer.close()
+
+    def _good(self, request: Asked) -> Json:
+        match request.path.removeprefix("/v1"):
+            case "/embeddings":
+                rows = Lexical().embed(request.json["input"])
+                data = [{"object": "embedding", "index": n, "embedding": row.tolist()} for n, row in enumerate(rows)]
+                return {"object": "list", "model": request.json["model"], "data": data}
+            case "/audio/transcriptions":
+                return {"text": "hello there", "usage": {"type": "duration", "seconds": 3}}
+            case _:
+                return completion(self.chat(request.json), request.json["model"])
+
+
+def completion(content: str | None, model: str = "m-1", *, finish: str = "stop", refusal: str | None = None) -> Json:
+    """A chat completion that took 100 tokens, and 20 for the answer."""
+    message = {"role": "assistant", "content": content, "refusal": refusal}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": model,
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+    }
+
+
+def error(status: int, code: str | None = None, *, param: str | None = None, **headers: str) -> Reply:
+    """An error as OpenAI's servers give it."""
+    told = {"message": "sk-secret said that Ana moved", "type": "some_error", "code": code, "param": param}
+    return Reply({"error": told}, status, {name.replace("_", "-"): value for name, value in headers.items()})
+
+
+def schema_of(request: Json) -> Json:
+    """The schema that an answer is to fit."""
+    schema: Json = request["response_format"]["json_schema"]["schema"]
+    return schema
+
+
+def filled(schema: Json) -> str:
+    """JSON that fits: the name of each property as its text."""
+    empty: Json = {"array": [], "object": {}, "number": 0.5, "integer": 1, "boolean": True}
+    made = {name: empty.get(one.get("type", ""), name) for name, one in schema["properties"].items()}
+    return json.dumps(made)
+
+
+async def _read(reader: asyncio.StreamReader) -> Asked:
+    first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines if line)}
+    body = await reader.readexactly(int(headers.get("content-length", 0)))
+    is_json = headers.get("content-type", "").startswith("application/json")
+    return Asked(first.split()[1], headers, body, json.loads(body) if is_json else {})
 
 
 class OverHttp:
@@ -52,9 +148,9 @@ class OverHttp:
         return {}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        async with httpx.AsyncClient(base_url=self._server.url, timeout=300) as client:
+        async with httpx.AsyncClient(timeout=300) as client:
             asked = {"model": self.model, "input": list(texts)}
-            answer = (await client.post("/v1/embeddings", json=asked)).raise_for_status().json()
+            answer = (await client.post(f"{self._server.url}/embeddings", json=asked)).raise_for_status().json()
         return np.array([one["embedding"] for one in answer["data"]], np.float32)
 
 
@@ -65,6 +161,6 @@ async def model_server() -> AsyncIterator[ModelServer]:
     server = await asyncio.start_server(model.answer, "127.0.0.1", 0)
     async with server:
         host, port = server.sockets[0].getsockname()[:2]
-        model.url = f"http://{host}:{port}"
+        model.address = f"http://{host}:{port}"
         yield model
         model.free.set()

@@ -1,0 +1,174 @@
+"""Chat with structured output: an answer is JSON that fits a schema, or an error."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from mnemolog.adapters.openai.budget import TokenBudget
+from mnemolog.adapters.openai.client import ModelClient, output_invalid
+from mnemolog.commands.models import Completion
+from mnemolog.commands.prompts import Prompt
+from mnemolog.domain.errors import ModelRequestRefused
+from mnemolog.domain.text import count_tokens
+from mnemolog.events.fields import clause
+from mnemolog.events.generation import Generation
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+    from openai.types.chat import ChatCompletion
+
+Output = TypeVar("Output", bound=BaseModel)
+Json = Mapping[str, Any]
+# What OpenAI's models count for a picture of a common size.
+IMAGE_TOKENS = 1500
+
+
+class OpenAIChat:
+    """Implements `ChatModel`. An answer that does not fit the schema is sent back once, with what is wrong with it."""
+
+    def __init__(self, client: ModelClient, budget: TokenBudget) -> None:
+        self.model = client.endpoint.model
+        self._client, self._budget = client, budget
+        # Newer models of OpenAI refuse `temperature`, and call `max_tokens` otherwise.
+        self._refused: set[str] = set()
+
+    async def complete(
+        self,
+        tenant: str,
+        prompt: Prompt,
+        text: str,
+        output: type[Output],
+        *,
+        max_tokens: int = 1000,
+        temperature: float = 0.0,
+    ) -> Completion[Output]:
+        """The model's answer to the prompt about this text."""
+        return await self.answer(tenant, prompt, text, (), output, max_tokens=max_tokens, temperature=temperature)
+
+    async def answer(
+        self,
+        tenant: str,
+        prompt: Prompt,
+        text: str,
+        images: Sequence[str],
+        output: type[Output],
+        *,
+        max_tokens: int,
+        temperature: float = 0.0,
+    ) -> Completion[Output]:
+        """The same about a text and images, which are given as URLs."""
+        pictures = [{"type": "image_url", "image_url": {"url": url}} for url in images]
+        content = [{"type": "text", "text": text}, *pictures] if pictures else text
+        messages: list[Json] = [{"role": "system", "content": prompt.text}, {"role": "user", "content": content}]
+        sent = count_tokens(prompt.text) + count_tokens(text) + IMAGE_TOKENS * len(images)
+        endpoint = self._client.endpoint
+        async with self._budget.reserved(tenant, endpoint, sent + max_tokens) as spent:
+            for last in (False, True):
+                completion = await self._create(messages, output, max_tokens, temperature)
+                said, fault = _said(completion)
+                usage = completion.usage
+                spent.add(*(usage.prompt_tokens, usage.completion_tokens) if usage else (sent, count_tokens(said)))
+                if fault:
+                    raise output_invalid(endpoint, fault)
+                try:
+                    found = output.model_validate(_json(said))
+                    break
+                except (ValueError, RecursionError) as error:  # Pydantic's is a ValueError.
+                    if last:
+                        raise output_invalid(endpoint, f"gave an answer that does not fit: {_fault(error)}") from None
+                    messages += _sent_back(said, _fault(error))
+        used = Generation(
+            model=completion.model or self.model,
+            prompt=prompt.name,
+            prompt_version=prompt.version,
+            input_tokens=spent.input_tokens,
+            output_tokens=spent.output_tokens,
+        )
+        return Completion(found, used)
+
+    async def _create(
+        self, messages: Sequence[Json], output: type[BaseModel], max_tokens: int, temperature: float
+    ) -> "ChatCompletion":
+        """Asked again without an option that the model does not take."""
+        while True:
+            options: dict[str, Any] = {"max_tokens": max_tokens, "temperature": temperature}
+            if "max_tokens" in self._refused:
+                options["max_completion_tokens"] = max_tokens
+            for name in self._refused:
+                options.pop(name, None)
+
+            async def ask(client: "AsyncOpenAI", options: Json = options) -> "ChatCompletion":
+                request: dict[str, Any] = {"model": self.model, "messages": messages, **options}
+                request["response_format"] = _response_format(output)
+                completion: ChatCompletion = await client.chat.completions.create(**request)
+                return completion
+
+            try:
+                return await self._client.call(ask)
+            except ModelRequestRefused as refused:
+                if refused.param not in options:
+                    raise
+                self._refused.add(refused.param)
+
+
+def _response_format(output: type[BaseModel]) -> Json:
+    """The schema in the strict form of the API: every property is required, and there are no others."""
+    from openai import pydantic_function_tool
+
+    schema = pydantic_function_tool(output)["function"]["parameters"]
+    return {"type": "json_schema", "json_schema": {"name": output.__name__, "schema": schema, "strict": True}}
+
+
+def _said(completion: "ChatCompletion") -> tuple[str, str]:
+    """What the model said, and why that cannot be used; servers leave out what the package takes for given."""
+    choices = getattr(completion, "choices", None)
+    message = choices[0].message if choices else None
+    if message is None:
+        return "", "gave no answer"
+    if getattr(message, "refusal", None):
+        return "", "refused to answer"
+    if choices and choices[0].finish_reason == "content_filter":
+        return "", "gave an answer that the server's content filter held back"
+    if choices and choices[0].finish_reason == "length":
+        return message.content or "", "gave an answer that was cut off at the maximum number of tokens"
+    return message.content or "", ""
+
+
+def _json(said: str) -> object:
+    """The JSON object in what a model said, without the fences that some put around it."""
+    return _all_storable(json.loads(said[max(0, said.find("{")) : said.rfind("}") + 1]))
+
+
+def _all_storable(value: Any) -> object:
+    match value:
+        case str():
+            return storable(value)
+        case list():
+            return [_all_storable(one) for one in value]
+        case dict():
+            return {name: _all_storable(one) for name, one in value.items()}
+        case _:
+            return value
+
+
+def storable(text: str) -> str:
+    """The text without control characters and halves of surrogate pairs."""
+    return "".join(one for one in text if (one >= " " or one in "\n\t") and not "\ud800" <= one <= "\udfff")
+
+
+def _fault(error: Exception) -> str:
+    """What is wrong, without quoting the answer."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))[:200]
+        return f"{place}: {clause(first['msg'])}" if place else clause(first["msg"])
+    return "it is not JSON"
+
+
+def _sent_back(said: str, fault: str) -> Sequence[Json]:
+    return [
+        {"role": "assistant", "content": said},
+        {"role": "user", "content": f"This does not fit the schema: {fault}. Answer again, with JSON that does."},
+    ]

@@ -1,0 +1,167 @@
+"""Calls of a model's API: time-outs, retries with jitter, a circuit breaker, and our own errors.
+
+The package `openai` takes most of a second to import, so it is imported with the first call, in a thread.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from random import random
+from typing import TYPE_CHECKING, TypeVar
+
+from mnemolog.adapters import telemetry
+from mnemolog.adapters.openai.breaker import CircuitBreaker
+from mnemolog.adapters.openai.endpoint import Endpoint
+from mnemolog.domain.errors import ModelOutputInvalid, ModelRequestRefused, ModelUnavailable
+
+if TYPE_CHECKING:
+    from openai import APIStatusError, AsyncOpenAI
+
+Answer = TypeVar("Answer")
+
+FIRST_DELAY_SECONDS = 0.5
+LONGEST_DELAY_SECONDS = 8.0
+# A server that asks for more patience than this is asked again by whoever called, later.
+LONGEST_RETRY_AFTER_SECONDS = 20.0
+UNAVAILABLE_SECONDS = 30.0
+QUOTA_SECONDS = 600.0
+_TRANSIENT = frozenset({408, 409, 429})
+
+
+class ModelClient:
+    """One endpoint. Its circuit breaker counts for all who call it in this process."""
+
+    def __init__(self, endpoint: Endpoint, clock: Callable[[], float] = time.monotonic) -> None:
+        self.endpoint = endpoint
+        self._breaker = CircuitBreaker(clock)
+        self._opened: AsyncOpenAI | None = None
+
+    async def aclose(self) -> None:
+        if self._opened is not None:
+            await self._opened.close()
+
+    async def call(self, ask: Callable[["AsyncOpenAI"], Awaitable[Answer]]) -> Answer:
+        """The server's answer; ModelUnavailable or ModelRequestRefused after the last retry."""
+        client = await self._client()
+        with telemetry.step("model", feature=self.endpoint.feature):
+            for attempt in range(self.endpoint.retries + 1):
+                if wait := self._breaker.wait():
+                    raise self._unavailable("failed several times in a row and is left alone for a while", wait)
+                failure, patience = ModelUnavailable(), 0.0
+                try:
+                    return await self._once(client, ask)
+                except ModelUnavailable as unavailable:
+                    failure, patience = unavailable, unavailable.retry_after
+                if attempt == self.endpoint.retries or patience > LONGEST_RETRY_AFTER_SECONDS:
+                    break
+                longest = min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2**attempt)
+                await asyncio.sleep(max(patience, longest * (0.5 + random() / 2)))
+            failure.retry_after = failure.retry_after or UNAVAILABLE_SECONDS
+            raise failure
+
+    async def _once(self, client: "AsyncOpenAI", ask: Callable[["AsyncOpenAI"], Awaitable[Answer]]) -> Answer:
+        """One request, within the time-out however slowly the answer trickles in."""
+        from openai import APIConnectionError, APIError, APIStatusError
+
+        try:
+            async with asyncio.timeout(self.endpoint.timeout):
+                answer = await ask(client)
+        except APIStatusError as refused:
+            raise self._of_status(refused) from None
+        except TimeoutError:
+            self._breaker.failed()
+            raise self._unavailable(
+                f"did not answer within {self.endpoint.timeout:g} s", field="model_timeout"
+            ) from None
+        except APIConnectionError as failed:
+            self._breaker.failed()
+            broken = "closed the connection" if "Protocol" in type(failed.__cause__).__name__ else "cannot be reached"
+            raise self._unavailable(broken) from None
+        except (APIError, ValueError):
+            self._breaker.failed()
+            raise self._unavailable("answered with something that is not JSON") from None
+        self._breaker.succeeded()
+        if isinstance(answer, str):  # The package's answer to a body of another content type.
+            raise self._unavailable("answered with something that is not JSON")
+        return answer
+
+    def _of_status(self, refused: "APIStatusError") -> Exception:
+        """Neither the server's words nor ours: they may quote the key or the text."""
+        endpoint, status = self.endpoint, refused.status_code
+        if status == 429 and refused.code == "insufficient_quota":
+            self._breaker.succeeded()
+            return self._unavailable("says that the account's quota is used up", QUOTA_SECONDS, endpoint.key_setting)
+        if status in _TRANSIENT or status >= 500:
+            if status >= 500:
+                self._breaker.failed()
+            return self._unavailable(f"answered with status {status}", _retry_after(refused))
+        self._breaker.succeeded()
+        return refusal(endpoint, refused)
+
+    def _unavailable(self, what: str, retry_after: float = 0.0, field: str = "") -> ModelUnavailable:
+        setting = field or self.endpoint.url_setting
+        return ModelUnavailable(
+            f"the {self.endpoint.feature} model at {self.endpoint.host} {what}",
+            retry_after,
+            field=setting,
+            fix=f"check the server and the setting {setting}; jobs try again by themselves",
+        )
+
+    async def _client(self) -> "AsyncOpenAI":
+        if self._opened is None:
+            opened = await asyncio.to_thread(_open, self.endpoint)
+            if self._opened is None:
+                self._opened = opened
+        return self._opened
+
+
+def _open(endpoint: Endpoint) -> "AsyncOpenAI":
+    from openai import AsyncOpenAI
+
+    # A key of some sort is always sent; servers without keys ignore it. Never the one of the environment.
+    return AsyncOpenAI(
+        base_url=endpoint.url, api_key=endpoint.api_key or "none", max_retries=0, timeout=endpoint.timeout
+    )
+
+
+def refusal(endpoint: Endpoint, refused: "APIStatusError") -> ModelRequestRefused:
+    """The setting that is most likely wrong."""
+    status, told = refused.status_code, f" ({refused.code})" if _is_code(refused.code) else ""
+    message = f"the {endpoint.feature} model at {endpoint.host} refused the request with status {status}{told}"
+    param = refused.param or ""
+    match status:
+        case 401 | 403:
+            return ModelRequestRefused(
+                message, status, param, field=endpoint.key_setting, fix="set a key that may use this model"
+            )
+        case 404:
+            fix = f"check that the server has the model {endpoint.model!r}, and {endpoint.url_setting}"
+            return ModelRequestRefused(message, status, param, field=f"{endpoint.feature}_model", fix=fix)
+        case _:
+            fix = "use a model and a server that support this kind of request"
+            return ModelRequestRefused(message, status, param, field=f"{endpoint.feature}_model", fix=fix)
+
+
+def output_invalid(endpoint: Endpoint, what: str) -> ModelOutputInvalid:
+    return ModelOutputInvalid(
+        f"the {endpoint.feature} model {endpoint.model} {what}",
+        field=f"{endpoint.feature}_model",
+        fix="try again, or use a model that supports structured output",
+    )
+
+
+def _retry_after(refused: "APIStatusError") -> float:
+    """What the header says, in seconds or as a date; 0 without one."""
+    said = refused.response.headers.get("retry-after", "")
+    with suppress(ValueError):
+        return max(0.0, min(float(said), 24 * 3600.0))
+    with suppress(ValueError, TypeError):
+        return max(0.0, (parsedate_to_datetime(said) - datetime.now(UTC)).total_seconds())
+    return 0.0
+
+
+def _is_code(code: str | None) -> bool:
+    return bool(code) and len(str(code)) <= 60 and str(code).replace("_", "").isalnum()

@@ -1,0 +1,53 @@
+"""Transcription of audio files."""
+
+from typing import TYPE_CHECKING
+
+from mnemolog.adapters.openai.budget import TokenBudget
+from mnemolog.adapters.openai.chat import storable
+from mnemolog.adapters.openai.client import ModelClient, output_invalid
+from mnemolog.commands.models import Completion, Transcript
+from mnemolog.domain.text import count_tokens
+from mnemolog.events.generation import Generation
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+    from openai.types.audio import Transcription
+
+# OpenAI counts ten tokens for a second of speech. A well compressed second takes 2 KB at least: so none is longer than
+# its file says, but for formats that hardly anybody uses.
+TOKENS_A_SECOND = 10
+BYTES_A_SECOND = 2000
+
+
+class OpenAITranscription:
+    """Implements `TranscriptionModel`. Servers that count seconds, as Whisper's do, are charged ten tokens for each."""
+
+    def __init__(self, client: ModelClient, budget: TokenBudget) -> None:
+        self.model = client.endpoint.model
+        self._client, self._budget = client, budget
+
+    async def transcribe(self, tenant: str, audio: bytes, file_name: str) -> Completion[Transcript]:
+        """What is said."""
+
+        async def ask(client: "AsyncOpenAI") -> "Transcription":
+            return await client.audio.transcriptions.create(model=self.model, file=(file_name, audio))
+
+        endpoint, longest = self._client.endpoint, len(audio) // BYTES_A_SECOND + 1
+        async with self._budget.reserved(tenant, endpoint, longest * TOKENS_A_SECOND) as spent:
+            heard = await self._client.call(ask)
+            text = getattr(heard, "text", None)
+            spent.add(*_tokens(heard, longest, text or ""))
+            if not isinstance(text, str):
+                raise output_invalid(endpoint, "gave no text")
+        used = Generation(model=self.model, input_tokens=spent.input_tokens, output_tokens=spent.output_tokens)
+        return Completion(Transcript(text=storable(text).strip()), used)
+
+
+def _tokens(heard: "Transcription", longest: int, text: str) -> tuple[int, int]:
+    """What the server counts, in tokens or in seconds; or an estimate."""
+    usage = getattr(heard, "usage", None)
+    if usage is None:
+        return longest * TOKENS_A_SECOND, count_tokens(text)
+    if usage.type == "tokens":
+        return usage.input_tokens, usage.output_tokens
+    return round(usage.seconds * TOKENS_A_SECOND), 0

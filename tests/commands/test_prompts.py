@@ -1,0 +1,39 @@
+"""Prompts: loaded by name and version, and never changed once they were used."""
+
+from hashlib import sha256
+from importlib.resources import files
+
+import pytest
+
+from mnemolog.commands import prompts
+
+# A change of a prompt is a new file with the next version. To add one: `sha256sum commands/prompts/*.md`.
+PUBLISHED = {
+    "image_description.v1.md": "4c9f1ef2f162b4d0bf7746967c978cb5b5e8466ec05f0870ca0a05ca98405254",
+}
+
+
+def test_no_published_prompt_changes() -> None:
+    folder = files(prompts)
+    found = {file.name: sha256(file.read_bytes()).hexdigest() for file in folder.iterdir() if file.name.endswith(".md")}
+    assert found == PUBLISHED
+
+
+def test_the_latest_version_is_loaded_unless_another_is_named() -> None:
+    prompt = prompts.load("image_description")
+    assert prompt == prompts.load("image_description", version=prompt.version)
+    assert prompt.text.startswith("You describe images")
+
+
+def test_values_replace_names_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prompts, "_versions", lambda name: {1: "old", 2: "At most $limit characters about $topic.\n"})
+    assert prompts.load("any", limit=600, topic="$limit").text == "At most 600 characters about $limit."
+    assert prompts.load("any", version=1).text == "old"
+    with pytest.raises(KeyError, match="topic"):
+        prompts.load("any", limit=600)
+
+
+@pytest.mark.parametrize(("name", "version"), [("nothing", None), ("image_description", 99), ("image", None)])
+def test_a_prompt_that_does_not_exist_is_an_error(name: str, version: int | None) -> None:
+    with pytest.raises(LookupError, match="no prompt"):
+        prompts.load(name, version=version)
