@@ -17,3 +17,5 @@ class Calibration:
     """Memories are linked on writing from this similarity on (B §2)."""
     bands: Bands
     """The merge bands (B §4, §13)."""
+    topic_similarity: float
+    """What a message about the same topic has at least with what was said lately (E §Episode Lifecycle's 0.70)."""

@@ -24,6 +24,7 @@ class Lexical:
         question_gap=0.50,
         link_min=0.40,
         bands=Bands(auto=0.95, check_low=0.70, fallback_low=0.50),
+        topic_similarity=0.15,
     )
 
     def embed(self, texts: Sequence[str]) -> Vectors:

@@ -1,0 +1,169 @@
+"""Phrases with which a user announces another topic, in several languages (E §Episode Lifecycle)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.text import normalize_name
+
+
+class MarkerKind(StrEnum):
+    """`change` announces another topic and starts an episode alone; `aside` does so only with a change of topic."""
+
+    CHANGE = "change"
+    ASIDE = "aside"
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A marker that was found, and its language."""
+
+    kind: MarkerKind
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """The phrases of one language."""
+
+    change: tuple[str, ...] = ()
+    aside: tuple[str, ...] = ()
+
+
+DEFAULT_PHRASES: Mapping[str, Phrases] = {
+    "de": Phrases(
+        change=(
+            "anderes thema",
+            "neues thema",
+            "themenwechsel",
+            "wechseln wir das thema",
+            "lass uns das thema wechseln",
+            "lass uns über etwas anderes reden",
+            "reden wir über etwas anderes",
+            "mal was ganz anderes",
+        ),
+        aside=("übrigens", "nebenbei", "apropos", "noch etwas", "noch eine frage", "was anderes"),
+    ),
+    "en": Phrases(
+        change=(
+            "let's talk about something else",
+            "can we talk about something else",
+            "let's change the subject",
+            "let's change the topic",
+            "let's switch topics",
+            "changing the subject",
+            "change of subject",
+            "change of topic",
+            "new topic",
+            "different topic",
+            "unrelated question",
+            "on another note",
+            "on a different note",
+            "on an unrelated note",
+        ),
+        aside=("by the way", "btw", "incidentally", "another thing", "one more thing", "another question"),
+    ),
+    "es": Phrases(
+        change=(
+            "cambiemos de tema",
+            "cambiando de tema",
+            "cambio de tema",
+            "hablemos de otra cosa",
+            "pasemos a otra cosa",
+            "nuevo tema",
+            "otro tema",
+        ),
+        aside=("por cierto", "a propósito", "otra cosa", "otra pregunta", "una cosa más"),
+    ),
+    "ja": Phrases(
+        change=("話は変わ", "話が変わ", "話変わ", "話題を変え", "別の話", "違う話", "別件"),
+        aside=("ところで", "そういえば", "ちなみに", "それはそうと"),
+    ),
+    "pl": Phrases(
+        change=(
+            "zmieńmy temat",
+            "zmiana tematu",
+            "porozmawiajmy o czymś innym",
+            "pogadajmy o czymś innym",
+            "z innej beczki",
+            "inny temat",
+            "nowy temat",
+        ),
+        aside=("a propos", "przy okazji", "swoją drogą", "nawiasem mówiąc", "tak w ogóle", "jeszcze jedno"),
+    ),
+    "ru": Phrases(
+        change=(
+            "давай про другое",
+            "давайте про другое",
+            "давай о другом",
+            "давайте о другом",
+            "поговорим о другом",
+            "давай сменим тему",
+            "давайте сменим тему",
+            "сменим тему",
+            "другая тема",
+            "новая тема",
+            "не по теме",
+        ),
+        aside=("кстати", "между прочим", "к слову", "и еще", "еще вопрос", "другой вопрос"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class TopicMarkers:
+    """The configured phrases by language. Case and accents do not matter."""
+
+    phrases: Mapping[str, Phrases] = field(default_factory=lambda: DEFAULT_PHRASES)
+
+    def __post_init__(self) -> None:
+        for kind, language, phrase in self._each():
+            if not normalize_name(phrase):
+                raise InvalidInput(
+                    "a phrase is empty", field=f"conversation.markers.{language}.{kind}", fix="remove it"
+                )
+
+    def found_in(self, text: str) -> Marker | None:
+        """The marker that a clause of the text begins with; a `change` before an `aside`."""
+        clauses = [normalize_name(clause) for clause in _CLAUSES.split(text[:_READ])]
+        for kind in MarkerKind:
+            for number, clause in enumerate(clauses):
+                for language, pattern in self._patterns[kind].items():
+                    found = pattern.match(clause)
+                    # An aside at the end, as in "thanks, by the way", is about what was said before.
+                    if found and (kind is MarkerKind.CHANGE or any([clause[found.end() :], *clauses[number + 1 :]])):
+                        return Marker(kind, language)
+        return None
+
+    def _each(self) -> Iterator[tuple[MarkerKind, str, str]]:
+        for language, phrases in self.phrases.items():
+            for kind in MarkerKind:
+                for phrase in getattr(phrases, kind):
+                    yield kind, language, phrase
+
+    @cached_property
+    def _patterns(self) -> Mapping[MarkerKind, Mapping[str, re.Pattern[str]]]:
+        of: dict[MarkerKind, dict[str, list[str]]] = {kind: {} for kind in MarkerKind}
+        for kind, language, phrase in self._each():
+            of[kind].setdefault(language, []).append(_pattern(normalize_name(phrase)))
+        return {
+            kind: {language: re.compile("|".join(found)) for language, found in languages.items()}
+            for kind, languages in of.items()
+        }
+
+
+# A marker stands at the beginning of a message, or soon after.
+_READ = 2000
+# A comma separates clauses, too: "okay, by the way, ...".
+_CLAUSES = re.compile(r"[.,:;!?¡¿…。、，！？\n—–()]+")
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+
+
+def _pattern(phrase: str) -> str:
+    """A phrase at the beginning of a clause, after an interjection such as "oh" at most."""
+    if _UNSPACED.search(phrase):
+        return rf"\w{{0,3}}?{re.escape(phrase)}"
+    return rf"(?:\w{{1,2}} )?{re.escape(phrase)}(?!\w)"
