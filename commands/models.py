@@ -10,12 +10,10 @@ ModelOutputInvalid (there is an answer, and it cannot be used) or ModelBudgetExc
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict
-
 from mnemolog.commands.prompts import Prompt
 from mnemolog.events.generation import Generation
 
-Output = TypeVar("Output", bound=BaseModel)
+Output = TypeVar("Output")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +25,7 @@ class Completion(Generic[Output]):
 
 
 class ChatModel(Protocol):
-    """Answers in the form of a pydantic model, all of whose fields it fills.
-
-    class SessionSummary(BaseModel):
-        one_liner: str
-        open_loops: list[str]
+    """Answers in the form of a dataclass or a pydantic model, all of whose fields it fills.
 
     done = await chat.complete("acme", load("session_summary"), "Ana: I moved to Lisbon", SessionSummary)
     done.output.one_liner  # "Ana moved to Lisbon."
@@ -55,10 +49,9 @@ class ChatModel(Protocol):
         ...
 
 
-class ImageDescription(BaseModel):
+@dataclass(frozen=True, slots=True)
+class ImageDescription:
     """What an image shows (E, attachments): one or two lines, a paragraph, and the text that can be read in it."""
-
-    model_config = ConfigDict(frozen=True)
 
     short: str
     detail: str
@@ -78,10 +71,9 @@ class VisionModel(Protocol):
         ...
 
 
-class Transcript(BaseModel):
+@dataclass(frozen=True, slots=True)
+class Transcript:
     """What is said in an audio file."""
-
-    model_config = ConfigDict(frozen=True)
 
     text: str
 

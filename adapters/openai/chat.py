@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from mnemolog.adapters.openai.budget import TokenBudget
 from mnemolog.adapters.openai.client import ModelClient, output_invalid
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from openai.types.chat import ChatCompletion
 
-Output = TypeVar("Output", bound=BaseModel)
+Output = TypeVar("Output")
 Json = Mapping[str, Any]
 # What OpenAI's models count for a picture of a common size.
 IMAGE_TOKENS = 1500
@@ -63,17 +63,18 @@ class OpenAIChat:
         content = [{"type": "text", "text": text}, *pictures] if pictures else text
         messages: list[Json] = [{"role": "system", "content": prompt.text}, {"role": "user", "content": content}]
         sent = count_tokens(prompt.text) + count_tokens(text) + IMAGE_TOKENS * len(images)
-        endpoint = self._client.endpoint
+        endpoint, form = self._client.endpoint, TypeAdapter(output)
+        response_format = _response_format(output.__name__, form.json_schema())
         async with self._budget.reserved(tenant, endpoint, sent + max_tokens) as spent:
             for last in (False, True):
-                completion = await self._create(messages, output, max_tokens, temperature)
+                completion = await self._create(messages, response_format, max_tokens, temperature)
                 said, fault = _said(completion)
                 usage = completion.usage
                 spent.add(*(usage.prompt_tokens, usage.completion_tokens) if usage else (sent, count_tokens(said)))
                 if fault:
                     raise output_invalid(endpoint, fault)
                 try:
-                    found = output.model_validate(_json(said))
+                    found = form.validate_python(_json(said))
                     break
                 except (ValueError, RecursionError) as error:  # Pydantic's is a ValueError.
                     if last:
@@ -89,7 +90,7 @@ class OpenAIChat:
         return Completion(found, used)
 
     async def _create(
-        self, messages: Sequence[Json], output: type[BaseModel], max_tokens: int, temperature: float
+        self, messages: Sequence[Json], response_format: Json, max_tokens: int, temperature: float
     ) -> "ChatCompletion":
         """Asked again without an option that the model does not take."""
         while True:
@@ -100,9 +101,8 @@ class OpenAIChat:
                 options.pop(name, None)
 
             async def ask(client: "AsyncOpenAI", options: Json = options) -> "ChatCompletion":
-                request: dict[str, Any] = {"model": self.model, "messages": messages, **options}
-                request["response_format"] = _response_format(output)
-                completion: ChatCompletion = await client.chat.completions.create(**request)
+                request: Any = {"messages": messages, "response_format": response_format, **options}
+                completion: ChatCompletion = await client.chat.completions.create(model=self.model, **request)
                 return completion
 
             try:
@@ -113,12 +113,21 @@ class OpenAIChat:
                 self._refused.add(refused.param)
 
 
-def _response_format(output: type[BaseModel]) -> Json:
-    """The schema in the strict form of the API: every property is required, and there are no others."""
-    from openai import pydantic_function_tool
+def _response_format(name: str, schema: Json) -> Json:
+    return {"type": "json_schema", "json_schema": {"name": name, "schema": _strict(schema), "strict": True}}
 
-    schema = pydantic_function_tool(output)["function"]["parameters"]
-    return {"type": "json_schema", "json_schema": {"name": output.__name__, "schema": schema, "strict": True}}
+
+def _strict(schema: Any) -> Any:
+    """The strict form of the API: every property is required, and there are no others."""
+    if isinstance(schema, list):
+        return [_strict(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    strict = {name: _strict(one) for name, one in schema.items() if name != "default"}
+    if isinstance(schema.get("properties"), dict):
+        properties = {name: _strict(one) for name, one in schema["properties"].items()}
+        strict |= {"properties": properties, "required": list(properties), "additionalProperties": False}
+    return strict
 
 
 def _said(completion: "ChatCompletion") -> tuple[str, str]:

@@ -1,10 +1,11 @@
 """Chat with structured output, on a server that answers well and badly."""
 
+import json
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, Field
 
 from mnemolog.adapters.openai.budget import TokenBudget, Usage
 from mnemolog.adapters.openai.chat import OpenAIChat
@@ -12,6 +13,7 @@ from mnemolog.adapters.openai.client import ModelClient
 from mnemolog.commands.models import Completion
 from mnemolog.commands.prompts import Prompt
 from mnemolog.domain.errors import ModelOutputInvalid, ModelRequestRefused, ModelUnavailable
+from mnemolog.domain.summary import EpisodeSummary, FactCandidate
 from mnemolog.events.generation import Generation
 from tests.adapters.openai.conftest import Clients
 from tests.testkit.model_server import ModelServer, Reply, completion, error, schema_of
@@ -20,9 +22,10 @@ PROMPT = Prompt("summary", 3, "Summarize.")
 TEXT = "Ana: I moved to Lisbon"
 
 
-class Summary(BaseModel):
+@dataclass(frozen=True)
+class Summary:
     one_liner: str
-    open_loops: list[str] = Field(default_factory=list)
+    open_loops: tuple[str, ...] = ()
 
 
 @pytest.fixture
@@ -42,7 +45,7 @@ async def ask(chat: OpenAIChat, tenant: str = "acme") -> Completion[Summary]:
 async def test_an_answer_is_validated_and_its_generation_told(chat: OpenAIChat, server: ModelServer) -> None:
     server.chat = lambda request: '{"one_liner": "Ana moved.", "open_loops": ["boxes"]}'
     done = await ask(chat)
-    assert done.output == Summary(one_liner="Ana moved.", open_loops=["boxes"])
+    assert done.output == Summary(one_liner="Ana moved.", open_loops=("boxes",))
     assert done.generation == Generation(
         model="m-1", prompt="summary", prompt_version=3, input_tokens=100, output_tokens=20
     )
@@ -194,6 +197,19 @@ async def test_an_answer_without_content_is_an_error_at_once(kind: str, chat: Op
         await ask(chat)
     assert "Ana" not in str(invalid.value)
     assert server.asked == 1
+
+
+async def test_a_schema_of_several_levels_is_strict_on_each(chat: OpenAIChat, server: ModelServer) -> None:
+    server.chat = lambda request: json.dumps(
+        asdict(EpisodeSummary("moving", facts_candidates=(FactCandidate("Ana lives in Lisbon", 0.8),)))
+    )
+    done = await chat.complete("acme", PROMPT, TEXT, EpisodeSummary)
+    assert done.output.facts_candidates == (FactCandidate("Ana lives in Lisbon", 0.8),)
+    schema = schema_of(server.requests[0].json)
+    for level in (schema, *schema["$defs"].values()):
+        assert level["required"] == list(level["properties"])
+        assert level["additionalProperties"] is False
+    assert "default" not in json.dumps(schema)
 
 
 async def test_fences_and_characters_that_cannot_be_stored_are_left_out(chat: OpenAIChat, server: ModelServer) -> None:
