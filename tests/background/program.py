@@ -29,6 +29,7 @@ class Program:
     def __init__(self, data_dir: str, settings: dict[str, Any]) -> None:
         self._data_dir, self._settings = data_dir, SETTINGS | settings
         self.memory = Memory(data_dir, **self._settings)
+        self._kept: list[Memory] = []
 
     def create(self, text: str, key: str) -> str:
         return str(self.memory.create(text, user_id=USER, idempotency_key=key).memory_id)
@@ -42,8 +43,9 @@ class Program:
         return {"own": os.getpid(), "engine": found and found.pid, "clients": users}
 
     def threads(self, count: int) -> int:
-        """Objects in threads, each with a write of its own; and in as many event loops."""
+        """Objects in threads, each with a write of its own, which live on; and in as many event loops."""
         objects = [Memory(self._data_dir, thread_id=str(number), **self._settings) for number in range(count)]
+        self._kept += objects
         with ThreadPoolExecutor(2 * count) as pool:
             written = [pool.submit(one.add, f"thread {number}", user_id=USER) for number, one in enumerate(objects)]
             looped = [pool.submit(asyncio.run, self._in_a_loop(number)) for number in range(count)]
