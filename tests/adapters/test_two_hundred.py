@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from asyncio.subprocess import PIPE
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
@@ -20,6 +19,7 @@ from mnemolog.events.memory import MemoryCreated, MemoryObserved
 from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
+from tests.testkit import warm
 
 MANY, PROCESSES = 200, 4
 PATIENCE_SECONDS = 600
@@ -33,10 +33,10 @@ def turn(user: str, number: int) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def writing(way: str, url: str, turns: Sequence[dict[str, Any]]) -> AsyncIterator[asyncio.subprocess.Process]:
+async def writing(way: str, url: str, turns: Sequence[dict[str, Any]]) -> AsyncIterator[warm.Process]:
     """A process with a writer, and a connection, for each turn."""
     arguments = ["-m", "tests.adapters.writers_process", way, url]
-    process = await asyncio.create_subprocess_exec(sys.executable, *arguments, stdin=PIPE, stdout=PIPE)
+    process = await warm.spawn(*arguments, stdin=PIPE, stdout=PIPE)
     try:
         assert process.stdin
         process.stdin.write(json.dumps(turns).encode() + b"\n")
@@ -47,7 +47,7 @@ async def writing(way: str, url: str, turns: Sequence[dict[str, Any]]) -> AsyncI
         await process.wait()
 
 
-async def number_of(process: asyncio.subprocess.Process) -> int:
+async def number_of(process: warm.Process) -> int:
     """What it says next."""
     assert process.stdout
     return int(await process.stdout.readline())

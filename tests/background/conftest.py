@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from mnemolog.adapters.background.clients import entering
 from mnemolog.adapters.embedded import Endpoints, engine_runs, running_engine
 from mnemolog.adapters.embedded.leftovers import working_in
 from mnemolog.domain.errors import DataDirectoryInUse
+from tests.testkit import warm
 from tests.testkit.warm import Forked
 
 SERVERS = {"postgres": ["postgres", "initdb"], "nats": ["nats-server"], "redis": ["redis-server"]}
@@ -30,7 +32,7 @@ class Running:
         heard, told = os.pipe()
         said, says = os.pipe()
         arguments = [str(data_dir), json.dumps(settings)]
-        self.process = Forked("tests.background.program", arguments, os.environ, [heard, says, 2])
+        self.process = Forked(["-m", "tests.background.program", *arguments], os.environ, [heard, says, 2])
         for end in (heard, says):
             os.close(end)
         self._stdin, self._stdout = os.fdopen(told, "w"), os.fdopen(said)
@@ -65,6 +67,12 @@ class Running:
         for pipe in (self._stdin, self._stdout):
             with suppress(BrokenPipeError):
                 pipe.close()
+
+
+@pytest.fixture(autouse=True)
+def warm_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that a test starts in the background begins with its imports done, too."""
+    monkeypatch.setattr(sys, "executable", warm.python())
 
 
 @pytest.fixture

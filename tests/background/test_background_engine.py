@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +28,7 @@ from mnemolog.domain.errors import (
 )
 from tests.background.conftest import Running, engine_of, eventually, gone, kill_engine, servers
 from tests.background.program import SETTINGS
+from tests.testkit.warm import Forked
 
 Start = Callable[..., Running]
 
@@ -280,11 +280,7 @@ def test_up_takes_over_and_its_clients_go_on(data_dir: Path, program: Start) -> 
         "MNEMOLOG_DURABLE": "false",
         "MNEMOLOG_EMBEDDER": "lexical",
     }
-    up = subprocess.Popen(
-        [sys.executable, "-c", "from mnemolog.adapters.cli import main; main()", "up", "--port", "0", "--json"],
-        env=environment,
-        stdout=subprocess.PIPE,
-    )
+    up = Forked(["mnemolog", "up", "--port", "0", "--json"], environment, [0, 1, 2])
     try:
         eventually(lambda: (found := running_engine(data_dir)) is not None and found.http_url is not None)
         assert engine_of(data_dir).pid == up.pid != background
@@ -297,4 +293,4 @@ def test_up_takes_over_and_its_clients_go_on(data_dir: Path, program: Start) -> 
         assert engine_of(data_dir).kind == "background"
     finally:
         up.kill()
-        up.communicate()
+        up.wait(60)

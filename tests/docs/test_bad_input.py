@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shlex
-import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from mnemolog.adapters.engine.engine import Engine, now, open_engine
 from mnemolog.adapters.http.app import ROUTES, create_app
 from mnemolog.commands.memories import SoftDeleteMemory
 from tests.docs.pages import ROOT, section
+from tests.testkit import warm
 
 PAGE = ROOT / "docs" / "reference" / "bad-input.md"
 TENANT = "bad-input"
@@ -65,12 +65,11 @@ async def place(engine: Engine) -> AsyncIterator[Place]:
 
 
 @pytest.fixture(scope="module")
-async def shell(place: Place) -> AsyncIterator[asyncio.subprocess.Process]:
+async def shell(place: Place) -> AsyncIterator[warm.Process]:
     own = {name: value for name, value in os.environ.items() if not name.startswith("MNEMOLOG_")}
     settings = {"DATA_DIR": str(place.engine.settings.directory), "EMBEDDER": "lexical", "TENANT": TENANT}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.docs.commands_process"),
-        cwd=ROOT,
+    process = await warm.spawn(
+        *("-m", "tests.docs.commands_process"),
         env={**own, **{f"MNEMOLOG_{name}": value for name, value in settings.items()}, "MNEMOLOG_DURABLE": "false"},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -82,7 +81,7 @@ async def shell(place: Place) -> AsyncIterator[asyncio.subprocess.Process]:
 
 @pytest.mark.parametrize(("line", "exit_code", "code", "field"), COMMANDS, ids=[row[0] for row in COMMANDS])
 async def test_a_command_refuses_bad_input_as_the_page_says(
-    shell: asyncio.subprocess.Process, place: Place, line: str, exit_code: str, code: str, field: str
+    shell: warm.Process, place: Place, line: str, exit_code: str, code: str, field: str
 ) -> None:
     assert shell.stdin
     assert shell.stdout

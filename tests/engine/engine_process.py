@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -10,16 +9,16 @@ from pathlib import Path
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.keys import from_file
+from tests.testkit import warm
 
 START_SECONDS = 300.0
-UP = "from mnemolog.adapters.cli import main; main()"
 
 
 @asynccontextmanager
-async def another(engine: Engine, data_dir: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+async def another(engine: Engine, data_dir: Path) -> AsyncIterator[warm.Process]:
     """Runs `mnemolog up` until the end, and has its first line when it begins."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", UP, "up", "--json", "--port", "0"),
+    process = await warm.spawn(
+        *("mnemolog", "up", "--json", "--port", "0"),
         env={**os.environ, **_environment(engine, data_dir)},
         stdout=asyncio.subprocess.PIPE,
     )

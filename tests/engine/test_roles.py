@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import sys
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -21,16 +20,16 @@ from mnemolog.adapters.http.local_token import token_file
 from mnemolog.adapters.jobs.job import Status
 from mnemolog.adapters.keys import from_file
 from mnemolog.domain.errors import InvalidInput
+from tests.testkit import warm
 from tests.testkit.eventually import eventually
 from tests.testkit.settings import settings_in
 
-MAIN = "from mnemolog.adapters.cli import main; main()"
 START_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class RoleProcess:
-    process: asyncio.subprocess.Process
+    process: warm.Process
     said: dict[str, Any]
 
     @property
@@ -46,8 +45,8 @@ class RoleProcess:
 async def role(engine: Engine, name: str) -> AsyncIterator[RoleProcess]:
     """`mnemolog ROLE` from when it says that it runs."""
     port = ["--port", "0"] if name == "serve" else []
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", MAIN, name, "--json", *port),
+    process = await warm.spawn(
+        *("mnemolog", name, "--json", *port),
         env={**os.environ, **_environment(engine)},
         stdout=asyncio.subprocess.PIPE,
     )

@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import sys
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -18,6 +17,7 @@ from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.http.local_token import local_token
 from mnemolog.events.envelope import Receipt
 from tests.engine.engine_process import another
+from tests.testkit import warm
 
 UP = "from mnemolog.adapters.cli import main; main()"
 START_SECONDS = 300.0
@@ -34,7 +34,7 @@ class Deployment:
     def __init__(self, data_dir: Path, sabotage: str = "") -> None:
         self.data_dir, self._program = data_dir, sabotage + UP
         self.settings: Settings = load(data_dir=data_dir, durable=False, embedder="lexical", http_port=0)
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: warm.Process | None = None
         self._clients = AsyncExitStack()
         self.ready = asyncio.Event()
         self.callers: set[asyncio.Future[Receipt]] = set()  # Those that wait for an answer here.
@@ -42,11 +42,11 @@ class Deployment:
     async def start(self) -> None:
         """Start the engine's process and attach to it."""
         with (self.data_dir.parent / "engine.log").open("ab") as errors:
-            self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-c", self._program, "up", "--json", "--port", "0"),
+            self._process = await warm.spawn(
+                *("-c", self._program, "up", "--json", "--port", "0"),
                 env=self._environment(),
                 stdout=asyncio.subprocess.PIPE,
-                stderr=errors,
+                stderr=errors.fileno(),
             )
         async with asyncio.timeout(START_SECONDS):
             url = json.loads(await self._announced(self._process))["http_url"]
@@ -117,7 +117,7 @@ class Deployment:
         }
 
     @staticmethod
-    async def _announced(process: asyncio.subprocess.Process) -> str:
+    async def _announced(process: warm.Process) -> str:
         """What `up --json` prints once it runs."""
         assert process.stdout
         text = ""

@@ -6,7 +6,6 @@ import logging
 import os
 import random
 import signal
-import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import StreamId
+from tests.testkit import warm
 
 pytestmark = pytest.mark.faults
 
@@ -44,7 +44,7 @@ def conversations(path: Path) -> Path:
 class IngestRun:
     """The ingest process, watched line by line."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: warm.Process) -> None:
         self.process = process
         self.pids: dict[str, int] = {}
         self.taken = 0
@@ -52,8 +52,8 @@ class IngestRun:
     @classmethod
     async def start(cls, data_dir: Path, path: Path) -> "IngestRun":
         run = cls(
-            await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "tests.faults.ingest_process", str(data_dir), str(path)),
+            await warm.spawn(
+                *("-m", "tests.faults.ingest_process", str(data_dir), str(path)),
                 stdout=asyncio.subprocess.PIPE,
             )
         )

@@ -1,5 +1,6 @@
-"""Commands in processes that a fork server makes: real processes, without the two seconds of imports of each."""
+"""Processes that a fork server makes: real processes, without the two seconds of imports of each."""
 
+import asyncio
 import atexit
 import functools
 import json
@@ -9,23 +10,40 @@ import socket
 import subprocess
 import sys
 import tempfile
+from asyncio.subprocess import PIPE
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
 ROOT = Path(__file__).parents[2]
+# Hands its files and arguments on to the fork server, and signals to the process that this one makes.
 SCRIPT = """#!{python} -IS
-import json, os, socket, sys
+import json, os, signal, socket, sys
+numbers = []
+for number in range(250):
+    try:
+        os.fstat(number)
+    except OSError:
+        continue
+    numbers.append(number)
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({address!r})
-    place = {{"environment": dict(os.environ), "directory": os.getcwd()}}
-    request = {{"module": {module!r}, "arguments": sys.argv[1:], **place}}
-    socket.send_fds(server, [json.dumps(request).encode() + b"\\n"], [0, 1, 2])
+    request = {{"environment": dict(os.environ), "directory": os.getcwd(), "numbers": numbers}}
+    request["arguments"] = {first!r} + sys.argv[1:]
+    socket.send_fds(server, [json.dumps(request).encode() + b"\\n"], numbers)
     answers = server.makefile()
-    answers.readline()
-    sys.exit(int(answers.readline() or "1"))
+    child = int(answers.readline())
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: os.kill(child, number))
+    for number in numbers:
+        os.close(number)
+    code = int(answers.readline() or "1")
+if code < 0:
+    signal.signal(-code, signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+os._exit(code)
 """
-COMMAND = "mnemolog.adapters.cli"
 
 
 @functools.cache
@@ -33,8 +51,12 @@ def fork_server() -> str:
     """The address of this process's fork server, which is started by the first who asks and ends with the process."""
     folder = tempfile.TemporaryDirectory(prefix="mnemolog-tests-")
     address = f"{folder.name}/socket"
+    for name, first in (("mnemolog", ["mnemolog"]), ("python", [])):
+        script = Path(folder.name, name)
+        script.write_text(SCRIPT.format(python=sys.executable, address=address, first=first), encoding="utf-8")
+        script.chmod(0o755)
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.testkit.fork_server", address],
+        [sys.executable, "-m", "tests.testkit.fork_server", address, f"{folder.name}/python"],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -54,6 +76,19 @@ def fork_server() -> str:
     return address
 
 
+def script_folder() -> Path:
+    """A folder for the front of a PATH: its `mnemolog` has the fork server run the command."""
+    return Path(fork_server()).parent
+
+
+def python() -> str:
+    """An interpreter, for a `sys.executable` that programs start others by: it has the fork server run them.
+
+    It has a process id of its own; when it is killed, the process that it stands for is killed.
+    """
+    return str(script_folder() / "python")
+
+
 def run(
     arguments: Sequence[str],
     environment: Mapping[str, str],
@@ -67,20 +102,14 @@ def run(
         given.write(stdin)
         given.seek(0)
         files = [given.fileno(), out.fileno(), err.fileno()]
-        return Forked(COMMAND, arguments, environment, files).wait(seconds)
+        return Forked(["mnemolog", *arguments], environment, files).wait(seconds)
 
 
 class Forked:
-    """A module's `main` in a process of its own, with its arguments, environment and three files."""
+    """A process of its own that runs these arguments of an interpreter, or of `mnemolog`, with three files."""
 
-    def __init__(
-        self, module: str, arguments: Sequence[str], environment: Mapping[str, str], files: Sequence[int]
-    ) -> None:
-        self._server = socket.socket(socket.AF_UNIX)
-        self._server.connect(fork_server())
-        place = {"environment": {**environment}, "directory": str(Path.cwd())}
-        request = {"module": module, "arguments": [*arguments], **place}
-        socket.send_fds(self._server, [json.dumps(request).encode() + b"\n"], files)
+    def __init__(self, arguments: Sequence[str], environment: Mapping[str, str], files: Sequence[int]) -> None:
+        self._server = _asked(arguments, environment, files)
         self._answers = self._server.makefile()
         self.pid = int(self._answers.readline())
         self.returncode: int | None = None
@@ -98,11 +127,82 @@ class Forked:
         return self.returncode
 
 
-@functools.cache
-def script_folder() -> Path:
-    """A folder for the front of a PATH: its `mnemolog` has the fork server run the command."""
-    folder = Path(fork_server()).parent
-    script = folder / "mnemolog"
-    script.write_text(SCRIPT.format(python=sys.executable, address=fork_server(), module=COMMAND), encoding="utf-8")
-    script.chmod(0o755)
-    return folder
+class Process:
+    """As `asyncio.subprocess.Process`. Made by `spawn`."""
+
+    def __init__(self, pid: int, ended: "asyncio.Task[int]") -> None:
+        self.pid, self._ended = pid, ended
+        self.stdin: asyncio.StreamWriter | None = None
+        self.stdout: asyncio.StreamReader | None = None
+        self.stderr: asyncio.StreamReader | None = None
+
+    @property
+    def returncode(self) -> int | None:
+        return self._ended.result() if self._ended.done() else None
+
+    def send_signal(self, number: int) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    async def wait(self) -> int:
+        """The exit code; negative after a signal."""
+        code = await asyncio.shield(self._ended)
+        if self.stdin:
+            self.stdin.close()
+        return code
+
+
+async def spawn(
+    *arguments: str | Path,
+    env: Mapping[str, str] | None = None,
+    stdin: int | None = None,
+    stdout: int | None = None,
+    stderr: int | None = None,
+) -> Process:
+    """As `asyncio.create_subprocess_exec`, for arguments of an interpreter, or `mnemolog` and those of a command."""
+    pipes = {number: os.pipe() for number, given in enumerate((stdin, stdout, stderr)) if given == PIPE}
+    files = [pipes[0][0] if stdin == PIPE else 0 if stdin is None else stdin]
+    for number, given in ((1, stdout), (2, stderr)):
+        files.append(pipes[number][1] if given == PIPE else number if given is None else given)
+    server = await asyncio.to_thread(_asked, [*map(str, arguments)], os.environ if env is None else env, files)
+    answers, asker = await asyncio.open_unix_connection(sock=server)
+    pid = int(await answers.readline())
+
+    async def ended() -> int:
+        try:
+            return int(await answers.readline())
+        finally:
+            asker.close()
+
+    process, loop = Process(pid, asyncio.create_task(ended())), asyncio.get_running_loop()
+    for number, (reading, writing) in pipes.items():
+        if number == 0:
+            os.close(reading)
+            transport, protocol = await loop.connect_write_pipe(
+                asyncio.streams.FlowControlMixin, os.fdopen(writing, "wb")
+            )
+            process.stdin = asyncio.StreamWriter(transport, protocol, None, loop)
+            continue
+        os.close(writing)
+        reader = asyncio.StreamReader()
+        await loop.connect_read_pipe(
+            lambda reader=reader: asyncio.StreamReaderProtocol(reader),  # type: ignore[misc]
+            os.fdopen(reading, "rb"),
+        )
+        setattr(process, ("stdin", "stdout", "stderr")[number], reader)
+    return process
+
+
+def _asked(arguments: Sequence[str], environment: Mapping[str, str], files: Sequence[int]) -> socket.socket:
+    """A connection with the fork server, which is to run this."""
+    server = socket.socket(socket.AF_UNIX)
+    server.connect(fork_server())
+    place = {"environment": {**environment}, "directory": str(Path.cwd()), "numbers": [0, 1, 2]}
+    socket.send_fds(server, [json.dumps({"arguments": [*arguments], **place}).encode() + b"\n"], files)
+    return server

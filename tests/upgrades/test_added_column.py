@@ -1,13 +1,12 @@
 """The worked example of the docs: a column is added to a projection, and read all the while (X05)."""
 
 import asyncio
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from mnemolog import AsyncMemory
+from tests.testkit import warm
 
 
 @pytest.mark.spec("X05")
@@ -16,9 +15,8 @@ async def test_a_column_that_is_added_reads_as_its_constant_until_the_version_is
         await memory.create("Ana moved to Lisbon", user_id="ana")
         await (await memory._engine()).settled()
 
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.upgrades.added_column", tmp_path), stderr=subprocess.PIPE
-    )
-    _, said = await process.communicate()
+    process = await warm.spawn("-m", "tests.upgrades.added_column", tmp_path, stderr=asyncio.subprocess.PIPE)
+    assert process.stderr
+    said = await process.stderr.read()
 
-    assert process.returncode == 0, said.decode()
+    assert await process.wait() == 0, said.decode()

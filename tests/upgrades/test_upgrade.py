@@ -1,7 +1,6 @@
 """A directory of the commit before: read and written all the while, it ends on the present versions (X05)."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,6 +22,7 @@ from mnemolog.projections.rebuild import Rebuilt
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
 from tests.engine.test_streams import append
+from tests.testkit import warm
 from tests.upgrades.former import READS, restore
 from tests.upgrades.write import read
 
@@ -105,9 +105,7 @@ async def test_an_engine_that_is_killed_in_the_middle_goes_on_from_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await asyncio.to_thread(restore, tmp_path)
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.upgrades.slow_upgrade", tmp_path), stdout=asyncio.subprocess.PIPE
-    )
+    process = await warm.spawn(*("-m", "tests.upgrades.slow_upgrade", tmp_path), stdout=asyncio.subprocess.PIPE)
     assert process.stdout
     for _ in range(8):
         assert await process.stdout.readline() == b"a portion\n"

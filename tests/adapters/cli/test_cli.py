@@ -4,7 +4,6 @@ import asyncio
 import json
 import re
 import signal
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.events.chain import link
 from mnemolog.events.envelope import StreamId
 from tests.adapters.cli.command import Ran, mnemolog
+from tests.testkit import warm
 
 A_MEMORY = "01942b6e-7c00-7000-8000-000000000000"
 
@@ -221,10 +221,8 @@ async def test_config_shows_every_setting_and_no_secret(engine: Engine, monkeypa
 
 
 async def test_up_serves_until_sigterm_and_refuses_a_second_engine(tmp_path: Path) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", "from mnemolog.adapters.cli import main; main()"),
-        *("--data-dir", str(tmp_path), "up", "--port", "0"),
-        stdout=asyncio.subprocess.PIPE,
+    process = await warm.spawn(
+        *("mnemolog", "--data-dir", tmp_path, "up", "--port", "0"), stdout=asyncio.subprocess.PIPE
     )
     assert process.stdout
     async with asyncio.timeout(60):

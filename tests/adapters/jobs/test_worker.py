@@ -4,7 +4,6 @@ import asyncio
 import os
 import random
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -20,6 +19,7 @@ from mnemolog.adapters.jobs.worker import Worker, delay
 from mnemolog.domain.errors import LeaseLost, ServerFailed
 from mnemolog.events.envelope import StreamId
 from tests.engine.person import Person
+from tests.testkit import warm
 from tests.testkit.eventually import eventually
 
 STEPS = 12
@@ -241,10 +241,10 @@ async def test_what_another_worker_took_cannot_be_saved(engine: Engine, queue: J
 
 
 @asynccontextmanager
-async def worker_process(engine: Engine, kind: str, output: int) -> AsyncIterator[asyncio.subprocess.Process]:
+async def worker_process(engine: Engine, kind: str, output: int) -> AsyncIterator[warm.Process]:
     """A worker in a process of its own, which writes each step into the pipe."""
     arguments = ["-m", "tests.adapters.jobs.worker_process", str(engine.settings.directory), kind, str(STEPS)]
-    process = await asyncio.create_subprocess_exec(sys.executable, *arguments, str(SILENCE_SECONDS), stdout=output)
+    process = await warm.spawn(*arguments, str(SILENCE_SECONDS), stdout=output)
     try:
         yield process
     finally:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -16,6 +15,7 @@ from mnemolog.adapters.nats.subjects import EVENTS
 from mnemolog.events.envelope import StoredEvent, StreamId
 from tests.adapters.nats.conftest import Apart
 from tests.adapters.nats.test_relay import append, delivered, published, running, whole
+from tests.testkit import warm
 from tests.testkit.events import created, rows
 
 TAKEOVER_SECONDS = 60.0
@@ -167,9 +167,9 @@ async def soon(attempt: Callable[[], Awaitable[bool]]) -> bool:
 
 
 @asynccontextmanager
-async def relay_process(apart: Apart) -> AsyncIterator[asyncio.subprocess.Process]:
+async def relay_process(apart: Apart) -> AsyncIterator[warm.Process]:
     arguments = ["-m", "tests.adapters.nats.relay_process", apart.postgres_dsn, apart.nats_url]
-    process = await asyncio.create_subprocess_exec(sys.executable, *arguments)
+    process = await warm.spawn(*arguments)
     try:
         yield process
     finally:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -14,16 +13,17 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres import lease as leases
 from mnemolog.adapters.postgres.lease import Lease, lead, lease_session
 from mnemolog.domain.errors import LeaseLost
+from tests.testkit import warm
 
 SILENCE_SECONDS = 2
 PATIENCE_SECONDS = 60.0
 
 
 @asynccontextmanager
-async def leading(engine: Engine, output: int, name: str) -> AsyncIterator[asyncio.subprocess.Process]:
+async def leading(engine: Engine, output: int, name: str) -> AsyncIterator[warm.Process]:
     """A process that leads, or waits for that, and writes its pid into the pipe all the while it leads."""
     arguments = ["-m", "tests.adapters.postgres.lease_process", engine.endpoints.postgres_dsn, name]
-    process = await asyncio.create_subprocess_exec(sys.executable, *arguments, str(SILENCE_SECONDS), stdout=output)
+    process = await warm.spawn(*arguments, str(SILENCE_SECONDS), stdout=output)
     try:
         yield process
     finally:
