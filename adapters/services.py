@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from nats.aio.client import Client
 
+from mnemolog.adapters.checkpoints.store import CheckpointStore
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
 from mnemolog.adapters.jobs.queue import JobQueue
@@ -46,4 +47,5 @@ class Services:
     recalls: Recalls
     jobs: JobQueue
     models: Models
+    checkpoints: CheckpointStore
     principal: Principal | None = None

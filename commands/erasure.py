@@ -96,7 +96,8 @@ def decide(state: Written, command: Erase) -> Sequence[Event]:
     cause = command.cause if isinstance(command, EraseMemory) else None
     places = {id_: at for id_, at in left.items() if at != thread}
     erased: list[Event] = list(_erased(state, found.memories, places, cause))
-    ended = [ThreadErased(thread_id=thread)] if thread is not None and (left or erased) else []
+    saved = any(one == thread for one, _ in state.checkpoints)
+    ended = [ThreadErased(thread_id=thread)] if thread is not None and (left or erased or saved) else []
     known = [event for tag in found.known for event in _known_erased(state.known[tag], tag, found)]
     cleared = [event for tag in found.cleared for event in _cleared(state, tag, found)]
     return [*erased, *known, *cleared, *ended]
@@ -109,6 +110,10 @@ def require_own(state: Written, command: Erase, found: Taken) -> None:
     """
     memories = [state.memories[id_] for id_ in found.memories if id_ in state.memories and not purged(state, id_)]
     known = [state.known[tag] for tag in (*found.known, *found.cleared)]
+    if isinstance(command, EraseThread) and command.agents is not None:
+        savers = {agent_id for thread_id, agent_id in state.checkpoints if thread_id == command.thread_id}
+        if not savers <= command.agents:
+            raise beyond_agents("this would erase checkpoints of agents outside this API key's scope")
     if private_to_others([*memories, *known], command.agents):
         turns = isinstance(command, EraseMemory) and not command.keep_turns
         every = "use an API key that is not bound to an agent"

@@ -12,6 +12,7 @@ from mnemolog.domain.relation import Relation
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.todo import Todo
 from mnemolog.events import memory as events
+from mnemolog.events.checkpoints import CheckpointsErased, CheckpointsStarted
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
@@ -95,7 +96,7 @@ class KnownSubject:
 class Written:
     """The memories and turns that a decision reads. `turns`: those that are not erased.
 
-    `speakers`: the tag of the entity that spoke, by turn.
+    `speakers`: the tag of the entity that spoke, by turn. `checkpoints`: the threads and agents that have some.
     """
 
     memories: Mapping[UUID, Memory] = field(default_factory=dict)
@@ -104,6 +105,7 @@ class Written:
     turns: Mapping[str, str] = field(default_factory=dict)
     speakers: Mapping[str, str] = field(default_factory=dict)
     threads: frozenset[str] = frozenset()
+    checkpoints: frozenset[tuple[str, str]] = frozenset()
     known: Mapping[str, KnownSubject] = field(default_factory=dict)
 
 
@@ -119,7 +121,13 @@ def _told(state: Written, payload: Event) -> Written:
             return _heard(state, payload)
         case ThreadErased():
             left = {id_: thread for id_, thread in state.turns.items() if thread != payload.thread_id}
-            return replace(state, turns=left)
+            kept = frozenset(one for one in state.checkpoints if one[0] != payload.thread_id)
+            return replace(state, turns=left, checkpoints=kept)
+        case CheckpointsStarted(thread_id=thread_id, agent_id=agent_id):
+            checkpoints = state.checkpoints | {(thread_id, agent_id)}
+            return replace(state, threads=state.threads | {thread_id}, checkpoints=checkpoints)
+        case CheckpointsErased(thread_id=thread_id, agent_id=agent_id):
+            return replace(state, checkpoints=state.checkpoints - {(thread_id, agent_id)})
         case events.MemoriesMerged():
             state = replace(_with_sources(state, payload), merges=(*state.merges, _merge(state, payload)))
         case events.MemoryEvent():
@@ -130,7 +138,7 @@ def _told(state: Written, payload: Event) -> Written:
         case UserErased():
             found = ((tag, one, subject_of(tag)) for tag, one in state.known.items() if one.thing)
             known = {tag: replace(one, thing=kind.erased(one.thing), words=NO_WORDS) for tag, one, kind in found}
-            state = replace(state, turns={}, known=known)
+            state = replace(state, turns={}, known=known, checkpoints=frozenset())
     memories = {**state.memories, **MEMORY.evolve(state.memories, payload)}
     return replace(state, memories=memories, known={**state.known, **_known(state, payload)})
 

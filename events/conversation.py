@@ -126,7 +126,7 @@ class FocusSet(Event):
 
 def session_tag(agent_id: str, chat_id: str) -> str:
     """What an agent's affect and focus in a chat are found by, without the turns of the chat."""
-    return f"session:{_escaped(agent_id)}/{_escaped(chat_id)}"
+    return f"session:{escaped(agent_id)}/{escaped(chat_id)}"
 
 
 def thread_tag(thread_id: str) -> str:
@@ -135,12 +135,12 @@ def thread_tag(thread_id: str) -> str:
 
 def thread_scope(thread_id: str) -> str:
     """Covers every turn of the thread. Slashes in ids are escaped, so thread `a` does not include thread `a/b`."""
-    return f"thread:{_escaped(thread_id)}"
+    return f"thread:{escaped(thread_id)}"
 
 
 def turn_scope(thread_id: str, turn_id: str) -> str:
-    return f"{thread_scope(thread_id)}/turn:{_escaped(turn_id)}"
+    return f"{thread_scope(thread_id)}/turn:{escaped(turn_id)}"
 
 
-def _escaped(part: str) -> str:
+def escaped(part: str) -> str:
     return part.replace("%", "%25").replace("/", "%2F")

@@ -5,7 +5,7 @@ from types import UnionType
 from typing import Any
 
 from mnemolog.domain.errors import UnknownEvent
-from mnemolog.events import access, conversation, erasure, graph, memory, patrol, profile
+from mnemolog.events import access, checkpoints, conversation, erasure, graph, memory, patrol, profile
 from mnemolog.events.event import Event
 
 Fields = dict[str, Any]
@@ -64,6 +64,8 @@ REGISTRY = Registry(
         access.ApiKeyCreated,
         access.ApiKeyImported,
         access.ApiKeyRevoked,
+        checkpoints.CheckpointsStarted,
+        checkpoints.CheckpointsErased,
         conversation.TurnRecorded,
         conversation.SessionForgotten,
         conversation.SessionReverted,

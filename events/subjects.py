@@ -6,7 +6,7 @@ An event type without a fold, or a kind without an entry, fails at import with a
 from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
-from mnemolog.events import access, conversation, erasure, patrol, profile
+from mnemolog.events import access, checkpoints, conversation, erasure, patrol, profile
 from mnemolog.events.envelope import Header
 from mnemolog.events.event import Event
 from mnemolog.events.graph_fold import ENTITY, RELATION
@@ -24,12 +24,14 @@ SUBJECTS: Mapping[str, Subject[Any, Any]] = {one.name: one for one in (MEMORY, L
 KNOWN = tuple(one for one in SUBJECTS.values() if one.erase and one is not MEMORY)
 # The event types that change a subject of any kind.
 CHANGING = tuple(dict.fromkeys(event_type for one in SUBJECTS.values() for event_type in one.folds))
-# Events that change no subject: turns, recalls, API keys.
+# Events that change no subject: turns, recalls, checkpoints, API keys.
 OF_NO_SUBJECT: frozenset[type[Event]] = frozenset(
     {
         access.ApiKeyCreated,
         access.ApiKeyImported,
         access.ApiKeyRevoked,
+        checkpoints.CheckpointsStarted,
+        checkpoints.CheckpointsErased,
         conversation.TurnRecorded,
         conversation.SessionForgotten,
         conversation.SessionReverted,

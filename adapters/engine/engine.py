@@ -47,6 +47,7 @@ class Engine(Services):
         bound = copy(self)
         bound.principal, bound.settings = principal, self.settings.model_copy(update={"tenant": principal.tenant})
         bound.reads, bound.writes = self.reads.by(principal), self.writes.by(principal)
+        bound.checkpoints = self.checkpoints.by(principal, bound.writes.handler)
         return bound
 
     def of_anybody(self) -> Self:

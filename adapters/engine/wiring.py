@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, suppress
 from functools import partial
 
 from mnemolog.adapters import keys, tracing
+from mnemolog.adapters.checkpoints.store import CheckpointStore
 from mnemolog.adapters.clock import new_id, now
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
@@ -199,6 +200,7 @@ async def _services(
         recalls=recalls,
         jobs=JobQueue(to.pool, to.roots.derived("jobs"), now, new_id),
         models=models_of(stack, settings, TokenBudget(to.pool, now, settings.model_tokens_per_day)),
+        checkpoints=CheckpointStore(to.untried, to.roots, handler),
     )
 
 

@@ -76,6 +76,7 @@ async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: s
         held_up = await _forgotten(engine, Position(stream, receipt.last_seq))
     finally:
         await _sweep(engine, stream, before.memories)
+        await engine.checkpoints.delete_erased(stream)
         if isinstance(command, EraseUser):
             await engine.jobs.forget(stream)
     return Erasure(receipt, before, messages, held_up)

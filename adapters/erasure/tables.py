@@ -145,7 +145,7 @@ def _owned(one: Columns, rows: TableClause, target: Target) -> ColumnElement[boo
 
 def _named(one: Columns, rows: TableClause, target: Target) -> ColumnElement[bool]:
     """Whether a row names what was erased, and shows more than its shape."""
-    if one.schema == KEYS and "key_id" in one.types:
+    if one.schema in (LOG, KEYS) and "key_id" in one.types:  # Keys, and checkpoints, which name theirs.
         return rows.c.key_id.in_(sorted(target.key_ids))
     if (one.schema, one.name) == (LOG, "jobs"):  # Ids alone: of what is erased but the user they tell nothing.
         return true() if target.subject.everything else false()

@@ -13,6 +13,7 @@ from mnemolog.domain.errors import NotFound
 from mnemolog.domain.memory import no_such_memory
 from mnemolog.domain.principal import beyond_agents
 from mnemolog.domain.scope import Owned, private_to_others
+from mnemolog.events.checkpoints import CheckpointsStarted
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
@@ -102,12 +103,15 @@ class _Read:
     shredded: dict[str, list[int]] = field(default_factory=dict)
     born: dict[UUID, int] = field(default_factory=dict)
     kept_turns: list[bool] = field(default_factory=list)
+    checkpointed: set[str] = field(default_factory=set)
 
     def take(self, event: Recorded) -> None:
         self.state = ERASURE.evolve(self.state, event)
         match event.payload:
             case TurnRecorded(turn_id=turn_id, thread_id=thread_id):
                 self.turns[turn_id] = (thread_id, event.seq)
+            case CheckpointsStarted(thread_id=thread_id):
+                self.checkpointed.add(thread_id)
             case payload if isinstance(payload, KNOWING):
                 tag = event.payload.key_scope()
                 self.met.setdefault(tag, event.seq)
@@ -126,7 +130,7 @@ class _Read:
 
     def _of_thread(self) -> bool:
         """Whether the subject is a thread in which something was said by now."""
-        return self.subject.thread_id in {thread_id for thread_id, _ in self.turns.values()}
+        return self.subject.thread_id in {*self.checkpointed, *(thread_id for thread_id, _ in self.turns.values())}
 
     def target(self) -> Target:
         subject, meant = self.subject, {id_: at for id_, (at, seq) in self.turns.items() if seq < self.until}
@@ -134,11 +138,14 @@ class _Read:
             kept = bool(self.kept_turns) and all(self.kept_turns)
             return self._with_known(_of_memory(self.state, subject, subject.memory_id, keep_turns=kept))
         if subject.thread_id is not None:
+            if not self._of_thread():
+                what = f"user {subject.stream.owner!r} has no thread {subject.thread_id!r}"
+                raise NotFound(what, field="thread_id", fix="give the thread of a recorded turn")
             turns = {id_ for id_, at in meant.items() if at == subject.thread_id}
             return self._with_known(_of_thread(self.state, subject, turns))
         if subject.known is not None:
             return _of_known(self.state, subject, subject.known)
-        if not (self.turns or self.born or self.met):
+        if not (self.turns or self.born or self.met or self.checkpointed):
             raise NotFound(
                 f"there is no user {subject.stream.owner!r}", field="user_id", fix="give a user that has memories"
             )
@@ -182,9 +189,6 @@ def _of_memory(state: Written, subject: ProofSubject, memory_id: UUID, *, keep_t
 
 
 def _of_thread(state: Written, subject: ProofSubject, turns: set[str]) -> Target:
-    if not turns:
-        what = f"user {subject.stream.owner!r} has no thread {subject.thread_id!r}"
-        raise NotFound(what, field="thread_id", fix="give the thread of a recorded turn")
     extracted = [id_ for id_, sources in state.sources.items() if not turns.isdisjoint(sources)]
     return Target(subject, frozenset(with_absorbed(state, extracted)), frozenset(turns))
 
@@ -215,6 +219,8 @@ def _concerned(target: Target, event: Recorded) -> bool:
     match event.payload:
         case TurnRecorded(turn_id=turn_id):
             return turn_id in target.turn_ids
+        case CheckpointsStarted(thread_id=thread_id):
+            return target.subject.everything or thread_id == target.subject.thread_id
         case MemoryEvent(memory_id=memory_id):
             return memory_id in target.memory_ids
         case payload if isinstance(payload, KNOWING):

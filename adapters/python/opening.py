@@ -50,7 +50,7 @@ class Opening:
         """Every verb tells of a server or an engine that went away by an error of ours."""
         for name, member in list(vars(cls).items()):
             if inspect.iscoroutinefunction(member) and not name.startswith("_"):
-                setattr(cls, name, _guarded(member))
+                setattr(cls, name, guarded(member))
 
     async def __aenter__(self) -> Self:
         await self._engine()
@@ -92,7 +92,7 @@ class _Use:
     bound: Engine | None = None
 
 
-def _guarded(verb: Callable[Concatenate[O, P], Awaitable[T]]) -> Callable[Concatenate[O, P], Coroutine[Any, Any, T]]:
+def guarded(verb: Callable[Concatenate[O, P], Awaitable[T]]) -> Callable[Concatenate[O, P], Coroutine[Any, Any, T]]:
     """While it runs, an engine that ends is replaced. What the drivers raise becomes EngineEnded or ServerFailed."""
 
     @wraps(verb)

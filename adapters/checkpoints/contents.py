@@ -1,0 +1,164 @@
+"""What a checkpoint's row and its chunks hold, sealed: a state, its metadata, and the values of its channels.
+
+A large value is cut into chunks, which are named by their content: a list that grew by a message shares all but its
+first and its last chunk with what it was before.
+"""
+
+import hmac
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from pydantic_core import from_json, to_json
+
+from mnemolog.adapters.encryption import DataKey, RandomBytes, place, unsealed, wrapped
+from mnemolog.domain.errors import MalformedEvent
+from mnemolog.events.chain import derived_key
+from mnemolog.events.envelope import StreamId
+
+CHUNK = 16 * 1024
+# What is smaller is kept in the row itself.
+INLINE = 1024
+CHUNK_ID_BYTES = 16
+_LENGTH = struct.Struct(">I")
+
+Version = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A serialized value, and the name of its form."""
+
+    type: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The value of a channel at a version as a row refers to it: by its bytes, or by its chunks."""
+
+    version: Version
+    type: str
+    size: int
+    data: bytes = b""
+    chunk_ids: tuple[bytes, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """What a task of a step wrote to a channel."""
+
+    task_id: str
+    task_path: str
+    idx: int
+    channel: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The contents of a row: a checkpoint without its values, its metadata, and where the values are."""
+
+    state: Value
+    metadata: Value
+    values: Mapping[str, Stored]
+
+    @property
+    def chunk_ids(self) -> list[bytes]:
+        return [chunk_id for value in self.values.values() for chunk_id in value.chunk_ids]
+
+    def packed(self) -> bytes:
+        """A length, a header in JSON, and the bytes that it describes."""
+        values = {
+            channel: (one.version, one.type, one.size, len(one.chunk_ids)) for channel, one in self.values.items()
+        }
+        described = [(one.type, len(one.data)) for one in (self.state, self.metadata)]
+        header = to_json({"state": described[0], "metadata": described[1], "values": values})
+        inline = (one.data for one in self.values.values())
+        return b"".join((_LENGTH.pack(len(header)), header, self.state.data, self.metadata.data, *inline))
+
+    @classmethod
+    def unpacked(cls, packed: bytes, chunk_ids: Sequence[bytes]) -> "Contents":
+        [length] = _LENGTH.unpack_from(packed)
+        header = from_json(packed[_LENGTH.size : _LENGTH.size + length])
+        rest, ids = _Bytes(packed, _LENGTH.size + length), iter(chunk_ids)
+        [state, metadata] = (Value(type_, rest.take(size)) for type_, size in (header["state"], header["metadata"]))
+        values = {
+            channel: Stored(version, type_, size, b"" if count else rest.take(size), tuple(_taken(ids, count)))
+            for channel, (version, type_, size, count) in header["values"].items()
+        }
+        return cls(state, metadata, values)
+
+
+class _Bytes:
+    def __init__(self, data: bytes, start: int) -> None:
+        self._data, self._at = data, start
+
+    def take(self, size: int) -> bytes:
+        self._at += size
+        return self._data[self._at - size : self._at]
+
+
+def _taken(ids: Iterator[bytes], count: int) -> Iterator[bytes]:
+    for _ in range(count):
+        yield next(ids)
+
+
+class Box:
+    """Seals and opens what belongs to one thread, with its key. What was moved to another place does not open."""
+
+    def __init__(self, stream: StreamId, scope: str, data_key: DataKey, random_bytes: RandomBytes) -> None:
+        self.key_id, self._key, self._random = data_key.key_id, data_key.key, random_bytes
+        self._place = place(stream, scope, data_key.key_id)
+        self._naming = derived_key(data_key.key, "chunks")
+
+    def stored(self, version: Version, value: Value) -> tuple[Stored, dict[bytes, bytes]]:
+        """How a row refers to a value, and the chunks that it refers to, not yet sealed."""
+        size = len(value.data)
+        if size <= INLINE:
+            return Stored(version, value.type, size, value.data), {}
+        parts = [value.data[start : start + CHUNK] for start in range(0, size, CHUNK)]
+        ids = [blake2b(part, key=self._naming, digest_size=CHUNK_ID_BYTES).digest() for part in parts]
+        return Stored(version, value.type, size, chunk_ids=tuple(ids)), dict(zip(ids, parts, strict=True))
+
+    def value(self, stored: Stored, chunks: Mapping[bytes, bytes]) -> Value:
+        """The value, from its row or from chunks that are sealed; MalformedEvent when one is missing."""
+        if not stored.chunk_ids:
+            return Value(stored.type, stored.data)
+        try:
+            data = b"".join([self.open(chunks[one], "chunk", one) for one in stored.chunk_ids])
+        except KeyError:
+            raise MalformedEvent(
+                "a part of the checkpoint is missing: a row of mnemolog.checkpoint_chunks was deleted",
+                field="checkpoint_id",
+                fix="load an earlier checkpoint of the thread, or restore a backup",
+            ) from None
+        return Value(stored.type, data)
+
+    def seal(self, data: bytes, *names: str | bytes) -> bytes:
+        return wrapped(self._key, data, self._context(names), self._random)
+
+    def open(self, sealed: bytes, *names: str | bytes) -> bytes:
+        return unsealed(self._key, sealed, self._context(names))
+
+    def sealed_write(self, write: Write, namespace: str, checkpoint_id: str) -> bytes:
+        header = to_json((write.task_id, write.task_path, write.idx, write.channel, write.value.type))
+        packed = _LENGTH.pack(len(header)) + header + write.value.data
+        return self.seal(packed, "write", namespace, checkpoint_id)
+
+    def opened_write(self, sealed: bytes, namespace: str, checkpoint_id: str) -> Write:
+        packed = self.open(sealed, "write", namespace, checkpoint_id)
+        [length] = _LENGTH.unpack_from(packed)
+        end = _LENGTH.size + length
+        task_id, task_path, idx, channel, type_ = from_json(packed[_LENGTH.size : end])
+        return Write(task_id, task_path, idx, channel, Value(type_, packed[end:]))
+
+    def _context(self, names: Sequence[str | bytes]) -> bytes:
+        """No name holds a NUL, but for an id of a chunk, whose length is known."""
+        return b"\0".join((self._place, *(one.encode() if isinstance(one, str) else one for one in names)))
+
+
+def run_hash(run_id: str, key: bytes) -> bytes:
+    """How a run is found again, whatever its id looks like."""
+    return hmac.digest(key, run_id.encode(), "sha256")[:CHUNK_ID_BYTES]

@@ -1,0 +1,406 @@
+"""The checkpoints of graphs in Postgres: saved, loaded, listed, copied, pruned and erased (B15)."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from copy import copy
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Self
+
+from psycopg.sql import SQL
+
+from mnemolog.adapters.checkpoints.contents import Box, Contents, Stored, Value, Version, Write, run_hash
+from mnemolog.adapters.postgres.keys import StreamKeys
+from mnemolog.adapters.postgres.pool import Connection, Pool, repeated
+from mnemolog.adapters.postgres.queries import query
+from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.commands.checkpoints import CHECKPOINTS_ERASURE, CHECKPOINTS_START, EraseCheckpoints, StartCheckpoints
+from mnemolog.commands.handler import Handler
+from mnemolog.domain.errors import Conflict, InvalidInput, NotFound, NotPermitted
+from mnemolog.domain.identity import identifier
+from mnemolog.domain.principal import Principal, Role
+from mnemolog.events.checkpoints import checkpoints_scope
+from mnemolog.events.envelope import StreamId
+from mnemolog.events.fields import validated
+
+QUERIES = "mnemolog.adapters.checkpoints"
+ATTEMPTS = 8
+# Of threads, of checkpoints of each, and of chunks of each, so much is remembered.
+THREADS, CHECKPOINTS, CHUNKS = 512, 64, 20_000
+MAX_NAMESPACE = 2000
+# No id is greater.
+LAST = "\U0010ffff"
+
+Place = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """Where the graph of an agent keeps the checkpoints of a conversation with a user."""
+
+    stream: StreamId
+    agent_id: str
+    thread_id: str
+
+    @property
+    def scope(self) -> str:
+        return checkpoints_scope(self.agent_id, self.thread_id)
+
+    @property
+    def row(self) -> dict[str, Any]:
+        return {"tenant": self.stream.tenant, "stream": self.stream.name, "scope": self.scope}
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A checkpoint to be saved. `values` are those of its channels, each with its version; what it shares with its
+    parent may be given as it is stored there. `run` is the id of the run that made it, or what that is found by.
+    """
+
+    namespace: str
+    checkpoint_id: str
+    parent_id: str | None
+    run: str | bytes | None
+    state: Value
+    metadata: Value
+    values: Mapping[str, Stored | tuple[Version, Value]]
+
+    @property
+    def place(self) -> Place:
+        return self.namespace, self.checkpoint_id
+
+    @property
+    def parent(self) -> Place | None:
+        return None if self.parent_id is None else (self.namespace, self.parent_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A checkpoint as it was loaded, with what is pending, in the order in which a step applies it."""
+
+    thread: Thread
+    namespace: str
+    checkpoint_id: str
+    parent_id: str | None
+    state: Value
+    metadata: Value
+    values: Mapping[str, tuple[Version, Value]]
+    writes: Sequence[Write]
+
+
+@dataclass(slots=True)
+class _Opened:
+    """What is known of a thread: its key, how often it was pruned, which chunks it has, how values are stored.
+
+    `erased`: checkpoints that were erased with an earlier key.
+    """
+
+    box: Box
+    prunings: int
+    erased: Set[Place]
+    chunks: set[bytes] = field(default_factory=set)
+    values: OrderedDict[Place, Mapping[str, Stored]] = field(default_factory=OrderedDict)
+
+    def note(self, place: Place, values: Mapping[str, Stored], chunks: Collection[bytes]) -> None:
+        self.values[place] = values
+        self.values.move_to_end(place)
+        while len(self.values) > CHECKPOINTS:
+            self.values.popitem(last=False)
+        if len(self.chunks) > CHUNKS:
+            self.chunks.clear()
+        self.chunks.update(chunks)
+
+    def require_there(self, place: Place | None) -> None:
+        if place in self.erased:
+            raise Conflict(
+                "the checkpoints of this thread were erased while a graph was running",
+                field="thread_id",
+                fix="start a new run: it begins with an empty state",
+            )
+
+
+class CheckpointStore:
+    """`untried` is a pool whose connections need not be tried before their use."""
+
+    def __init__(self, untried: Pool, roots: Roots, handler: Handler) -> None:
+        self._pool, self._roots, self._handler = untried, roots, handler
+        self._runs = roots.derived("runs of checkpoints")
+        self._known: OrderedDict[Thread, _Opened] = OrderedDict()
+        self._opening = asyncio.Lock()
+        self._principal: Principal | None = None
+
+    def by(self, principal: Principal | None, handler: Handler) -> Self:
+        """The same store for this principal, which reaches no further than its API key."""
+        bound = copy(self)
+        bound._principal, bound._handler = principal, handler
+        return bound
+
+    async def save(
+        self, thread: Thread, compose: Callable[[Mapping[str, Stored]], Checkpoint], parent: Place | None
+    ) -> None:
+        """Save a checkpoint, durable when this returns. Saving it again replaces it.
+
+        `compose` is given the values of the parent as they are stored, as far as that is known here. It may be called
+        again. Conflict when the parent was erased meanwhile.
+        """
+        self._admit(thread, Role.WRITE)
+        for attempt in range(ATTEMPTS):
+            opened = await self._opened(thread, again=attempt > 0)
+            opened.require_there(parent)
+            checkpoint = compose(opened.values.get(parent, {}) if parent else {})
+            _require_fit(checkpoint)
+            values, new = _stored(opened.box, checkpoint.values)
+            contents = Contents(checkpoint.state, checkpoint.metadata, values)
+            sent = {one: data for one, data in new.items() if one not in opened.chunks}
+            row = {
+                **thread.row,
+                "key_id": opened.box.key_id,
+                "prunings": opened.prunings,
+                "namespace": checkpoint.namespace,
+                "checkpoint_id": checkpoint.checkpoint_id,
+                "parent_id": checkpoint.parent_id,
+                "run_hash": run_hash(checkpoint.run, self._runs) if isinstance(checkpoint.run, str) else checkpoint.run,
+                "chunk_ids": contents.chunk_ids,
+                "data": opened.box.seal(contents.packed(), "checkpoint", *checkpoint.place, checkpoint.parent_id or ""),
+                "new_ids": list(sent),
+                "new_data": [opened.box.seal(data, "chunk", one) for one, data in sent.items()],
+            }
+            if await self._rows("save_checkpoint", row):
+                opened.note(checkpoint.place, values, contents.chunk_ids)
+                return
+        raise _busy()
+
+    async def save_writes(self, thread: Thread, namespace: str, checkpoint_id: str, writes: Sequence[Write]) -> None:
+        """Save what a task of a step wrote. What is there is kept, but for writes with an idx below zero."""
+        self._admit(thread, Role.WRITE)
+        place = (namespace, checkpoint_id)
+        by_idx: dict[int, Write] = {}
+        for one in writes:
+            if one.idx < 0 or one.idx not in by_idx:
+                by_idx[one.idx] = one
+        for attempt in range(ATTEMPTS if by_idx else 0):
+            opened = await self._opened(thread, again=attempt > 0)
+            opened.require_there(place)
+            row = {
+                **thread.row,
+                "key_id": opened.box.key_id,
+                "namespace": namespace,
+                "checkpoint_id": checkpoint_id,
+                "task_id": identifier(writes[0].task_id, "task_id"),
+                "idxs": list(by_idx),
+                "data": [opened.box.sealed_write(one, *place) for one in by_idx.values()],
+            }
+            if await self._rows("save_writes", row):
+                return
+        if by_idx:
+            raise _busy()
+
+    async def load(self, thread: Thread, namespace: str, checkpoint_id: str | None = None) -> Loaded | None:
+        """A checkpoint of a namespace, by default the newest."""
+        self._admit(thread, Role.READ)
+        return await repeated(self._pool, partial(self._loaded, thread, namespace, checkpoint_id))
+
+    async def places(self, thread: Thread) -> Sequence[tuple[Place, str | None]]:
+        """Where there are checkpoints, each with the id of its parent, the newest first."""
+        self._admit(thread, Role.READ)
+        return [((row["namespace"], row["checkpoint_id"]), row["parent_id"]) for row in await self._listed(thread)]
+
+    async def threads(
+        self,
+        tenant: str,
+        stream: StreamId | None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        *,
+        runs: Sequence[str] | None = None,
+        remains: bool = False,
+    ) -> Sequence[Thread]:
+        """The threads that have checkpoints, as far as the principal reaches: of a user or all, of runs or all.
+
+        With `remains`, those of which an interrupted erasure left rows, too.
+        """
+        wanted = {
+            "tenant": tenant,
+            "stream": stream.name if stream else None,
+            "agent_id": agent_id,
+            "thread_id": thread_id,
+            "remains": remains,
+            "runs": [run_hash(one, self._runs) for one in runs or ()],
+        }
+        rows = await self._rows("find_threads" if runs is None else "find_threads_of_runs", wanted)
+        found = [Thread(StreamId(tenant, row["stream"]), row["agent_id"], row["thread_id"]) for row in rows]
+        return [one for one in found if self._reaches(one)]
+
+    async def erase(self, thread: Thread) -> None:
+        """Destroy the key of a thread's checkpoints, and delete them. Nothing when there are none."""
+        command = validated(EraseCheckpoints, _who(thread))
+        self._handler.admitted(command)
+        if await self._rows("find_thread", thread.row):
+            await self._handler.handle(CHECKPOINTS_ERASURE, command)
+        await self.delete_erased(thread.stream)
+
+    async def delete_erased(self, stream: StreamId) -> None:
+        """Delete what was sealed with keys of a user that are gone."""
+        await self._rows("delete_erased", {"tenant": stream.tenant, "stream": stream.name})
+
+    async def copy(self, source: Thread, target: Thread) -> None:
+        """Save every checkpoint of one thread in another, with its id. After an interruption it may be called again."""
+        for row in reversed(await self._listed(source) if source != target else []):
+            one = await self.load(source, row["namespace"], row["checkpoint_id"])
+            if one is not None:
+                await self.save_loaded(target, one, row["run_hash"])
+
+    async def save_loaded(self, thread: Thread, one: Loaded, run: str | bytes | None) -> None:
+        """Save a checkpoint as it was loaded elsewhere, and what is pending there."""
+        place, values = (one.namespace, one.checkpoint_id), one.values
+        checkpoint = Checkpoint(*place, one.parent_id, run, one.state, one.metadata, values)
+        await self.save(thread, lambda known: checkpoint, None)
+        for task_id in dict.fromkeys(write.task_id for write in one.writes):
+            await self.save_writes(thread, *place, [write for write in one.writes if write.task_id == task_id])
+
+    async def delete(self, thread: Thread, places: Collection[Place]) -> None:
+        """Delete these checkpoints, what is pending there, and chunks that no other refers to."""
+        self._admit(thread, Role.WRITE)
+        if not places:
+            return
+        gone = {"namespaces": [one for one, _ in places], "checkpoint_ids": [one for _, one in places]}
+
+        async def delete(connection: Connection) -> None:
+            async with connection.transaction():
+                row = await (await connection.execute(_named("begin_pruning"), thread.row)).fetchone()
+                for name in ("delete_checkpoints", "delete_writes", "delete_unused_chunks") if row else ():
+                    await connection.execute(_named(name), {**thread.row, **gone, "key_id": row and row["key_id"]})
+
+        await repeated(self._pool, delete)
+
+    async def delete_runs(self, thread: Thread, runs: Collection[str]) -> None:
+        """Delete the checkpoints that these runs made."""
+        hashes = {run_hash(one, self._runs) for one in runs}
+        rows = [row for row in await self._listed(thread) if row["run_hash"] and bytes(row["run_hash"]) in hashes]
+        await self.delete(thread, [(row["namespace"], row["checkpoint_id"]) for row in rows])
+
+    async def _listed(self, thread: Thread) -> Sequence[Mapping[str, Any]]:
+        return await self._rows("list_checkpoints", thread.row)
+
+    async def _opened(self, thread: Thread, *, again: bool) -> _Opened:
+        """What is known of a thread; its key is made when it has none. `again`: what was known does not hold."""
+        async with self._opening:
+            if thread in self._known and not again:
+                self._known.move_to_end(thread)
+                return self._known[thread]
+            found = await self._rows("find_thread", thread.row)
+            if not found:
+                await self._handler.handle(CHECKPOINTS_START, validated(StartCheckpoints, _who(thread)))
+            if not found or found[0]["prunings"] is None:
+                names = {"agent_id": thread.agent_id, "thread_id": thread.thread_id}
+                await self._rows("insert_thread", {**thread.row, **names})
+                found = await self._rows("find_thread", thread.row)
+            if not found:
+                raise _busy()
+            return self._remember(thread, found[0])
+
+    def _remember(self, thread: Thread, row: Mapping[str, Any]) -> _Opened:
+        """What is known of a thread. All that it has may be others' once it was pruned, and is once it was erased."""
+        known, key_id = self._known.get(thread), bytes(row["key_id"])
+        if known is None or (known.box.key_id, known.prunings) != (key_id, row["prunings"]):
+            erased = known.erased if known else frozenset[Place]()
+            if known and known.box.key_id != key_id:
+                erased |= known.values.keys()
+            known = self._known[thread] = _Opened(self._box(thread, row), row["prunings"], erased)
+        self._known.move_to_end(thread)
+        while len(self._known) > THREADS:
+            self._known.popitem(last=False)
+        return known
+
+    def _box(self, thread: Thread, row: Mapping[str, Any]) -> Box:
+        keys = StreamKeys(thread.stream, self._roots)
+        keys.load({**row, "scope": thread.scope})
+        return Box(thread.stream, thread.scope, keys.data_keys[thread.scope], self._roots.random_bytes)
+
+    async def _loaded(
+        self, thread: Thread, namespace: str, checkpoint_id: str | None, connection: Connection
+    ) -> Loaded | None:
+        wanted = {**thread.row, "namespace": namespace, "until": LAST if checkpoint_id is None else checkpoint_id}
+        row = await (await connection.execute(_named("load_checkpoint"), wanted, binary=True)).fetchone()
+        if row is None or (checkpoint_id is not None and row["checkpoint_id"] != checkpoint_id):
+            return None
+        opened, place = self._remember(thread, row), (namespace, row["checkpoint_id"])
+        ids = row["chunk_ids"]
+        packed = opened.box.open(row["data"], "checkpoint", *place, row["parent_id"] or "")
+        contents = Contents.unpacked(packed, ids)
+        chunks = dict(zip(ids, row["chunks"], strict=False)) if len(ids) == len(row["chunks"]) else {}
+        values = {channel: (one.version, opened.box.value(one, chunks)) for channel, one in contents.values.items()}
+        opened.note(place, contents.values, ids)
+        writes = [opened.box.opened_write(one, *place) for one in row["writes"]]
+        writes.sort(key=lambda one: (one.task_path, one.task_id, one.idx))
+        return Loaded(thread, *place, row["parent_id"], contents.state, contents.metadata, values, writes)
+
+    def _admit(self, thread: Thread, role: Role) -> None:
+        if self._principal:
+            self._principal.require(role)
+            self._principal.require_user(thread.stream.tenant, thread.stream.owner)
+            self._principal.require_agent(thread.agent_id)
+
+    def _reaches(self, thread: Thread) -> bool:
+        try:
+            self._admit(thread, Role.READ)
+        except (NotFound, NotPermitted):
+            return False
+        return True
+
+    async def _rows(self, name: str, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+        """All of these may be repeated."""
+
+        async def execute(connection: Connection) -> Sequence[Mapping[str, Any]]:
+            cursor = await connection.execute(_named(name), values)
+            return await cursor.fetchall() if cursor.description else ()
+
+        return await repeated(self._pool, execute)
+
+
+def _named(name: str) -> SQL:
+    return query(name, QUERIES)
+
+
+def _who(thread: Thread) -> dict[str, Any]:
+    stream = thread.stream
+    return {
+        "tenant": stream.tenant,
+        "user_id": stream.owner,
+        "agent_id": thread.agent_id,
+        "thread_id": thread.thread_id,
+    }
+
+
+def _stored(
+    box: Box, values: Mapping[str, Stored | tuple[Version, Value]]
+) -> tuple[dict[str, Stored], dict[bytes, bytes]]:
+    """How the row refers to the values, and the chunks of those that were not stored before."""
+    stored: dict[str, Stored] = {}
+    chunks: dict[bytes, bytes] = {}
+    for channel, one in values.items():
+        if isinstance(one, Stored):
+            stored[channel] = one
+        else:
+            stored[channel], new = box.stored(*one)
+            chunks |= new
+    return stored, chunks
+
+
+def _require_fit(checkpoint: Checkpoint) -> None:
+    identifier(checkpoint.checkpoint_id, "checkpoint_id")
+    if len(checkpoint.namespace) > MAX_NAMESPACE or "\0" in checkpoint.namespace:
+        raise InvalidInput(
+            f"has {len(checkpoint.namespace):,} characters, at most {MAX_NAMESPACE:,} are accepted, and no NUL",
+            field="checkpoint_ns",
+            fix="nest fewer graphs, or give their nodes shorter names",
+        )
+
+
+def _busy() -> Conflict:
+    return Conflict(
+        "the checkpoints of this thread are erased or pruned again and again",
+        field="thread_id",
+        fix="try again when that has ended",
+    )
