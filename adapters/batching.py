@@ -11,9 +11,9 @@ LONGEST_SECONDS = 0.05
 
 
 class Batcher(Generic[T]):
-    """A bounded queue that is emptied in batches. `put` waits while it is full: back-pressure on the sender.
+    """A bounded queue that is emptied in batches. `put` waits while it is full, which slows the sender down.
 
-    `longest` is how many seconds a batch waits for more at most.
+    `longest` is the maximum number of seconds that a batch waits for more items.
     """
 
     def __init__(self, size: int, limit: int, longest: float = LONGEST_SECONDS) -> None:
@@ -24,16 +24,17 @@ class Batcher(Generic[T]):
         await self._queue.put(item)
 
     def offer(self, item: T) -> bool:
-        """Put without waiting; whether there was room for it."""
+        """Put without waiting; returns whether there was room."""
         if self._queue.full():
             return False
         self._queue.put_nowait(item)
         return True
 
     async def take(self) -> Sequence[T]:
-        """At least one item, after a moment in which more may gather: the more wait already, the longer it is.
+        """At least one item, after a short wait for more: the more are waiting already, the longer it waits.
 
-        A lone item goes on after two milliseconds; under load a few large batches cost much less than many small ones.
+        A single item is returned after two milliseconds; under load, a few large batches cost much less than many small
+        ones.
         """
         batch = [await self._queue.get()]
         await asyncio.sleep(min(self._longest, COLLECT_SECONDS * (1 + self._queue.qsize())))

@@ -24,7 +24,7 @@ MOVED = frozenset({"custom_categories", "allowlists"})
 
 
 def _origin(text: str, name: str) -> str:
-    """An origin as browsers send it: scheme, host, and a port that is not the scheme's own."""
+    """An origin as browsers send it: scheme, host, and a port unless it is the default."""
     parts = urlsplit(text)
     if text != "*" and (parts.scheme not in ("http", "https") or text != f"{parts.scheme}://{parts.netloc}".lower()):
         raise InvalidInput(f"{text!r} is not an origin", field=name, fix="use an origin such as https://app.example")
@@ -35,7 +35,7 @@ Origin = Annotated[str, checked_by(_origin)]
 
 
 class Settings(BaseSettings):
-    """What an engine can be told. Every field is also an environment variable, as MNEMOLOG_DATA_DIR."""
+    """The settings of an engine. Every field is also an environment variable, such as MNEMOLOG_DATA_DIR."""
 
     model_config = SettingsConfigDict(env_prefix="MNEMOLOG_", extra="forbid", frozen=True)
 
@@ -209,9 +209,10 @@ class Settings(BaseSettings):
         return self.data_dir.expanduser().absolute()
 
     def anchors(self, log_id: str) -> Path:
-        """The file of anchors of a log: `anchor_file`, or one outside of the data directory, which may be rolled back.
+        """The anchor file of a log: `anchor_file`, or one outside the data directory, which may be rolled back.
 
-        By the directory's path and by the log's own id: neither a copy elsewhere nor a new log in its place is meant.
+        Its name has the directory's path and the log's id, so that a copy elsewhere or a new log there has its own
+        file.
         """
         if self.anchor_file:
             return self.anchor_file.expanduser().absolute()
@@ -225,12 +226,12 @@ class Settings(BaseSettings):
 
     @property
     def policy(self) -> Policy:
-        """What the policy file says now; PolicyRefused when it cannot be accepted."""
+        """The current content of the policy file; PolicyRefused if it is invalid."""
         return policy.load(self.policy_file, self.unlisted_agents)
 
 
 def config_file() -> Path:
-    """The settings file: what MNEMOLOG_CONFIG names, else mnemolog.toml in the working directory."""
+    """The settings file: MNEMOLOG_CONFIG, else mnemolog.toml in the working directory."""
     named = os.environ.get(CONFIG_FILE)
     path = Path(named or "mnemolog.toml").expanduser()
     if named and not path.is_file():
@@ -239,7 +240,7 @@ def config_file() -> Path:
 
 
 def load(**given: Any) -> Settings:
-    """The settings in force; InvalidInput names the first one that is wrong. Values that are None are not given."""
+    """The effective settings; InvalidInput names the first invalid one. None means not given."""
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:

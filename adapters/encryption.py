@@ -25,7 +25,7 @@ RandomBytes = Callable[[int], bytes]
 
 @dataclass(frozen=True, slots=True)
 class DataKey:
-    """A key of 32 bytes, and the id (8 bytes) by which what it sealed names it."""
+    """A key of 32 bytes, and the id (8 bytes) by which ciphertext refers to it."""
 
     key_id: bytes
     key: bytes
@@ -34,7 +34,7 @@ class DataKey:
 class Keyring:
     """Implements `mnemolog.events.codec.Cipher` with the data keys that it holds.
 
-    What was sealed under a key that it does not hold, or under an earlier key of the same scope, opens as None.
+    Ciphertext under a key that it does not hold, or under an earlier key of the same scope, decrypts to None.
     """
 
     def __init__(self, keys: dict[tuple[StreamId, str], DataKey], random_bytes: RandomBytes) -> None:
@@ -63,22 +63,22 @@ class Keyring:
 
 
 def wrapped(key: bytes, secret: bytes, context: bytes, random_bytes: RandomBytes) -> bytes:
-    """`secret` under `key`: a nonce of 12 bytes, the ciphertext, a tag of 16 bytes."""
+    """`secret` encrypted with `key`: a nonce of 12 bytes, the ciphertext, and a tag of 16 bytes."""
     nonce = random_bytes(NONCE_BYTES)
     return nonce + _aes(key).encrypt(nonce, secret, context)
 
 
 @lru_cache(maxsize=50_000)
 def unwrapped(key: bytes, box: bytes, context: bytes) -> bytes:
-    """The secret in `box`; MalformedEvent when another key wrapped it, or for another place.
+    """The secret in `box`; MalformedEvent if it was wrapped with another key or for another place.
 
-    Remembered by its whole input, the stored bytes among it: so a key whose row is destroyed is not found here either.
+    Cached by its whole input including the stored bytes, so a key whose row is destroyed is not found here either.
     """
     return unsealed(key, box, context)
 
 
 def unsealed(key: bytes, box: bytes, context: bytes) -> bytes:
-    """What is in `box`; MalformedEvent when it was changed, or belongs elsewhere."""
+    """The content of `box`; MalformedEvent if it was changed or belongs elsewhere."""
     try:
         return _aes(key).decrypt(box[:NONCE_BYTES], box[NONCE_BYTES:], context)
     except (InvalidTag, ValueError) as error:
@@ -90,7 +90,7 @@ def unsealed(key: bytes, box: bytes, context: bytes) -> bytes:
 
 
 def place(stream: StreamId, scope: str, key_id: bytes) -> bytes:
-    """What is authenticated beside the ciphertext, so that it opens nowhere else. No id holds a NUL."""
+    """What is authenticated with the ciphertext, so that it decrypts nowhere else. Ids contain no NUL."""
     return b"\0".join((stream.tenant.encode(), stream.name.encode(), scope.encode(), key_id))
 
 

@@ -25,16 +25,16 @@ def decoded(text: str, field: str) -> bytes:
 
 
 def from_file(path: Path, random_bytes: Callable[[int], bytes] = os.urandom) -> bytes:
-    """The key in `path`; a new one is written there first when the file does not exist (mode 0600)."""
+    """The key in `path`; if the file does not exist, a new one is written first (mode 0600)."""
     if not path.exists():
         create_private(path, b64encode(random_bytes(KEY_BYTES)) + b"\n")
     return decoded(path.read_text(encoding="ascii"), field=str(path))
 
 
 def create_private(path: Path, content: bytes) -> None:
-    """Whole or not at all: a half-written key would lock its owner out, and a key is never replaced (mode 0600)."""
+    """Write it atomically and never replace a key: a half-written key would lock its owner out (mode 0600)."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
-    draft.unlink(missing_ok=True)  # Of a process that died and had this pid.
+    draft.unlink(missing_ok=True)  # From a dead process with the same pid.
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(content)
         file.flush()

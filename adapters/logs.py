@@ -12,12 +12,12 @@ from mnemolog.adapters import tracing
 
 LogFormat = Literal["text", "json"]
 
-# Beside the message: what a record was given as `extra`, by these names.
+# Fields added to the message: what a record was given as `extra`, by these names.
 FIELDS = ("method", "operation", "status", "milliseconds", "caller")
 
 
 class JsonFormatter(logging.Formatter):
-    """One object a line: `ts`, `level`, `logger`, `message`, the fields of the record, `trace_id` and `span_id`."""
+    """One object per line: `ts`, `level`, `logger`, `message`, the record's fields, `trace_id` and `span_id`."""
 
     def format(self, record: logging.LogRecord) -> str:
         told: dict[str, object] = {
@@ -38,5 +38,5 @@ def configure(log_format: LogFormat, console: Console, *, verbose: bool) -> None
     handler: logging.Handler = RichHandler(console=console) if log_format == "text" else logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(message)s") if log_format == "text" else JsonFormatter())
     logging.basicConfig(level=logging.INFO if verbose else logging.ERROR, handlers=[handler])
-    if not verbose:  # The process of a forwarded command is set up already, for the engine.
+    if not verbose:  # The process of a forwarded command is already set up for the engine.
         logging.getLogger("psycopg").setLevel(logging.ERROR)

@@ -24,7 +24,7 @@ from mnemolog.domain.errors import DataDirectoryInUse, EngineError, ServerFailed
 _logger = logging.getLogger("mnemolog.engine")
 
 START_SECONDS = 180.0
-# Of an engine in a program, or of a command that has the data directory for itself.
+# For an engine inside a program, or a command that uses the data directory exclusively.
 ATTACH_SECONDS = 15.0
 STOP_SECONDS = 60.0
 POLL_SECONDS = 0.05
@@ -33,7 +33,7 @@ PATHS = ("data_dir", "policy_file", "anchor_file")
 
 
 def find_or_start(settings: Settings) -> Endpoints:
-    """The engine that runs, or one that is started for it in the background. Its errors are raised here."""
+    """The running engine, or one that is started in the background. Errors of its start are raised here."""
     with entering(path := data_directory(settings)):
         found = find(path)
         if found and found.version != mnemolog.__version__:
@@ -44,7 +44,7 @@ def find_or_start(settings: Settings) -> Endpoints:
 
 
 def find(path: Path) -> Endpoints | None:
-    """The engine that runs, once it is ready when it is still starting. DataDirectoryInUse when that takes too long."""
+    """The running engine, once it is ready; None if there is none. DataDirectoryInUse if its start takes too long."""
     began = time.monotonic()
     while engine_runs(path):
         if (found := running_engine(path)) and found.ready:
@@ -61,15 +61,15 @@ def find(path: Path) -> Endpoints | None:
 
 
 def is_alive(data_dir: Path, engine: Endpoints) -> bool:
-    """Whether this very engine still runs. Takes some ten microseconds."""
+    """Whether this engine still runs. Takes some ten microseconds."""
     found = holder(data_dir)
     return found is not None and found.pid == engine.pid and engine_runs(data_dir)
 
 
 def stop(path: Path) -> int | None:
-    """Stop a background engine or `mnemolog up`, and wait for its end; its process id. None when none runs.
+    """Stop a background engine or `mnemolog up`, and wait for it to end; its process id, or None if none runs.
 
-    DataDirectoryInUse when the engine belongs to a program. For who is `entering`.
+    DataDirectoryInUse if the engine belongs to a program. The caller must hold `entering`.
     """
     while engine_runs(path) and (who := holder(path)):
         if who.kind == "cleanup":
@@ -86,9 +86,9 @@ def stop(path: Path) -> int | None:
 
 
 def replace_idle(path: Path, *, anyhow: bool = False) -> None:
-    """Stop a background engine that no other process uses, or `anyhow`. For who is `entering`, to run an engine itself.
+    """Stop a background engine that no other process uses, or any if `anyhow`. The caller must hold `entering`.
 
-    DataDirectoryInUse when other processes use it.
+    DataDirectoryInUse if other processes use it.
     """
     who = holder(path)
     if who is None or who.kind != "background" or not engine_runs(path):
@@ -103,7 +103,7 @@ def replace_idle(path: Path, *, anyhow: bool = False) -> None:
 
 
 def data_directory(settings: Settings) -> Path:
-    """The data directory by its real path, which is made when it is missing."""
+    """The real path of the data directory, which is created if missing."""
     path = settings.data_dir.expanduser().resolve()
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -118,12 +118,12 @@ def data_directory(settings: Settings) -> Path:
 
 
 def log_file(path: Path) -> Path:
-    """What a background engine has to say."""
+    """The log file of a background engine."""
     return path / "logs" / "engine.log"
 
 
 def _require_replaceable(path: Path, found: Endpoints) -> None:
-    """An idle background engine of another version is replaced; any other is not ours to end."""
+    """An idle background engine of another version is replaced; any other must not be stopped."""
     if found.kind == "background" and not others(path):
         return
     raise EngineError(
@@ -135,7 +135,7 @@ def _require_replaceable(path: Path, found: Endpoints) -> None:
 
 
 def _start(settings: Settings, path: Path) -> Endpoints:
-    """Start it detached, and wait until it says that it is ready, or why it cannot be."""
+    """Start it detached, and wait until it reports that it is ready or why it failed."""
     given = settings.model_dump(mode="json")
     given |= {name: str(Path(given[name]).expanduser().absolute()) for name in PATHS if given[name]}
     log = log_file(path)
@@ -177,7 +177,7 @@ def _not_started(log: Path, before: int) -> ServerFailed:
 
 
 def _heard(hear: int) -> dict[str, object]:
-    """What the new engine says: one line of JSON. Nothing when it ends without a word, or takes too long."""
+    """The new engine's report: one line of JSON. Empty if it ends without one or takes too long."""
     text, until = b"", time.monotonic() + START_SECONDS
     while not text.endswith(b"\n") and (left := until - time.monotonic()) > 0:
         if not select.select([hear], [], [], left)[0]:
@@ -194,14 +194,14 @@ def _heard(hear: int) -> dict[str, object]:
 
 
 def _environment() -> dict[str, str]:
-    """Ours without our settings, which it is told; its working directory holds no modules."""
+    """Our environment without our settings, which are passed separately; its working directory has no modules."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("MNEMOLOG_")}
     return {**kept, "PYTHONSAFEPATH": "1"}
 
 
 @contextmanager
 def _pipe() -> Iterator[tuple[int, int]]:
-    """Two ends; the second is the caller's to close."""
+    """The two ends; the caller closes the second."""
     hear, tell = os.pipe()
     try:
         yield hear, tell
@@ -223,7 +223,7 @@ def _end(path: Path, pid: int) -> None:
 
 
 def _signal(path: Path, pid: int) -> None:
-    """SIGTERM to that very process: once we have a handle of it, its lock shows that the pid is still its own."""
+    """Send SIGTERM to exactly that process: once we have a handle, its lock shows that the pid is still its own."""
     with suppress(ProcessLookupError):
         if not hasattr(os, "pidfd_open"):
             os.kill(pid, signal.SIGTERM)

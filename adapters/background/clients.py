@@ -21,7 +21,7 @@ from mnemolog.domain.errors import EngineError
 
 FOLDER, GATE = "clients", "attach.lock"
 DRAFT_SECONDS = 60.0
-# So long may one process take to start an engine while others wait: recovery of a long log takes its time.
+# How long others wait while one process starts an engine: recovery of a long log takes time.
 ENTER_SECONDS = 200.0
 
 
@@ -47,14 +47,14 @@ _guard = threading.Lock()
 
 
 def hold(data_dir: Path) -> None:
-    """Count this process among the clients, until `release` was called as often. A forked child is none."""
+    """Count this process as a client until `release` has been called as often. A forked child does not count."""
     with _guard:
         mark = _marks.get(data_dir) or _marks.setdefault(data_dir, _marked(data_dir))
         mark.uses += 1
 
 
 def release(data_dir: Path) -> None:
-    """One use less; harmless in a forked child."""
+    """Undo one `hold`; has no effect in a forked child."""
     with _guard:
         mark = _marks.get(data_dir)
         if mark is None:
@@ -67,10 +67,10 @@ def release(data_dir: Path) -> None:
 
 
 def clients(data_dir: Path) -> list[Client]:
-    """The processes that use the engine now, the oldest first. Files of dead ones are removed on the way."""
+    """The processes that currently use the engine, oldest first. Removes the files of dead ones."""
     found: list[Client] = []
     for file in (data_dir / FOLDER).glob("*"):
-        with suppress(FileNotFoundError):  # Its process just ended.
+        with suppress(FileNotFoundError):  # Its process has just ended.
             if is_locked(file):
                 found += [_read(file)] if file.suffix == ".json" else []
             elif file.suffix == ".json" or file.stat().st_mtime < time.time() - DRAFT_SECONDS:
@@ -79,12 +79,12 @@ def clients(data_dir: Path) -> list[Client]:
 
 
 def others(data_dir: Path) -> list[Client]:
-    """The clients beside this process."""
+    """The clients except this process."""
     return [one for one in clients(data_dir) if one.pid != os.getpid()]
 
 
 def last_change(data_dir: Path) -> float:
-    """When a client last came or went, in seconds since the epoch."""
+    """When a client was last added or removed, in seconds since the epoch."""
     try:
         return (data_dir / FOLDER).stat().st_mtime
     except FileNotFoundError:
@@ -93,7 +93,7 @@ def last_change(data_dir: Path) -> float:
 
 @contextmanager
 def entering(data_dir: Path) -> Iterator[None]:
-    """One at a time looks for an engine, starts or ends one: of many first users one starts it, and the others wait."""
+    """Only one process at a time may find, start or stop an engine: one starts it, and the others wait."""
     gate = gate_of(data_dir)
     if not gate.acquire(ENTER_SECONDS):
         raise EngineError(
@@ -108,12 +108,12 @@ def entering(data_dir: Path) -> Iterator[None]:
 
 
 def gate_of(data_dir: Path) -> FileLock:
-    """The lock of `entering`. An engine that ends keeps it to its end, so that nobody attaches to it any more."""
+    """The lock of `entering`. An engine that stops holds it to its end, so that nobody can attach any more."""
     return FileLock(data_dir / GATE)
 
 
 def _marked(data_dir: Path) -> _Mark:
-    """A file that is locked before it can be found."""
+    """A file that is locked before it becomes visible."""
     folder = data_dir / FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = folder / f"{os.getpid()}-{secrets.token_hex(4)}.json"
@@ -126,7 +126,7 @@ def _marked(data_dir: Path) -> _Mark:
 
 
 def _read(file: Path) -> Client:
-    """Who holds the file. Where it cannot be read, such as one of another version, somebody does all the same."""
+    """The client that holds the file. If it cannot be read, for instance from another version, it still counts."""
     try:
         said = json.loads(file.read_text())
         return Client(**{one.name: said[one.name] for one in fields(Client)})
@@ -135,7 +135,7 @@ def _read(file: Path) -> Client:
 
 
 def _program() -> str:
-    """The name of the program alone: its arguments may hold what somebody said."""
+    """Only the name of the program: its arguments may contain what somebody said."""
     name = Path(sys.argv[0]).name if sys.argv else ""
     return name if name not in ("", "-c", "-m") else "python"
 

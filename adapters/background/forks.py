@@ -21,7 +21,7 @@ _peers: set[Peer] = set()
 
 
 def part_from(endpoints: Endpoints) -> None:
-    """From now on, children that are forked lose their copies of connections to these servers."""
+    """From now on, forked children close their copies of connections to these servers."""
     for dsn in (endpoints.postgres_dsn, endpoints.projections_dsn):
         _peers.update(_postgres(dsn))
     _peers.update(_redis(endpoints.redis_url), _tcp(endpoints.nats_url, 4222))
@@ -66,7 +66,7 @@ def _cut_off_in_child() -> None:
 
 
 def _peer(descriptor: int) -> Peer | None:
-    """Whom a descriptor leads to; OSError when it is no connected socket."""
+    """The address that a descriptor is connected to; OSError if it is not a connected socket."""
     with socket.socket(fileno=os.dup(descriptor)) as one:
         peer = one.getpeername()
     return (peer[0], peer[1]) if isinstance(peer, tuple) else peer

@@ -15,14 +15,14 @@ SECRET = frozenset({*ADDRESSES, MASTER_KEY})
 
 
 def shared_settings(settings: Settings) -> Mapping[str, object]:
-    """Their values for `engine.json`, beside the addresses that stand there anyhow; of the master key a hash."""
+    """Their values for `engine.json`, without the addresses, which are there anyway; the master key as a hash."""
     return {**settings.model_dump(mode="json", include=set(PLAIN)), MASTER_KEY: _key_hash(settings)}
 
 
 def as_the_engine(settings: Settings, engine: Endpoints) -> Settings:
-    """A client's settings beside this engine: what it leaves unset is as the engine has it.
+    """A client's settings for this engine: unset ones have the engine's values.
 
-    EngineSettingDiffers when it sets one of those that are shared to another value.
+    EngineSettingDiffers if it sets a shared setting to another value.
     """
     theirs = {**engine.settings, **dict(zip(ADDRESSES, engine.addresses, strict=True))}
     own = {**shared_settings(settings), **settings.model_dump(include=set(ADDRESSES))}
@@ -43,7 +43,7 @@ def _differs(name: str, own: object, theirs: object, pid: int) -> EngineSettingD
 
 
 def _key_hash(settings: Settings) -> str | None:
-    """Of the key that is set, or stands in the data directory. It is random, so that a hash tells nothing of it."""
+    """The hash of the key that is set or in the data directory. The key is random, so its hash reveals nothing."""
     file = settings.directory / "master.key"
     if settings.master_key:
         key = keys.decoded(settings.master_key, field=MASTER_KEY)

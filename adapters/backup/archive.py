@@ -19,7 +19,7 @@ MANIFEST = "manifest.json"
 ANCHORS = "anchors.jsonl"
 MASTER_KEY = "master.key"
 CHUNK = 1 << 20
-# Ciphertext does not shrink, and what does is shrunk by the least effort.
+# Ciphertext does not compress; for the rest, the lowest level is enough.
 EFFORT = 1
 
 Progressed = Callable[[int], None]
@@ -27,7 +27,7 @@ Progressed = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One file of the archive. A table's rows are in COPY's text form, their columns in this order."""
+    """One file of the archive. A table's rows are in COPY's text format, with the columns in this order."""
 
     name: str
     bytes: int
@@ -40,7 +40,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What the archive holds and what not. `revision` is that of the migrations that made its tables."""
+    """What the archive contains and what it omits. `revision` is that of the migrations that created its tables."""
 
     taken_at: datetime
     mnemolog: str
@@ -51,7 +51,7 @@ class Manifest:
     format: int = FORMAT
 
     def count(self, table: str) -> int:
-        """The rows of a table of the log."""
+        """The number of rows of a table of the log."""
         return next((one.rows for one in self.members if (one.schema, one.table) == ("mnemolog", table)), 0)
 
     @property
@@ -81,7 +81,7 @@ class Manifest:
 
 
 class Writing:
-    """A member that is being written; `member` tells of it at the end."""
+    """A member that is being written; `member` describes it at the end."""
 
     def __init__(self, out: IO[bytes]) -> None:
         self._out, self._digest, self.bytes, self.rows = out, sha256(), 0, 0
@@ -98,7 +98,7 @@ class Writing:
 
 
 class ArchiveWriter:
-    """Writes beside `path`, for its owner's eyes only; the file stands there whole, or not at all."""
+    """Writes to a temporary file that only its owner can read; `path` then has the complete file or none."""
 
     def __init__(self, file: zipfile.ZipFile) -> None:
         self._file = file
@@ -135,7 +135,7 @@ class ArchiveWriter:
 
 
 class ArchiveReader:
-    """Reads what was checked; InvalidInput says what is wrong with the file."""
+    """Reads a file after checking it; InvalidInput says what is wrong."""
 
     def __init__(self, file: zipfile.ZipFile, manifest: Manifest) -> None:
         self._file, self.manifest = file, manifest
@@ -159,7 +159,7 @@ class ArchiveReader:
             yield cls(file, manifest)
 
     def check(self, progressed: Progressed) -> None:
-        """Read all of it once: nothing is restored of an archive in which one byte is another."""
+        """Read the whole file once: nothing is restored from an archive in which a single byte differs."""
         named = {one.name for one in self.manifest.members}
         there = set(self._file.namelist()) - {MANIFEST}
         if named != there:
@@ -182,7 +182,7 @@ class ArchiveReader:
             raise _damaged(f"{member.name} cannot be read ({error})") from error
 
     def content(self, name: str) -> bytes | None:
-        """A small member, whole; None where there is none."""
+        """The content of a small member; None if it does not exist."""
         for member in self.manifest.members:
             if member.name == name:
                 return b"".join(self.chunks(member))

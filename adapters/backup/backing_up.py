@@ -33,7 +33,7 @@ NO_KEY = {"master key": "without it nothing in here can be read: keep it, and ap
 _NOT_COPIED = {"mnemolog.migrations", "mnemolog.embeddings"}
 
 _BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-# The text form of a value depends on these.
+# The text format of a value depends on these.
 _PLAIN = (
     "SELECT set_config('DateStyle', 'ISO, YMD', true), set_config('TimeZone', 'UTC', true),"
     " set_config('bytea_output', 'hex', true), set_config('extra_float_digits', '1', true)"
@@ -52,7 +52,7 @@ _REVISION = "SELECT version_num FROM mnemolog.migrations"
 
 
 async def size(postgres_dsn: str) -> int:
-    """How many events there are to be written, for a bar."""
+    """The number of events to be written, for a progress bar."""
     async with await AsyncConnection.connect(postgres_dsn) as connection:
         [count] = await (await connection.execute(_EVENTS)).fetchone() or [0]
         return int(count)
@@ -69,13 +69,13 @@ async def back_up(
     *,
     with_master_key: bool = False,
 ) -> Manifest:
-    """Write the archive; what it holds. Every write that was acknowledged before this began is in it.
+    """Write the archive; returns its manifest. It contains every write acknowledged before the call.
 
-    `progressed` is told of events. A reader of the database alone, it holds nobody up.
+    `progressed` is called with numbers of events. The transaction only reads, so it blocks nobody.
     """
     with ArchiveWriter.opened(path) as archive:
         members: list[Member] = []
-        # Before the snapshot, so that all that is anchored here is in it.
+        # Before the snapshot, so that the snapshot contains everything that is anchored here.
         members.append(_whole(archive, ANCHORS, b"".join(line + b"\n" for line in anchors.lines())))
         if with_master_key:
             members.append(_whole(archive, MASTER_KEY, _master_key(settings)))
@@ -95,7 +95,7 @@ async def back_up(
 
 
 async def _tables(connection: AsyncConnection[Any]) -> Sequence[tuple[str, str, Sequence[str]]]:
-    """All but what is left out; keys first."""
+    """All tables except those left out; keys first."""
     rows = await (await connection.execute(_TABLES, [list(SCHEMAS)])).fetchall()
     return [(schema, name, columns) for schema, name, _, columns in rows if f"{schema}.{name}" not in _NOT_COPIED]
 
@@ -108,7 +108,7 @@ async def _copied(
     columns: Sequence[str],
     progressed: Progressed,
 ) -> Member:
-    """Postgres sends a row at a time."""
+    """Postgres sends one row at a time."""
     statement = SQL("COPY {} ({}) TO STDOUT").format(Identifier(schema, name), SQL(", ").join(map(Identifier, columns)))
     with archive.member(f"{schema}.{name}.copy") as writing:
         async with connection.cursor() as cursor, cursor.copy(statement) as copy:
@@ -146,4 +146,4 @@ async def _one(connection: AsyncConnection[Any], statement: str) -> tuple[Any, .
 
 
 def _uncounted(count: int) -> None:
-    """Events are counted, and nothing else."""
+    """Only events are counted."""

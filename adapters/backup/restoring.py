@@ -32,13 +32,13 @@ _GO_ON = """
 SELECT setval(pg_get_serial_sequence('mnemolog.outbox', 'id'), coalesce(max(id), 0) + 1, false) FROM mnemolog.outbox
 """
 
-# What shows how far a step is: its name, and how much there is to do.
+# A progress bar for a step: its name and its size.
 Bar = Callable[[str, int], AbstractContextManager[Progressed]]
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was restored, and what verification says of it."""
+    """What was restored, and the result of verifying it."""
 
     manifest: Manifest
     report: Report
@@ -55,9 +55,9 @@ class Restored:
 
 
 async def restore(settings: Settings, path: Path, bar: Bar) -> Restored:
-    """Check the file, load it, rebuild every projection, and verify. Whatever fails before that leaves no trace.
+    """Check the file, load it, rebuild every projection, and verify. A failure before that leaves nothing behind.
 
-    Anchors that are newer than the backup are passed over for once, by an anchor that says so.
+    Anchors that are newer than the backup are overridden by an anchor that records the restore.
     """
     with ArchiveReader.opened(path) as archive:
         _require_empty(settings)
@@ -103,7 +103,7 @@ def _entries(directory: Path) -> Sequence[str]:
 
 
 def _master_key(settings: Settings, archive: ArchiveReader) -> bytes:
-    """The one that is kept here, else the archive's own. A new one would open nothing."""
+    """The key configured here, else the archive's own. A newly created one would decrypt nothing."""
     file = settings.directory / MASTER_KEY
     if settings.master_key:
         return keys.decoded(settings.master_key, field="master_key")
@@ -149,7 +149,7 @@ async def _require_new(connection: AsyncConnection[Any], setting: str) -> None:
 
 
 async def _load_tables(connection: AsyncConnection[Any], archive: ArchiveReader, master_key: bytes, bar: Bar) -> None:
-    """In one transaction. The roots come first: another master key is noticed before much is written."""
+    """Load everything in one transaction. The roots come first, so that a wrong master key fails early."""
     tables = sorted(archive.manifest.tables, key=lambda one: (one.schema, one.table) != ROOTS)
     with bar("loading", sum(one.bytes for one in tables)) as progressed:
         for member in tables:
@@ -166,7 +166,7 @@ async def _load_table(
     place = Identifier(member.schema, member.table)
     emptied, columns = SQL("DELETE FROM {}").format(place), SQL(", ").join(map(Identifier, member.columns))
     if member.table != "events":
-        await connection.execute(emptied)  # Of what a migration put there.
+        await connection.execute(emptied)  # Rows that a migration inserted.
     async with connection.cursor() as cursor:
         async with cursor.copy(SQL("COPY {} ({}) FROM STDIN").format(place, columns)) as copy:
             for chunk in archive.chunks(member):
@@ -181,7 +181,7 @@ async def _load_table(
 
 
 def _place(settings: Settings, archive: ArchiveReader) -> None:
-    """The master key where the engine looks for it, and the anchors where there are none yet."""
+    """Put the master key where the engine looks for it, and the anchors if there are none yet."""
     key = archive.content(MASTER_KEY)
     file = settings.directory / MASTER_KEY
     if key and not settings.master_key and not file.exists():
@@ -198,5 +198,5 @@ async def _rebuild(engine: Engine, bar: Bar) -> None:
     stores = list(projections.stores.values())
     with bar("rebuilding", await projections.size() * len(stores)) as progressed:
         await projections.fill(stores, progressed=progressed)
-    if engine.settings.redis_url:  # It may hold the sessions of another time.
+    if engine.settings.redis_url:  # It may hold sessions from another time.
         await projections.rebuild(projections.working.name)

@@ -17,10 +17,10 @@ def main() -> None:
     given = json.load(sys.stdin)
     tell = int(sys.argv[1])
     if os.fork():
-        os._exit(0)  # So that nobody who started us has to wait for us.
+        os._exit(0)  # So that the process that started us need not wait.
     engine = os.fork()
     if engine == 0:
-        gc.disable()  # What is imported stays: to look through it for garbage would take a fifth of the start.
+        gc.disable()  # Imports stay in memory: collecting garbage would take a fifth of the start.
         from mnemolog.adapters.daemon.process import run
 
         run(given["settings"], given["data_dir"], tell)

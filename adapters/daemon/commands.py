@@ -24,7 +24,7 @@ from mnemolog.adapters.cli.forwarding import FILES, REQUEST_BYTES, identity, soc
 
 
 def fork_server(data_dir: Path) -> int | None:
-    """Start it; the engine keeps what is returned open, whose end tells of its own. None where no socket can be."""
+    """Start it. The engine keeps the returned descriptor open until it ends; None if no socket can be made."""
     address = socket_of(data_dir)
     if address is None:
         return None
@@ -38,7 +38,7 @@ def fork_server(data_dir: Path) -> int | None:
         listener.bind(address)
         os.chmod(address, 0o600)
         listener.listen(64)
-        from mnemolog.adapters.cli import app  # So that no command has to.
+        from mnemolog.adapters.cli import app  # Once for all commands.
 
         app.parser()
         gc.freeze()
@@ -52,7 +52,7 @@ def fork_server(data_dir: Path) -> int | None:
 
 
 def _serve(listener: socket.socket, engine: int) -> bool:
-    """True in each child, once it is what was asked for; False in the server when the engine and all children ended."""
+    """True in each child, once it has its request; False in the server after the engine and all children ended."""
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -82,7 +82,7 @@ def _serve(listener: socket.socket, engine: int) -> bool:
                     selector.unregister(engine)
                     selector.unregister(listener)
                     listener.close()
-                else:  # Whoever asked is gone.
+                else:  # The client has disconnected.
                     selector.unregister(key.fileobj)
                     with suppress(ProcessLookupError):
                         os.kill(key.data, signal.SIGTERM)
@@ -90,7 +90,7 @@ def _serve(listener: socket.socket, engine: int) -> bool:
 
 
 def _forked(client: socket.socket) -> int | None:
-    """The child's process id, and 0 in the child. None for a request that is refused or cut short."""
+    """The child's process id, and 0 in the child. None for a refused or incomplete request."""
     with suppress(OSError, ValueError):
         client.settimeout(5.0)
         message, files, _, _ = socket.recv_fds(client, REQUEST_BYTES, FILES)
@@ -140,14 +140,14 @@ def _tell_ended(running: dict[int, socket.socket], selector: selectors.BaseSelec
 
 
 def _run() -> None:
-    """The console script's entry point. What looks at the environment when it is imported is made anew."""
+    """The console script's entry point. Everything that read the environment at import is created again."""
     from mnemolog.adapters.cli import app, output
 
-    # Not reconfigured: they remember what their descriptors were before.
+    # Not reconfigured: they remember the state of their former descriptors.
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", buffering=1 if os.isatty(1) else -1, closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
-    sys.modules["__main__"].__package__ = None  # By which the parser would name the program.
+    sys.modules["__main__"].__package__ = None  # The parser would take the program's name from it.
     output.console.__init__()  # type: ignore[misc]
     output.errors.__init__(stderr=True)  # type: ignore[misc]
     code: object = 0
@@ -155,7 +155,7 @@ def _run() -> None:
         app.run()
     except SystemExit as end:
         code = end.code
-    except BaseException:  # noqa: BLE001  As an interpreter does it.
+    except BaseException:  # noqa: BLE001  As an interpreter does.
         traceback.print_exc()
         code = 1
     threading._shutdown()  # type: ignore[attr-defined]
@@ -163,5 +163,5 @@ def _run() -> None:
     for out in (sys.stdout, sys.stderr):
         with suppress(OSError):
             out.flush()
-    # Without taking modules down, which would copy all that is shared.
+    # Without unloading modules, which would copy all shared memory.
     os._exit(code if isinstance(code, int) else int(code is not None))

@@ -11,7 +11,7 @@ from mnemolog.domain.errors import DataDirectoryInUse
 
 
 def clean_up(data_dir: str, code: int) -> None:
-    """End the servers that it left. An engine that has the directory by now has done so itself."""
+    """Stop the servers that it left running. If another engine has the directory by now, it has done so itself."""
     sys.stderr.write(f"{datetime.now(UTC).isoformat(timespec='seconds')} the engine was ended by signal {-code}\n")
     sys.stderr.flush()
     directory = DataDirectory(Path(data_dir))

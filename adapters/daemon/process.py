@@ -24,7 +24,7 @@ LOOK_SECONDS = 1.0
 
 
 def run(given: dict[str, Any], data_dir: str, tell: int) -> None:
-    """Exit code 0 after a clean end, 1 when it could not start or a part of it failed."""
+    """Exit code 0 after a clean end, 1 if it could not start or a part of it failed."""
     commands = fork_server(Path(data_dir))
     gc.enable()
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -47,7 +47,7 @@ async def _serve(settings: Settings, data_dir: Path, tell: int) -> None:
     async with open_engine(settings, kind="background") as engine:
         _logger.info("runs as pid %d", os.getpid())
         _say(tell, {"ready": True})
-        # What stands now stays. A collector that walks through it makes every write wait for a tenth of a second.
+        # Existing objects stay in memory. Scanning them would delay every write by a tenth of a second.
         gc.freeze()
         waiting = {asyncio.create_task(stopped.wait()), asyncio.create_task(_idle(data_dir, settings.idle_grace))}
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -59,7 +59,7 @@ async def _serve(settings: Settings, data_dir: Path, tell: int) -> None:
 
 
 async def _idle(data_dir: Path, grace: float) -> None:
-    """Return when no client was there for so many seconds, and none can come any more."""
+    """Return when there has been no client for so many seconds and none can attach any more."""
     busy = time.time()
     while True:
         await asyncio.sleep(min(LOOK_SECONDS, grace / 4 or 0.05))
@@ -70,7 +70,7 @@ async def _idle(data_dir: Path, grace: float) -> None:
 
 
 def _closed(data_dir: Path) -> bool:
-    """Whether the gate is shut to the end of this process: not when a client waits at it, or stands in it."""
+    """Whether the lock was taken until this process ends: not if a client holds it or waits for it."""
     gate = gate_of(data_dir)
     if not gate.acquire():
         return False
@@ -81,6 +81,6 @@ def _closed(data_dir: Path) -> bool:
 
 
 def _say(tell: int, what: dict[str, Any]) -> None:
-    with suppress(OSError):  # Whoever started us was killed, or was told already.
+    with suppress(OSError):  # The starter was killed, or has its answer already.
         os.write(tell, json.dumps(what).encode() + b"\n")
         os.close(tell)

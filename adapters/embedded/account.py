@@ -31,14 +31,14 @@ NO_LOGIN = (
 
 @dataclass(frozen=True)
 class Account:
-    """A system user, by number: the number needs no entry in /etc/passwd."""
+    """A system user by number, which needs no entry in /etc/passwd."""
 
     uid: int
     gid: int
 
 
 def postgres_account(data: Path) -> Account | None:
-    """The user for Postgres' data in `data`; None when this process is not root and simply runs it itself."""
+    """The user to run Postgres as, for data in `data`; None if this process is not root and runs it itself."""
     if os.geteuid() != 0:
         return None
     account = _owner(data) or _existing(NAME) or _created(NAME) or _existing("postgres") or _existing("nobody")
@@ -51,7 +51,7 @@ def postgres_account(data: Path) -> Account | None:
 
 
 def give(tree: Path, account: Account | None) -> None:
-    """Make `tree` the account's own; done only where it is not, as after a copy that root made."""
+    """Change the owner of `tree` where it differs, for instance after a copy by root."""
     if account is None or tree.stat().st_uid == account.uid:
         return
     for folder, folders, files in os.walk(tree):
@@ -86,10 +86,10 @@ def _created(name: str) -> Account | None:
 
 @contextmanager
 def _locked(path: str) -> Iterator[None]:
-    """One process of this machine at a time.
+    """Only one process on this machine at a time.
 
-    Of two useradd at once the later one writes over what the earlier one made: another number, and the data of whoever
-    saw the first belongs to nobody.
+    If two run useradd at once, the later one overwrites the entry of the earlier one: the number changes, and data
+    owned by the first number has no user.
     """
     with open(path, "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -31,7 +31,7 @@ _MISSING = {
 
 @dataclass(frozen=True)
 class Binary:
-    """A binary that was looked for: its path and version, or the reason why it is missing."""
+    """The result of looking for a binary: its path and version, or the reason why it is missing."""
 
     name: str
     path: Path | None
@@ -40,7 +40,7 @@ class Binary:
 
 
 def versions() -> dict[str, Binary]:
-    """What there is to run: `postgres`, `pgvector`, `nats`, `redis`."""
+    """The available binaries: `postgres`, `pgvector`, `nats`, `redis`."""
     found = {name: locate(name) for name in SERVERS}
     return {"postgres": found["postgres"], "pgvector": pgvector(), "nats": found["nats"], "redis": found["redis"]}
 
@@ -62,7 +62,7 @@ def require(name: ServerName) -> Path:
 
 
 def pgvector() -> Binary:
-    """The extension's files, which the schema cannot do without."""
+    """The extension's files, which the schema requires."""
     postgres = _find("postgres")
     home = postgres.parents[1] if postgres else Path("/nonexistent")
     libraries = list((home / "lib" / "postgresql").glob("vector.*"))
@@ -75,7 +75,7 @@ def pgvector() -> Binary:
 
 @lru_cache
 def version_of(path: Path) -> str:
-    """What the binary says of itself."""
+    """The version that the binary reports."""
     said = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=30).stdout
     version = re.search(r"\d+\.\d+(\.\d+)?", said)
     return version[0] if version else ""

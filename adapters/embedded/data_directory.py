@@ -15,21 +15,21 @@ from mnemolog.adapters.embedded.endpoints import Endpoints, EngineKind
 from mnemolog.adapters.embedded.file_lock import FileLock, is_locked
 from mnemolog.domain.errors import DataDirectoryInUse, EngineError
 
-LOCK_PATIENCE = 0.3  # seconds; `running_engine` holds the lock for an instant to look
-# What a guard that ends the servers of a killed engine takes at most: they are given ten seconds to end by themselves.
+LOCK_PATIENCE = 0.3  # seconds; `running_engine` holds the lock for an instant
+# Maximum time for a guard to stop the servers of a killed engine: they get ten seconds to stop by themselves.
 CLEANUP_PATIENCE = 30.0
 
 
 @dataclass(frozen=True)
 class Holder:
-    """The process that has a data directory as its own; `cleanup` ends what a killed engine left."""
+    """The process that owns a data directory; `cleanup` is stopping what a killed engine left."""
 
     pid: int
     kind: EngineKind | Literal["cleanup"] = "in-process"
 
 
 class DataDirectory:
-    """One engine's files, its lock and its note."""
+    """One engine's files, its lock and its `engine.json`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.expanduser().resolve()
@@ -58,17 +58,17 @@ class DataDirectory:
         write_privately(_engine_file(self.path), endpoints.as_json())
 
     def withdraw(self) -> None:
-        """Take the note away."""
+        """Remove the file."""
         _engine_file(self.path).unlink(missing_ok=True)
 
     def part(self, name: str) -> Path:
-        """A private folder of the data directory, made when missing."""
+        """A private folder of the data directory, created if missing."""
         folder = self.path / name
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
 
     def nats_token(self) -> str:
-        """The directory's own random token: any user of the machine can reach a loopback port."""
+        """The directory's own random token, because any user of the machine can reach a loopback port."""
         file = self.path / "nats.token"
         token = file.read_text().strip() if file.exists() else ""
         if not token:
@@ -78,13 +78,13 @@ class DataDirectory:
 
 
 def running_engine(data_dir: Path) -> Endpoints | None:
-    """The endpoints of the engine that is up on this directory; None when there is none, or it is still starting."""
+    """The endpoints of the engine that runs on this directory; None if there is none or it is still starting."""
     path = data_dir.expanduser().resolve()
     return _note_of_holder(path) if engine_runs(path) else None
 
 
 def engine_runs(data_dir: Path) -> bool:
-    """Whether a process has this directory as its own, though it may be starting or stopping."""
+    """Whether a process owns this directory; it may be starting or stopping."""
     path = data_dir.expanduser().resolve()
     try:
         return is_locked(_lock_file(path))
@@ -93,18 +93,18 @@ def engine_runs(data_dir: Path) -> bool:
 
 
 def holder(data_dir: Path) -> Holder | None:
-    """The process that has, or last had, this directory as its own."""
+    """The process that owns, or last owned, this directory."""
     try:
         said = json.loads(_lock_file(data_dir.expanduser().resolve()).read_text() or "{}")
         return Holder(said["pid"], said.get("kind", "in-process")) if said else None
-    except (FileNotFoundError, ValueError, TypeError, AttributeError):  # ValueError: it is just being written.
+    except (FileNotFoundError, ValueError, TypeError, AttributeError):  # ValueError: it is being written.
         return None
 
 
 def _note_of_holder(path: Path) -> Endpoints | None:
     try:
         endpoints = Endpoints.from_json(_engine_file(path).read_text())
-    except (FileNotFoundError, ValueError, TypeError, AttributeError):  # It is not there yet, or it is damaged.
+    except (FileNotFoundError, ValueError, TypeError, AttributeError):  # Missing or damaged.
         return None
     found = holder(path)
     return endpoints if found and endpoints.pid == found.pid else None
@@ -126,7 +126,7 @@ def _in_use(path: Path) -> DataDirectoryInUse:
 
 
 def write_privately(file: Path, content: str) -> None:
-    """Write a file that only its owner may read, all of it or nothing."""
+    """Atomically write a file that only its owner may read."""
     draft = file.with_name(f"{file.name}.new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:

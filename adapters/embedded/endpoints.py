@@ -11,10 +11,10 @@ EngineKind = Literal["background", "up", "in-process"]
 
 @dataclass(frozen=True)
 class Endpoints:
-    """The addresses of one engine; they hold the NATS token, so keep them out of logs.
+    """The addresses of one engine; they contain the NATS token, so do not log them.
 
     `ready` is false while the engine starts. `settings` are those that all its clients share, for comparison.
-    `projections_url` is the database of what is read, where that is not the log's.
+    `projections_url` is the database of the projections, if it is not the log's.
     """
 
     pid: int
@@ -31,23 +31,23 @@ class Endpoints:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The endpoints that `as_json` wrote; fields of a later version are ignored."""
+        """The endpoints that `as_json` wrote; fields from a later version are ignored."""
         known = {one.name for one in fields(cls)}
         return cls(**{name: value for name, value in json.loads(text).items() if name in known})
 
     @property
     def projections_dsn(self) -> str:
-        """The database of what is read."""
+        """The database of the projections."""
         return self.projections_url or self.postgres_dsn
 
     @property
     def split(self) -> bool:
-        """Whether the log and what is read live in two databases."""
+        """Whether the log and the projections are in two databases."""
         return self.projections_dsn != self.postgres_dsn
 
     @property
     def addresses(self) -> tuple[str, str, str, str]:
-        """Where the servers answer. They usually stay the same when an engine is replaced by another."""
+        """The servers' addresses. They usually stay the same when another engine replaces this one."""
         return self.postgres_dsn, self.nats_url, self.redis_url, self.projections_dsn
 
     def as_json(self) -> str:
@@ -57,7 +57,7 @@ class Endpoints:
 
 @dataclass(frozen=True)
 class ServerEvent:
-    """What supervision saw: a server `died`, was `restarted`, or an attempt to restart it `failed`."""
+    """Seen by the supervisor: a server `died`, was `restarted`, or an attempt to restart it `failed`."""
 
     server: ServerName
     what: Literal["died", "restarted", "failed"]
@@ -66,7 +66,7 @@ class ServerEvent:
 
 @dataclass(frozen=True)
 class ServerHealth:
-    """One server, as `EmbeddedServers.health` finds it; of a server that a URL names only the address is known."""
+    """The state of one server; for one given by URL, only its address is known."""
 
     name: ServerName
     version: str

@@ -14,7 +14,7 @@ POLL_SECONDS = 0.02
 
 
 class FileLock:
-    """An exclusive lock. Held by at most one `FileLock` of all processes; the file stays when it is released."""
+    """An exclusive lock, held by at most one `FileLock` in all processes; releasing it keeps the file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -25,7 +25,7 @@ class FileLock:
         return self._file is not None
 
     def acquire(self, patience: float = 0.0) -> bool:
-        """Whether it is held from now on; tried for `patience` seconds. OSError when the file cannot be opened."""
+        """Whether the lock was acquired, trying for `patience` seconds. OSError if the file cannot be opened."""
         file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
         if not _locked(file, patience):
             os.close(file)
@@ -41,7 +41,7 @@ class FileLock:
         os.pwrite(self._file, content.encode(), 0)
 
     def release(self) -> None:
-        """Let go; harmless when it is not held. Said to the kernel, since a child may have the file open as well."""
+        """Release it, if held, by an explicit unlock, because a child may have the file open as well."""
         if self._file is not None:
             fcntl.flock(self._file, fcntl.LOCK_UN)
             self._close()
@@ -54,7 +54,7 @@ class FileLock:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether anybody holds the lock. To see, it is shared for an instant with all others who look."""
+    """Whether anybody holds the lock. The check takes a shared lock for an instant."""
     try:
         file = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -82,7 +82,7 @@ _held: WeakSet[FileLock] = WeakSet()
 
 
 def _forget_in_child() -> None:
-    """Close them without a word to the kernel: the parent has its locks still."""
+    """Close them without unlocking: the parent still holds its locks."""
     for lock in list(_held):
         lock._close()
 

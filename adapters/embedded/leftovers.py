@@ -15,14 +15,14 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-CLEAN_END = 10.0  # seconds for a server that was asked to stop
+CLEAN_END = 10.0  # seconds for a server to stop after the signal
 OWN_END = 0.5  # seconds for processes that end by themselves, as idle children of Postgres do without their postmaster
 
 
 def end_leftovers(
     directory: Path, names: Collection[str], stop: signal.Signals, may_ask: Callable[[int], bool] = lambda pid: True
 ) -> None:
-    """Ask those whom `may_ask` allows to stop, wait, and kill what is left."""
+    """Signal the processes that `may_ask` allows, wait, and kill the rest."""
     found = working_in(directory, names)
     asked = [process for process in found if may_ask(process.pid)]
     for process in asked:
@@ -33,7 +33,7 @@ def end_leftovers(
 
 
 def working_in(directory: Path, names: Collection[str]) -> list[psutil.Process]:
-    """The live processes that are ours; zombies have no working directory and so do not count."""
+    """Our live processes; zombies have no working directory and do not count."""
     return [
         process
         for process in psutil.process_iter(["name"])
@@ -42,7 +42,7 @@ def working_in(directory: Path, names: Collection[str]) -> list[psutil.Process]:
 
 
 def exists(pid: int) -> bool:
-    """Whether the pid is taken, by whomever, a zombie included."""
+    """Whether the pid exists, even as a zombie or another user's."""
     return bool(psutil.pid_exists(pid))
 
 
@@ -55,7 +55,7 @@ def _still_there(directory: Path, names: Collection[str], patience: float) -> li
 
 def _works_in(process: psutil.Process, directory: Path) -> bool:
     try:
-        # Linux: through the link itself, since its text may name a path of another mount namespace.
+        # On Linux, follow the link itself, since its text may be a path of another mount namespace.
         link = Path(f"/proc/{process.pid}/cwd")
         return os.path.samefile(link if psutil.LINUX else process.cwd(), directory)
     except (OSError, psutil.Error):

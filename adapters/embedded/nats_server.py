@@ -19,7 +19,7 @@ CONFIG = "server.conf"
 
 
 class NatsServer:
-    """NATS on the port of last time when it is free, so that producers need not ask again."""
+    """NATS, on its previous port if that is free, so that producers can keep the address."""
 
     name: ServerName = "nats"
     stop_signal = signal.SIGTERM
@@ -40,26 +40,26 @@ class NatsServer:
         return f"nats://{ENGINE_USER}:{self._token}@{HOST}:{self._port}"
 
     def prepare(self) -> None:
-        """End leftovers and write the configuration; until it has answered once, another port for each new attempt."""
+        """Stop leftovers and write the configuration; until it has answered once, each attempt uses another port."""
         end_leftovers(self.directory, [self.binary.name], self.stop_signal)
         if not self._port or (self._attempted and not self._answered):
             self._port = _free_port()
         self._attempted = True
-        # What was written before there were accounts becomes the engine's.
+        # Data from before there were accounts becomes the engine's.
         store = self.directory / "jetstream"
         if (store / "$G").exists() and not (store / ENGINE_ACCOUNT).exists():
             (store / "$G").rename(store / ENGINE_ACCOUNT)
         write_privately(self.directory / CONFIG, json.dumps(self._config(), indent=2, ensure_ascii=False))
 
     def launch(self) -> Launch:
-        """Passwords are in the configuration, since every user can read a command line."""
+        """Passwords are in the configuration, because every user can read a command line."""
         return Launch([self.binary, "-c", CONFIG])
 
     def answers(self) -> bool:
-        """Whether a server that knows our password, hence ours, runs with JetStream."""
+        """Whether a server that knows our password, and hence is ours, runs with JetStream."""
         try:
             self._answered = self._greets()
-        except (OSError, ValueError):  # not there yet, or something else on that port
+        except (OSError, ValueError):  # not up yet, or another program on that port
             return False
         return self._answered
 
@@ -86,7 +86,7 @@ class NatsServer:
         }
 
     def _former_port(self) -> int:
-        """The port of last time; 0 when there was none."""
+        """Its previous port; 0 if there was none."""
         try:
             return int(json.loads((self.directory / CONFIG).read_text())["port"])
         except (OSError, ValueError, KeyError):

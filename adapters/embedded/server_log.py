@@ -8,7 +8,7 @@ LINES = 12
 
 
 class ServerLog:
-    """The log of one server; the file of before is kept as `.1` once it is long."""
+    """The log file of one server; when it is long, it is kept as `.1` at the next launch."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

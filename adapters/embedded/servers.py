@@ -30,9 +30,9 @@ from mnemolog.domain.errors import EngineError
 class EmbeddedServers:
     """Postgres, NATS and Redis in `data_dir`, running from `start` to `stop`.
 
-    A server whose URL is given is not started; its URL is passed on, and so is `projections_url`. `on_event` is called
-    from the thread that watches the server. `durable=False` (tests) survives killed servers but not a power cut.
-    `nats_store` is how many bytes JetStream may store; without it, three quarters of the free disk.
+    A server with a given URL is not started; the URL is passed on, as is `projections_url`. `on_event` is called from
+    the thread that watches the server. `durable=False` (for tests) survives killed servers but not a power cut.
+    `nats_store` is the number of bytes JetStream may store; by default, three quarters of the free disk.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class EmbeddedServers:
         self._endpoints: Endpoints | None = None
 
     def start(self) -> Endpoints:
-        """Start what is to be started, all at once, and return when everything answers."""
+        """Start the servers concurrently, and return when all of them answer."""
         if self._endpoints is not None:
             return self._endpoints
         self._directory.acquire(self._kind)
@@ -84,7 +84,7 @@ class EmbeddedServers:
         )
 
     def stop(self) -> None:
-        """Stop everything that was started; harmless when nothing runs, and in a forked child."""
+        """Stop everything that was started; has no effect if nothing runs, or in a forked child."""
         if os.getpid() != self._owner:
             return
         for server in self._supervised.values():
@@ -99,7 +99,7 @@ class EmbeddedServers:
             self._directory.withdraw()
             self._endpoints = None
         self._directory.release()
-        atexit.unregister(self.stop)  # last: an interrupted stop is finished at exit
+        atexit.unregister(self.stop)  # last, so that an interrupted stop is finished at exit
 
     def __enter__(self) -> Self:
         self.start()
@@ -112,7 +112,7 @@ class EmbeddedServers:
 
     @property
     def endpoints(self) -> Endpoints:
-        """Where the servers answer; raises EngineError before `start`."""
+        """The servers' addresses; raises EngineError before `start`."""
         if self._endpoints is None:
             raise EngineError("the embedded servers are not started", fix="call start() first")
         return self._endpoints
@@ -123,22 +123,22 @@ class EmbeddedServers:
         return {name: server.pid for name, server in self._supervised.items() if server.pid is not None}
 
     def publish_http_url(self, url: str) -> None:
-        """Tell other processes where the engine's HTTP API answers."""
+        """Publish the URL of the engine's HTTP API to other processes."""
         self._publish(replace(self.endpoints, http_url=url))
 
     def publish_ready(self, version: str, started_at: datetime, settings: Mapping[str, object]) -> Endpoints:
-        """Tell other processes that the engine is complete, so that they may attach to it."""
+        """Publish that the engine is ready, so that other processes may attach."""
         complete = replace(
             self.endpoints, ready=True, version=version, started_at=started_at.isoformat(), settings=settings
         )
         return self._publish(complete)
 
     def withdraw(self) -> None:
-        """Take the note away before the stop, so that nobody attaches any more."""
+        """Remove `engine.json` before stopping, so that nobody attaches any more."""
         self._directory.withdraw()
 
     def health(self) -> list[ServerHealth]:
-        """How each server is; a server that a URL names is not asked."""
+        """The state of each server; one given by URL is not checked."""
         return [self._health(name) for name in SERVERS]
 
     def _servers(self) -> Iterator[Server]:
@@ -170,7 +170,7 @@ class EmbeddedServers:
 
 
 def end_servers(data_dir: Path) -> None:
-    """End what a killed engine left running. For who holds the lock of this directory, and starts no engine."""
+    """Stop what a killed engine left running. The caller holds the directory's lock and starts no engine."""
     others: tuple[ServerName, ...] = ("nats", "redis")
     for name in others:
         binary = locate(name)
@@ -180,5 +180,5 @@ def end_servers(data_dir: Path) -> None:
 
 
 def without_secrets(url: str) -> str:
-    """The URL as it may be shown: without user, password and token."""
+    """The URL without user, password and token."""
     return re.sub(r"(?<=://)[^/@]*@|(?<=[?&])password=[^&]*&?", "", url)

@@ -21,9 +21,9 @@ POSTGRES_SOCKET = Path("postgres/.s.PGSQL.5432")
 
 
 def make_socket_directory(data_dir: Path, account: Account | None) -> Path:
-    """The directory of this data directory's sockets, made and verified; Postgres' folder is `account`'s own."""
+    """The directory of this data directory's sockets, created and verified; the account owns Postgres' folder."""
     directory = _choose(data_dir)
-    # Make it, or accept one that only we can have made: the temporary directory is open to everybody.
+    # Create it, or accept an existing one only if we created it: anyone can write to the temporary directory.
     directory.mkdir(exist_ok=True)
     found = directory.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():

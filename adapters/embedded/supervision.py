@@ -17,7 +17,7 @@ from mnemolog.adapters.embedded.server import Server, environment
 from mnemolog.adapters.embedded.server_log import ServerLog
 from mnemolog.domain.errors import ServerFailed
 
-READY_TIMEOUT = 120.0  # seconds; recovery of a long log takes its time
+READY_TIMEOUT = 120.0  # seconds; recovery of a long log takes time
 STOP_TIMEOUT = 15.0
 START_ATTEMPTS = 3
 FIRST_PAUSE = 0.05
@@ -41,12 +41,12 @@ class SupervisedServer:
 
     @property
     def pid(self) -> int | None:
-        """The running process; None while there is none."""
+        """The running process; None if there is none."""
         process = self._process
         return process.pid if process and process.returncode is None else None
 
     def start(self) -> None:
-        """Start it and keep it running; raises ServerFailed when it does not come up."""
+        """Start it and keep it running; raises ServerFailed if it does not come up."""
         for _ in range(START_ATTEMPTS):
             if self._attempt():
                 self._watcher.start()
@@ -56,13 +56,13 @@ class SupervisedServer:
         raise self._failure("did not start")
 
     def request_stop(self) -> None:
-        """Ask it to stop, now or in the middle of a restart; does not wait."""
+        """Signal it to stop, also in the middle of a restart; does not wait."""
         self._stopping.set()
         if self._process is not None:
             self._process.send_signal(self.server.stop_signal)
 
     def wait_stopped(self) -> None:
-        """Wait until it is gone after `request_stop`; kill it when it takes too long."""
+        """Wait until it has ended after `request_stop`; kill it if that takes too long."""
         if self._watcher.is_alive():
             self._watcher.join(STOP_TIMEOUT)
         if self._process is not None:
@@ -82,7 +82,7 @@ class SupervisedServer:
             pause = self._revive(pause)
 
     def _revive(self, pause: float) -> float:
-        """Restart it, however long that takes; returns the pause that a next death would begin with."""
+        """Restart it, however long that takes; returns the pause to start with after its next failure."""
         while not self._stopping.wait(pause):
             pause = min(2 * pause, LONGEST_PAUSE)
             problem = self._try_again()
@@ -100,7 +100,7 @@ class SupervisedServer:
             return str(error)
 
     def _attempt(self) -> bool:
-        """Launch it once; False when it died or took too long to answer, and then it is ended."""
+        """Launch it once; False if it died or took too long to answer, in which case it is stopped."""
         try:
             self.server.prepare()
             self._process = process = self._launched()
@@ -163,7 +163,7 @@ class SupervisedServer:
 
 
 def start_together(servers: Sequence[SupervisedServer]) -> None:
-    """Start all at once; when one fails, the others are told to give up, and its error is raised."""
+    """Start all of them concurrently; if one fails, the others are stopped and its error is raised."""
     with ThreadPoolExecutor(max_workers=max(1, len(servers))) as pool:
         starts = [pool.submit(server.start) for server in servers]
         try:

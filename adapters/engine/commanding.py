@@ -15,7 +15,7 @@ S = TypeVar("S")
 
 
 class ObservedHandler(Handler):
-    """Tells of each command its name, never what it holds."""
+    """Records the name of each command, never its content."""
 
     async def handle(
         self,

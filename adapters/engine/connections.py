@@ -32,18 +32,17 @@ from mnemolog.projections.seal import RowSeal
 from mnemolog.projections.vectors.embedder import Embedder
 
 POOL = 10
-# Of a client, of which there may be many: few that stay, and more while they are needed.
+# For clients, of which there may be many: few permanent connections, and more on demand.
 KEPT_BY_CLIENTS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """`pool` tries a connection before its use; the log uses `untried` ones, and notices dead ones itself.
+    """`pool` tests a connection before its use; the log uses `untried` ones, and notices dead ones itself.
 
-    These two and `beside_log`, to the tables beside the log, go to the database of the log; the others to that of the
-    projections, which may be another. `rows` is the operator's way to the tables of projections, `writing` the
-    projectors', `reading` the readers'.
-    `replaying` keeps none: each replay has a connection of its own.
+    These two and `beside_log` connect to the log's database, the others to that of the projections, which may be
+    another. `rows` is for operators' access to the tables of projections, `writing` for projectors, `reading` for
+    readers. `replaying` keeps no connections: each replay has its own.
     """
 
     pool: Pool
@@ -59,7 +58,7 @@ class Connections:
 
 
 async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes, *, migrating: bool) -> Connections:
-    """Connected to all three servers, or an error that names the one that is not there."""
+    """Connect to all three servers, or raise an error that names the one that is down."""
     pool, untried = await _postgres_pools(stack, endpoints.postgres_dsn, migrating=migrating)
     if endpoints.split:
         async with reaching("projections", endpoints.projections_dsn):
@@ -86,7 +85,7 @@ async def connect(stack: AsyncExitStack, endpoints: Endpoints, master_key: bytes
 
 
 async def _postgres_pools(stack: AsyncExitStack, postgres_dsn: str, *, migrating: bool) -> tuple[Pool, Pool]:
-    """One whose connections are tried before each use, and one for the log, which notices dead ones itself."""
+    """One pool that tests connections before each use, and one for the log, which notices dead ones itself."""
     async with reaching("postgres", postgres_dsn):
         await _ready(postgres_dsn, "log", migrating=migrating)
         tried = await open_pool(postgres_dsn, size=POOL)
@@ -97,20 +96,20 @@ async def _postgres_pools(stack: AsyncExitStack, postgres_dsn: str, *, migrating
 
 
 async def _ready(postgres_dsn: str, of: Literal["log", "projections"], *, migrating: bool) -> None:
-    """A database that answers. A pool tries again whatever it was; this says at once what the server says."""
+    """Check that a database answers. A pool retries any error; this one raises the server's answer at once."""
     await (await psycopg.AsyncConnection.connect(postgres_dsn, connect_timeout=CONNECT_SECONDS)).close()
     if migrating:
         await asyncio.to_thread(_migrate, postgres_dsn, of)
 
 
 def _migrate(postgres_dsn: str, of: Literal["log", "projections"]) -> None:
-    from mnemolog.adapters.postgres.migrate import migrate  # Alembic takes 0.3 s to load, in this thread only.
+    from mnemolog.adapters.postgres.migrate import migrate  # Alembic takes 0.3 s to load; only in this thread.
 
     migrate(postgres_dsn, of=of)
 
 
 async def _redis_client(stack: AsyncExitStack, redis_url: str) -> Redis:
-    # No socket timeout: with one, redis-py 8 waits by wait_for, which loses cancellations on Python 3.11.
+    # No socket timeout: with one, redis-py 8 uses wait_for, which loses cancellations on Python 3.11.
     retry = Retry(ExponentialBackoff(cap=1.0, base=0.05), retries=5)
     redis = Redis.from_url(redis_url, retry=retry, socket_timeout=None)
     stack.push_async_callback(redis.aclose)
@@ -120,7 +119,7 @@ async def _redis_client(stack: AsyncExitStack, redis_url: str) -> Redis:
 
 
 async def embedder_of(stack: AsyncExitStack, settings: Settings, *, projecting: bool, attached: bool) -> Embedder:
-    """MiniLM runs in a process of its own beside an engine that keeps projections, and embeds for attached clients."""
+    """MiniLM runs in its own process beside an engine that runs projections, and embeds for attached clients."""
     if settings.embedder == "lexical" or not (projecting or attached):
         return embedder_named(settings.embedder)
     if attached:
@@ -148,7 +147,7 @@ def _sqlalchemy_engine(
         f"{options} -c role={role}" if role else options,
         pool_size=kept,
         max_overflow=2 * POOL - kept,
-        pool_pre_ping=not projecting,  # A worker tries again anyhow.
+        pool_pre_ping=not projecting,  # A worker retries anyway.
     )
     stack.push_async_callback(engine.dispose)
     return engine

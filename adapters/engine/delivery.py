@@ -40,7 +40,7 @@ from mnemolog.events.envelope import StoredEvent
 
 _logger = logging.getLogger("mnemolog.engine")
 
-# Incidents of one rollback; the first names how many there are.
+# Incidents recorded per rollback; the first has the total.
 NAMED = 100
 
 Follower = Callable[[Sequence[StoredEvent]], None]
@@ -48,7 +48,7 @@ Follower = Callable[[Sequence[StoredEvent]], None]
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What brings events from the log to JetStream. `followers` are told of what this process appends."""
+    """Brings events from the log to JetStream. `followers` are called with what this process appends."""
 
     outbox: Outbox
     streams: Streams
@@ -59,7 +59,7 @@ class Delivery:
     followers: list[Follower]
 
     def told(self, events: Sequence[StoredEvent]) -> None:
-        """Tell of what was appended."""
+        """Notify it of appended events."""
         for follower in self.followers:
             follower(events)
 
@@ -67,7 +67,7 @@ class Delivery:
 def delivery_of(
     stack: AsyncExitStack, settings: Settings, endpoints: Endpoints, to: Connections, *, anchoring: bool
 ) -> Delivery:
-    """Made, and not yet running. Without `anchoring` heads are anchored in JetStream alone, as clients do."""
+    """Created but not running. Without `anchoring`, heads are anchored on JetStream only, as by clients."""
     outbox = Outbox(to.pool, endpoints.postgres_dsn, to.roots.derived("chain"))
     jetstream = to.nats.jetstream()
     streams = Streams(jetstream, limits_of(settings))
@@ -109,7 +109,7 @@ async def start_relay(
     writes: Writes,
     api_keys: ApiKeys,
 ) -> None:
-    """Run what carries events to JetStream and producers' turns into the log, until the stack is closed."""
+    """Run the relay to JetStream and the recording of producers' turns, until the stack is closed."""
     former_keys = KeyTable(to.beside_log, to.roots.derived("api keys"))
     await api_keys.take_over(await former_keys.keys())
     await former_keys.drop()
@@ -127,15 +127,15 @@ async def start_relay(
 async def start_projecting(
     stack: AsyncExitStack, endpoints: Endpoints, to: Connections, delivery: Delivery, projections: Projections
 ) -> None:
-    """Run what keeps this process's share of the projections applied, until the stack is closed."""
+    """Run this process's share of the projections, until the stack is closed."""
     workers = Workers(projections.groups, projections.deliver, projections.paused)
-    # At once: by way of the relay it would take some milliseconds.
+    # Directly, because the relay would add some milliseconds.
     delivery.followers.append(partial(_delivered, workers))
     await run(stack, [*_projecting(endpoints.projections_dsn, to, workers), partial(keep, projections)])
 
 
 async def begin(settings: Settings, delivery: Delivery) -> None:
-    """On a database that holds what was anchored of it, or by an operator's word on one that does not: an incident."""
+    """Check the database against its anchors, or record an incident if an operator accepted a mismatch."""
     try:
         accepted = await delivery.anchoring.begin(accept=settings.accept_rollback)
     except DatabaseRolledBack as refused:
@@ -147,7 +147,7 @@ async def begin(settings: Settings, delivery: Delivery) -> None:
 
 
 def _anchor_file(settings: Settings, roots: Roots) -> AnchorFile:
-    """Outside of the data directory, and where it lay before inside of it; there too if nothing else can be written."""
+    """Outside the data directory, moved from inside it; still inside if no other place is writable."""
     former = None if settings.anchor_file else settings.directory / FORMER
     path = settings.anchors(roots.log_id)
     try:
@@ -185,5 +185,5 @@ def _delivered(workers: Workers, events: Sequence[StoredEvent]) -> None:
 
 
 async def _in_name_of(writes: Writes, api_keys: ApiKeys, producer: str) -> Writes:
-    """What records a producer's turns. The engine's own place is the operator's: no producer may publish there."""
+    """The writes for a producer's turns. The name `engine` is the operator's; no producer may have it."""
     return writes if producer == OPERATOR else writes.by(await api_keys.producer(producer))

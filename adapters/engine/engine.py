@@ -33,15 +33,15 @@ SETTLE_SECONDS = 0.02
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Engine(Services):
-    """Everything that runs in one process. Made by `open_engine`; every part is ready to use.
+    """Everything that runs in one process. Created by `open_engine`, with every part ready.
 
-    An engine that is `attached` uses the servers of one that runs already and leaves relay and projections to it.
+    An `attached` engine uses the servers of a running one, and leaves relay and projections to it.
     """
 
     servers: EmbeddedServers | None
 
     def by(self, principal: Principal | None) -> Self:
-        """The same engine, which reads and writes in this principal's name, in its tenant and no further."""
+        """The same engine acting for this principal, restricted to its scope."""
         if principal is None:
             return self
         bound = copy(self)
@@ -51,24 +51,24 @@ class Engine(Services):
         return bound
 
     def of_anybody(self) -> Self:
-        """The same engine for callers without a key, who share the reads of one caller."""
+        """The same engine for callers without a key, who together count as one caller for the read limits."""
         shared = copy(self)
         shared.reads = self.reads.of_anybody()
         return shared
 
     async def authenticated(self) -> Self:
-        """The same engine in the name of the setting `api_key`; the operator's without one."""
+        """The same engine with the API key of the settings; without one, the operator's."""
         key = self.settings.api_key
         return self if key is None else self.by(await self.api_keys.principal(key))
 
     def require_operator(self) -> None:
-        """NotPermitted for a principal that may not look after the engine."""
+        """NotPermitted for a principal that may not administer the engine."""
         if self.principal:
             self.principal.require(Role.ADMIN)
 
     @property
     def actor(self) -> str:
-        """Who looks after the engine, as the changes of API keys keep it."""
+        """Who administers the engine, as recorded in changes of API keys."""
         return self.principal.name if self.principal else OPERATOR
 
     @property
@@ -78,8 +78,8 @@ class Engine(Services):
     async def settled(self, deadline: float = 600.0) -> None:
         """Wait until everything appended is delivered and every projection has caught up."""
         async with asyncio.timeout(deadline):
-            while True:  # What is waited for may happen in another process, so it is looked for.
-                with suppress(*UNREACHABLE):  # A server that was just killed is on its way back.
+            while True:  # Polls, because another process may do the work.
+                with suppress(*UNREACHABLE):  # A killed server is being restarted.
                     if not await self.outbox.size() and await self.projections.settled():
                         return
                 await asyncio.sleep(SETTLE_SECONDS)
@@ -91,12 +91,12 @@ async def open_engine(
 ) -> AsyncIterator[Engine]:
     """Start an engine on the settings' data directory, and stop it cleanly at the end.
 
-    With `attach`, an engine that runs there already is used; when none runs, one is started in the background if the
-    setting `engine` says so. Without, DataDirectoryInUse is raised when one runs, unless it is a background engine that
-    no other process uses: that one is stopped. A `passive` one has its servers and nothing that runs: it starts on a
-    database that is older than its anchors, too.
+    With `attach`, uses the engine that runs there; if none runs, one is started in the background if the setting
+    `engine` says so. Without it, raises DataDirectoryInUse if an engine runs, except for a background engine that no
+    other process uses, which is stopped. A `passive` engine only starts the servers; it also starts on a database that
+    is older than its anchors.
     """
-    policy = settings.policy  # A policy that cannot be accepted is told before anything starts.
+    policy = settings.policy  # An invalid policy is reported before anything starts.
     in_background = settings.engine == "background" and not passive
     async with AsyncExitStack() as stack:
         servers, endpoints = await attached_or_started(
@@ -116,7 +116,7 @@ async def open_engine(
 
 @asynccontextmanager
 async def open_role(settings: Settings, role: EngineRole) -> AsyncIterator[Engine]:
-    """One role of an engine, on the servers that the settings name. It takes no data directory."""
+    """One role of an engine, on the servers of the settings. It uses no data directory."""
     policy, endpoints = settings.policy, configured_endpoints(settings)
     async with AsyncExitStack() as stack:
         services = await wire(stack, settings, policy, endpoints, frozenset({role}), attached=False)
@@ -127,7 +127,7 @@ async def open_role(settings: Settings, role: EngineRole) -> AsyncIterator[Engin
 
 
 def worker_of(engine: Engine) -> Worker:
-    """What does the engine's jobs in this process."""
+    """The worker that runs the engine's jobs in this process."""
     worker = Worker(
         engine.endpoints.postgres_dsn,
         engine.jobs,

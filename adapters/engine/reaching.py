@@ -19,7 +19,7 @@ _CHECK = "see that it runs and that the address, user and password are right"
 
 @asynccontextmanager
 async def reaching(name: Literal["postgres", "projections", "nats", "redis"], url: str) -> AsyncIterator[None]:
-    """ServerFailed when what happens inside cannot reach the server, is refused by it, or waits for it too long."""
+    """ServerFailed if the code inside cannot reach the server, is refused by it, or times out."""
     try:
         async with asyncio.timeout(SECONDS):
             yield

@@ -9,8 +9,10 @@ from mnemolog.domain.errors import InvalidInput
 
 
 class EngineRole(StrEnum):
-    """`serve` answers HTTP; `relay` carries events to JetStream, and producers' turns into the log; `project` keeps
-    projections up to date; `work` runs jobs and the audit."""
+    """`serve` answers HTTP. `relay` carries events to JetStream, and producers' turns into the log.
+
+    `project` keeps projections up to date. `work` runs jobs and the audit.
+    """
 
     SERVE = "serve"
     RELAY = "relay"
@@ -24,7 +26,7 @@ NO_ROLE: Roles = frozenset()
 
 
 def configured_endpoints(settings: Settings) -> Endpoints:
-    """The servers that the settings name; InvalidInput when they do not name all three."""
+    """The servers in the settings; InvalidInput unless all three are set."""
     urls = {name: getattr(settings, name) for name in ("postgres_url", "nats_url", "redis_url")}
     for name, url in urls.items():
         if url is None:

@@ -32,10 +32,10 @@ async def attached_or_started(
     in_background: bool = False,
     kind: EngineKind = "in-process",
 ) -> tuple[EmbeddedServers | None, Endpoints]:
-    """The endpoints of an engine that runs, with `attach`; otherwise servers of our own.
+    """The endpoints of a running engine, with `attach`; otherwise servers of our own.
 
-    With `in_background` an engine is started in the background instead. One that is just starting is waited for. Until
-    the stack is closed this process counts among the clients of what it is attached to.
+    With `in_background`, an engine is started in the background instead. One that is starting is awaited. Until the
+    stack is closed, this process counts as a client of the engine it is attached to.
     """
     path = await asyncio.to_thread(attaching.data_directory, settings)
     if attach:
@@ -67,12 +67,12 @@ async def _started(
         kind=kind,
         on_event=_log_server_event,
     )
-    stack.callback(servers.stop)  # Not in a thread: at interpreter exit none can be started. It takes 0.1 s.
+    stack.callback(servers.stop)  # Not in a thread: none can be started at interpreter exit. Takes 0.1 s.
     return servers, await asyncio.to_thread(_start, servers, path, kind)
 
 
 def _start(servers: EmbeddedServers, path: Path, kind: EngineKind) -> Endpoints:
-    if kind == "background":  # The client that starts it is at the gate.
+    if kind == "background":  # The client that starts it holds the lock.
         return servers.start()
     with clients.entering(path):
         attaching.replace_idle(path, anyhow=kind == "up")
@@ -80,7 +80,7 @@ def _start(servers: EmbeddedServers, path: Path, kind: EngineKind) -> Endpoints:
 
 
 def limits_of(settings: Settings) -> StreamLimits:
-    """How much JetStream keeps, as the settings say."""
+    """How much JetStream keeps, by the settings."""
     return StreamLimits(**settings.model_dump(include={field.name for field in fields(StreamLimits)}))
 
 
@@ -89,7 +89,7 @@ def _log_server_event(event: ServerEvent) -> None:
 
 
 async def require_kept(projections: Projections, settings: Settings) -> None:
-    """EngineError when the engine that runs keeps other projections than this one reads; one that starts is awaited."""
+    """EngineError if the running engine has other projections than this one reads; a starting one is awaited."""
     began, before = time.monotonic(), list[str]()
     while missing := await projections.missing():
         patience = KEPT_SECONDS if missing == [VECTORS] else ATTACH_SECONDS

@@ -13,7 +13,7 @@ CANCEL_SECONDS = 0.2
 
 
 async def run(stack: AsyncExitStack, steps: list[Callable[[], Awaitable[None]]]) -> None:
-    """Run each step in a task until the engine stops; a step that fails is reported at once and when it stops."""
+    """Run each step in a task until the engine stops; a failure is reported at once and raised at the end."""
     tasks = [asyncio.create_task(_reported(step)) for step in steps]
 
     async def stop() -> None:

@@ -52,9 +52,9 @@ from mnemolog.projections.vectors.embedder import Embedder
 async def wire(
     stack: AsyncExitStack, settings: Settings, policy: Policy, endpoints: Endpoints, roles: Roles, *, attached: bool
 ) -> Services:
-    """Everything connected, and running as far as these roles take part in it.
+    """Connect everything, and run what these roles need.
 
-    What is `attached` to an engine elsewhere makes no tables, and needs those that it reads.
+    If `attached` to an engine elsewhere, no tables are created, and those that are read must exist.
     """
     tracing.start(settings)
     master_key = _master_key(settings)
@@ -97,7 +97,7 @@ async def wire(
 
 
 def _anchors_here(roles: Roles, *, attached: bool) -> bool:
-    """Whether this process keeps the file of anchors: of those that run, the relay; and one that looks after it."""
+    """Whether this process writes the anchor file: a relay, or an engine opened for maintenance."""
     return EngineRole.RELAY in roles or not (roles or attached)
 
 
@@ -261,12 +261,12 @@ def _master_key(settings: Settings) -> bytes:
 
 
 async def _warm(embedder: Embedder) -> None:
-    """Load the model while everything else starts, so that the first question does not wait for it."""
-    with suppress(ServerFailed):  # Nobody needs it yet: the first question tries again.
+    """Load the model while everything else starts, so that the first query does not wait for it."""
+    with suppress(ServerFailed):  # Not needed yet: the first query tries again.
         await embedder.embed(["warm"])
 
 
 def _expected(embedder: Embedder, events: Sequence[NewEvent]) -> None:
-    """Have the vectors of these texts begun, which a projection asks for as soon as they are durable."""
+    """Prefetch the vectors of these texts, which a projection needs as soon as they are committed."""
     if isinstance(embedder, PrefetchingEmbedder):
         embedder.expect([one.payload.text for one in events if isinstance(one.payload, ContentEvent)])

@@ -31,10 +31,10 @@ from mnemolog.projections.owner import owner_of
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What was erased. `messages`: waiting turns and dead letters that were deleted on JetStream.
+    """What was erased. `messages` counts waiting turns and dead letters that were deleted on JetStream.
 
-    `held_up`: projections that could not come to the erasure by themselves, and why. Its text was taken out of them,
-    and they go on without it once they are retried or resumed.
+    `held_up`: projections that could not reach the erasure by themselves, and why. The text was removed from them, and
+    they continue without it after a retry or resume.
     """
 
     receipt: Receipt
@@ -44,7 +44,7 @@ class Erasure:
 
 
 async def extent(engine: Services, command: Erase | EraseUser) -> Taken:
-    """What the command would take: nothing is changed."""
+    """What the command would erase; changes nothing."""
     if isinstance(command, EraseUser):
         if engine.principal:
             engine.principal.require(command.needs)
@@ -56,9 +56,9 @@ async def extent(engine: Services, command: Erase | EraseUser) -> Taken:
 
 
 async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: str | Keyed | None = None) -> Erasure:
-    """Returns once no projection shows the text any more, a stopped or paused one neither.
+    """Returns once no projection shows the text any more, including stopped and paused ones.
 
-    Erasing what is erased changes nothing.
+    Erasing again changes nothing.
     """
     stream = command.stream()
     if isinstance(command, EraseUser):
@@ -70,7 +70,7 @@ async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: s
         receipt = await engine.writes.handler.handle(ERASURE, command, idempotency_key=idempotency_key)
     waiting, set_aside = _named(command, before, await engine.api_keys.producers())
     if isinstance(command, EraseUser) and receipt.already and await engine.log.head(stream) > receipt.last_seq:
-        set_aside = waiting  # A retry by its key: the user came back since, and that is not meant.
+        set_aside = waiting  # A retry by its key: the user came back since, which it does not cover.
     messages = await purge_turns(engine.nats.jetstream(), waiting, set_aside)
     try:
         held_up = await _forgotten(engine, Position(stream, receipt.last_seq))
@@ -83,7 +83,7 @@ async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: s
 
 
 async def _user_erased(engine: Services, command: EraseUser, idempotency_key: str | Keyed | None) -> Receipt:
-    """Nothing new is written where the last event is the erasure of the user."""
+    """Nothing is written if the last event is the erasure of the user."""
     stream, handler = command.stream(), engine.writes.handler
     if isinstance(idempotency_key, str):
         idempotency_key = handler.keyed(command, idempotency_key)
@@ -93,13 +93,13 @@ async def _user_erased(engine: Services, command: EraseUser, idempotency_key: st
     if not head:
         raise NotFound(f"there is no user {stream.owner!r}", field="user_id", fix="give a user that has memories")
     [[last]] = [batch async for batch in engine.log.scan(stream, after=head - 1, until=head)]
-    if last.header.type == UserErased.type_name():  # By its header: a user whose events nobody can read goes, too.
+    if last.header.type == UserErased.type_name():  # By its header: a user with undecodable events can be erased, too.
         return Receipt(stream, (last.header.event_id,), head, head, already=True)
     return await handler.handle(USER_ERASURE, command, idempotency_key=idempotency_key)
 
 
 async def _judged(engine: Services, command: Erase) -> tuple[Erase, Taken]:
-    """The command with where else those speak who would go with it, and what it would take."""
+    """The command, with the other turns of affected speakers, and what it would erase."""
     state = await engine.writes.handler.read(ERASURE, command)
     found, speakers = taken(state, command), at_stake(state, command)
     elsewhere = await spoken_in(engine.log, command.stream(), speakers, found.turns)
@@ -112,7 +112,7 @@ async def _judged(engine: Services, command: Erase) -> tuple[Erase, Taken]:
 
 
 async def _forgotten(engine: Services, at: Position) -> Mapping[str, MnemologError]:
-    """Wait for the projections, and take the text out of those that cannot come to the erasure; which, and why."""
+    """Wait for the projections, and remove the text from those that cannot reach the erasure; returns these."""
     held_up = dict(await engine.reads.held_up(at))
     if not held_up:
         return held_up
@@ -123,14 +123,14 @@ async def _forgotten(engine: Services, at: Position) -> Mapping[str, MnemologErr
         await projection.forget(erasure)
         if name not in paused:
             with suppress(*projection.transient):
-                await projection.retry(at.stream)  # So that a stop is seen again as one.
+                await projection.retry(at.stream)  # So that a new stop is noticed.
         if await projection.store.progress(at.stream) >= at.seq:
             del held_up[name]
     return held_up
 
 
 def _named(command: Erase | EraseUser, found: Taken, keyed: Collection[str]) -> tuple[TurnSelection, TurnSelection]:
-    """Turns that wait and were recorded already; and of those that were set aside, all that belong to it."""
+    """Waiting turns that were recorded already; and all dead letters of its subject."""
     stream = command.stream()
     waiting = TurnSelection(stream, turns=frozenset(found.turns), keyed=keyed)
     match command:
@@ -143,7 +143,7 @@ def _named(command: Erase | EraseUser, found: Taken, keyed: Collection[str]) -> 
 
 
 async def _everything(engine: Services, stream: StreamId, until: int | None = None) -> Taken:
-    """By headers alone, so that nothing that cannot be read keeps a user from being erased."""
+    """From headers only, so that undecodable events do not prevent the erasure of a user."""
     found: dict[str, dict[str, None]] = {MemoryCreated.type_name(): {}, TurnRecorded.type_name(): {}}
     kinds = {MemoryCreated.type_name(): "memory:", TurnRecorded.type_name(): turn_tag("")}
     async for batch in engine.log.scan(stream, until=until):
@@ -155,15 +155,15 @@ async def _everything(engine: Services, stream: StreamId, until: int | None = No
 
 
 async def _sweep(engine: Services, stream: StreamId, memories: Sequence[UUID]) -> None:
-    """What no projector reaches: stale schemas in Postgres, shadows in Redis, and the file to which Redis appends."""
+    """What no projector covers: stale schemas in Postgres, shadows in Redis, and Redis' append-only file."""
     await engine.reads.replays.forget(stream)
     stores = [store for store in engine.projections.stores.values() if isinstance(store, PostgresStore)]
     shown = {former.schema for store in stores if (former := await store.look())}
     await forget_in_stale_schemas(engine.projections.live, {*shown, *(store.schema for store in stores)}, stream)
-    if engine.projections.split:  # What was read there before projections had a database of their own.
+    if engine.projections.split:  # Rows from before projections had their own database.
         await forget_in_stale_schemas(engine.projections.beside_log, (), stream)
         await forget_embeddings(engine.projections.beside_log, stream)
-    # Once more: a rebuild that had read the text already may have kept its embedding after the projector's sweep.
+    # Once more: a rebuild that had already read the text may have stored its embedding after the projector's sweep.
     async with engine.projections.live.begin() as connection:
         await engine.projections.index.remove(connection, [(*owner_of(stream), one) for one in memories])
     redis = Redis.from_url(engine.endpoints.redis_url)
@@ -176,19 +176,19 @@ async def _sweep(engine: Services, stream: StreamId, memories: Sequence[UUID]) -
 
 
 async def _forget_shadow(shadow: WorkingStore, stream: StreamId) -> None:
-    """Take a user out of working memory that is being rebuilt, or was: a rebuild reads his events again."""
+    """Remove a user from a rebuild of working memory, current or abandoned: it reads the events again."""
     await shadow.resume([stream])
     for _ in range(ATTEMPTS):
         if not (await shadow.progress(stream) or await shadow.keys_of(stream)):
             return
-        with suppress(OtherWorker):  # A rebuild came first.
+        with suppress(OtherWorker):  # A rebuild was faster.
             async with shadow.session([stream]) as session:
                 await session.reset(stream)
 
 
 async def _rewrite(redis: Redis) -> None:
-    """Write the embedded server's append-only file anew, without what was deleted."""
+    """Rewrite the embedded server's append-only file, without what was deleted."""
     try:
         await redis.bgrewriteaof()
-    except ResponseError:  # One is under way: it began after the sessions were dropped, or the next erasure does it.
+    except ResponseError:  # One is running: it began after the deletion, or the next erasure does it.
         return

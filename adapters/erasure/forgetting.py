@@ -28,14 +28,14 @@ from mnemolog.projections.extent import Extent
 from mnemolog.projections.reads.moment import Moment
 
 PORTION = 200
-# One step: the session, many things of one kind to hide, or one thing to erase.
+# One step: the session, several subjects of one kind to hide, or one subject to erase.
 Step = ForgetSession | Erase | Sequence[Hiding]
 BATCHES = UUID("0f2f5b66-8c0e-5b52-9d57-3a1d3c1c7a11")
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What was forgotten, as which batch, and the last write of it; None when there was nothing."""
+    """What was deleted, its batch, and the position of the last write; None if there was nothing."""
 
     extent: Extent
     batch: UUID
@@ -43,16 +43,16 @@ class Forgotten:
 
 
 async def extent(engine: Services, asked: OfScope) -> Extent:
-    """What it would take now, every write that returned before included; nothing is changed.
+    """What it would delete now, including every write that has returned; changes nothing.
 
-    NotPermitted when erasing it would take what agents keep private for whom the API key does not speak.
+    NotPermitted if it would erase private data of agents that the API key does not cover.
     """
     engine.writes.admitted(asked)
     head = await engine.log.head(asked.stream())
     moment = Moment(after=Position(asked.stream(), head) if head else None)
     found = await _held(engine, asked, moment)
     if isinstance(asked, EraseScope) and engine.principal and engine.principal.bound_agents is not None:
-        for command in _erasures(_who(asked), found):  # Before the first is erased: what goes is all or nothing.
+        for command in _erasures(_who(asked), found):  # Before the first erasure: it is all or nothing.
             await erasing.extent(engine, command)
     return found
 
@@ -68,9 +68,9 @@ async def _held(engine: Services, asked: OfScope, moment: Moment) -> Extent:
 
 
 async def forget(engine: Services, asked: OfScope, idempotency_key: str | None = None) -> Forgotten:
-    """Forget what `extent` shows, and a session itself. Again: what came since.
+    """Delete what `extent` shows, and a session itself. Called again, it deletes what is new.
 
-    Its last write keeps the idempotency key, so that a retry of what was interrupted does the rest, in the same batch.
+    The last write has the idempotency key, so that a retry after an interruption does the rest in the same batch.
     """
     keyed = engine.writes.handler.keyed(asked, idempotency_key) if idempotency_key is not None else None
     batch = _batch_of(asked.stream(), keyed) if keyed else engine.writes.new_id()
@@ -95,7 +95,7 @@ async def _forgotten(engine: Services, steps: Sequence[Step], keyed: Keyed | Non
                 yield (await erasing.erase(engine, step, key)).receipt
             case [*hidings]:
                 for outcome in await engine.writes.forget_all(hidings, key):
-                    if isinstance(outcome, Receipt):  # Else somebody else hid or erased it meanwhile.
+                    if isinstance(outcome, Receipt):  # Otherwise somebody else hid or erased it meanwhile.
                         yield outcome
 
 
@@ -110,7 +110,7 @@ def _steps(engine: Services, asked: OfScope, found: Extent, batch: UUID) -> Iter
 
 
 def _hidings(why: dict[str, Any], found: Extent) -> Iterator[Sequence[Hiding]]:
-    """The commands that hide it, of one kind each time, so many as one append takes."""
+    """The commands that hide it, each for one kind and at most as many subjects as one append takes."""
     hidings: Sequence[Sequence[Hiding]] = (
         [validated(SoftDeleteMemory, {**why, "memory_id": id_, "cause": Cause.SCOPE}) for id_ in found.memories],
         [validated(ForgetFact, {**why, "relation_id": id_}) for id_ in found.facts],
@@ -138,7 +138,7 @@ def _batch_of(stream: StreamId, keyed: Keyed) -> UUID:
 
 
 async def _taken(engine: Services, stream: StreamId, batch: UUID) -> Extent:
-    """What the events of a batch took, whichever of its retries wrote them."""
+    """What the events of a batch deleted, in any of its attempts."""
     taken: dict[str, dict[str, None]] = {}
     events = await engine.log.read(stream, tags=[batch_tag(batch)])
     for event in (one for one in events if not isinstance(one.payload, EntityCleared | EntityKept)):

@@ -17,7 +17,7 @@ from mnemolog.events.envelope import DEFAULT_THREAD, StreamId
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message as it is stored."""
+    """A message as stored."""
 
     stream: str
     subject: str
@@ -26,16 +26,16 @@ class Message:
     headers: dict[str, str]
 
     def holds(self, phrase: str) -> bool:
-        """Whether the phrase stands in it, as it is or as JSON escapes it, in whatever case."""
+        """Whether it contains the phrase, plain or as escaped by JSON, ignoring case."""
         shown = (self.data + json.dumps(self.headers, ensure_ascii=False).encode()).decode(errors="replace").lower()
         return any(form in shown for form in forms(phrase))
 
 
 @dataclass(frozen=True, slots=True)
 class TurnSelection:
-    """What a turn's message may name: a user, and of his only these threads and turns where they are given.
+    """Selects messages of turns: by user, and optionally by these threads and turns.
 
-    `keyed`: the producers that have a key, or had one; their turns are recorded under ids of their own.
+    `keyed`: producers that have, or had, a key; the ids of their recorded turns contain their name.
     """
 
     stream: StreamId
@@ -45,16 +45,16 @@ class TurnSelection:
     keyed: Collection[str] = ()
 
     def concerns(self, message: Message) -> bool:
-        """Whether the message is not plainly another user's."""
+        """Whether the message is not clearly another user's."""
         user_id = (_fields(message.data) or {}).get("user_id")
         return user_id is None or str(user_id) == self.stream.owner
 
     def matches(self, message: Message) -> bool:
-        """Whether the message is such a turn; of what cannot be read, whether the user's id stands in it in quotes."""
+        """Whether the message is such a turn; if undecodable, whether the user's id appears in it in quotes."""
         fields = _fields(message.data)
         if fields is None:
             return self.everything and message.holds(json.dumps(self.stream.owner, ensure_ascii=False))
-        # A number is an id by its digits, and what is no id is no turn's.
+        # Numbers count as ids by their digits; other values are not ids.
         named = {name: str(value) for name, value in fields.items() if name in _IDS}
         if named.get("user_id") != self.stream.owner:
             return False
@@ -62,7 +62,7 @@ class TurnSelection:
         return self.everything or thread in self.threads or self._recorded_as(message, named) in self.turns
 
     def _recorded_as(self, message: Message, named: Mapping[str, str]) -> str | None:
-        """The id of the turn in the log: the message's own of nobody, of the operator and of who has no key."""
+        """The id of the turn in the log: the message's own for the operator, and for producers without a key."""
         message_id, producer = named.get("message_id"), sender_of(message.subject, message.headers).producer
         return recorded_id(producer, message_id) if message_id and producer in self.keyed else message_id
 
@@ -71,17 +71,17 @@ _IDS = frozenset({"user_id", "thread_id", "message_id"})
 
 
 def written(phrase: str) -> set[str]:
-    """A phrase as it is, and as JSON writes it, with and without escapes."""
+    """A phrase, plain and as JSON writes it, with and without escapes."""
     return {phrase, *(json.dumps(phrase, ensure_ascii=ascii_)[1:-1] for ascii_ in (False, True))}
 
 
 def forms(phrase: str) -> set[str]:
-    """As `written`, in lower case."""
+    """Like `written`, in lower case."""
     return {form.lower() for form in written(phrase)}
 
 
 async def stored(jetstream: JetStreamContext, stream: str, *subjects: str) -> AsyncIterator[Message]:
-    """Every message of a stream on each of the subjects, oldest first; none where there is no such stream."""
+    """Every message of a stream on each of the subjects, oldest first; none if the stream does not exist."""
     for subject in subjects:
         with suppress(NotFoundError):
             seq = 1
@@ -93,7 +93,7 @@ async def stored(jetstream: JetStreamContext, stream: str, *subjects: str) -> As
 
 
 async def purge_turns(jetstream: JetStreamContext, waiting: TurnSelection, set_aside: TurnSelection) -> int:
-    """Overwrite and delete turns that wait to be recorded, and turns that were set aside; how many those were."""
+    """Overwrite and delete waiting turns and dead letters; returns how many messages."""
     tenant = waiting.stream.tenant
     count = 0
     for stream, subjects, named in (
@@ -102,7 +102,7 @@ async def purge_turns(jetstream: JetStreamContext, waiting: TurnSelection, set_a
     ):
         gone = [message.seq async for message in stored(jetstream, stream, *subjects) if named.matches(message)]
         for seq in gone:
-            await jetstream.delete_msg(stream, seq)  # Without `no_erase`: its bytes are overwritten.
+            await jetstream.delete_msg(stream, seq)  # Without `no_erase`, its bytes are overwritten.
         count += len(gone)
     return count
 

@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-NAMED = 5  # Of what can be read in a place, so many are named.
+NAMED = 5  # Maximum number of findings named per place.
 
 
 @dataclass(frozen=True, slots=True)
 class ProofPlace:
-    """`looked_at`: rows, messages, keys or files; `readable` of them show the text, or what leads to it.
+    """`looked_at` counts rows, messages, keys or files; `readable` of them show the text or lead to it.
 
-    `found` names the first of these: a row by its key and the columns that hold the phrase, a message by its number in
-    the stream, a file by its path and the offset in it.
+    `found` names the first of these: a row by its key and the matching columns, a message by its number in the stream,
+    a file by its path and offset.
     """
 
     name: str
@@ -24,7 +24,7 @@ class ProofPlace:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What was found. `unseen`: places that no query reaches, each with what makes them unreadable."""
+    """What was found. `unseen`: places that no query reaches, and what makes each unreadable."""
 
     places: tuple[ProofPlace, ...]
     unseen: tuple[str, ...] = field(default=())
@@ -43,7 +43,7 @@ class Proof:
 
 
 def tallied(name: str, looked_at: Iterable[tuple[str, bool]]) -> ProofPlace:
-    """A place from all things there, each by its name and whether it can be read."""
+    """A place built from its items, each with a name and whether it can be read."""
     things = list(looked_at)
     readable = [name for name, shown in things if shown]
     return ProofPlace(name, len(things), len(readable), found=tuple(readable[:NAMED]))

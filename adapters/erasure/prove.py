@@ -33,12 +33,12 @@ async def prove(
     *,
     agent_id: str | None = None,
 ) -> Proof:
-    """Every place in turn; `progressed` is called with each. NotFound when nothing of the subject was ever written.
+    """Check every place; `progressed` is called with each. NotFound if nothing of the subject was ever written.
 
-    With a phrase, every row, value and message of the user is searched for it too, and the files on this machine.
-    `agent_id` is the agent that asks, where one is named. A principal needs the role erase and to speak for every agent
-    to whom the subject is private. A phrase could be any word of any agent's: it takes the role admin and every agent,
-    and leaves out the files, which hold all tenants.
+    With a phrase, every row, value and message of the user is also searched for it, and the files on this machine.
+    `agent_id` is the requesting agent, if given. A principal needs the role erase and access to every agent to which
+    the subject is private. A phrase may occur in any agent's data, so it takes the role admin and access to all agents,
+    and leaves out the files, which contain all tenants.
     """
     if engine.principal and agent_id is not None:
         engine.principal.require_agent(agent_id)
@@ -51,7 +51,7 @@ async def prove(
 
 
 def _reached(engine: Services, subject: ProofSubject, phrase: str | None) -> frozenset[str] | None:
-    """The agents whose private memory may be asked about; None for every one."""
+    """The agents whose private memory may be checked; None for all."""
     principal = engine.principal
     if principal is None:
         return None
@@ -86,7 +86,7 @@ async def _places(engine: Services, target: Target, phrase: str | None) -> Async
 
 
 def _unseen(engine: Services, phrase: str | None) -> list[str]:
-    """What no query shows; of servers on this machine, how many files still hold the phrase's bytes."""
+    """Places that no query shows; for servers on this machine, how many files still contain the phrase's bytes."""
     shown = phrase if engine.principal is None else None
     return [BACKUPS, REPLICAS, SNAPSHOTS, DISK, *(_on_disk(engine.settings.directory, shown) if shown else ())]
 

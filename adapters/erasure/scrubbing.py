@@ -20,7 +20,7 @@ from mnemolog.domain.errors import EngineError
 
 Progressed = Callable[[str], None]
 
-# Keys are destroyed in theirs. The log's own tables never lose a row, and hold no text in the open.
+# Keys are deleted in their own tables. The log's own tables never lose a row, and contain no plain text.
 _TABLES = """
 SELECT place.nspname, held.relname FROM pg_class AS held JOIN pg_namespace AS place ON place.oid = held.relnamespace
 WHERE held.relkind = 'r' AND (starts_with(place.nspname, 'mnemolog_')
@@ -33,14 +33,14 @@ _STATISTICS = (SQL("ANALYZE"), SQL("VACUUM (FULL) pg_catalog.pg_statistic"))
 _SEGMENTS = "SELECT count(*), coalesce(sum(size), 0)::bigint FROM pg_ls_waldir()"
 _RECORD = "SELECT pg_logical_emit_message(false, 'mnemolog', 'scrub')"
 _SWITCH = "SELECT pg_switch_wal()"
-# A checkpoint names used segments anew, as they are, to be written over later. What the first round writes over was
-# named so before; what it leaves behind is written over by the second.
+# A checkpoint renames used segments, with their content, for later use. The first round overwrites those renamed
+# before, and the second what the first left behind.
 ROUNDS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Scrubbed:
-    """How many tables were written anew, and how many segments of WAL written over."""
+    """How many tables were rewritten, and how many segments of WAL overwritten."""
 
     tables: int
     segments: int
@@ -50,17 +50,17 @@ class Scrubbed:
 
 
 async def scrub(databases: Sequence[str], redis: Redis | None, progressed: Progressed = lambda step: None) -> Scrubbed:
-    """Write the tables that lose rows anew, and all of WAL over; and the log of Redis, where it is ours.
+    """Rewrite the tables that lose rows, and overwrite the WAL and, if it is ours, the log of Redis.
 
-    Each table is locked while it is written. EngineError when this login may not.
+    Each table is locked while it is rewritten. EngineError if this login has no permission.
     """
     if redis:
         progressed("writing the log of Redis anew")
-        # Its append-only file as what it holds now. One that is under way is waited for, and did not begin with it.
+        # Rewrite its append-only file. A running rewrite is awaited, since it may have begun before the deletion.
         for _ in range(2):
             with suppress(ResponseError):
                 await redis.bgrewriteaof()
-            while (await redis.info("persistence"))["aof_rewrite_in_progress"]:  # noqa: ASYNC110  Redis tells nobody.
+            while (await redis.info("persistence"))["aof_rewrite_in_progress"]:  # noqa: ASYNC110  no notification
                 await asyncio.sleep(0.05)
     tables = segments = 0
     for setting, dsn in zip(("postgres_url", "projections_url"), databases, strict=False):
@@ -78,7 +78,7 @@ async def scrub(databases: Sequence[str], redis: Redis | None, progressed: Progr
 
 
 async def _rewrite_tables(connection: AsyncConnection[Any], progressed: Progressed) -> int:
-    """VACUUM FULL leaves no dead row, and no page of before. Statistics keep values, and are gathered anew."""
+    """VACUUM FULL leaves no dead rows and no old pages. Statistics contain values, and are collected again."""
     found: Sequence[tuple[str, str]] = await (await connection.execute(_TABLES)).fetchall()
     for schema, name in found:
         progressed(f"writing {schema}.{name} anew")
@@ -94,7 +94,7 @@ async def _rewrite_tables(connection: AsyncConnection[Any], progressed: Progress
 
 
 async def _write_wal_over(connection: AsyncConnection[Any], progressed: Progressed) -> int:
-    """Postgres fills the rest of a segment that it leaves with zeros."""
+    """Postgres fills the rest of a segment with zeros when it switches to the next."""
     written = 0
     for number in range(ROUNDS):
         await connection.execute("CHECKPOINT")

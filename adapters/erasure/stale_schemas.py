@@ -16,7 +16,7 @@ from mnemolog.projections.owner import OWNER, owner_of
 
 PREFIX = "mnemolog_"
 KEYS = "mnemolog_keys"
-# No such table, no such schema: dropped meanwhile, or swapped. Then its rows are gone, or were rebuilt.
+# The table or schema does not exist: it was dropped or swapped, so its rows are gone or were rebuilt.
 GONE = frozenset({"42P01", "3F000"})
 _COLUMNS = table(
     "columns", column("table_schema"), column("table_name"), column("column_name"), schema="information_schema"
@@ -24,9 +24,9 @@ _COLUMNS = table(
 
 
 async def forget_in_stale_schemas(engine: AsyncEngine, live: Collection[str], stream: StreamId) -> Sequence[str]:
-    """Delete a user's rows and progress in every such schema; which these were.
+    """Delete a user's rows and progress in every stale schema; returns those schemas.
 
-    A rebuild that goes on there reads the user's events again, as they read now.
+    A rebuild that continues there reads the user's events again, in their current form.
     """
     async with engine.connect() as connection:
         schemas = await _leftovers(connection, live)
@@ -41,7 +41,7 @@ async def forget_in_stale_schemas(engine: AsyncEngine, live: Collection[str], st
 
 
 async def forget_embeddings(engine: AsyncEngine, stream: StreamId) -> None:
-    """Delete all that a cache which no projection uses any more keeps of a user."""
+    """Delete a user's embeddings from caches that no projection uses any more."""
     kept = table("embeddings", *map(column, OWNER), schema="mnemolog")
     async with engine.begin() as connection:
         await connection.execute(delete(kept).where(tuple_(*kept.columns) == tuple_(*owner_of(stream))))
@@ -54,15 +54,15 @@ async def _leftovers(connection: AsyncConnection, live: Collection[str]) -> Sequ
 
 
 async def _forget(connection: AsyncConnection, schema: str, stream: StreamId) -> None:
-    # A rebuild that is about to swap holds the live schema's lock: before that it reads again what is deleted here.
+    # A rebuild that is about to swap holds the live schema's lock: before that, it reads again what is deleted here.
     await connection.execute(advisory_lock(schema.removesuffix(f"_{SHADOW}"), shared=True))
-    # Whoever writes there holds this lock, shared: what it decoded before the keys were destroyed is committed then.
+    # Writers to the schema hold this lock, shared: what they decoded before the keys were destroyed is now committed.
     await connection.execute(advisory_lock(schema))
     whole = await _with_columns(connection, schema, *OWNER)
     for name in whole:
         rows = table(name, *map(column, OWNER), schema=schema)
         await connection.execute(delete(rows).where(tuple_(*rows.columns) == tuple_(*owner_of(stream))))
-    # Of a version that knew users alone.
+    # From a version in which all owners were users.
     users = await _with_columns(connection, schema, "tenant", "user_id") if stream.kind == USER else ()
     for name in set(users).difference(whole):
         rows = table(name, column("tenant"), column("user_id"), schema=schema)

@@ -35,7 +35,7 @@ SERVERS = ("postgres", "nats", "redis")
 async def events_on_jetstream(
     jetstream: JetStreamContext, log: EventLog, target: Target, phrase: str | None
 ) -> ProofPlace:
-    """The copies of the events: which of them the keys that exist now still open."""
+    """The copies of the events, and which of them can still be decrypted with the existing keys."""
     stream, verdicts = target.subject.stream, list[tuple[str, bool]]()
     async for message in stored(jetstream, EVENTS, partition_subject(partition_of(stream))):
         event = _event(message)
@@ -50,7 +50,7 @@ async def events_on_jetstream(
 async def turns_on_jetstream(
     jetstream: JetStreamContext, target: Target, phrase: str | None, keyed: Collection[str]
 ) -> AsyncIterator[ProofPlace]:
-    """Turns that wait to be recorded, and turns that were set aside; `keyed` are the producers that have a key."""
+    """Waiting turns and dead letters; `keyed` are the producers that have a key."""
     subject = target.subject
     named = TurnSelection(
         subject.stream,
@@ -68,7 +68,7 @@ async def turns_on_jetstream(
 
 
 async def keys_in_redis(redis: Redis, target: Target, phrase: str | None) -> ProofPlace:
-    """Every key that names the user, sessions of rebuilds among them; with a phrase all but other users' sessions."""
+    """Every key that names the user, including sessions of rebuilds; with a phrase, all but other users' sessions."""
     verdicts = list[tuple[str, bool]]()
     stream = target.subject.stream
     sessions, affects = Session.keys_begin(stream), Session.affects_begin(stream)
@@ -85,7 +85,7 @@ async def keys_in_redis(redis: Redis, target: Target, phrase: str | None) -> Pro
 
 
 def files(directory: Path, phrase: str | None) -> Iterator[ProofPlace]:
-    """The engine's own files beside those of its servers: notes and logs. Those of the servers are shown apart."""
+    """The engine's own files: notes and logs. The servers' files are reported separately."""
     if phrase is None:
         return
     own = [path for path in _regular(directory) if path.relative_to(directory).parts[0] not in SERVERS]
@@ -93,7 +93,7 @@ def files(directory: Path, phrase: str | None) -> Iterator[ProofPlace]:
 
 
 def pages(directory: Path, phrase: str) -> Iterator[ProofPlace]:
-    """By server: how many of its files there are, and in how many the phrase's bytes stand uncompressed."""
+    """By server: its number of files, and how many contain the phrase's bytes uncompressed."""
     for server in SERVERS:
         if found := [_in_file(path, phrase) for path in _regular(directory / server)]:
             yield tallied(server, found)
@@ -111,7 +111,7 @@ def _worded(data: bytes, phrase: str | None) -> bool:
 
 
 def _of_target(name: str, shown: str, target: Target) -> bool:
-    """Whether a session still holds an erased turn's text; one that does not tell which turns it holds may."""
+    """Whether a session still has an erased turn's text; one that does not list its turns may."""
     if not _is_session(name):
         return False
     try:
@@ -125,7 +125,7 @@ def _of_target(name: str, shown: str, target: Target) -> bool:
 
 
 def _of_erased_chat(place: str, target: Target) -> bool:
-    """Whether an affect is of what was erased as a whole; `place` is the end of its key: agent and chat."""
+    """Whether an affect belongs to something erased completely; `place` is the end of its key: agent and chat."""
     return target.subject.everything or place.partition(":")[2] == target.subject.thread_id
 
 
@@ -134,7 +134,7 @@ def _is_session(name: str) -> bool:
 
 
 def _is_working(name: str) -> bool:
-    """Whether a key is of some chat's working memory."""
+    """Whether a key belongs to the working memory of some chat."""
     return _is_session(name) or f"{AFFECT}:" in name or f"{AFFECT}-" in name
 
 
@@ -168,7 +168,7 @@ def _regular(directory: Path) -> Iterator[Path]:
 
 
 def _in_file(path: Path, phrase: str) -> tuple[str, bool]:
-    """Whether the bytes of the phrase stand in a file, and where. One that ends meanwhile holds nothing any more."""
+    """Whether a file contains the bytes of the phrase, and where. A file that disappears meanwhile has none."""
     wanted = [form.encode() for form in sorted(written(phrase))]
     longest = max(map(len, wanted))
     try:

@@ -37,9 +37,9 @@ from mnemolog.projections.memories.tables import CONFIGURATION
 from mnemolog.projections.owner import OWNER, owner_of
 
 LOG, KEYS = "mnemolog", "mnemolog_keys"
-# Rows that are named by a place of the profile, which has no UUID.
+# Rows identified by a profile field, which has no UUID.
 PLACED = frozenset({"profile_fields", "consent"})
-EMPTY = "{}"  # Of an object as JSON, whether the column is jsonb, as in a former version, or text.
+EMPTY = "{}"  # An empty JSON object; the column is text, or jsonb in previous versions.
 DOCUMENT = "document"
 TEXTS = frozenset({"text", "varchar", "json", "jsonb", "_text", "name"})
 _COLUMNS = table(
@@ -53,7 +53,7 @@ _COLUMNS = table(
 )
 
 
-# Of primary keys the columns that tell the rows of one user apart.
+# The columns of primary keys that tell the rows of one user apart.
 _KEYS = text("""
 SELECT space.nspname, class.relname, part.attname
 FROM pg_index AS index
@@ -65,13 +65,13 @@ WHERE index.indisprimary AND part.attname NOT IN ('tenant', 'stream', 'stream_ki
 ORDER BY 1, 2, key.place
 """)
 
-# Where a row came from, beside what it is about: a fact that was told elsewhere, too, outlives its first memory.
+# The origin of a row, as opposed to its subject: a fact stated elsewhere, too, outlives its first memory.
 ORIGINS = frozenset({("relations", "memory_id")})
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """A table by the names and types of its columns."""
+    """The names and types of a table's columns."""
 
     schema: str
     name: str
@@ -86,7 +86,7 @@ class Columns:
 async def look_through(
     connection: AsyncConnection, database: str, target: Target, phrase: str | None
 ) -> AsyncIterator[ProofPlace]:
-    """A place for each table that tells whose its rows are, named after its database."""
+    """One place per table whose rows have an owner, named after its database."""
     for one in await _tables(connection):
         rows = table(one.name, *map(column, one.types), schema=one.schema)
         whose = _owned(one, rows, target)
@@ -100,7 +100,7 @@ async def look_through(
 async def _first(
     connection: AsyncConnection, one: Columns, rows: TableClause, shown: ColumnElement[bool], phrase: str | None
 ) -> tuple[str, ...]:
-    """The first rows, by their keys or where they lie, each with the columns that hold the phrase."""
+    """The first rows, by their keys or physical position, each with the columns that contain the phrase."""
     place: Mapping[str, ColumnElement[Any]] = {name: rows.c[name] for name in one.key}
     if not place:
         place = {"ctid": cast(literal_column("ctid"), Text)}
@@ -132,11 +132,11 @@ async def _tables(connection: AsyncConnection) -> Sequence[Columns]:
 
 
 def _owned(one: Columns, rows: TableClause, target: Target) -> ColumnElement[bool]:
-    """The rows of the user; of a table that does not tell, all."""
+    """The rows of the user; all rows if the table has no owner."""
     stream = target.subject.stream
     if one.types.keys() >= set(OWNER):
         return tuple_(*(rows.c[name] for name in OWNER)) == tuple_(*owner_of(stream))
-    if one.types.keys() >= {"tenant", "user_id"}:  # Of a version that knew users alone.
+    if one.types.keys() >= {"tenant", "user_id"}:  # From a version in which all owners were users.
         return and_(rows.c.tenant == stream.tenant, rows.c.user_id == stream.owner)
     if one.types.keys() >= {"tenant", "stream"}:
         return and_(rows.c.tenant == stream.tenant, rows.c.stream == stream.name)
@@ -144,10 +144,10 @@ def _owned(one: Columns, rows: TableClause, target: Target) -> ColumnElement[boo
 
 
 def _named(one: Columns, rows: TableClause, target: Target) -> ColumnElement[bool]:
-    """Whether a row names what was erased, and shows more than its shape."""
+    """Whether a row names what was erased, and shows more than its structure."""
     if one.schema in (LOG, KEYS) and "key_id" in one.types:  # Keys, and checkpoints, which name theirs.
         return rows.c.key_id.in_(sorted(target.key_ids))
-    if (one.schema, one.name) == (LOG, "jobs"):  # Ids alone: of what is erased but the user they tell nothing.
+    if (one.schema, one.name) == (LOG, "jobs"):  # Ids only: they reveal nothing, unless the user is erased.
         return true() if target.subject.everything else false()
     if one.of_projection and one.name in PLACED:
         return and_(_of_place(rows, target), _more_than_shape(one, rows))
@@ -159,7 +159,7 @@ def _named(one: Columns, rows: TableClause, target: Target) -> ColumnElement[boo
 
 
 def _of_place(rows: TableClause, target: Target) -> ColumnElement[bool]:
-    """Rows of a place of the profile, but for what came after the erasure."""
+    """Rows of a profile field, except for what came after the erasure."""
     tags = [tag for tag in (*target.known, *target.rewritten) if tag.startswith("profile:")]
     places = [place_of(tag.removeprefix("profile:")) for tag in tags]
     names = [name for place in places for name in (place, f"{place}{ADDING}")]
@@ -190,21 +190,21 @@ def _more_than_shape(one: Columns, rows: TableClause) -> ColumnElement[bool]:
 
 
 def _identified(one: Columns, rows: TableClause) -> ColumnElement[bool]:
-    """Whether a memory's row tells whom it is about; tables of a former version have no such columns."""
+    """Whether a memory's row names its entities; tables of earlier versions have no such columns."""
     texts = [rows.c[name] != "" for name in ("memory_key", "entity_label") if name in one.types]
     lists = [func.cardinality(rows.c[name]) > 0 for name in ("entity_refs", "topics") if name in one.types]
     return or_(false(), *texts, *lists)
 
 
 def _worded(one: Columns, rows: TableClause, phrase: str) -> ColumnElement[bool]:
-    """Whether any column holds the phrase."""
+    """Whether any column contains the phrase."""
     return or_(false(), *(_holds(rows.c[name], name, kind, phrase) for name, kind in one.types.items()))
 
 
 def _holds(one: ColumnElement[Any], name: str, kind: str, phrase: str) -> ColumnElement[bool]:
-    """Whether a column holds the phrase, as it is or as JSON writes it, in whatever case.
+    """Whether a column contains the phrase, plain or as JSON writes it, ignoring case.
 
-    What searches use keeps terms alone. One term that is left of several words would be any text with that word.
+    Search columns only have terms. A single term of a longer phrase is not proof: any text may contain that word.
     """
     terms = search_document(phrase).split()
     document = " ".join(terms) if len(terms) > 1 or len(phrase.split()) == 1 else ""

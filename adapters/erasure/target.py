@@ -23,13 +23,13 @@ from mnemolog.events.memory import MemoryCreated, MemoryEvent
 from mnemolog.events.subjects import subject_of
 from mnemolog.events.unread import Unread
 
-# The seq that no event has: what is to be cleared and is not.
+# A seq that no event has: not cleared, although it must be.
 NEVER = 2**63
 
 
 @dataclass(frozen=True, slots=True)
 class ProofSubject:
-    """What was erased: one memory, one thread, one thing known by its tag, or all of the user's stream."""
+    """What was erased: one memory, one thread, one subject given by its tag, or all of the user's stream."""
 
     stream: StreamId
     memory_id: UUID | None = None
@@ -43,9 +43,9 @@ class ProofSubject:
 
 @dataclass(slots=True)
 class Target:
-    """Ids of what was erased; of its events with text, those by `event_ids` and how many of them still open.
+    """Ids of what was erased; of its events with text, their `event_ids` and how many can still be decrypted.
 
-    `rewritten`: what lost words only, and the seq that its events come before that must not open.
+    `rewritten`: subjects that lost only some text, with the seq before which their events must not decrypt.
     """
 
     subject: ProofSubject
@@ -60,20 +60,20 @@ class Target:
 
     @property
     def tags(self) -> frozenset[str]:
-        """What headers name it by."""
+        """The tags by which headers name it."""
         return frozenset({*map(memory_tag, self.memory_ids), *map(turn_tag, self.turn_ids), *self.known})
 
     @property
     def ids(self) -> frozenset[UUID]:
-        """Of everything that has a UUID."""
+        """The ids of everything that has a UUID."""
         named = (subject_of(tag).id_of(tag) for tag in self.known)
         return self.memory_ids | {id_ for id_ in named if isinstance(id_, UUID)}
 
 
 async def target_of(log: EventLog, subject: ProofSubject, agents: frozenset[str] | None = None) -> Target:
-    """Read the user's stream, twice: first what belongs together, then what of it still opens.
+    """Read the user's stream twice: first for what belongs together, then for what still decrypts.
 
-    NotPermitted when something of it is, or was, private to an agent that is not among these.
+    NotPermitted if part of it is, or was, private to an agent outside `agents`.
     """
     read = await _read(log, subject)
     found = read.target()
@@ -92,7 +92,7 @@ async def target_of(log: EventLog, subject: ProofSubject, agents: frozenset[str]
 
 @dataclass(slots=True)
 class _Read:
-    """What a stream tells of a subject. `until`: its last erasure, since what came later is not meant."""
+    """What a stream says about a subject. `until` is its last erasure, since later events do not count."""
 
     subject: ProofSubject
     until: int
@@ -129,7 +129,7 @@ class _Read:
                 self.until = event.seq
 
     def _of_thread(self) -> bool:
-        """Whether the subject is a thread in which something was said by now."""
+        """Whether the subject is a thread in which something has been said."""
         return self.subject.thread_id in {*self.checkpointed, *(thread_id for thread_id, _ in self.turns.values())}
 
     def target(self) -> Target:
@@ -154,9 +154,9 @@ class _Read:
         return Target(subject, born, frozenset(meant), met)
 
     def _with_known(self, target: Target) -> Target:
-        """And what was extracted from these alone, erased or not; of what others told, too, what it read before.
+        """Adds what was extracted from these turns only, erased or not; for other subjects, their earlier text.
 
-        A place of the profile is always written anew, an entity where it loses a word.
+        A profile field is always rewritten, an entity where it loses text.
         """
         state, found = self.state, Taken(tuple(target.memory_ids), tuple(target.turn_ids))
         ground = ground_of(state, found, ())
@@ -168,7 +168,7 @@ class _Read:
         return replace(target, known=known, rewritten={**losing, **{tag: at for tag, at in cleared.items() if at}})
 
     def _cleared(self, tag: str, turns: Collection[str]) -> int | None:
-        """When it was cleared of what these turns told."""
+        """When it was cleared of the text from these turns."""
         last = max((seq for turn, seq in self.told.get(tag, {}).items() if turn in turns), default=0)
         return next((seq for seq in self.shredded.get(tag, ()) if seq > last), None)
 
@@ -211,7 +211,7 @@ async def _events(log: EventLog, stream: StreamId) -> AsyncIterator[tuple[Stored
 
 
 def _concerned(target: Target, event: Recorded) -> bool:
-    """Whether an event holds, or held, a text that is meant."""
+    """Whether an event has, or had, a text that was erased."""
     if isinstance(event.payload, Unread):
         return target.subject.everything or not target.tags.isdisjoint(event.header.tags)
     if not event.payload.personal_fields():
@@ -231,9 +231,9 @@ def _concerned(target: Target, event: Recorded) -> bool:
 
 
 def _key_ids(stored: StoredEvent) -> set[bytes]:
-    """The data key that sealed an event, by its id; none where nothing sealed it."""
+    """The id of the data key that encrypted an event; empty if it is not encrypted."""
     try:
         key_id = json.loads(stored.data).get("sealed", {}).get("key")
         return {bytes.fromhex(key_id)} if key_id else set()
-    except (ValueError, AttributeError, TypeError):  # It cannot be read.
+    except (ValueError, AttributeError, TypeError):  # It cannot be decoded.
         return set()

@@ -13,9 +13,9 @@ from mnemolog.events.unread import Unread
 
 
 async def head_of(engine: Engine, stream: StreamId) -> Head:
-    """What the first line says; NotFound when nothing is known of the user.
+    """The content of the first line; NotFound if nothing is known about the user.
 
-    It holds what every agent knows, so that a principal needs the role admin, and to be bound to no agent.
+    The export contains what every agent knows, so a principal needs the role admin and no restriction to agents.
     """
     require_admin(engine, stream)
     head = await engine.log.head(stream)
@@ -26,7 +26,7 @@ async def head_of(engine: Engine, stream: StreamId) -> Head:
 
 
 def require_admin(engine: Engine, stream: StreamId) -> None:
-    """NotPermitted, or NotFound for a user outside, unless the engine's principal may take a user in or out."""
+    """NotPermitted, or NotFound for a user out of scope, unless the engine's principal may export and import users."""
     if engine.principal:
         engine.principal.require(Role.ADMIN)
         engine.principal.require_user(stream.tenant, stream.owner)
@@ -34,9 +34,9 @@ def require_admin(engine: Engine, stream: StreamId) -> None:
 
 
 async def lines(engine: Engine, stream: StreamId, head: Head) -> AsyncIterator[tuple[int, bytes]]:
-    """The lines in pieces, each with how many events it holds; a reader sees the stream as it was at `head`.
+    """The lines in chunks, each with its number of events; a reader sees the stream as it was at `head`.
 
-    Conflict, at the end, when something was erased meanwhile: what was read before may hold its text.
+    Conflict at the end if something was erased meanwhile: the chunks read before may contain its text.
     """
     yield 0, written(head)
     async for batch in engine.log.scan(stream, until=head.head):
@@ -48,7 +48,7 @@ async def lines(engine: Engine, stream: StreamId, head: Head) -> AsyncIterator[t
 
 
 async def _written(log: EventLog, batch: Sequence[StoredEvent]) -> bytes:
-    """The lines of a batch; an event that cannot be read holds up no other."""
+    """The lines of a batch; an event that cannot be read does not affect others."""
     try:
         pairs = zip(batch, await log.decode(batch), strict=True)
         return b"".join(written(_line(stored, event)) for stored, event in pairs)

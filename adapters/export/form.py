@@ -29,7 +29,7 @@ class _Line(BaseModel):
 
 
 class Head(_Line):
-    """The first line. `policies` are the texts of those that the events name, by version."""
+    """The first line. `policies` has the texts of the policies that the events refer to, by version."""
 
     format: Literal["mnemolog-user"] = FORMAT
     version: Literal[1] = VERSION
@@ -40,7 +40,7 @@ class Head(_Line):
 
 
 class EventLine(_Line):
-    """One event, in the version that its type has where it was exported."""
+    """One event, in the version that its type had where it was exported."""
 
     seq: Annotated[int, Field(ge=1)]
     event_id: Uuid
@@ -69,7 +69,7 @@ class EventLine(_Line):
 
     @classmethod
     def as_it_stands(cls, event: StoredEvent) -> "EventLine":
-        """An event by its header; what it holds is for somebody else to make out."""
+        """An undecodable event, by its header."""
         header = event.header
         return cls(
             seq=header.seq,
@@ -84,7 +84,7 @@ class EventLine(_Line):
         )
 
     def event(self) -> NewEvent:
-        """The event as its type reads today; InvalidInput, or UnknownEvent from a newer engine."""
+        """The event in the current version of its type; InvalidInput, or UnknownEvent from a newer engine."""
         if self.unreadable:
             raise InvalidInput(
                 "could not be read at the source", field="unreadable", fix="repair it at the source, then export again"
@@ -112,7 +112,7 @@ class EventLine(_Line):
 
 
 def parsed(line: bytes, number: int, model: type[Head] | type[EventLine]) -> Any:
-    """A line as what it should be; errors name the line, and never a value: it may be personal."""
+    """A parsed line; errors name the line but never a value, which may be personal."""
     try:
         return model.model_validate(parsed_json(line, ""))
     except ValidationError as error:
@@ -122,7 +122,7 @@ def parsed(line: bytes, number: int, model: type[Head] | type[EventLine]) -> Any
 
 
 def at_line(number: int, error: MnemologError) -> MnemologError:
-    """The same error, found in this line."""
+    """The same error, with the number of the line."""
     field = f"line {number} {error.field}".strip()
     return type(error)(error.message, field=field, fix=error.fix)
 

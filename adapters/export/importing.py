@@ -20,16 +20,16 @@ from mnemolog.events.erasure import UserErased
 
 BATCH = 500
 LONGEST_LINE = 32 * 1024 * 1024
-# Clocks differ; but a stream's record time never falls, so that a time in the future would hold all later ones.
+# Clocks differ, but a stream's record time never decreases, so a time in the future would delay all later writes.
 LENIENCE = timedelta(minutes=5)
 
-# A file by its path, or one that is open and can be read again.
+# A path, or an open file that can be read again.
 Source = Path | IO[bytes]
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A file every line of which can be written: its head, and its last event."""
+    """A file that can be imported completely: its head and its last event."""
 
     source: Source
     head: Head
@@ -42,7 +42,7 @@ class Checked:
 
 
 def checked(source: Source, now: datetime, progressed: Callable[[int], None] = lambda count: None) -> Checked:
-    """Read the whole file once; InvalidInput names the first line that is wrong. Nothing is written."""
+    """Read the whole file once; InvalidInput names the first invalid line. Nothing is written."""
     head = head_of(source)
     last: NewEvent | None = None
     for event in _events(source, head):
@@ -67,10 +67,10 @@ def checked(source: Source, now: datetime, progressed: Callable[[int], None] = l
 async def imported(
     engine: Engine, file: Checked, user_id: str, progressed: Callable[[int], None] = lambda count: None
 ) -> Receipt:
-    """Write it to a user of whom nothing is known: all or nothing. The same file again changes nothing, also once the
-    user was erased, as the receipt then says.
+    """Import it as a user about whom nothing is known, all or nothing.
 
-    Conflict when the user has a memory of another origin.
+    Importing the same file again changes nothing, even if the user was erased since, which the receipt then says.
+    Conflict if the user has data from another origin.
     """
     stream = StreamId.of_user(user_id, engine.settings.tenant)
     require_admin(engine, stream)
@@ -89,7 +89,7 @@ async def imported(
 
 
 def head_of(source: Source) -> Head:
-    """The first line of a file; InvalidInput when it is no exported user."""
+    """The first line of a file; InvalidInput if it is not an exported user."""
     with closing(_lines(source)) as lines:
         head: Head = parsed(next(lines, b""), 1, Head)
     if head.events != head.head:
@@ -98,7 +98,7 @@ def head_of(source: Source) -> Head:
 
 
 def _lines(source: Source) -> Generator[bytes]:
-    """From the first on. A line is bounded, so that the memory is: no event is near that long."""
+    """All lines. Their length is limited, and so is the memory used: no event comes close."""
     if isinstance(source, Path) and not source.is_file():
         raise InvalidInput(f"there is no file {source}", field="path", fix="correct the path")
     with source.open("rb") if isinstance(source, Path) else nullcontext(source) as file:

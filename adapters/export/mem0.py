@@ -19,14 +19,14 @@ from mnemolog.domain.scope import Scope
 from mnemolog.events.fields import Id, Instant, Text, invalid_input, validated
 
 ACTOR = "mem0"
-# Of mem0's ids and of imported files.
+# For ids of mem0 and of imported files.
 NAMESPACE = UUID("6b1f0f6e-1b0c-5a35-9c53-0d7f2d1b8f30")
 KEPT = frozenset({"category"})
 UNKNOWN = datetime.min.replace(tzinfo=UTC)
 
 
 class Exported(BaseModel):
-    """One memory of mem0, as far as it is kept; what else it has is left out and told."""
+    """The imported fields of a mem0 memory; all others are left out and reported."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
 
@@ -41,14 +41,14 @@ class Exported(BaseModel):
 
     @property
     def wishes(self) -> Sequence[str]:
-        """The categories that it names, the most certain first."""
+        """The categories that it names, most certain first."""
         named = (self.metadata or {}).get("category")
         return [*([named] if isinstance(named, str) else []), *(self.categories or ())]
 
 
 @dataclass(slots=True)
 class Report:
-    """What became of the memories. `left_out`: the names of metadata that have no place here."""
+    """The outcome for the memories. `left_out`: names of metadata that cannot be imported."""
 
     import_id: UUID
     memories: int
@@ -67,7 +67,7 @@ class Report:
 
 
 def is_export(path: Path) -> bool:
-    """Whether a file looks like one of mem0: a JSON document, not a line of our own form."""
+    """Whether a file looks like a mem0 export: a JSON document, not lines in our format."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -75,12 +75,12 @@ def is_export(path: Path) -> bool:
 
 
 def import_id(path: Path) -> UUID:
-    """The same for the same file, so that an import that was broken off goes on under its id."""
+    """The same for the same file, so that an interrupted import continues under the same id."""
     return uuid5(NAMESPACE, sha256(path.read_bytes()).hexdigest())
 
 
 def read(path: Path, user_id: str | None = None) -> Sequence[Exported]:
-    """The memories of a file, the oldest first; InvalidInput names the first that is wrong. Nothing is written."""
+    """The memories of a file, oldest first; InvalidInput names the first invalid one. Nothing is written."""
     if not path.is_file():
         raise InvalidInput(f"there is no file {path}", field="path", fix="correct the path")
     found = [_checked(one, f"results[{index}]", user_id) for index, one in enumerate(_results(path))]
@@ -90,7 +90,7 @@ def read(path: Path, user_id: str | None = None) -> Sequence[Exported]:
 async def take_in(
     engine: Engine, memories: Sequence[Exported], id_: UUID, progressed: Callable[[int], None] = lambda count: None
 ) -> Report:
-    """Write what is not there yet. Run again after a crash: what is in the log is counted as `already`."""
+    """Write what is missing. Run again after a crash, it counts what is in the log as `already`."""
     report = Report(id_, len(memories), left_out=sorted({name for one in memories for name in _left_out(one)}))
     for one in memories:
         receipt = await engine.writes.execute(_command(engine, one, id_), occurred_at=one.created_at)
@@ -129,7 +129,7 @@ def _checked(one: object, place: str, user_id: str | None) -> Exported:
 
 
 def _command(engine: Engine, one: Exported, id_: UUID) -> CreateMemory:
-    """A memory of one agent stays that agent's. A category that is not known here is `note`."""
+    """A memory of one agent stays private to it. An unknown category becomes `note`."""
     known = engine.policy.categories.categories
     agent: dict[str, Any] = {"agent_id": one.agent_id, "scope": Scope.AGENT} if one.agent_id else {}
     fields = {

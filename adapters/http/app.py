@@ -41,11 +41,11 @@ TAGS = [
 _operations = api_router(PREFIX)
 for _operation in OPERATIONS:
     add_route(_operations, _operation)
-# How the engine is. What of it a stranger learns, each of them says itself.
+# The state of the engine. Each of them decides what strangers may see.
 MAINTENANCE = (health.router, ready.router, metrics.router)
 ROUTERS = (_operations, export.router, importing.router, *MAINTENANCE)
 ROUTES = [one for router in ROUTERS for one in router.routes if isinstance(one, APIRoute)]
-# A page sends the token or a key itself; nothing that a browser would add on its own lets anybody in.
+# A page has to send the token or a key itself; credentials that browsers add on their own are not accepted.
 CORS: Mapping[str, Any] = {
     "allow_methods": ("GET", "POST", "PUT", "PATCH", "DELETE"),
     "allow_headers": ("Authorization", "Content-Type", "Idempotency-Key", "traceparent", "tracestate"),
@@ -60,9 +60,9 @@ def create_app(engine: Engine) -> FastAPI:
         summary="Event-sourced memory for AI agents.",
         version=mnemolog.__version__,
         openapi_tags=TAGS,
-        routes=[*ROUTES],  # Built once: routers that an application includes are built again for each application.
+        routes=[*ROUTES],  # Built once: included routers would be built again for each application.
         redirect_slashes=False,
-        # FastAPI's own spans hold paths and queries, which name users: `Traced` makes others.
+        # FastAPI's own spans contain paths and queries, which name users; `Traced` makes its own.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
     app.state.engine, app.state.readiness = engine, ready.Readiness(engine)
@@ -82,7 +82,7 @@ def create_app(engine: Engine) -> FastAPI:
 
 
 def _described(app: FastAPI, longest: float) -> dict[str, Any]:
-    """The schema, with what the settings bound."""
+    """The schema, with the limits from the settings."""
     document = FastAPI.openapi(app)
     error = ErrorAnswer.model_json_schema(ref_template=SCHEMAS + "{model}")
     document["components"]["schemas"] |= {**error.pop("$defs"), ErrorAnswer.__name__: error}

@@ -67,7 +67,7 @@ class ErrorAnswer(BaseModel):
 
 
 SCHEMAS = "#/components/schemas/"
-# By reference: as a model, FastAPI would build it again for each status of each route.
+# By reference, because FastAPI would otherwise build the model again for each status of each route.
 _BODY = {"application/json": {"schema": {"$ref": SCHEMAS + ErrorAnswer.__name__}}}
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
     status: {"content": _BODY, "description": description}
@@ -120,7 +120,7 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
     """Errors of FastAPI's validation, in the form of our own."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    found = invalid_input(cast(ValidationError, error))  # Both list their faults in the same form.
+    found = invalid_input(cast(ValidationError, error))  # Both list their errors in the same form.
     place, _, path = found.field.partition(".")
     no_object = not path and first["type"] in ("missing", "model_attributes_type")
     fix = "send one JSON object with Content-Type: application/json" if no_object else found.fix

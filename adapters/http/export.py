@@ -26,7 +26,7 @@ UserInQuery = Annotated[str, Query(json_schema_extra=id_text_shape(), descriptio
     responses={200: {"content": {NDJSON: {}}, "description": "A header, then an event a line."}},
 )
 async def export_user(user_id: UserInQuery, engine: TheEngine) -> StreamingResponse:
-    """What `mnemolog user export` writes. An answer that is cut has fewer events than its first line says."""
+    """The same file as `mnemolog user export`. A truncated response has fewer events than its first line says."""
     stream = StreamId.of_user(identifier(user_id, "user_id"), engine.settings.tenant)
     head = await head_of(engine, stream)
     return StreamingResponse(_pieces(engine, stream, head), media_type=NDJSON)

@@ -17,12 +17,11 @@ router = api_router("", "maintenance", secured=False)
 
 @router.get("/health", summary="How far behind each projection is, and what stands still")
 async def get_health(engine: TheEngine) -> HealthView | LiveView:
-    """Without a token or a key: that the server lives, and nothing else.
+    """Without a token or a key: only that the server is alive.
 
-    With one: 200 while reads and writes are served, also when a poisoned event stopped one stream: that is `degraded`.
-
-    So it is with incidents that nobody acknowledged yet, and with jobs that failed for good. 503 when a store does not
-    answer within five seconds.
+    With one: 200 while reads and writes work. The status is `degraded` if a poisoned event stopped a stream, if there
+    are unacknowledged incidents, or if jobs have failed permanently. 503 if a store does not answer within five
+    seconds.
     """
     if engine.principal is NOBODY:
         return LiveView()
@@ -41,7 +40,7 @@ async def get_health(engine: TheEngine) -> HealthView | LiveView:
 
 
 def _places(stopped: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
-    """Where each stream stopped and at what kind of error; its text, which may quote a memory, stays in the log."""
+    """Where each stream stopped and the type of the error; its text, which may quote a memory, stays in the log."""
     return {
         name: {stream: ": ".join(reason.split(": ")[:2]) for stream, reason in streams.items()}
         for name, streams in stopped.items()

@@ -37,10 +37,10 @@ CHUNK = 1 << 20
     responses={200: {"content": {NDJSON: {}}, "description": "Progress, and the receipt in the last line."}},
 )
 async def import_user(user_id: UserInQuery, request: Request, engine: TheEngine) -> StreamingResponse:
-    """The body is an export, of however many events. It is checked whole, then written whole or not at all.
+    """The body is an export with any number of events. It is checked completely, then written completely or not at all.
 
-    The answer is a line `{"written": 500, "events": 4200}` now and then, and `{"receipt": {...}}` at its end; or
-    `{"error": {...}}` there, and nothing was written. The same body again changes nothing.
+    The response has a line `{"written": 500, "events": 4200}` from time to time and `{"receipt": {...}}` at the end; or
+    `{"error": {...}}`, and nothing was written. The same body again changes nothing.
     """
     name = identifier(user_id, "user_id")
     require_admin(engine, StreamId.of_user(name, engine.settings.tenant))
@@ -57,7 +57,7 @@ async def import_user(user_id: UserInQuery, request: Request, engine: TheEngine)
 
 
 async def _spool(request: Request, file: IO[bytes]) -> None:
-    """The body on disk, under no name: the memory that it takes is that of a chunk."""
+    """Spool the body to an unnamed file; only one chunk is in memory."""
     held: list[bytes] = []
     async for chunk in request.stream():
         held.append(chunk)
@@ -70,12 +70,12 @@ async def _spool(request: Request, file: IO[bytes]) -> None:
 def _checked(file: IO[bytes], now: datetime) -> Checked:
     try:
         return checked(file, now)
-    except LogError as error:  # It is in the body, not in our log.
+    except LogError as error:  # The reason goes into the response, not into our log.
         raise InvalidInput(error.message, field=error.field, fix=error.fix) from error
 
 
 class _Lines:
-    """An import that runs, and what is told of it. What fails before its first batch fails the request."""
+    """A running import and its progress lines. An error before its first batch fails the request."""
 
     def __init__(self, engine: Engine, file: Checked, user_id: str) -> None:
         self._total, self._written, self._moved = file.head.events, 0, asyncio.Event()
@@ -88,7 +88,7 @@ class _Lines:
             self._task.result()
 
     async def told(self, file: IO[bytes]) -> AsyncIterator[bytes]:
-        """Who goes away before the end leaves nothing written."""
+        """If the client disconnects before the end, nothing is written."""
         try:
             told = 0
             while not self._task.done():
@@ -109,8 +109,8 @@ class _Lines:
             receipt: Receipt = self._task.result()
         except MnemologError as error:
             return {"error": error.as_dict()}
-        except Exception as error:  # noqa: BLE001  The answer has begun: its last line says that it failed.
-            _logger.error("an import failed: %s", type(error).__name__)  # Its text may quote what is imported.
+        except Exception as error:  # noqa: BLE001  The response has begun: its last line has the error.
+            _logger.error("an import failed: %s", type(error).__name__)  # Its text may quote imported data.
             return {"error": MnemologError("the import failed; nothing was written", fix="send it again").as_dict()}
         return {"receipt": receipt.as_dict()}
 

@@ -8,7 +8,7 @@ from mnemolog.domain.json_value import parsed_json
 
 
 class JsonBody:
-    """Refuses what `parsed_json` does, as soon as all of the body is there. The limit on its size is another's."""
+    """Refuses what `parsed_json` refuses, once the body is complete. Its size is limited elsewhere."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -16,7 +16,7 @@ class JsonBody:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         pieces: list[bytes] = []
 
-        # Raised here, inside the route, so that the one error handler answers it.
+        # Raised inside the route, so that the error handler of the application answers it.
         async def checked() -> Message:
             message = await receive()
             pieces.append(message.get("body", b""))

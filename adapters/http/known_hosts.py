@@ -30,5 +30,5 @@ def _host(scope: Scope) -> str | None:
     name = Headers(scope=scope).get("host", "")
     try:
         return URL(f"//{name}").hostname
-    except ValueError:  # Such as half an IPv6 address.
+    except ValueError:  # For example an incomplete IPv6 address.
         return None

@@ -20,7 +20,7 @@ def token_file(settings: Settings) -> Path:
 
 
 def local_token(settings: Settings) -> str | None:
-    """The token that requests must send; None where the setting `http_token` turns it off."""
+    """The token that requests must send; None if the setting `http_token` turns it off."""
     if settings.http_token == "off":
         return None
     path = token_file(settings)

@@ -99,7 +99,7 @@ class Measured:
 
 
 def _log_request(scope: Scope, operation: str, status: int, seconds: float) -> None:
-    """Neither path nor query: they name users."""
+    """Without path and query, which name users."""
     principal = scope.get("state", {}).get("principal")
     told = {
         "method": scope["method"],
@@ -112,7 +112,7 @@ def _log_request(scope: Scope, operation: str, status: int, seconds: float) -> N
 
 
 def operation_of(scope: Scope) -> str:
-    """The name of the route that was found; of a request that was refused before, `none`: paths name users and ids."""
+    """The name of the matching route; `none` for a request refused before routing. Paths name users and ids."""
     return getattr(scope.get("route"), "name", "none")
 
 
@@ -123,13 +123,13 @@ def operation_of(scope: Scope) -> str:
     responses={200: {"content": {"text/plain": {}}, "description": "Of this process alone."}},
 )
 async def get_metrics(engine: TheEngine) -> Response:
-    """What the process served since it started, and how the engine is now."""
+    """What the process has served since it started, and the current state of the engine."""
     await _look(engine)
     return Response(generate_latest(REGISTRY), media_type=CONTENT_TYPE_LATEST)
 
 
 async def _look(engine: Engine) -> None:
-    """When a store does not answer, what it would have told is left out."""
+    """Values of a store that does not answer are left out."""
     _waiting.set(engine.reads.waiting)
     _connections.clear()
     for pool, used, idle in _pools(engine):
@@ -156,7 +156,7 @@ async def _look(engine: Engine) -> None:
 
 
 def _pools(engine: Engine) -> Iterable[tuple[str, int, int]]:
-    """Of each pool of connections to Postgres how many are used, and how many idle."""
+    """For each pool of Postgres connections, how many are in use and how many are idle."""
     log = engine.log.pool.get_stats()
     yield "log", log["pool_size"] - log["pool_available"], log["pool_available"]
     for name, pool in (("rows", engine.projections.live.pool), ("reads", engine.reads.pool)):

@@ -16,7 +16,7 @@ from mnemolog.adapters.postgres.migrate import behind
 from mnemolog.adapters.unreachable import UNREACHABLE
 
 DEADLINE_SECONDS = 5.0
-# Events. A projection that was once this close to the log is built; how far it lags later is for the metrics to tell.
+# Events. A projection that was once this close to the log is built; its later lag is a metric.
 BUILT_WITHIN = 1000
 
 router = api_router("", "maintenance", secured=False)
@@ -35,13 +35,13 @@ class ReadyView(BaseModel):
 
 
 class Readiness:
-    """Remembers which projections were built, so that a lag under load takes no process out of service."""
+    """Remembers which projections were built, so that lag under load takes no process out of service."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._built = engine, set[str]()
 
     async def lacking(self) -> list[str]:
-        """What keeps the process from serving; at most DEADLINE_SECONDS are waited for it."""
+        """What prevents the process from serving; waits at most DEADLINE_SECONDS."""
         looks = {"postgres": self._database, "redis": self._redis, "nats": self._nats}
         found = await asyncio.gather(*(_looked(name, look()) for name, look in looks.items()))
         return [name for names in found for name in names]
@@ -89,7 +89,7 @@ def _readiness(request: Request) -> Readiness:
 async def get_ready(
     engine: TheEngine, readiness: Annotated[Readiness, Depends(_readiness)], response: Response
 ) -> ReadyView:
-    """Ready when Postgres, NATS and Redis answer, the schema is this version's, and each projection was built once."""
+    """Ready if Postgres, NATS and Redis answer, the schema has this version, and each projection was built once."""
     lacking = await readiness.lacking()
     if lacking:
         response.status_code = 503

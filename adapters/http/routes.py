@@ -16,14 +16,14 @@ from mnemolog.events.shapes import id_text_shape
 
 PREFIX = "/v1"
 IN_QUERY = frozenset({"GET", "DELETE"})
-# For the document alone: `Authenticated` has judged every request before a route sees it.
+# Only for the OpenAPI document: `Authenticated` has checked every request before a route sees it.
 BEARER = Security(
     HTTPBearer(auto_error=False, description="The token in http.token of the data directory, or an API key.")
 )
 
 
 def api_router(prefix: str = "", *tags: str, secured: bool = True) -> APIRouter:
-    """Routes whose document says what every route may answer. Each is named by its function, for generated clients."""
+    """Routes with the responses common to all of them. Each is named by its function, for generated clients."""
     return APIRouter(
         prefix=prefix,
         tags=[*tags],
@@ -34,7 +34,7 @@ def api_router(prefix: str = "", *tags: str, secured: bool = True) -> APIRouter:
 
 
 async def _engine(request: Request) -> Engine:
-    """An engine that reads and writes in the name of the request's principal, and no further than that reaches."""
+    """An engine that acts for the request's principal, restricted to its scope."""
     engine: Engine = request.app.state.engine
     principal = request.state.principal
     return engine.by(principal) if principal else engine.of_anybody()
@@ -53,7 +53,7 @@ IdempotencyKey = Annotated[
 
 
 def add_route(router: APIRouter, operation: Operation[Any, Any]) -> None:
-    """Path parameters and the idempotency key come where HTTP has them; other fields in the body or the query."""
+    """Path parameters and the idempotency key come from where HTTP has them, other fields from the body or query."""
     router.add_api_route(
         operation.path,
         _endpoint(operation),
@@ -103,7 +103,7 @@ def _endpoint(operation: Operation[Any, Any]) -> Any:
 
 
 def _rest(operation: Operation[Any, Any], without: set[str]) -> type[BaseModel]:
-    """The request without what comes from elsewhere."""
+    """The request model without the fields that come from elsewhere."""
     if not without & operation.request.model_fields.keys():
         return operation.request
     kept: dict[str, Any] = {

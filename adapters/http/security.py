@@ -20,7 +20,7 @@ _logger = logging.getLogger("mnemolog.http")
 
 OPEN = frozenset({"/health", "/ready", "/docs", "/openapi.json"})
 CHALLENGE = {"WWW-Authenticate": "Bearer"}
-# What a proxy says of itself: behind one on this machine every caller has the proxy's address.
+# Headers set by proxies: behind one on this machine, every caller has the proxy's address.
 FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 
 
@@ -29,9 +29,9 @@ _FIX = "tell who runs this server: `mnemolog verify` names what is damaged"
 
 
 class Authenticated:
-    """Puts the principal of each request into its state: None for who has all rights, on this machine only.
+    """Puts the principal of each request into its state; None means all rights, from this machine only.
 
-    Without a token that is whoever calls from here, until there are API keys.
+    Without a token, that is any caller on this machine, until there are API keys.
     """
 
     def __init__(self, app: ASGIApp, keys: ApiKeys, token: str | None) -> None:
@@ -84,12 +84,12 @@ class Authenticated:
         return None
 
 
-# Who named no token and no key that is valid, and is told nothing but that the server lives.
+# A caller without a token or a valid key, who only learns that the server is alive.
 NOBODY = Principal("", "", frozenset(), frozenset(), frozenset())
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address is this machine's own."""
+    """Whether an address is a loopback address."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -18,9 +18,9 @@ START_POLL_SECONDS = 0.01
 
 @asynccontextmanager
 async def serve(engine: Engine, host: str = LOOPBACK, port: int = 0) -> AsyncIterator[str]:
-    """Serve until the block ends, then finish the requests that run. Yields the URL; port 0 takes a free one.
+    """Serve until the block ends, then finish running requests. Yields the URL; port 0 picks a free one.
 
-    An engine with embedded servers also tells other processes the URL. EngineError when the port is taken.
+    An engine with embedded servers also publishes the URL to other processes. EngineError if the port is taken.
     """
     listening = _listen(host, port)
     server = _Server(_config(engine))
@@ -40,7 +40,7 @@ async def serve(engine: Engine, host: str = LOOPBACK, port: int = 0) -> AsyncIte
 
 class _Server(uvicorn.Server):
     @contextmanager
-    def capture_signals(self) -> Iterator[None]:  # Signals are for who owns the loop.
+    def capture_signals(self) -> Iterator[None]:  # Signals are handled by the owner of the loop.
         yield
 
 
@@ -57,12 +57,12 @@ def _config(engine: Engine) -> uvicorn.Config:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    # uvicorn would end the process when a port is taken, so it is given a socket that listens already.
+    # uvicorn would end the process if the port is taken, so it gets a socket that already listens.
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family)
-        # Each accepted connection inherits it. asyncio sets it only where a socket's protocol is given, and without it
-        # a response, which is sent as headers and body, waits 40 ms for the client's delayed acknowledgement.
+        # Each accepted connection inherits it. asyncio only sets it if the socket's protocol is given; without it, a
+        # response, sent as headers and body, waits 40 ms for the client's delayed acknowledgement.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listening
     except (OSError, OverflowError) as error:
@@ -74,7 +74,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _url(listening: socket.socket) -> str:
-    """Where a client on this machine reaches it; "any address" is no address to connect to."""
+    """The URL for clients on this machine; "any address" cannot be connected to."""
     host, port = listening.getsockname()[:2]
     reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{reachable}]:{port}" if ":" in reachable else f"http://{reachable}:{port}"

@@ -8,7 +8,7 @@ from mnemolog.adapters.http.metrics import operation_of
 
 
 class Traced:
-    """Neither path nor query stand in the span: they name users."""
+    """Spans contain neither path nor query, which name users."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -19,7 +19,7 @@ _LINE = re.compile(
 
 
 def turns(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every turn with its place, as a turn message without `user_id`; InvalidInput names the first line at fault."""
+    """Every turn with its position, as a turn message without `user_id`; InvalidInput names the first invalid line."""
     user = ""
     for number, (time, speaker, words) in _told(path):
         user = user or speaker

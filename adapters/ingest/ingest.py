@@ -17,7 +17,7 @@ from mnemolog.domain.principal import OPERATOR
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """A turn that was refused; what reached the engine over NATS is in the dead-letter stream with its bytes."""
+    """A turn that was refused; one sent over NATS is in the dead-letter stream with its bytes."""
 
     place: str
     error: dict[str, str]
@@ -34,9 +34,9 @@ class IngestReport:
 
 
 class Ingest:
-    """One run over one source. Run again after a crash: turns that are in the log are counted as `already`.
+    """One run over one source. Run again after a crash, it counts turns that are in the log as `already`.
 
-    With `writes`, turns are recorded by these, in the name that they have: over NATS they would be the engine's own.
+    With `writes`, turns are recorded through them, for their principal: over NATS they would be the engine's own.
     """
 
     def __init__(
@@ -52,9 +52,9 @@ class Ingest:
         self.report = IngestReport(turns=len(turns))
 
     async def run(self) -> IngestReport:
-        """Send everything, at most a window ahead of the receipts; what gets none in time is sent again.
+        """Send everything, at most a window ahead of the receipts; a turn without a receipt in time is sent again.
 
-        ServerFailed when no receipt came for a minute: the engine that this run is attached to may have ended.
+        ServerFailed after a minute without a receipt: the engine that this run is attached to may have ended.
         """
         if self._writes:
             return await self._counted(self._recorded_by(self._writes))

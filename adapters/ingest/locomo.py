@@ -13,7 +13,7 @@ _TIME = "%I:%M %p on %d %B, %Y"
 
 
 def turns(path: Path) -> Iterator[dict[str, Any]]:
-    """Every turn of every conversation, as a turn message; InvalidInput when the file is not a LoCoMo file."""
+    """Every turn of every conversation, as a turn message; InvalidInput if the file is not a LoCoMo file."""
     try:
         conversations = json.loads(path.read_bytes())
         for conversation in conversations:
@@ -54,7 +54,7 @@ def _turn(user_id: str, run_id: str, role: Role, turn: Mapping[str, Any], at: da
 
 
 def _images(turn: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """A turn shows one picture at most to its reader: the urls are copies, the caption is one."""
+    """A turn has at most one picture for its reader: the urls are copies with one caption."""
     caption = turn.get("blip_caption", "")
     for url in (turn.get("img_url") or [""])[:1]:
         if url or caption:

@@ -13,20 +13,20 @@ from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.json_value import parsed_json
 
 Format = Literal["auto", "jsonl", "locomo", "chat"]
-# Of imports, by the bytes of their files.
+# For ids of imports, by the bytes of their files.
 NAMESPACE = UUID("2c0d5a52-7c1e-5b64-8f0a-5a3f1f1f6a11")
 
 
 @dataclass(frozen=True, slots=True)
 class SourceTurn:
-    """`place` is what a person finds it by: `line 12`, or `conv-26 D1:3`. `body` goes onto the wire as it is."""
+    """`place` identifies it to a person: `line 12`, or `conv-26 D1:3`. `body` is sent unchanged."""
 
     place: str
     body: bytes
 
 
 def read(path: Path, given: Format = "auto", defaults: Mapping[str, Any] | None = None) -> Sequence[SourceTurn]:
-    """The turns of a file, in order. Fields that a line leaves out are taken from `defaults` (such as `user_id`)."""
+    """The turns of a file, in order. Fields that a line omits are taken from `defaults` (such as `user_id`)."""
     if not path.is_file():
         raise InvalidInput(f"there is no file {path}", field="path", fix="correct the path")
     common = {"correlation_id": str(import_id(path)), **(defaults or {})}
@@ -40,7 +40,7 @@ def read(path: Path, given: Format = "auto", defaults: Mapping[str, Any] | None 
 
 
 def import_id(path: Path) -> UUID:
-    """What all turns of a file are found by, to roll them back: the same for the same file."""
+    """The id for rolling back all turns of a file: the same for the same file."""
     return uuid5(NAMESPACE, hashlib.sha256(path.read_bytes()).hexdigest())
 
 
@@ -58,14 +58,14 @@ def _lines(path: Path, defaults: Mapping[str, Any]) -> Iterator[SourceTurn]:
 
 
 def _completed(line: bytes, number: int, defaults: Mapping[str, Any]) -> bytes:
-    """The line with what it leaves out; a line that is no object goes on as it is, to be refused with its reason."""
+    """The line with default fields added; a line that is not an object is left unchanged, and refused later."""
     try:
         turn = parsed_json(line, "message")
     except InvalidInput:
         return line
     if not isinstance(turn, dict):
         return line
-    # The same line of the same file is the same turn when it is ingested again.
+    # The same line of the same file is the same turn if it is ingested again.
     named = {"message_id": f"{number}-{hashlib.sha256(line).hexdigest()[:24]}"}
     return _body({**named, **defaults, **turn})
 

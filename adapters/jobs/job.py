@@ -17,7 +17,7 @@ TIMEOUT_SECONDS = 3600.0
 
 
 class Status(StrEnum):
-    """`failed` is for good: no attempt is left. An operator may retry it."""
+    """`failed` is final: no attempts are left. An operator may retry it."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -31,9 +31,9 @@ Payload = Mapping[str, UUID | str | int | bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A row of the queue. `stream` is whose it is, such as `user:ana`; "" when it is about nobody in particular.
+    """A row of the queue. `stream` is its owner, such as `user:ana`; "" if it has none.
 
-    `progress` is what the last attempt saved; `fence` grows with each time that it is fetched.
+    `progress` is what the last attempt saved; `fence` grows with each fetch.
     """
 
     job_id: UUID
@@ -60,26 +60,26 @@ class Job:
 
 
 class Attempt(Protocol):
-    """What the work of a job is given: the job, and a way to say how far it is."""
+    """Passed to the work of a job: the job, and a way to save its progress."""
 
     @property
     def job(self) -> Job: ...
 
     async def save(self, progress: Payload) -> None:
-        """Keep how far it is, ids and numbers only: the next attempt finds it in `job.progress`.
+        """Save progress, ids and numbers only; the next attempt finds it in `job.progress`.
 
-        LeaseLost when another worker may have the job by now.
+        LeaseLost if another worker may have the job by now.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A kind of job and what is done for it.
+    """A kind of job and its implementation.
 
-    `run` may be run more than once for a job, by another worker after a crash: what it does must be as good twice.
-    One that takes longer than `timeout` seconds is cancelled and counts as a failed attempt. With `every`, a job of
-    the kind is enqueued once in so many seconds, unless the one before is unfinished.
+    `run` must be idempotent: it may run more than once for a job, on another worker after a crash. If it takes longer
+    than `timeout` seconds, it is cancelled and counts as a failed attempt. With `every`, a job of the kind is enqueued
+    once per so many seconds, unless the previous one is unfinished.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Kind:
 
 
 def ids_only(values: Payload) -> dict[str, Any]:
-    """The values as JSON. InvalidInput for a text that is no id: what somebody said belongs in the log, encrypted."""
+    """The values as JSON. InvalidInput for a text that is not an id: what users said belongs in the log, encrypted."""
     return {
         name: value if isinstance(value, (bool, int)) else identifier(str(value), name)
         for name, value in values.items()
@@ -98,11 +98,11 @@ def ids_only(values: Payload) -> dict[str, Any]:
 
 
 def mac_of(key: bytes, row: Mapping[str, Any]) -> bytes:
-    """What tells a job that an engine enqueued from one that somebody else put into the table."""
+    """Distinguishes a job that an engine enqueued from a row that somebody else inserted."""
     said = [str(row["job_id"]), row["kind"], row["tenant"], row["stream"], row["unique_key"], row["payload"]]
     return hmac.new(key, json.dumps(said, sort_keys=True).encode(), sha256).digest()
 
 
 def job_of(row: Mapping[str, Any]) -> Job:
-    """The job of a row, whatever other columns it has."""
+    """The job of a row, ignoring other columns."""
     return Job(**{**{name: row[name] for name in Job.__slots__}, "status": Status(row["status"])})

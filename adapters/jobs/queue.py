@@ -14,12 +14,12 @@ from mnemolog.domain.errors import Conflict, NotFound
 from mnemolog.events.envelope import StreamId
 
 QUERIES = "mnemolog.adapters.jobs"
-# Of work over all users, which is nobody's in particular.
+# For work over all users, which belongs to no stream.
 NOBODY = StreamId("", "")
 
 
 class JobQueue:
-    """`key` seals what an engine enqueued: a job that somebody else put into the table is not run (X08).
+    """`key` seals what an engine enqueued: a job that somebody else inserted is not run (X08).
 
     `enqueued` is called after a job was enqueued here, to wake the worker of this process.
     """
@@ -38,9 +38,9 @@ class JobQueue:
         run_at: datetime | None = None,
         max_attempts: int = MAX_ATTEMPTS,
     ) -> Job:
-        """A new job; or, when a job of this kind and stream was enqueued with this unique key before, that one.
+        """A new job; or the existing one, if a job of this kind and stream has the same unique key.
 
-        A unique key is remembered for as long as its job is kept: a week after it finished.
+        A unique key is kept as long as its job: a week after it finished.
         """
         while True:
             if new := await self._insert(kind, payload, stream, unique_key, run_at, max_attempts, alone=False):
@@ -50,27 +50,27 @@ class JobQueue:
                 return known
 
     async def enqueue_period(self, kind: str, period: int, max_attempts: int) -> Job | None:
-        """The job of a period, once, whoever asks; None also when an earlier one is unfinished: they never pile up."""
+        """The job of a period, enqueued once; None also if an earlier one is unfinished, so that they never pile up."""
         return await self._insert(kind, {}, NOBODY, f"period {period}", None, max_attempts, alone=True)
 
     async def get(self, job_id: UUID) -> Job:
-        """NotFound when there is no such job, or no longer."""
+        """NotFound if the job does not exist, or no longer."""
         found = await self._one("find_job", {"job_id": job_id})
         if found is None:
             raise NotFound(f"there is no job {job_id}", field="job_id", fix="run `mnemolog job list`")
         return found
 
     async def list(self, status: Status | None = None, kind: str | None = None, limit: int = 100) -> Sequence[Job]:
-        """The jobs that were enqueued last, newest first."""
+        """The jobs, most recently enqueued first."""
         return [job_of(row) for row in await self._rows("list_jobs", {"status": status, "kind": kind, "limit": limit})]
 
     async def counts(self) -> Mapping[Status, int]:
-        """How many there are of each status; a failed one of what recurs, until a later one succeeds."""
+        """Number of jobs by status; a failed recurring job counts until a later one succeeds."""
         found = {row["status"]: row["count"] for row in await self._rows("count_jobs", {})}
         return {status: found.get(status, 0) for status in Status}
 
     async def cancel(self, job_id: UUID) -> Job:
-        """Cancel a job: at once, or within seconds while a worker runs it. Conflict when it has finished."""
+        """Cancel a job: at once, or within seconds while a worker runs it. Conflict if it has finished."""
         found = await self._one("cancel_job", {"job_id": job_id, "now": self.now()})
         if found is None:
             finished = await self.get(job_id)
@@ -78,7 +78,7 @@ class JobQueue:
         return found
 
     async def retry(self, job_id: UUID) -> Job:
-        """Queue a failed or cancelled job again, with all its attempts. Conflict when it is neither."""
+        """Queue a failed or cancelled job again, with all its attempts. Conflict in any other state."""
         found = await self._one("retry_job", {"job_id": job_id, "now": self.now()})
         if found is None:
             unfinished = await self.get(job_id)
@@ -89,11 +89,11 @@ class JobQueue:
         return found
 
     async def forget(self, stream: StreamId) -> None:
-        """Delete the jobs of a user; a worker that runs one is told within seconds, and stops."""
+        """Delete the jobs of a user; a worker that runs one notices within seconds and stops."""
         await self._do("delete_jobs_of_stream", {"tenant": stream.tenant, "stream": stream.name})
 
     async def delete_finished(self, before: datetime) -> None:
-        """Delete the jobs that finished before a time, and their unique keys with them."""
+        """Delete the jobs that finished before a time, with their unique keys."""
         await self._do("delete_finished_jobs", {"before": before})
 
     async def _insert(

@@ -19,18 +19,18 @@ FORGED = "no engine enqueued it: its MAC does not fit"
 
 
 class WorkerSession:
-    """`number` is the lease that jobs are held under; no two sessions have the same."""
+    """`number` is the lease under which jobs are held; it is unique to the session."""
 
     def __init__(self, lease: Lease, number: int, name: str, key: bytes) -> None:
         self._lease, self._number, self._name, self._key = lease, number, name, key
 
     async def join(self) -> bool:
-        """Whether the number is this session's own from now on."""
+        """Whether this session has acquired the number."""
         [row] = await self._rows("join_job_workers", {"worker": self._number})
         return bool(row["joined"])
 
     async def fetch(self, places: Mapping[str, int], now: datetime) -> Sequence[Job]:
-        """Jobs that are due, by kind at most so many, which this worker holds from now on. A forged one fails."""
+        """Fetch due jobs, at most `places` per kind, which this worker then holds. A forged one fails."""
         values = {"kinds": list(places), "places": list(places.values()), "now": now}
         fetched = await self._rows("fetch_jobs", {**values, "worker": self._number, "worker_name": self._name})
         jobs = []
@@ -42,25 +42,25 @@ class WorkerSession:
         return jobs
 
     async def held(self) -> Mapping[tuple[Any, int], bool]:
-        """The jobs that are still this worker's, by id and fence; whether each is to be cancelled."""
+        """The jobs that this worker still holds, by id and fence; whether each is to be cancelled."""
         rows = await self._rows("held_jobs", {"worker": self._number})
         return {(row["job_id"], row["fence"]): row["cancel_requested"] for row in rows}
 
     async def stalled(self) -> Sequence[Job]:
-        """Jobs of workers that are gone."""
+        """The running jobs of workers that are gone."""
         return [job_of(row) for row in await self._rows("stalled_jobs", {})]
 
     async def save(self, job: Job, progress: Mapping[str, Any]) -> None:
-        """LeaseLost when the job is not this worker's any more."""
+        """LeaseLost if this worker no longer holds the job."""
         if not await self._changed("save_progress", job, {"progress": Jsonb(progress)}):
             raise LeaseLost("another worker has taken over the job, or it was erased")
 
     async def finish(self, job: Job, status: Status, now: datetime, error: str | None = None) -> bool:
-        """Whether the job was still this worker's to finish."""
+        """Whether this worker still held the job."""
         return await self._changed("finish_job", job, {"status": status, "now": now, "error": error})
 
     async def requeue(self, job: Job, run_at: datetime, error: str | None = None, *, counted: bool = True) -> bool:
-        """Have it run again at a time, by whichever worker; not `counted`: as if this attempt had not been."""
+        """Queue it to run at a time, on any worker; unless `counted`, as if this attempt had not happened."""
         values = {"run_at": run_at, "error": error, "uncounted": 0 if counted else 1}
         return await self._changed("requeue_job", job, values)
 

@@ -31,15 +31,15 @@ DAY = 86400.0
 
 
 def delay(attempts: int, random: float) -> float:
-    """Seconds until the next attempt: doubled with each, and of that a random half to all, so that they spread."""
+    """Seconds until the next attempt: doubled each time, minus up to a half at random to spread them."""
     longest: float = min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2 ** (attempts - 1))
     return longest * (0.5 + random / 2)
 
 
 class Worker:
-    """Runs at most `at_once` jobs of each kind side by side, so that no kind waits for another.
+    """Runs at most `at_once` jobs of each kind concurrently, so that no kind waits for another.
 
-    `random` gives floats in [0, 1), and numbers for leases. Several workers may run anywhere on one database.
+    `random` returns floats in [0, 1), and numbers for leases. Any number of workers may run on one database.
     """
 
     def __init__(
@@ -62,11 +62,11 @@ class Worker:
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
-        """Look for jobs at once, and not with the next poll."""
+        """Fetch jobs at once instead of with the next poll."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Work until cancelled. Then, and when the lease is lost, what is unfinished is given back."""
+        """Work until cancelled. Then, or if the lease is lost, unfinished jobs are returned."""
         while True:
             try:
                 async with lease_session(self._dsn) as lease:
@@ -77,7 +77,7 @@ class Worker:
                             await lease.hold(self._work(session))
                         finally:
                             await _to_the_end(self._give_back(session))
-            except Exception as error:  # noqa: BLE001  A database that is away comes back.
+            except Exception as error:  # noqa: BLE001  A database that is down comes back.
                 _logger.warning("jobs: %r, trying again", error)
             await asyncio.sleep(POLL_SECONDS)
 
@@ -99,7 +99,7 @@ class Worker:
                     await self._wake.wait()
 
     async def _enqueue_periods(self) -> None:
-        """What recurs: once a period, counted from the epoch, so that all workers mean the same one."""
+        """Enqueue recurring jobs once per period, counted from the epoch so that all workers agree."""
         for kind in self._kinds.values():
             if kind.every is None:
                 continue
@@ -109,7 +109,7 @@ class Worker:
                 self._periods[kind.name] = period
 
     async def _let_go(self, session: WorkerSession) -> None:
-        """Stop what an operator cancelled, and what is not ours any more."""
+        """Stop jobs that an operator cancelled, and jobs we no longer hold."""
         held = await session.held()
         for running in list(self._running.values()):
             cancel_requested = held.get((running.job.job_id, running.job.fence), True)
@@ -118,7 +118,7 @@ class Worker:
                 running.task.cancel()
 
     async def _again(self, session: WorkerSession, job: Job, error: str) -> None:
-        """After a failed attempt: later, or never more when it was the last."""
+        """After a failed attempt: retry later, or fail if it was the last."""
         now = self._now()
         if job.cancel_requested:
             await session.finish(job, Status.CANCELLED, now, error)
@@ -136,14 +136,14 @@ class Worker:
             running.task = asyncio.create_task(self._run(session, running))
 
     async def _run(self, session: WorkerSession, running: "_Running") -> None:
-        """One attempt, and what became of it."""
+        """One attempt and its outcome."""
         job, kind, error, interrupted = running.job, self._kinds[running.job.kind], "", False
         try:
             async with asyncio.timeout(kind.timeout):
                 await kind.run(running)
         except asyncio.CancelledError:
             interrupted = True
-        except Exception as failure:  # noqa: BLE001  Whatever it was: it is tried again, and shown.
+        except Exception as failure:  # noqa: BLE001  Any error: it is retried and reported.
             error, interrupted = reason(failure), running.cancelled or running.stopped
         running.ending = True
         try:
@@ -154,14 +154,14 @@ class Worker:
             elif not interrupted:
                 _logger.warning("job %s (%s) failed: %s", job.job_id, job.kind, error)
                 await self._again(session, job, error)
-        except Exception as lost:  # noqa: BLE001  The session is gone: the job is stalled, and done again.
+        except Exception as lost:  # noqa: BLE001  The session is gone: the job is stalled and runs again.
             _logger.warning("what became of job %s cannot be said: %r", job.job_id, lost)
         finally:
             self._running.pop(job.job_id, None)
             self._wake.set()
 
     async def _give_back(self, session: WorkerSession) -> None:
-        """Stop what runs, and queue it again without counting the attempt. Without a session it is stalled anyhow."""
+        """Stop running jobs, and queue them without counting the attempt. Without a session they are stalled anyway."""
         left = list(self._running.values())
         for running in left:
             running.stopped = True
@@ -179,7 +179,7 @@ class Worker:
 
 @dataclass(slots=True, eq=False)
 class _Running:
-    """A job that runs here; `cancelled` for good, or `stopped` and given back; `ending` once its work is over."""
+    """A job that runs here: `cancelled` for good, `stopped` and returned, or `ending` once its work is done."""
 
     session: WorkerSession
     job: Job
@@ -193,13 +193,13 @@ class _Running:
 
 
 def reason(error: BaseException) -> str:
-    """What is kept of an error: no word of it that may quote what somebody said."""
+    """The stored form of an error, without any text that may quote what somebody said."""
     said = error.message if isinstance(error, EngineError) else own_words(error)
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """Do it, however often the caller is cancelled meanwhile."""
+    """Finish it, however often the caller is cancelled meanwhile."""
     task = asyncio.ensure_future(work)
     while not task.done():
         with suppress(asyncio.CancelledError):

@@ -9,7 +9,7 @@ from mnemolog.projections.profile import reader
 
 
 async def expire(engine: Services) -> list[UUID]:
-    """Over all users; what expired."""
+    """Expire proposals of all users; returns their ids."""
     expired: list[UUID] = []
     async with engine.projections.live.connect() as connection:
         async for page in reader.overdue(connection, engine.writes.now()):

@@ -28,7 +28,7 @@ ACTOR = "patrol"
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A cycle of a being that was closed: the scenes that began to die, and those that are active again."""
+    """A closed cycle of a being: the scenes that began to die, and those that are active again."""
 
     being: Viewer
     dying: tuple[UUID, ...]
@@ -46,10 +46,9 @@ class Closed:
 
 
 class Patrol:
-    """Closes the cycle of each being whose session has ended, once a session.
+    """Closes the cycle of each being whose session has ended, once per session.
 
-    It remembers up to where a stream holds no turn of a being that waits for this, so that a being that says nothing
-    costs no reading.
+    It remembers up to which seq a stream has no turns of a waiting being, so that a silent being costs no reads.
     """
 
     def __init__(self, engine: Services) -> None:
@@ -57,11 +56,11 @@ class Patrol:
         self._quiet: dict[Viewer, int] = {}
 
     async def run(self, now: datetime | None = None) -> Sequence[Closed]:
-        """One pass over the beings of all users. One whose stream is damaged keeps no other from its time."""
+        """One pass over the beings of all users. A damaged stream does not affect the others."""
         closed: list[Closed] = []
         async with self._engine.projections.live.connect() as connection:
             async for page in beings(connection):
-                await connection.commit()  # No transaction stays open while they are looked after.
+                await connection.commit()  # No transaction stays open meanwhile.
                 for being in page:
                     try:
                         closed += await self._looked_after(being, now or self._engine.writes.now())
@@ -79,11 +78,11 @@ class Patrol:
             return []
         if not over(turn.recorded_at, now):
             return []
-        # The same session from two processes is closed once.
+        # Two processes close the same session only once.
         return [await close_cycle(self._engine, being, actor=ACTOR, key=f"cycle:{being.agent_id}:{turn.seq}")]
 
     async def _last_turn(self, being: Viewer) -> Header | None:
-        """The being's last turn since its last cycle, by the headers alone."""
+        """The being's last turn since its last cycle, from headers only."""
         log, stream, last = self._engine.log, _stream(being), None
         cycles = await log.read(stream, tags=[cycle_tag(being.agent_id)])
         async for batch in log.scan(stream, after=cycles[-1].seq if cycles else 0):
@@ -94,7 +93,7 @@ class Patrol:
 
 
 async def close_cycle(engine: Services, being: Viewer, *, actor: str | None = None, key: str | None = None) -> Closed:
-    """Close a being's cycle now. It reads all that was written and found until now, and decides on that."""
+    """Close a being's cycle now, on the basis of everything written and recalled so far."""
     await engine.recalls.flush()
     stream = _stream(being)
     moment = Moment(after=Position(stream, await engine.log.head(stream)))

@@ -10,11 +10,11 @@ FIVE_MINUTES, HOUR = 300.0, 3600.0
 
 
 def recurring(engine: Services) -> list[Kind]:
-    """Each decides again under the guard of the log, so a second run of a job changes nothing."""
+    """Each decides again under the guard of the log, so running a job twice changes nothing."""
     patrol = Patrol(engine)
 
     async def retention(attempt: Attempt) -> None:
-        """Fade what nobody uses, purge what was forgotten long ago."""
+        """Fade memories that nobody uses, purge what was deleted long ago."""
         done = await retain(engine, engine.writes.now())
         await attempt.save({name: len(ids) for name, ids in done.as_dict().items()})
 

@@ -26,9 +26,9 @@ ACTOR = "retention"
 
 @dataclass(slots=True)
 class Retained:
-    """What a pass did, or would do. `refused`: purges that something stands in the way of, and why.
+    """What a pass did, or would do. `refused`: purges that were refused, and why.
 
-    `purged_entities` are those that were forgotten themselves; what is told of them goes with them.
+    `purged_entities` are those that were deleted themselves; the facts about them go with them.
     """
 
     faded: list[UUID] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Retained:
 async def retain(
     engine: Services, now: datetime, *, dry_run: bool = False, progressed: Callable[[int], None] = lambda count: None
 ) -> Retained:
-    """Over all users. Each change is decided anew under its guard: what came into use meanwhile stays."""
+    """Over all users. Each change is decided again under its guard: what came into use meanwhile stays."""
     retention, done = engine.policy.retention, Retained()
     async for row in _rows(engine, due.used()):
         if dry_run or await _grow(engine, row):
@@ -75,7 +75,7 @@ async def retain(
 async def _rows(engine: Services, condition: ColumnElement[bool], table: Table = memories) -> AsyncIterator[Row]:
     async with engine.projections.live.connect() as connection:
         async for page in due.pages(connection, condition, table):
-            await connection.commit()  # No transaction stays open while what is due is done.
+            await connection.commit()  # No transaction stays open meanwhile.
             for row in page:
                 yield row
 
@@ -88,7 +88,7 @@ async def _changed(engine: Services, command: MemoryCommand, key: str | None = N
 
 
 async def _grow(engine: Services, row: Row) -> bool:
-    """Once for each state of its count, also when the projection has not seen the last time yet."""
+    """Once per state of its count, even if the projection has not applied the last event yet."""
     return await _changed(engine, ObserveUse(**_who(row)), f"use:{row['memory_id']}:{row['reactivation_count']}")
 
 
@@ -102,8 +102,10 @@ async def _purge(engine: Services, id_: UUID, command: Erase, done: Retained) ->
 
 
 def _forgotten_memory(row: Row, now: datetime) -> EraseMemory:
-    """What somebody deleted takes along the turns that it was extracted from (ADR 15); those of what faded have their
-    own retention."""
+    """Erasing a deleted memory also erases the turns that it was extracted from (ADR 15).
+
+    The turns of a faded memory have their own retention.
+    """
     cause = Cause(row["deleted_cause"] or Cause.ASKED)
     return EraseMemory(**_who(row), keep_turns=cause is not Cause.ASKED, cause=cause, due=now)
 
@@ -114,7 +116,7 @@ def _forgotten_known(row: Row, kind: str, id_: UUID, now: datetime) -> EraseKnow
 
 
 def _who(row: Row) -> dict[str, Any]:
-    """In the name of the job, as the agent that may see it, and told in the thread that it came from."""
+    """Acts for the job, as the agent that may see the memory, in the thread that it came from."""
     agent_id = row["agent_id"] or DEFAULT_AGENT
     names = ("tenant", "user_id", "memory_id", "thread_id")
     return {**{name: row[name] for name in names}, "agent_id": agent_id, "actor": ACTOR}

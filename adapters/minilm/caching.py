@@ -9,12 +9,12 @@ import numpy as np
 from mnemolog.domain.calibration import Calibration
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 
-# Some seconds of writes, and 6 MB: what falls out before it is projected is made twice, which takes longer still.
+# Some seconds of writes, in 6 MB: a text evicted before it is projected is embedded twice, which is slower.
 REMEMBERED = 4096
 
 
 class CachingEmbedder:
-    """Of a text that was embedded lately the vector comes from memory; by its hash, so that no text is kept."""
+    """Caches the vectors of recent texts, by hash, so that no text is kept."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.model, self.dimensions = embedder.model, embedder.dimensions
@@ -23,11 +23,11 @@ class CachingEmbedder:
         self._known: OrderedDict[bytes, Vectors] = OrderedDict()
 
     def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
-        """Those of its last texts."""
+        """The cached vectors among these texts."""
         return {text: self._known[digest] for text in texts if (digest := digest_of(text)) in self._known}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row a text, of length 1, in the order given."""
+        """One row per text, of length 1, in the given order."""
         hashes = list(map(digest_of, texts))
         new = {digest: text for digest, text in zip(hashes, texts, strict=True) if digest not in self._known}
         found = {digest: self._known[digest] for digest in hashes if digest not in new}
@@ -47,5 +47,5 @@ class CachingEmbedder:
 
 
 def digest_of(text: str) -> bytes:
-    """What stands for a text that is not kept."""
+    """Identifies a text without keeping it."""
     return sha256(text.encode()).digest()

@@ -22,17 +22,18 @@ if TYPE_CHECKING:
 
 Vectors = npt.NDArray[np.float32]
 
-# Two threads for two texts take 2.0 ms of processor time each, one 1.3; for sixteen 1.4 and 1.5, and half the time.
+# For two texts, two threads take 2.0 ms of processor time each and one takes 1.3; for sixteen, 1.4 and 1.5, in half the
+# time.
 WORTH_THREADS = 8
 
 
 class MiniLM:
-    """384 dimensions, 256 word pieces at most, English mainly.
+    """384 dimensions, at most 256 word pieces, mainly English.
 
-    Each text runs alone, so that its vector depends on nothing but the text: int8 activations are scaled over the whole
-    input, and the same text in a padded batch of 32 came out at a cosine of 0.966 to 1 of itself. Texts run side by
-    side instead, one thread each, as fast as sorted batches (1.2 and 1.3 ms a text of LoCoMo on 2 cores).
-    Bytes are equal on one kind of CPU; another instruction set may round otherwise.
+    Each text runs alone, so that its vector only depends on the text: int8 activations are scaled over the whole input,
+    and the same text in a padded batch of 32 had a cosine of 0.966 to 1 with itself. Texts run concurrently instead,
+    one thread each, as fast as sorted batches (1.2 and 1.3 ms per text of LoCoMo on 2 cores). The bytes are the same on
+    one kind of CPU; another instruction set may round differently.
     """
 
     model: str = "all-MiniLM-L6-v2-int8"
@@ -61,12 +62,12 @@ class MiniLM:
         self.folder = folder or files("mnemolog.adapters.minilm") / "model"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row a text, of length 1, in the order given."""
+        """One row per text, of length 1, in the given order."""
         if not texts:
             return np.zeros((0, self.dimensions), np.float32)
         if len(texts) < WORTH_THREADS or self.threads == 1:
             return np.stack([self._vector(text) for text in texts])
-        # Both files, before threads would each load their own.
+        # Both files, before each thread would load its own.
         _ = self._session, self._tokenizer
         with ThreadPoolExecutor(self.threads, "minilm") as pool:
             return np.stack(list(pool.map(self._vector, texts)))
