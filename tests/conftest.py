@@ -64,8 +64,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """From here on, no collection of garbage walks through all modules and tests."""
+    """From here on, no collection of garbage walks through all modules and tests, and there are fewer of them."""
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
     gc.enable()
 
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.schema import CreateSchema, DropSchema
 
-from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.projecting.filling import FillEndpoints as FillPlace
@@ -22,14 +22,8 @@ from mnemolog.projections.runtime import Projection
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.story import tell
-from tests.testkit.settings import settings_in
-
-
-@pytest.fixture(scope="module")
-async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
-    """An engine of their own, whose log is short: what is rebuilt here is what these tests wrote."""
-    async with open_engine(settings_in(tmp_path_factory.mktemp("rebuilt"))) as opened:
-        yield opened
+from tests.testkit import warm
+from tests.testkit.own_engine import own_engine  # noqa: F401
 
 
 @asynccontextmanager
@@ -225,7 +219,8 @@ async def test_a_projection_that_does_not_exist_is_refused_by_name(engine: Engin
 
 @pytest.fixture
 def side_by_side(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However short the log is, a process for each core fills the shadows."""
+    """However short the log is, a process for each core fills the shadows; each begins with its imports done."""
+    monkeypatch.setattr("sys.executable", warm.python())
     monkeypatch.setattr("mnemolog.adapters.projecting.projections.EVENTS_A_PROCESS", 1)
 
 

@@ -10,14 +10,10 @@ from tests.engine.story import tell
 
 @pytest.mark.spec("X09")
 @pytest.mark.spec_part("X05")
-async def test_every_projection_rebuilt_from_the_log_equals_the_live_one(engine: Engine, user: str) -> None:
-    await tell(Person(engine, user))
-
-    await assert_live_equals_rebuilt(engine)
-
-
-@pytest.mark.spec_part("X05")
-async def test_reads_are_the_same_before_and_after_a_rebuild(engine: Engine, user: str) -> None:
+async def test_every_projection_rebuilt_from_the_log_equals_the_live_one_and_reads_the_same(
+    engine: Engine, user: str
+) -> None:
+    """On the engine that tests share: from all that every test before wrote."""
     ana = Person(engine, user)
     await tell(ana)
     await engine.settled(60)

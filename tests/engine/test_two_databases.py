@@ -34,6 +34,7 @@ from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
 from tests.engine.story import tell, told
 from tests.engine.test_prove_erased import SECRET, planted, readable
+from tests.testkit import warm
 from tests.testkit.settings import settings_in
 
 pytestmark = pytest.mark.spec_part("X11")
@@ -153,6 +154,7 @@ async def test_every_projection_is_rebuilt_by_one_process_and_by_several(
     await tell(ana)
     await assert_live_equals_rebuilt(split)
     monkeypatch.setattr("mnemolog.adapters.projecting.projections.EVENTS_A_PROCESS", 1)
+    monkeypatch.setattr("sys.executable", warm.python())
 
     rebuilt = await split.projections.rebuild_all()
 

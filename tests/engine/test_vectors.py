@@ -17,6 +17,7 @@ from mnemolog.projections.vectors.embedder import Vectors
 from mnemolog.projections.vectors.projector import VectorsProjector
 from tests.engine.equality import assert_live_equals_rebuilt, assert_live_equals_replayed
 from tests.engine.person import Person
+from tests.testkit.own_engine import own_engine  # noqa: F401
 
 MARK = np.eye(1, Lexical.dimensions, dtype=np.float32)[0]
 

@@ -21,6 +21,7 @@ from mnemolog.projections.rebuild import rebuild
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.strategy import FAIL, OnPoison, Strategy
 from tests.engine.person import Person
+from tests.testkit.own_engine import own_engine  # noqa: F401
 
 
 class Seen:
