@@ -81,14 +81,14 @@ WITH thread AS MATERIALIZED (
 SELECT key_id FROM thread;
 
 -- load_checkpoint --
--- The newest of a namespace up to an id, with its chunks in order and what is pending.
+-- The newest of a namespace up to an id, with its chunks in order and what is pending. A chunk is looked up by a
+-- subquery: a join would read all chunks of the thread, as long as the planner takes the table for empty.
 SELECT own.root_id, own.wrapped AS stream_key, key.key_id, key.wrapped AS data_key, thread.prunings,
        one.namespace, one.checkpoint_id, one.parent_id, one.chunk_ids, one.data,
-       ARRAY(SELECT chunk.data
+       ARRAY(SELECT (SELECT chunk.data FROM mnemolog.checkpoint_chunks AS chunk
+                     WHERE (chunk.tenant, chunk.stream, chunk.key_id, chunk.chunk_id)
+                           = (key.tenant, key.stream, key.key_id, wanted.chunk_id))
              FROM unnest(one.chunk_ids) WITH ORDINALITY AS wanted (chunk_id, place)
-             JOIN mnemolog.checkpoint_chunks AS chunk
-               ON (chunk.tenant, chunk.stream, chunk.key_id, chunk.chunk_id)
-                  = (key.tenant, key.stream, key.key_id, wanted.chunk_id)
              ORDER BY wanted.place) AS chunks,
        ARRAY(SELECT write.data FROM mnemolog.checkpoint_writes AS write
              WHERE (write.tenant, write.stream, write.key_id, write.namespace, write.checkpoint_id)

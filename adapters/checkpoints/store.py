@@ -329,7 +329,7 @@ class CheckpointStore:
         ids = row["chunk_ids"]
         packed = opened.box.open(row["data"], "checkpoint", *place, row["parent_id"] or "")
         contents = Contents.unpacked(packed, ids)
-        chunks = dict(zip(ids, row["chunks"], strict=False)) if len(ids) == len(row["chunks"]) else {}
+        chunks = {one: data for one, data in zip(ids, row["chunks"], strict=True) if data is not None}
         values = {channel: (one.version, opened.box.value(one, chunks)) for channel, one in contents.values.items()}
         opened.note(place, contents.values, ids)
         writes = [opened.box.opened_write(one, *place) for one in row["writes"]]
