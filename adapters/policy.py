@@ -33,7 +33,7 @@ MAX_RAG_LENGTH = 1000
 
 
 def load(file: Path | None, unlisted: Unlisted = "all") -> Policy:
-    """The policy of a file, or the built-in one; PolicyRefused names every fault of the file."""
+    """The policy of a file, or the built-in one; PolicyRefused lists every error in the file."""
     if file is None:
         return Policy(CategoryPolicy(unlisted=unlisted))
     path = file.expanduser()
@@ -46,7 +46,7 @@ def load(file: Path | None, unlisted: Unlisted = "all") -> Policy:
 
 
 def read(text: str, name: str = "policy.yaml", unlisted: Unlisted = "all") -> Policy:
-    """The policy of a file's text; `name` is what faults call it."""
+    """The policy in a file's text; errors refer to the file as `name`."""
     found = tree(text, name)
     try:
         file = PolicyFile.model_validate(found.data, context=_declared_in(found.data))
@@ -60,7 +60,7 @@ def read(text: str, name: str = "policy.yaml", unlisted: Unlisted = "all") -> Po
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """The names that a file gives, rightly or not: so that what is wrong with one is told once, where it stands."""
+    """The names that a file defines, valid or not, so that an invalid one is reported only once, at its definition."""
 
     categories: Counter[str]
     predicates: Counter[str]
@@ -112,7 +112,7 @@ def _only_with_rag(length: int, info: ValidationInfo) -> int:
 
 
 def _ruled(rule: Callable[[str], object]) -> AfterValidator:
-    """A text that a rule of the domain refuses with InvalidInput."""
+    """A text that a rule of the domain may refuse with InvalidInput."""
 
     def check(value: str) -> str:
         _told(lambda: rule(value))
@@ -151,19 +151,19 @@ class Category(_Part):
 
 
 class SystemCategory(Category):
-    """A built-in category, named in order to say how it enters the context."""
+    """A built-in category, to configure how it enters the context."""
 
     name: Annotated[Id, AfterValidator(_built_in), AfterValidator(_one_category)]
 
 
 class CustomCategory(Category):
-    """A category of one's own."""
+    """A custom category."""
 
     name: Annotated[Id, AfterValidator(_own), AfterValidator(_one_category)]
 
 
 class Categories(_Part):
-    """Built-in categories exist whether they are named or not. Where they are `free`, any other may be written, too."""
+    """Built-in categories always exist. If they are `free`, any other may be used, too."""
 
     system: tuple[SystemCategory, ...] = ()
     custom: tuple[CustomCategory, ...] = ()
@@ -171,7 +171,7 @@ class Categories(_Part):
 
 
 class PredicateEntry(_Part):
-    """What is configured of one predicate (A §4.2)."""
+    """The configuration of one predicate (A §4.2)."""
 
     name: Annotated[str, Strict(), _ruled(predicate_name), AfterValidator(_one_predicate)]
     single: Flag = False
@@ -182,7 +182,7 @@ class PredicateEntry(_Part):
 
 
 class BandsEntry(_Part):
-    """Where the merge bands begin; without it, where the embedding model's calibration says."""
+    """Where the merge bands begin; by default, where the embedding model's calibration says."""
 
     auto: float
     check_low: float
@@ -205,7 +205,7 @@ ProfileField = Annotated[str, Strict(), _ruled(lambda name: ProfilePolicy(benign
 
 
 class ProfileEntry(_Part):
-    """Fields that need consent, beside those of B §10 which always do; and fields that do not."""
+    """Fields that need consent, in addition to those of B §10, which always do; and fields that do not."""
 
     sensitive: tuple[ProfileField, ...] = ()
     benign: tuple[ProfileField, ...] = tuple(sorted(BENIGN))
@@ -216,7 +216,7 @@ class ProfileEntry(_Part):
 
 
 class PolicyFile(_Part):
-    """What a policy file may say. What it leaves out is as it is built in."""
+    """The content of a policy file. Omitted parts have their built-in values."""
 
     categories: Categories = Categories()
     allowlists: dict[Id, tuple[Annotated[str, Strict(), AfterValidator(_known)], ...]] | None = None

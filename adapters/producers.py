@@ -21,7 +21,7 @@ _FIX_ADD = "use `mnemolog producer add`, which makes a user of NATS, too; or giv
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A new producer. `first`: there was no API key before, and from now on nobody is answered who has none."""
+    """A new producer. `first`: it has the first API key, so from now on HTTP requires one."""
 
     key: ApiKey
     password: str
@@ -30,9 +30,9 @@ class Added:
 
 
 async def add(engine: Engine, principal: Principal) -> Added:
-    """A producer and its password, which is kept nowhere. Conflict when a producer has its name.
+    """A producer and its password, which is not stored. Conflict if the name is taken.
 
-    Who has it and no key that opens anything, from an earlier version or before a revocation, is added again.
+    A name without a valid key, from an earlier version or after a revocation, can be added again.
     """
     engine.require_operator()
     first = not await engine.api_keys.any()
@@ -44,7 +44,7 @@ async def add(engine: Engine, principal: Principal) -> Added:
 
 
 async def create_key(engine: Engine, principal: Principal) -> tuple[ApiKey, str]:
-    """A key for who calls over HTTP, and its text. No key of a name lets in the password of an earlier one."""
+    """A key for HTTP callers, and its text. It invalidates an earlier producer's password with the same name."""
     engine.require_operator()
     if principal.roles == {Role.PUBLISH}:
         raise InvalidInput("a key with only the role publish is a producer", field="roles", fix=_FIX_ADD)
@@ -55,7 +55,7 @@ async def create_key(engine: Engine, principal: Principal) -> tuple[ApiKey, str]
 
 
 async def revoke_key(engine: Engine, key_id: str) -> ApiKey:
-    """Let a key open nothing any more, NATS neither."""
+    """Revoke a key, also in NATS."""
     engine.require_operator()
     revoked = await engine.api_keys.revoke(key_id, engine.actor)
     users = _users(engine)
@@ -65,7 +65,7 @@ async def revoke_key(engine: Engine, key_id: str) -> ApiKey:
 
 
 async def known(engine: Engine) -> Sequence[dict[str, Any]]:
-    """Who may publish turns, and of whom. A user of the embedded NATS from before there were keys reaches nobody."""
+    """Who may publish turns, and for whom. An embedded NATS user from before there were keys has no access."""
     engine.require_operator()
     keys = [key for key in await engine.api_keys.list() if key.principal.publishes and not key.revoked_at]
     users = _users(engine)
@@ -74,7 +74,7 @@ async def known(engine: Engine) -> Sequence[dict[str, Any]]:
 
 
 async def remove(engine: Engine, name: str) -> str:
-    """Its tenant. Its connections to the embedded NATS end, and turns of its that wait are refused."""
+    """Remove a producer; returns its tenant. Its NATS connections end, and its waiting turns are refused."""
     engine.require_operator()
     users = _users(engine)
     user = users.remove(name) if users else None
@@ -87,7 +87,7 @@ async def remove(engine: Engine, name: str) -> str:
 
 
 def _users(engine: Engine) -> Producers | None:
-    """Those of the embedded NATS; None where the operator has his own."""
+    """The users of the embedded NATS; None if the operator runs NATS."""
     return None if engine.settings.nats_url else Producers(engine.settings.directory)
 
 

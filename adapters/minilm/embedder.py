@@ -73,7 +73,7 @@ class MiniLM:
             return np.stack(list(pool.map(self._vector, texts)))
 
     def verify(self) -> None:
-        """ModelMissing unless every file is the one that was published."""
+        """ModelMissing unless every file is exactly the published one."""
         for line in self._read("SHA256SUMS").decode().splitlines():
             expected, name = line.split()
             if sha256(self._read(name)).hexdigest() != expected:

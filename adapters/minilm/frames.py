@@ -10,11 +10,11 @@ HEAD = Struct("!cI")
 TEXTS = b"T"
 """A JSON list of texts, to the process."""
 ROWS = b"R"
-"""Their vectors as float32, row after row: one answer a frame of texts, in the same order."""
+"""Their vectors as float32, row by row: one answer per frame of texts, in the same order."""
 MISSING = b"M"
-"""Instead of rows: the ModelMissing as JSON."""
+"""Instead of rows: ModelMissing as JSON."""
 REFUSED = b"X"
-"""Instead of rows: the InvalidInput as JSON."""
+"""Instead of rows: InvalidInput as JSON."""
 
 
 def frame(kind: bytes, body: bytes) -> bytes:

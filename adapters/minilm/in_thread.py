@@ -9,7 +9,7 @@ from mnemolog.projections.vectors.embedder import Vectors
 
 
 class Model(Protocol):
-    """`embed` gives an array of shape (number of texts, dimensions), rows of length 1. Safe to call in a thread."""
+    """`embed` returns an array of shape (number of texts, dimensions), rows of length 1. Safe to call in a thread."""
 
     @property
     def model(self) -> str: ...
@@ -22,9 +22,9 @@ class Model(Protocol):
 
 
 class InThread:
-    """For a process that embeds little, or has nothing else to do: Python takes turns between loop and threads.
+    """For a process that embeds little or does nothing else: the loop and the threads share one interpreter lock.
 
-    The lexical model, too: a thread costs 40 µs, and without one a text of 64 KiB would hold the loop for 34 ms.
+    Also for the lexical model: a thread costs 40 µs, but without one a text of 64 KiB would block the loop for 34 ms.
     """
 
     def __init__(self, model: Model) -> None:
@@ -32,7 +32,7 @@ class InThread:
         self._embed = model.embed
 
     def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
-        """None: it keeps nothing."""
+        """Empty: it caches nothing."""
         return {}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:

@@ -18,7 +18,7 @@ class Lexical:
 
     model: str = "lexical-384"
     dimensions: int = 384
-    # It knows words and no meaning: only what shares nearly all of them is taken for the same.
+    # It knows words but not meaning: only texts that share nearly all words count as the same.
     calibration: Calibration = Calibration(
         question_floor=0.10,
         question_gap=0.50,
@@ -28,7 +28,7 @@ class Lexical:
     )
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row a text, of length 1, in the order given."""
+        """One row per text, of length 1, in the given order."""
         rows = np.zeros((len(texts), self.dimensions), np.float32)
         for row, text in zip(rows, texts, strict=True):
             row[:] = _vector(text, self.dimensions)

@@ -11,15 +11,15 @@ from mnemolog.adapters.minilm.process import PORTION
 from mnemolog.domain.calibration import Calibration
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 
-# Who writes faster than that has no use for it: what is asked for late would be made twice.
+# Faster writers gain nothing from more: a vector that is not ready in time would be computed twice.
 PREFETCHED = 64
-# Nobody asks any more for a vector that another process projects, or for one of a write that failed.
+# A vector that another process projects, or that of a failed write, is never requested.
 FORGET_SECONDS = 5.0
 
 
 @dataclass(slots=True)
 class Expected:
-    """A text that nobody asked for yet; `done` and forgotten when its vector is remembered, or cannot be made."""
+    """A prefetched text that was not requested yet; `done` and dropped once its vector is cached or failed."""
 
     text: str
     at: float
@@ -27,7 +27,7 @@ class Expected:
 
 
 class PrefetchingEmbedder:
-    """`embedder` remembers what it made."""
+    """`embedder` caches its vectors."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.model, self.dimensions = embedder.model, embedder.dimensions
@@ -38,7 +38,7 @@ class PrefetchingEmbedder:
         self._working: asyncio.Task[None] | None = None
 
     def expect(self, texts: Sequence[str]) -> None:
-        """Begin with texts that will be asked for in a moment; with a few, the others come in their time."""
+        """Start to embed texts that will be requested soon; all but a few of them wait their turn."""
         now = asyncio.get_running_loop().time()
         while self._expected and next(iter(self._expected.values())).at < now - FORGET_SECONDS:
             self._expected.popitem(last=False)
@@ -50,14 +50,14 @@ class PrefetchingEmbedder:
             self._working = asyncio.create_task(self._work())
 
     def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
-        """Those that are made; they count as expected no longer."""
+        """The vectors that are ready; they no longer count as expected."""
         found = self._embedder.cached(texts)
         for text in found:
             self._expected.pop(digest_of(text), None)
         return found
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row a text, of length 1, in the order given."""
+        """One row per text, of length 1, in the given order."""
         begun = [self._expected.pop(digest, None) for digest in map(digest_of, texts)]
         for expected in filter(None, begun):
             await expected.done.wait()
@@ -68,7 +68,7 @@ class PrefetchingEmbedder:
         try:
             while self._waiting:
                 begun = [self._waiting.popleft() for _ in range(min(PORTION, len(self._waiting)))]
-                with suppress(Exception):  # Who asks for it meets it again, and is told.
+                with suppress(Exception):  # The request will meet the same error and raise it.
                     await self._embedder.embed([expected.text for expected in begun])
                 _end(begun)
         finally:

@@ -15,16 +15,16 @@ from mnemolog.adapters.minilm.frames import HEAD, ROWS, TEXTS, frame, refused
 from mnemolog.domain.errors import MnemologError, ServerFailed
 from mnemolog.projections.vectors.embedder import Vectors
 
-# A caller with many texts sends so many at a time: 20 ms, the longest that it makes a question wait.
+# A caller with many texts sends this many at a time: 20 ms, the longest that a query waits for it.
 PORTION = 16
-# So long that it hangs, whatever the load: a model is loaded in one second and embeds hundreds of texts in another.
+# Long enough to mean a hang under any load: the model loads in one second and embeds hundreds of texts in another.
 ANSWER_SECONDS = 30.0
 
 
 class EmbeddingProcess:
-    """Starts its process with the first text, and again with the next one when it died.
+    """Starts its process with the first text, and again with the next one after it died.
 
-    ServerFailed when it dies in the middle or does not answer; ModelMissing as in this process.
+    ServerFailed if it dies in the middle or does not answer; ModelMissing as in this process.
     """
 
     def __init__(self, model: MiniLM) -> None:
@@ -35,17 +35,17 @@ class EmbeddingProcess:
         self._closed = False
 
     def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
-        """None: it keeps nothing."""
+        """Empty: it caches nothing."""
         return {}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row a text, of length 1, in the order given."""
+        """One row per text, of length 1, in the given order."""
         portions = [texts[at : at + PORTION] for at in range(0, len(texts), PORTION)]
         rows = b"".join([await self._asked(portion) for portion in portions])
         return np.frombuffer(rows, np.float32).reshape(len(texts), self.dimensions)
 
     async def aclose(self) -> None:
-        """End the process; who still waits for it gets ServerFailed."""
+        """End the process; callers that are still waiting get ServerFailed."""
         async with self._starting:
             self._closed = True
             if self._running:
@@ -66,7 +66,7 @@ class EmbeddingProcess:
                 raise _failed("was ended with its engine")
             if self._running is None or self._running.ended:
                 command = (sys.executable, "-m", "mnemolog.adapters.minilm.serve", self._folder)
-                # A Ctrl-C in the terminal is for the engine. The end of its input tells it of the engine's.
+                # A Ctrl-C in the terminal is for the engine. The process exits when its input is closed.
                 process = await asyncio.create_subprocess_exec(
                     *command, stdin=PIPE, stdout=PIPE, start_new_session=True
                 )
@@ -75,7 +75,7 @@ class EmbeddingProcess:
 
 
 class _Running:
-    """One process and those who wait for its answers, in the order in which it gives them."""
+    """One process and the callers waiting for its answers, in the order of the answers."""
 
     def __init__(self, process: Process) -> None:
         assert process.stdin is not None
@@ -96,15 +96,15 @@ class _Running:
         return await answer
 
     async def aclose(self) -> None:
-        """Kill it: it keeps nothing. Once only, since Popen takes the exit code of a dead one from asyncio."""
+        """Kill it: it has no state. Only once, because Popen takes the exit code of a dead process from asyncio."""
         if not self._killed and not self.ended:
             self._killed = True
             with suppress(ProcessLookupError):
                 self._process.kill()
-        await asyncio.wait([self._reading])  # Not by `await`, with which a cancelled caller would cancel the reading.
+        await asyncio.wait([self._reading])  # Not with `await`: a cancelled caller would cancel the reading.
 
     async def _read(self) -> None:
-        """Hand out answers until the process ends. Who asked and no longer waits still gets his turn."""
+        """Hand out answers until the process ends. A cancelled caller keeps its place in the order."""
         try:
             with suppress(asyncio.IncompleteReadError):
                 while True:

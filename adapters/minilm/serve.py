@@ -13,25 +13,25 @@ from mnemolog.adapters.minilm.embedder import MiniLM
 from mnemolog.adapters.minilm.frames import HEAD, ROWS, frame, refusal
 from mnemolog.domain.errors import InvalidInput, ModelMissing
 
-# At 200 writes a second, vectors came 61 to 79 ms after the write with one thread and 41 to 50 with two, and the other
-# projections at the same time.
+# At 200 writes a second, vectors came 61 to 79 ms after the write with one thread and 41 to 50 ms with two; other
+# projections did not change.
 THREADS = 2
 
 
 def main() -> None:
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # What a library prints must not stand between the answers.
+    os.dup2(2, 1)  # Output of libraries must not mix with the answers.
     model = MiniLM(THREADS, Path(sys.argv[1]))
     try:
         while (request := _read(requests)) is not None:
             answers.write(_answer(model, request))
             answers.flush()
     except BrokenPipeError:
-        os._exit(0)  # Nobody is left to answer, nor to flush to.
+        os._exit(0)  # Nobody is left to answer or flush to.
 
 
 def _read(requests: BinaryIO) -> bytes | None:
-    """The next frame's texts; None at the end, also when that came in the middle of a frame."""
+    """The texts of the next frame; None at the end, even in the middle of a frame."""
     head = requests.read(HEAD.size)
     if len(head) < HEAD.size:
         return None
@@ -45,7 +45,7 @@ def _answer(model: MiniLM, request: bytes) -> bytes:
         return frame(ROWS, model.embed(json.loads(request)).tobytes())
     except ModelMissing as error:
         return refusal(error)
-    except Exception as error:  # noqa: BLE001  A text that breaks the model is its sender's matter; the others go on.
+    except Exception as error:  # noqa: BLE001  A text that breaks the model is refused; the others continue.
         return refusal(InvalidInput(f"the model cannot embed the text: {type(error).__name__}", field="text"))
 
 

@@ -24,18 +24,18 @@ LONGEST = 100  # bytes of a socket's path
 
 
 class SharedModel:
-    """Asks the engine; loads the model in this process where no engine answers, such as an older one."""
+    """Uses the engine's model; loads its own if the engine does not answer, for instance an older one."""
 
     def __init__(self, model: MiniLM, data_dir: Path) -> None:
         self.model, self.dimensions, self.calibration = model.model, model.dimensions, model.calibration
         self._own, self._address = InThread(model), _address(data_dir)
 
     def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
-        """None: it keeps nothing."""
+        """Empty: it caches nothing."""
         return {}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row a text, of length 1, in the order given."""
+        """One row per text, of length 1, in the given order."""
         try:
             kind, body = await self._asked(texts)
         except (OSError, asyncio.IncompleteReadError):
@@ -56,14 +56,14 @@ class SharedModel:
 
 
 async def share(stack: AsyncExitStack, embedder: Embedder, data_dir: Path) -> None:
-    """Embed for the clients of this engine until the stack is closed. For nobody where the path is too long."""
+    """Embed for the clients of this engine until the stack is closed; for none if the socket's path is too long."""
     address = _address(data_dir)
     if len(os.fsencode(address)) > LONGEST:
         return
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            with suppress(OSError, asyncio.IncompleteReadError):  # Whoever asked is gone.
+            with suppress(OSError, asyncio.IncompleteReadError):  # The client has disconnected.
                 _, length = HEAD.unpack(await reader.readexactly(HEAD.size))
                 writer.write(await _answer(embedder, await reader.readexactly(length)))
                 await writer.drain()

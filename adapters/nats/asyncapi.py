@@ -47,7 +47,7 @@ class ErrorFields(BaseModel):
 
 
 class ReceiptFields(BaseModel):
-    """A durable write. `token` makes a read wait for it; `already` says that it had been there before."""
+    """A durable write. Pass `token` to a read to wait for it; `already` means that it existed before."""
 
     stream: str
     event_ids: list[UUID]
@@ -59,21 +59,21 @@ class ReceiptFields(BaseModel):
 
 
 class Accepted(BaseModel):
-    """The turn stands in the log."""
+    """The turn is in the log."""
 
     ok: Literal[True]
     receipt: ReceiptFields
 
 
 class Refused(BaseModel):
-    """The turn is set aside as a dead letter."""
+    """The turn was refused and is now a dead letter."""
 
     ok: Literal[False]
     error: ErrorFields
 
 
 class EventMessage(BaseModel):
-    """One event of the log. Personal fields in `data` are sealed."""
+    """One event of the log. Personal fields in `data` are encrypted."""
 
     tenant: str
     stream: str
@@ -157,12 +157,12 @@ def as_yaml(described: Document) -> str:
 
 
 def _by_faststream() -> Document:
-    """From a broker that never connects. Its handlers are typed, where those that run take raw messages."""
+    """From a broker that never connects. Its handlers are typed; the real ones take raw messages."""
     described = broker(SERVER)
 
     @described.subscriber(ALL_TURNS, title="turns", description=TURNS_ARE, queue=INTAKE)
     async def on_turn(message: TurnMessage) -> None:
-        """Only its types count."""
+        """Only its types matter."""
 
     events_are = "Every event of the log, in the order of its stream."
     answers_are = "The answer to a turn that named a place for it, once it is in the log or refused."
@@ -172,21 +172,21 @@ def _by_faststream() -> Document:
     described.publisher(ALL_DEAD_LETTERS, title="dead-letters", description=letters_are, schema=bytes)
     title, version = "Mnemolog over NATS", mnemolog.__version__
     text = json.dumps(AsyncAPI(described, title=title, version=version).to_specification().to_jsonable())
-    for name in ADDRESSES:  # FastStream joins names by colons, which the keys of components may not have.
+    for name in ADDRESSES:  # FastStream joins names with colons, which keys of components may not contain.
         text = text.replace(f"{name}:Message:", f"{name}.").replace(f"{name}:", f"{name}.")
     found: Document = json.loads(text)
     return found
 
 
 def _complete(described: Document, name: str, channel: Document) -> None:
-    """Parameters instead of wildcards, the stream, and the headers."""
+    """Replace wildcards by parameters, and add the stream and the headers."""
     channel["address"] = ADDRESSES[name]
     channel["parameters"] = {key: value for key, value in PARAMETERS.items() if f"{{{key}}}" in ADDRESSES[name]}
     if name in STREAMS:
         channel["x-jetstream"] = _stream(STREAMS[name])
     [reference] = channel["messages"].values()
     message = described["components"]["messages"][reference["$ref"].rpartition("/")[2]]
-    message.pop("correlationId", None)  # Nothing here carries FastStream's.
+    message.pop("correlationId", None)  # FastStream's; no message here has it.
     if name == "dead-letters":
         message["contentType"] = "application/octet-stream"
     if name in HEADERS:

@@ -13,9 +13,9 @@ RECONNECT_SECONDS = 0.2
 
 
 async def connect(nats_url: str, name: str, inbox_prefix: str = "_INBOX") -> Client:
-    """A client that reconnects for ever: nothing waits on it that cannot wait.
+    """A client that reconnects for ever.
 
-    Only what is refused at first, such as a wrong password, is raised at once: it would be refused for ever.
+    An initial refusal, such as a wrong password, is raised at once, because it would never succeed.
     """
     client, refused = Client(), asyncio.get_running_loop().create_future()
 
@@ -44,7 +44,7 @@ async def connect(nats_url: str, name: str, inbox_prefix: str = "_INBOX") -> Cli
 
 
 def is_refusal(error: Exception) -> bool:
-    """Whether a server answered, and does not let this client in."""
+    """Whether a server answered, but refused this client."""
     return isinstance(error, NatsError) and "authori" in str(error).lower()
 
 

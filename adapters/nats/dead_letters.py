@@ -27,7 +27,7 @@ from mnemolog.events.envelope import Receipt
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A refused turn. `size` is that of the message as it came; `body` is shorter when it was cut."""
+    """A refused turn. `size` is that of the original message; `body` is shorter if it was cut."""
 
     id: int
     address: Address
@@ -63,7 +63,7 @@ class DeadLetter:
 
     @property
     def text(self) -> str:
-        """The bytes as far as they are text; what is not is escaped."""
+        """The body as text; bytes that are not text are escaped."""
         return self.body.decode(errors="backslashreplace")
 
     def as_dict(self) -> dict[str, Any]:
@@ -82,13 +82,13 @@ class DeadLetter:
 
 
 class DeadLetters:
-    """The dead letters of all tenants. To send one again an engine must run, since it is the engine that accepts it."""
+    """The dead letters of all tenants. Sending one again needs a running engine, which records it."""
 
     def __init__(self, client: Client) -> None:
         self._client, self._jetstream = client, client.jetstream()
 
     async def all(self, tenant: str | None = None, reason: str | None = None) -> AsyncIterator[DeadLetter]:
-        """The letters, oldest first: of one tenant, and with this code as their reason, such as `invalid_input`."""
+        """The letters, oldest first; optionally of one tenant, or with one error code, such as `invalid_input`."""
         subjects = dead_letters_of(tenant) if tenant else (ALL_DEAD_LETTERS,)
         letter = await self._after(0, subjects)
         while letter:
@@ -97,18 +97,18 @@ class DeadLetters:
             letter = await self._after(letter.id, subjects)
 
     async def get(self, id_: int) -> DeadLetter:
-        """The letter; NotFound when there is none under this id."""
+        """The letter; NotFound if there is none with this id."""
         try:
             return DeadLetter.of(await self._jetstream.get_msg(DEAD_LETTERS, id_))
         except NotFoundError:
             raise _none(id_) from None
 
     async def replay(self, id_: int, body: bytes | None = None, producer: str | None = None) -> Receipt | MnemologError:
-        """Send a letter's turn again, or `body` in its place; once it is in the log the letter is removed.
+        """Send a letter's turn again, or `body` in its place; once it is in the log, the letter is removed.
 
-        The refusal when it is refused again: then the letter stays. A turn that is in the log already changes nothing
-        there. InvalidInput for a letter that was cut, unless there is a `body`, and where there is a `producer`, in
-        whose name a letter of nobody is sent, for one of somebody.
+        Returns the error if it is refused again; then the letter stays. A turn that is in the log already changes
+        nothing there. InvalidInput for a letter that was cut, unless `body` is given, and for a letter of a known
+        producer if `producer` is given, which is only for letters without one.
         """
         letter = await self.get(id_)
         if producer and letter.address.producer:
@@ -131,7 +131,7 @@ class DeadLetters:
         return outcome
 
     async def discard(self, id_: int) -> None:
-        """Remove a letter for good; its bytes are overwritten. NotFound when there is none."""
+        """Remove a letter permanently; its bytes are overwritten. NotFound if there is none."""
         await self.get(id_)
         await self._remove(id_)
 

@@ -22,15 +22,15 @@ from mnemolog.projections.rule import Delivered
 
 _logger = logging.getLogger("mnemolog.subscribers")
 
-# What waits for this process at most, a partition; beyond that messages are dropped and the sweep finds their events.
+# Maximum waiting for this process, per partition; beyond that, messages are dropped and the sweep finds their events.
 PENDING_BYTES = 4 << 20
 FLUSH_SECONDS = 2
 
 
 class EventSubscriber:
-    """`deliver` takes each event, or the position of one that was too large for its message. It must not block.
+    """`deliver` gets each event, or the position of one that was too large for its message. It must not block.
 
-    What is `delivered` already is not looked into.
+    Events that are already `delivered` are not decoded.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class EventSubscriber:
         self._subscriptions: dict[int, Subscription] = {}
 
     async def follow(self, partitions: Collection[int]) -> None:
-        """Listen to these partitions and no other. When it returns, the server sends what is published from now on."""
+        """Subscribe to exactly these partitions. When it returns, the server sends everything published from now on."""
         for partition in set(self._subscriptions).difference(partitions):
             await self._subscriptions.pop(partition).unsubscribe()
         for partition in sorted(set(partitions).difference(self._subscriptions)):
@@ -66,4 +66,4 @@ class EventSubscriber:
             self._deliver(wire.read(message.data))
         except MalformedEvent as error:
             _logger.warning("a message on %s is skipped: %s", message.subject, error)
-        await asyncio.sleep(0)  # A burst leaves room for those who apply it.
+        await asyncio.sleep(0)  # Let others run during a burst.

@@ -28,7 +28,7 @@ Answer = asyncio.Future[Msg]
 
 
 class Pipeline:
-    """An async context; what has no answer when it ends is cancelled. Answers come below `inbox`."""
+    """An async context; unanswered messages are cancelled at its end. Answers arrive below `inbox`."""
 
     def __init__(
         self, client: Client, inbox: str = "", most: int = IN_FLIGHT, most_bytes: int = BYTES_IN_FLIGHT
@@ -56,19 +56,19 @@ class Pipeline:
                 await self._subscription.unsubscribe()
 
     async def publish(self, subject: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-        """Publish once there is room; the future gets the answer of whoever listens."""
+        """Publish once there is room; the future gets the answer."""
         reply, answer = await self.place(len(body))
         if not self._client.is_connected:
-            # What the client keeps for later would overtake what was lost on the way.
+            # What the client buffers for later would overtake what was lost on the way.
             raise ConnectionReconnectingError
-        # nats-py writes into the dict that it is given.
+        # nats-py modifies the dict.
         await self._client.publish(subject, body, reply=reply, headers=dict(headers))
         return answer
 
     async def place(self, size: int) -> tuple[str, Answer]:
-        """A subject to be answered on, once there is room for so many bytes; more than all the room go alone.
+        """A reply subject, once there is room for so many bytes; a message larger than all the room is sent alone.
 
-        Callers are served in their order. An answer that nobody waits for any longer is to be cancelled.
+        Callers are served in order. Cancel an answer that is no longer needed.
         """
         async with self._in_order:
             while self._waiting and (len(self._waiting) >= self._most or self._bytes + size > self._most_bytes):
@@ -93,7 +93,7 @@ class Pipeline:
 
 
 def acknowledged(message: Msg) -> PubAck:
-    """JetStream's word that it has a message; its refusal is raised (NoStreamResponseError, APIError)."""
+    """JetStream's acknowledgement; its refusal is raised (NoStreamResponseError, APIError)."""
     if (message.headers or {}).get("Status") == NO_RESPONDERS:
         raise NoStreamResponseError
     said = json.loads(message.data)

@@ -26,14 +26,14 @@ REFUSED_SECONDS = 0.5
 HEADERS_BYTES = 1024
 SHORTEN = "shorten the text or leave out attachments"
 
-# None says that JetStream has the turn; what the engine made of it was not asked.
+# None means that JetStream has the turn, without a receipt from the engine.
 Sent = Receipt | MnemologError | None
 
 
 class TurnSender:
     """An async context over a connection that somebody else closes.
 
-    With `receipts` a turn is done when it stands in the log, or is refused; without, when JetStream has it.
+    With `receipts`, a turn is done once it is in the log or refused; without, once JetStream has it.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class TurnSender:
         await self._pipeline.__aexit__(kind, error, traceback)
 
     async def send(self, body: bytes, headers: Mapping[str, str] | None = None) -> Sent:
-        """Send one turn until it is done. ServerFailed when nothing was heard of any turn for `silence` seconds."""
+        """Send one turn until it is done. ServerFailed if no turn is answered for `silence` seconds."""
         if len(body) + HEADERS_BYTES > self._client.max_payload:
             return InvalidInput(f"has {len(body):,} bytes, more than a message can hold", field="message", fix=SHORTEN)
         number, since = next(self._numbers), time.monotonic()
@@ -73,7 +73,7 @@ class TurnSender:
                 await asyncio.sleep(REFUSED_SECONDS)
 
     async def send_all(self, bodies: Iterable[bytes]) -> AsyncIterator[Sent]:
-        """Send in order, a window ahead of the answers; what became of each, in the same order."""
+        """Send in order, a window ahead of the answers; returns the outcomes in the same order."""
         waiting: deque[asyncio.Task[Sent]] = deque()
         try:
             for body in bodies:
@@ -87,7 +87,7 @@ class TurnSender:
                 task.cancel()
 
     async def _sent(self, body: bytes, headers: Mapping[str, str], number: int, since: float) -> Sent:
-        """Every attempt is answered at the same place, so that a late answer counts as well."""
+        """All attempts use the same reply subject, so that a late answer counts as well."""
         reply, answer = await self._pipeline.place(len(body))
         try:
             for attempt in count():
@@ -102,7 +102,7 @@ class TurnSender:
             answer.cancel()
 
     async def _publish(self, body: bytes, headers: Mapping[str, str], reply: str, message_id: str) -> None:
-        """JetStream drops what it has under this id. A receipt is only sent for what it does not drop."""
+        """JetStream drops duplicates of this id. A receipt is only sent for messages that it does not drop."""
         own = {**headers, MESSAGE_ID: f"{self._run}-{message_id}"}
         if self._receipts:
             await self._client.publish(self._subject, body, headers={**own, REPLY_TO: reply})

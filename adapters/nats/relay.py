@@ -26,19 +26,19 @@ _logger = logging.getLogger("mnemolog.relay")
 ROWS = 500
 PAGE = 500  # Events in memory at once; with their data, up to 256 KiB of text each.
 ACK_SECONDS = 5.0
-# NATS takes 1 MiB unless it is told otherwise, headers counted.
+# The default limit of NATS is 1 MiB, including headers.
 MAX_BODY = 1_000_000
 HEADER_ROOM = 2048
 IDLE_SECONDS = 0.25
-# A few events together cost little more than one, and whoever appended them needs no message.
+# A few events together cost little more than one, and their writers do not wait for the message.
 GATHER_SECONDS = 0.01
 
 
 class Relay:
-    """`wake` is called after each commit; without it the relay looks every quarter of a second.
+    """`wake` is called after each commit; without it, the relay polls every quarter of a second.
 
-    `published` is told of events that JetStream has, stream by stream in order, before they leave the outbox. An event
-    that does not fit the chain is not published: `refused` is told of it, and its row leaves the outbox.
+    `published` is called with events that JetStream has, in order within each stream, before they leave the outbox. An
+    event that does not match the chain is not published: `refused` is called with it, and its row leaves the outbox.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class Relay:
         self._work.set()
 
     async def run(self) -> None:
-        """Lead when no other relay does, until cancelled."""
+        """Run the relay whenever no other one leads, until cancelled."""
         await self._outbox.lead(self._lead)
 
     async def deliver(self, session: RelaySession) -> int:
-        """Publish the oldest rows; how many there were."""
+        """Publish the oldest rows; returns their number."""
         rows = await session.pending(ROWS)
         if rows:
             damaged = set[int]()
@@ -89,16 +89,17 @@ class Relay:
                 _logger.warning("relay: the stream of events was lost, and is made again")
                 await self._streams.ensure()
             try:
-                # Not wait_for: in Python 3.11 it swallows a cancellation that comes together with the wake-up.
+                # Not wait_for: in Python 3.11 it swallows a cancellation that coincides with the wake-up.
                 async with asyncio.timeout(IDLE_SECONDS):
                     await self._work.wait()
             except TimeoutError:
                 pass
 
     async def _publish(self, pipeline: Pipeline, events: Sequence[StoredEvent], lease: Lease) -> None:
-        """Publish all and wait for all; TimeoutError when JetStream says nothing for five seconds.
+        """Publish all and wait for all; TimeoutError if JetStream does not answer for five seconds.
 
-        LeaseLost before the first that another may publish by now: JetStream cannot tell whose lease is the newer.
+        LeaseLost before the first event that another relay may be publishing: JetStream cannot tell which lease is
+        newer.
         """
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(ACK_SECONDS) as patience:
@@ -119,7 +120,7 @@ class Relay:
 
 
 def _pages(rows: Sequence[Pending], damaged: Collection[int]) -> Iterator[Sequence[Pending]]:
-    """The rows in pages of at most so many events; of one that turns out to be damaged, no further ones."""
+    """The rows in pages with a limited number of events; stops reading a row that turns out to be damaged."""
     page: list[Pending] = []
     size = 0
     for row in rows:

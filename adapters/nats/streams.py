@@ -34,13 +34,14 @@ _logger = logging.getLogger("mnemolog.nats")
 BEGIN_SECONDS = 0.1
 LOOK_SECONDS = 2.0
 DEDUPE_SECONDS = 120.0
-# The window knows ids, not whose they are: with a long one a producer's turn is dropped for another's of the same id.
-# The log knows a turn by tenant, producer and message id for ever, so the shortest that JetStream takes will do.
+# The window compares ids, not producers: with a long one, a producer's turn is dropped for another's with the same id.
+# The log permanently identifies a turn by tenant, producer and message id, so the shortest window that JetStream
+# accepts is enough.
 TURNS_DEDUPE_SECONDS = 0.1
-# In the store of an embedded server, beside what the streams may hold: for anchors, indexes and what is being written.
+# Room in the store of an embedded server beside the streams: for anchors, indexes and messages being written.
 RESERVE_BYTES = 256 * 1024 * 1024
 SET_LAST = "mnemolog_limits"
-# What a stream without a note was made with.
+# The limits of a stream without a note.
 FORMER: Mapping[str, Any] = {
     "max_age": 0,
     "max_bytes": -1,
@@ -53,7 +54,7 @@ FORMER: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class StreamLimits:
-    """How much JetStream keeps. Ages in seconds, sizes in bytes; 0 is without limit."""
+    """How much JetStream keeps. Ages in seconds, sizes in bytes; 0 means no limit."""
 
     replicas: int = 1
     events_max_age: int = 0
@@ -65,7 +66,7 @@ class StreamLimits:
 
     @property
     def store_bytes(self) -> int | None:
-        """What a server needs for all of them, so that no flood of one takes the room of another; None if one has none.
+        """The store size for all of them, so that no stream takes another's room; None if one has no limit.
 
         JetStream reserves the limit of each stream, and stops all of them once its store is full.
         """
@@ -73,9 +74,9 @@ class StreamLimits:
         return sum(limits) + RESERVE_BYTES if all(limits) else None
 
     def configs(self) -> tuple[StreamConfig, ...]:
-        """The streams, on file. Turns leave theirs once they are in the log; when it is full, a turn is refused.
+        """The streams, on file. Turns leave their stream once they are in the log; if it is full, new ones are refused.
 
-        Events are in the log and dead letters are refused already, so there the oldest give way.
+        The other two drop their oldest messages: events are in the log, and dead letters were refused already.
         """
         letters = self._stream(DEAD_LETTERS, ALL_DEAD_LETTERS, self.dead_letters_max_age, self.dead_letters_max_bytes)
         return (
@@ -111,7 +112,7 @@ class Streams:
         self._consumer: ConsumerConfig | None = None
 
     async def ensure(self) -> None:
-        """Create each stream, or bring an older one up to date; ServerFailed when JetStream refuses."""
+        """Create each stream, or update an older one; ServerFailed if JetStream refuses."""
         for config in self._limits.configs():
             try:
                 await self._ensure(config)
@@ -122,7 +123,7 @@ class Streams:
                     fix="give it JetStream, as many servers as `replicas` says, and room for what `events_max_bytes`,"
                     " `turns_max_bytes` and `dead_letters_max_bytes` say",
                 ) from error
-        # A work queue has one consumer, and an earlier name would keep ours out. What is not acknowledged stays.
+        # A work queue has one consumer, and one with a previous name would keep ours out. Unacknowledged turns stay.
         for consumer in await self._jetstream.consumers_info(TURNS):
             if consumer.name != INTAKE:
                 await self._jetstream.delete_consumer(TURNS, consumer.name)
@@ -130,18 +131,18 @@ class Streams:
             await self._jetstream.delete_consumer(EVENTS, FORMER_PROJECTORS)
 
     async def keep(self) -> None:
-        """Look every two seconds, until cancelled: what a lost store took along is made again."""
+        """Check every two seconds, until cancelled, and recreate what a lost store took along."""
         while True:
             try:
                 await self.look()
-            except Exception as error:  # noqa: BLE001  Whatever it was: the next look sees it again.
+            except Exception as error:  # noqa: BLE001  Any error: the next check retries.
                 _logger.info("streams: %r, looking again", error)
             await asyncio.sleep(LOOK_SECONDS if self._consumer else BEGIN_SECONDS)
 
     async def look(self) -> None:
-        """Make lost streams again; and the consumer of turns, noted while it stood, as it was.
+        """Recreate lost streams, and the consumer of turns as it was when last seen.
 
-        It keeps the subject that it delivers to, so that who subscribed to it goes on without knowing.
+        It keeps its delivery subject, so that subscribers continue without noticing.
         """
         if not await self._all_stand():
             await self.ensure()
@@ -173,7 +174,7 @@ class Streams:
 
 
 def merged(found: StreamConfig, wanted: StreamConfig) -> StreamConfig:
-    """The stream as it shall be: as we want it, but for each limit that is not what we set last."""
+    """The stream's new configuration: ours, except for limits that differ from what we set last."""
     set_last = {**FORMER, **json.loads((found.metadata or {}).get(SET_LAST, "{}"))}
     now, new = _limits(found), _limits(wanted)
     ours = {name for name in FORMER if now[name] == set_last[name]}

@@ -16,9 +16,9 @@ EVENTS = "MNEMOLOG_EVENTS"
 TURNS = "MNEMOLOG_TURNS"
 DEAD_LETTERS = "MNEMOLOG_DEAD_LETTERS"
 
-# Not the name of before: engines that took `turn-intake` would read the producer in a subject as a tenant.
+# A new name: engines that used `turn-intake` would read the producer in a subject as a tenant.
 INTAKE = "producer-turns"
-# Of versions that read events by a durable consumer.
+# From versions that read events by a durable consumer.
 FORMER_PROJECTORS = "projectors"
 
 ALL_EVENTS = "mnemolog.events.>"
@@ -39,12 +39,12 @@ def partition_of(stream: StreamId) -> int:
 
 
 def partition_subject(partition: int) -> str:
-    """All events of a partition."""
+    """The subject of all events of a partition."""
     return f"mnemolog.events.p{partition}.>"
 
 
 class Address(NamedTuple):
-    """Where turns come from, as tokens of a subject: the tenant, and the producer unless nobody is named."""
+    """The origin of turns, as tokens of a subject: the tenant, and the producer if there is one."""
 
     tenant_token: str
     producer: str
@@ -55,7 +55,7 @@ class Address(NamedTuple):
 
     @classmethod
     def on(cls, subject: str) -> Self:
-        """The address in the subject of a turn or of a dead letter."""
+        """The address in the subject of a turn or a dead letter."""
         tenant_token, _, producer = subject.removeprefix(_DEAD_LETTERS).removeprefix(_TURNS).partition(".")
         return cls(tenant_token, producer)
 
@@ -65,7 +65,7 @@ class Address(NamedTuple):
 
     @property
     def turns(self) -> str:
-        """Where its turns are published."""
+        """The subject on which its turns are published."""
         return f"{_TURNS}{self._place}"
 
     @property
@@ -74,14 +74,14 @@ class Address(NamedTuple):
 
     @property
     def receipts(self) -> str:
-        """It listens for receipts on tokens of its own below."""
+        """The producer subscribes to receipts on its own subjects below this one."""
         return f"mnemolog.receipts.{self.tenant_token}.{self.producer or OPERATOR}"
 
     def answerable(self, subject: str) -> bool:
-        """Whether a receipt may go there: the engine may publish where the producer may not.
+        """Whether a receipt may be sent there: the engine may publish where the producer may not.
 
-        Plain tokens, among the producer's own receipts. Nobody may also name others of the tenant, and places where
-        neither server nor engine listens.
+        Only plain tokens, below the producer's own prefix. A sender without a name may also use other subjects of the
+        tenant, and those on which neither server nor engine listens.
         """
         if len(subject) > MAX_SUBJECT or not _PLAIN.fullmatch(subject):
             return False
@@ -96,7 +96,7 @@ class Address(NamedTuple):
 
 
 def turns_of(tenant: str) -> tuple[str, str]:
-    """The subjects of all turns of a tenant: of nobody, and of each producer."""
+    """The subjects of all turns of a tenant: without a producer, and of each producer."""
     return _with_producers(Address.of(tenant).turns)
 
 

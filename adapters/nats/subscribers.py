@@ -38,46 +38,46 @@ def broker(nats_url: str) -> NatsBroker:
         reconnect_time_wait=RECONNECT_SECONDS,  # type: ignore[arg-type]  # nats-py takes a float
         error_cb=log_error,
         logger=None,
-        apply_types=False,  # Its injection takes four trips to a thread pool a message.
+        apply_types=False,  # Its injection takes four thread-pool calls per message.
     )
 
 
 class Turns:
-    """Turns as they arrive, handed to the intake in batches, in their order."""
+    """Turns as they arrive, passed to the intake in batches, in order."""
 
     def __init__(self, intake: TurnIntake) -> None:
         self._intake = intake
         self._batches: Batcher[Msg] = Batcher(TURN_BATCH, MAX_PENDING)
 
     def subscribe(self, to: NatsBroker) -> None:
-        """From all tenants. Several engines share the one durable consumer."""
+        """Subscribe to all tenants. Several engines share the one durable consumer."""
 
         @to.subscriber(ALL_TURNS, title="turns", description=TURNS_ARE, **_DURABLE)  # type: ignore[untyped-decorator]
         async def on_turn(message: StreamMessage[Msg]) -> None:
             await self._batches.put(message.raw_message)
 
     async def run(self) -> None:
-        """Take batch after batch, until cancelled."""
+        """Take batches until cancelled."""
         while True:
             batch = await self._batches.take()
             try:
                 await self._intake.take(batch)
-            except Exception as error:  # noqa: BLE001  Whatever it was: the turns stay with JetStream and come again.
+            except Exception as error:  # noqa: BLE001  Any error: the turns stay on JetStream and are redelivered.
                 _logger.warning("%d turns come again: %r", len(batch), error)
                 for message in batch:
                     if not message.is_acked:
-                        with suppress(NatsError):  # Unreachable: then its time to be acknowledged runs out.
+                        with suppress(NatsError):  # Unreachable: then its acknowledgement times out.
                             await message.nak(delay=RETRY_SECONDS)
 
 
 async def _whole(message: StreamMessage[Msg]) -> StreamMessage[Msg]:
-    """In place of a decoder: the handlers acknowledge, so they need the message and not its body alone."""
+    """Used instead of a decoder: handlers acknowledge, so they need the message, not only its body."""
     return message
 
 
 _DURABLE: Any = {
     "stream": JStream(TURNS, declare=False),
-    "queue": INTAKE,  # nats-py makes it the durable's name as well.
+    "queue": INTAKE,  # nats-py uses it as the durable's name as well.
     "config": ConsumerConfig(ack_wait=ACK_WAIT_SECONDS, max_ack_pending=MAX_PENDING),
     "ack_policy": AckPolicy.MANUAL,
     "decoder": _whole,

@@ -19,19 +19,19 @@ from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, Receipt, Str
 from mnemolog.events.fields import Id, Instant, Label, Text, Uuid, validated
 
 REPLY_TO = "Mnemolog-Reply-To"
-# On a dead letter: why it was refused, how long it was when its end had to give way, and what came with it.
+# On a dead letter: why it was refused, its original length if it was cut, and its original headers.
 REASON = "Mnemolog-Reason"
 CUT = "Mnemolog-Cut"
 ORIGINAL_HEADERS = "Mnemolog-Headers"
-# On a turn that the operator sends again from a dead letter: the subject that it came on. Refused again, it stays one.
+# On a turn that the operator resends from a dead letter: its original subject. If refused again, it stays a letter.
 REPLAY = "Mnemolog-Replay"
-# What belongs to one delivery and not to the turn.
+# Headers of one delivery, not of the turn.
 _OF_A_DELIVERY = ("nats-", "mnemolog-")
 MAX_ORIGINAL_HEADERS = 8192
 
 
 class TurnMessage(BaseModel):
-    """One message of a conversation, as a producer in any language publishes it to its own `mnemolog.turns.` subject.
+    """One message of a conversation, published by a producer in any language to its own `mnemolog.turns.` subject.
 
     `message_id` is unique for the user and makes the turn idempotent: sent again, it changes nothing.
     """
@@ -73,7 +73,7 @@ class TurnMessage(BaseModel):
 
 
 def read_turn(body: bytes) -> TurnMessage:
-    """The turn in a message; InvalidInput or UnreadableTurn name the fault."""
+    """The turn in a message; InvalidInput or UnreadableTurn describe the error."""
     try:
         fields = parsed_json(body, "message")
     except NestedTooDeep:
@@ -86,25 +86,25 @@ def read_turn(body: bytes) -> TurnMessage:
 
 
 def original_headers(headers: Mapping[str, str] | None) -> str:
-    """The headers that a producer gave its turn for itself, as JSON; none when they are very long."""
+    """The headers that a producer set itself, as JSON; empty if they are very long."""
     own = {name: value for name, value in (headers or {}).items() if not name.lower().startswith(_OF_A_DELIVERY)}
     text = json.dumps(own)
     return text if len(text) <= MAX_ORIGINAL_HEADERS else "{}"
 
 
 def is_replay(subject: str, headers: Mapping[str, str]) -> bool:
-    """Whether a turn comes from the dead letters. The operator's word alone counts, in whose place nobody publishes."""
+    """Whether a turn comes from the dead letters. Only the operator's subject counts; no producer may publish there."""
     return REPLAY in headers and Address.on(subject).producer == OPERATOR
 
 
 def sender_of(subject: str, headers: Mapping[str, str]) -> Address:
-    """In whose name a turn is taken: whom its subject names; of a dead letter, whom that of the letter does."""
+    """The sender of a turn, by its subject; for a dead letter, by the subject of the letter."""
     place = Address.on(subject)
     return place._replace(producer=Address.on(headers[REPLAY]).producer) if is_replay(subject, headers) else place
 
 
 def answer(outcome: Receipt | MnemologError, *, may_read: bool) -> bytes:
-    """What a producer hears that asked for a receipt; what an error tells of the graph only if it may read."""
+    """The answer for a producer that requested a receipt; error details from the graph only if it may read."""
     if isinstance(outcome, Receipt):
         return json.dumps({"ok": True, "receipt": outcome.as_dict()}).encode()
     return json.dumps({"ok": False, "error": outcome.as_dict() if may_read else outcome.plain()}).encode()
@@ -117,9 +117,9 @@ def outcome_of(answered: bytes) -> Receipt | MnemologError:
 
 
 def error_of(fields: Mapping[str, Any]) -> MnemologError:
-    """The error that `as_dict` described, as its own class; as MnemologError when an engine knows more than we do."""
+    """The error that `as_dict` described, in its own class; MnemologError if the code is unknown here."""
     kind = _KINDS.get(fields["code"], MnemologError)
-    error = kind.__new__(kind)  # Some are made from other arguments than they are described by.
+    error = kind.__new__(kind)  # Some constructors take other arguments.
     MnemologError.__init__(error, fields["message"], field=fields["field"], fix=fields["fix"])
     if isinstance(error, AmbiguousEntity):
         error.question, error.candidates = fields.get("question", ""), fields.get("candidates", ())

@@ -49,7 +49,7 @@ from mnemolog.events.log import Outcome
 _logger = logging.getLogger("mnemolog.turns")
 
 Commands = Sequence[tuple[HearTurn, datetime]]
-# Worth another delivery: a store or a model that does not answer, or writers that were always first.
+# Worth a redelivery: a store or a model that does not answer, or writers that were always faster.
 TRANSIENT = (*UNREACHABLE, ServerFailed, ReadTimeout, ConcurrencyConflict, AppendTimeout, Overloaded)
 
 HEADER_ROOM = 200
@@ -57,25 +57,25 @@ LETTER_BYTES = 32 * 1024
 
 
 class Recorder(Protocol):
-    """Records turns in somebody's name."""
+    """Records turns for a principal."""
 
     def may(self, role: Role, /) -> bool:
-        """Whether he may do this."""
+        """Whether the principal has this role."""
 
     def turn(self, fields: Mapping[str, Any], /) -> HearTurn:
-        """The command of a turn; refused where it reaches further than whose name this is."""
+        """The command for a turn; refused if it exceeds the principal's scope."""
 
     async def record_turns(self, stream: StreamId, commands: Commands, /) -> Sequence[Outcome]:
-        """Many turns of one stream."""
+        """Record several turns of one stream."""
 
 
-# What records the turns of a producer; Unauthenticated when nobody has this name.
+# Returns the recorder for a producer; Unauthenticated if the name is unknown.
 InNameOf = Callable[[str], Awaitable[Recorder]]
 
 
 @dataclass(slots=True)
 class Arrival:
-    """A message, the command that it turned into and who records it, or the error that it met."""
+    """A message with its command and recorder, or its error."""
 
     message: Msg
     command: HearTurn | None = None
@@ -88,24 +88,24 @@ class Arrival:
 
     @property
     def place(self) -> Address:
-        """Where it was published: the server lets a producer publish on a subject of its own, and on no other."""
+        """Where it was published: the server lets a producer publish on its own subject only."""
         return Address.on(self.message.subject)
 
     @property
     def sender(self) -> Address:
-        """Whose turn it is."""
+        """The sender of the turn."""
         return sender_of(self.message.subject, self.headers)
 
     @property
     def may_read(self) -> bool:
-        """Whether its sender may be told what is stored."""
+        """Whether its sender may see stored data."""
         return self.recorder is not None and self.recorder.may(Role.READ)
 
 
 class TurnIntake:
-    """Turns batches of messages into commands, once each, and answers producers that asked for a receipt.
+    """Turns batches of messages into commands, once each, and answers producers that requested a receipt.
 
-    A turn is recorded in the name of the producer that its subject names, whatever stands in it.
+    A turn is recorded for the producer that its subject names, whatever its body says.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class TurnIntake:
     async def take(self, messages: Sequence[Msg]) -> None:
         """Record, answer, acknowledge: in this order, so that nothing acknowledged can be lost.
 
-        When the turns of some users cannot be recorded now, theirs alone come again; the fault is raised at the end.
+        If the turns of some users cannot be recorded now, only those are redelivered; the error is raised at the end.
         """
         recorders: dict[str, Recorder | Unauthenticated] = {}
         arrivals = [await self._read(message, recorders) for message in messages]
@@ -145,7 +145,7 @@ class TurnIntake:
         return arrival
 
     async def _recorder(self, producer: str, known: dict[str, Recorder | Unauthenticated]) -> Recorder:
-        """Each producer is looked up once, when its first turn is read, whether there is one or not."""
+        """Each producer is looked up once, when its first turn is read, even if unknown."""
         if producer not in known:
             try:
                 known[producer] = await self._in_name_of(producer)
@@ -157,7 +157,7 @@ class TurnIntake:
         return found
 
     async def _record(self, stream: StreamId, group: Sequence[Arrival]) -> None:
-        """As JetStream took them: the turns of one producer after those of another before it."""
+        """In the order in which JetStream received them, across producers."""
         for recorder, run in groupby(group, key=attrgetter("recorder")):
             arrivals = list(run)
             commands = [(arrival.command, arrival.command.occurred_at) for arrival in arrivals if arrival.command]
@@ -166,13 +166,14 @@ class TurnIntake:
                 arrival.outcome = outcome
 
     async def _recorded(self, recorder: Recorder, stream: StreamId, commands: Commands) -> Sequence[Outcome]:
-        """The outcome of each; what cannot be reached raises, and JetStream delivers again."""
+        """The outcome of each; connection errors are raised, and JetStream redelivers."""
         try:
             return await recorder.record_turns(stream, commands)
         except TRANSIENT:
             raise
-        except Exception as error:  # noqa: BLE001  Whatever it was: its sender is told, and nothing is lost.
-            # Not its words, which may quote what is stored: no erasure reaches a log, nor another turn's letter.
+        except Exception as error:  # noqa: BLE001  Any error: its sender is told, and nothing is lost.
+            # Without its message, which may quote stored data: no erasure reaches the log file or another turn's
+            # letter.
             [*_, place] = extract_tb(error.__traceback__)
             reason = f"{type(error).__name__} in {place.name}, line {place.lineno} of {Path(place.filename).name}"
             _logger.error("turns of %s cannot be recorded: %s", stream, reason)
@@ -191,17 +192,17 @@ class TurnIntake:
         await arrival.message.ack()
 
     async def _bury(self, arrival: Arrival, error: MnemologError) -> None:
-        """Keep the reason and the bytes, but for the end of a long message: bad input fills no disk.
+        """Keep the reason and the bytes, but cut a long message, so that bad input does not fill the disk.
 
         The server counts headers too.
         """
-        # The message of an error may quote what somebody said, and no erasure reaches a log.
+        # The message of an error may quote what somebody said, and no erasure reaches the log file.
         _logger.warning("a turn on %s was set aside: %s in %r", arrival.message.subject, error.code, error.field)
         message = arrival.message
         headers = {
             REASON: json.dumps(error.plain(), ensure_ascii=True),
             ORIGINAL_HEADERS: original_headers(message.headers),
-            # Delivered again, it is not set aside twice; sequences begin anew when the store is lost.
+            # Redelivered, it does not become a second letter; sequences restart when the store is lost.
             MESSAGE_ID: f"dead-{message.metadata.sequence.stream}-{message.metadata.timestamp.isoformat()}",
         }
         taken = self._client.max_payload - HEADER_ROOM - sum(map(len, headers.values()))
@@ -212,6 +213,6 @@ class TurnIntake:
 
 
 def command_fields(turn: TurnMessage, tenant: str) -> Mapping[str, Any]:
-    """A message in the fields of the command."""
+    """The fields of the command for a message."""
     fields: dict[str, Any] = turn.model_dump(exclude={"message_id"}, exclude_unset=True)
     return {**fields, "turn_id": turn.message_id, "tenant": tenant, "actor": turn.role}

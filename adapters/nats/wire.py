@@ -19,7 +19,7 @@ TENANT, STREAM, SEQ = "Mnemolog-Tenant", "Mnemolog-Stream", "Mnemolog-Seq"
 
 
 class _Message(BaseModel):
-    """What `pack` writes. Anybody who may publish could write something else."""
+    """The output of `pack`. Anyone with permission to publish could send something else."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
@@ -38,7 +38,7 @@ class _Message(BaseModel):
 
 
 def headers(event: StoredEvent) -> dict[str, str]:
-    """A fresh dict each time: nats-py writes into the one it gets."""
+    """A new dict each time, because nats-py modifies it."""
     header = event.header
     return {
         MESSAGE_ID: str(header.event_id),
@@ -50,7 +50,7 @@ def headers(event: StoredEvent) -> dict[str, str]:
 
 
 def place(message_headers: Mapping[str, str] | None) -> Position | None:
-    """Where the headers say that the event stands; they are not authenticated, so nothing is applied on their word."""
+    """The event's position in the headers, which are not authenticated, so nothing is applied because of them."""
     given = message_headers or {}
     stream = StreamId(given.get(TENANT, ""), given.get(STREAM, ""))
     seq = given.get(SEQ, "")
@@ -58,7 +58,7 @@ def place(message_headers: Mapping[str, str] | None) -> Position | None:
 
 
 def mac(key: bytes, body: bytes) -> str:
-    """What tells the engine's own messages from those of anybody else who may publish."""
+    """Distinguishes the engine's own messages from those of others who may publish."""
     return hmac.digest(key, body, sha256).hex()
 
 
@@ -68,7 +68,7 @@ def authentic(key: bytes, message_headers: Mapping[str, str] | None, body: bytes
 
 
 def pack(event: StoredEvent, limit: int = 2**63) -> bytes:
-    """The message's body. Without data where it would be larger than JetStream takes: then it is read from the log."""
+    """The message's body. Without data if it would exceed JetStream's limit: then it is read from the log."""
     body = _body(event, b64encode(event.data).decode())
     return body if len(body) <= limit else _body(event, None)
 
@@ -93,7 +93,7 @@ def _body(event: StoredEvent, data: str | None) -> bytes:
 
 
 def unpack(body: bytes) -> StoredEvent:
-    """The event as its row stands in the log; MalformedEvent when the message is something else, or has no data."""
+    """The event as stored in the log; MalformedEvent if the message is something else or has no data."""
     found = read(body)
     if isinstance(found, Position):
         raise MalformedEvent("the event was too large for its message", field="message", fix="read it from the log")
@@ -101,7 +101,7 @@ def unpack(body: bytes) -> StoredEvent:
 
 
 def read(body: bytes) -> StoredEvent | Position:
-    """What a message brings: an event, or where one stands that was too large; MalformedEvent for anything else."""
+    """The content of a message: an event, or the position of one that was too large; otherwise MalformedEvent."""
     try:
         fields = _Message.model_validate_json(body)
         data, link = b64decode(fields.data or "", validate=True), bytes.fromhex(fields.link)

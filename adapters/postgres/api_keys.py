@@ -30,13 +30,13 @@ api_keys = Table(
 
 
 class KeyTable:
-    """Made by a migration; each row is sealed."""
+    """Created by a migration; each row is sealed."""
 
     def __init__(self, engine: AsyncEngine, key: bytes) -> None:
         self._engine, self._seal = engine, RowSeal(key)
 
     async def keys(self) -> Sequence[tuple[ApiKey, bool]]:
-        """Each key, the oldest first, and whether an engine wrote its row as it stands; none without the table."""
+        """Each key, oldest first, and whether its seal matches; empty without the table."""
         async with self._engine.connect() as connection:
             if not await _exists(connection):
                 return []
@@ -44,7 +44,7 @@ class KeyTable:
             return [(_key(dict(row)), self._seal.fits(api_keys, dict(row))) for row in rows.mappings()]
 
     async def drop(self) -> None:
-        """Take it away. Where this engine has no right to, it stays, and nobody reads it."""
+        """Drop it. If this engine may not, it stays unused."""
         try:
             async with self._engine.begin() as connection:
                 if await _exists(connection):

@@ -16,21 +16,21 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import Append, Outcome
 
 LANES = 2
-# The statement that writes a group joins its lists by nested loops: 10 to 15 ms for 64, and 110 for four times as many.
+# The statement that writes a batch joins its lists by nested loops: 10 to 15 ms for 64, and 110 ms for 256.
 LARGEST_GROUP = 64
 ROOM = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """An append that could not be written, and why: raised to its caller alone."""
+    """An append that could not be written, and why: raised to its caller only."""
 
     error: Exception
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An append that waits, because somebody else holds its stream. `doubtful`: it was sent, and may be written."""
+    """An append that waits for a locked stream. `doubtful`: it was sent, and may be written."""
 
     doubtful: bool = False
 
@@ -39,7 +39,7 @@ Settled = Outcome | Fault | Held
 
 
 class Write(Protocol):
-    """Writes a group. `wait` for streams that somebody else holds, or say so. `doubtful`: some of it may be written."""
+    """Writes a batch. `wait` for locked streams, or return them. `doubtful`: some appends may be written."""
 
     def __call__(
         self, appends: Sequence[Append], wait: bool = True, *, doubtful: bool = False
@@ -47,7 +47,7 @@ class Write(Protocol):
 
 
 class Entry:
-    """An append that waits, and the future of its outcome. `doubtful` until it is known whether it is written."""
+    """A waiting append and the future of its outcome. `doubtful` until it is known whether it is written."""
 
     __slots__ = ("append", "doubtful", "outcome", "started")
 
@@ -67,7 +67,7 @@ class Entry:
 
 
 class Lane:
-    """Some of the streams: one group at a time. A stream that somebody else holds waits aside, and holds no other."""
+    """A share of the streams, one batch at a time. An append to a locked stream is set aside, and delays no other."""
 
     def __init__(self, write: Write, room: int) -> None:
         self._write = write
@@ -113,7 +113,7 @@ class Lane:
         try:
             doubtful = any(entry.doubtful for entry in group)
             outcomes = await self._write([entry.append for entry in group], wait, doubtful=doubtful)
-        except Exception as error:  # noqa: BLE001  Each caller is told what happened to its own.
+        except Exception as error:  # noqa: BLE001  Each caller gets its own outcome.
             outcomes = [Fault(error)] * len(group)
         except asyncio.CancelledError:
             for entry in group:
@@ -124,7 +124,7 @@ class Lane:
         self._set_aside([entry for entry, outcome in zip(group, outcomes, strict=True) if isinstance(outcome, Held)])
 
     def _set_aside(self, held: Sequence[Entry]) -> None:
-        """Let a held stream wait by itself: what came first stays first."""
+        """Let a locked stream wait separately, in its original order."""
         for stream in {entry.append.stream for entry in held}:
             later = [entry for entry in self._waiting if entry.append.stream == stream]
             for entry in later:
@@ -144,13 +144,13 @@ def _next(queue: deque[Entry]) -> list[Entry]:
 
 
 class Appender:
-    """Back-pressure: once `room` appends of a lane wait, callers wait until there is room or their deadline."""
+    """Applies back-pressure: once `room` appends of a lane wait, callers wait for room until their deadline."""
 
     def __init__(self, write: Write, lanes: int = LANES, room: int = ROOM) -> None:
         self._lanes = [Lane(write, room) for _ in range(lanes)]
 
     async def append(self, appends: Sequence[Append], deadline: float | None = None) -> Sequence[Outcome]:
-        """The outcome of each, in order. `deadline` in seconds; Overloaded and AppendTimeout say what was reached."""
+        """The outcome of each, in order. `deadline` in seconds; after it, Overloaded or AppendTimeout."""
         if len(appends) == 1:
             return [await self._lane(appends[0]).append(appends[0], deadline)]
         return await asyncio.gather(*(self._lane(append).append(append, deadline) for append in appends))

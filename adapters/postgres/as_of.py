@@ -29,7 +29,7 @@ from mnemolog.projections.working.projector import SessionPlace, fold
 T = TypeVar("T")
 
 TEMPORARY = "pg_temp"
-# Few enough that who shares the loop does not wait long for it.
+# Small enough that other work on the loop does not wait long.
 PORTION = 500
 
 _WHILE_FILLING = text("SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in BY_KEY.items()))
@@ -37,7 +37,7 @@ _SMALL_SAMPLE = text("SET LOCAL default_statistics_target = 20")
 
 
 class NoSeal(RowSeal):
-    """For tables that no other session can write to: there is nothing to tell apart."""
+    """For tables that no other session can write to, so that no row can be forged."""
 
     def __init__(self) -> None:
         super().__init__(b"")
@@ -55,9 +55,9 @@ class NoSeal(RowSeal):
 async def fill(
     connection: AsyncConnection, log: EventLog, projectors: Sequence[Projector], stream: StreamId, until: int
 ) -> None:
-    """Make the tables of these projectors as they stood at seq `until`, a transaction for each portion of events.
+    """Fill the tables of these projections up to seq `until`, one transaction per batch of events.
 
-    What lacks a vector is run again once the vector is made. After an error the tables are of no use.
+    A batch that lacks a vector is run again with it. After an error the tables are unusable.
     """
     for projector in projectors:
         await connection.run_sync(projector.tables.create_all, checkfirst=False)
@@ -74,12 +74,12 @@ async def fill(
         for kinds, writer in writers:
             await prepared(partial(write, Step(kinds, writer, batch), events))
         portions += 1
-        if portions.bit_count() == 1:  # Each time that there is twice as much.
+        if portions.bit_count() == 1:  # Each time the amount of data has doubled.
             await _gather_statistics(connection, projectors)
 
 
 async def _gather_statistics(connection: AsyncConnection, projectors: Sequence[Projector]) -> None:
-    """Without them any index on the user looks as good as the primary key, and all of his rows are read for each.
+    """Without statistics, any index on the user looks as good as the primary key, and every lookup reads all its rows.
 
     Autovacuum does not see temporary tables.
     """
@@ -93,7 +93,7 @@ async def _gather_statistics(connection: AsyncConnection, projectors: Sequence[P
 
 
 async def session_at(log: EventLog, place: SessionPlace, until: int, at: datetime | None) -> Session | None:
-    """The session of a place at seq `until`, or at that time; None when it had ended, was forgotten or never began."""
+    """The session of a place at seq `until`, or at that time; None if it had ended, was deleted or never began."""
     session: Session | None = None
     last = datetime.min.replace(tzinfo=UTC)
     async for _, events in _decoded(log, place.stream, until, [OF_SESSIONS]):
@@ -108,7 +108,7 @@ async def session_at(log: EventLog, place: SessionPlace, until: int, at: datetim
 
 
 async def _one_ahead(batches: AsyncIterator[T]) -> AsyncIterator[T]:
-    """The next batch is made ready while Postgres writes this one."""
+    """Prepare the next batch while Postgres writes the current one."""
     making = asyncio.ensure_future(anext(batches, None))
     try:
         while (batch := await making) is not None:

@@ -15,31 +15,31 @@ from mnemolog.events.envelope import Header, StoredEvent, StreamId
 
 END = 2**62
 
-# Told of every refusal, before it is raised.
+# Called with every refusal, before it is raised.
 Refused = Callable[[TamperedEvent], Awaitable[None]]
 
 
 class LatestHeads(Protocol):
-    """What was seen of heads outside of the database."""
+    """Known heads from outside the database."""
 
     def seq(self, stream: StreamId) -> int:
-        """The last seq that the stream is known to have had; 0 when nothing is known of it."""
+        """The last known seq of the stream; 0 if nothing is known about it."""
         ...
 
 
 class NoHeads:
-    """Implements `LatestHeads` where nobody keeps them."""
+    """Implements `LatestHeads` without any knowledge."""
 
     def seq(self, stream: StreamId) -> int:
         return 0
 
 
 async def unheard(damage: TamperedEvent) -> None:
-    """Nobody keeps incidents."""
+    """Incidents are not recorded."""
 
 
 class ChainedRows:
-    """Events by range, by tag or by id. TamperedEvent, after `refused` was told, where the log is damaged."""
+    """Events by range, tag or id. TamperedEvent, after a call of `refused`, if the log is damaged."""
 
     def __init__(
         self, pool: Pool, chain_key: bytes, known: LatestHeads | None = None, refused: Refused = unheard
@@ -50,15 +50,15 @@ class ChainedRows:
     async def scan(
         self, stream: StreamId, after: int, until: int | None, batch: int
     ) -> AsyncIterator[Sequence[StoredEvent]]:
-        """A range in batches, all but the last full; the sound ones before the damage come first.
+        """A range in batches, all but the last full; sound events before the damage come first.
 
-        A range that ends before the stream does, by its head or by what is known of it, is damaged there.
+        A range that ends before the stream's head, or before its last known seq, is damaged there.
         """
         last = END if until is None else until
         chain = ChainReader(self._key, stream) if after <= 0 else None
         reached, head = max(after, 0), 0
         while reached < last:
-            # Of a range that begins in the middle, the row before it as well: the first link is held against its.
+            # A range that begins in the middle includes the previous row: the first link is verified against it.
             ahead = 0 if chain else 1
             place = {"tenant": stream.tenant, "stream": stream.name, "after": reached - ahead, "until": last}
             rows = await self._rows("read_stream", **place, batch=batch + ahead)
@@ -76,13 +76,13 @@ class ChainedRows:
             if damage:
                 await self._refuse(damage)
             if len(events) < batch and reached < last:
-                if reached < head and not sound:  # What a head names is there to be read from then on.
+                if reached < head and not sound:  # Everything up to the head must be readable.
                     await self._refuse(gone(stream, reached + 1))
                 if reached >= head and reached >= (head := await self._head(stream)):
                     return
 
     async def some(self, connection: Connection, name: str, **values: Any) -> list[StoredEvent]:
-        """What a query finds here and there, each row with the link of the one before it as `previous`."""
+        """Events found by a query, each row with the previous link as `previous`."""
         rows = await fetch(connection, name, **values)
         found = []
         for row in rows:
@@ -93,8 +93,8 @@ class ChainedRows:
         return found
 
     async def head(self, stream: StreamId) -> int:
-        """The last seq; TamperedEvent when the stream is known to have gone further."""
-        known = self._known.seq(stream)  # Before it is read: what is appended meanwhile is no loss.
+        """The last seq; TamperedEvent if the stream is known to have been longer."""
+        known = self._known.seq(stream)  # Read first, so that concurrent appends do not look like a loss.
         rows = await self._rows("read_head", tenant=stream.tenant, stream=stream.name)
         seq = int(rows[0]["seq"]) if rows else 0
         if seq < known:
@@ -102,7 +102,7 @@ class ChainedRows:
         return seq
 
     async def _head(self, stream: StreamId) -> int:
-        """What the stream must come to: as its head says, or as it was known to stand."""
+        """The seq that the stream must reach: its head, or the last known one."""
         rows = await self._rows("read_head", tenant=stream.tenant, stream=stream.name)
         return max(int(rows[0]["seq"]) if rows else 0, self._known.seq(stream))
 
@@ -115,7 +115,7 @@ class ChainedRows:
 
 
 def single_damage(key: bytes, event: StoredEvent, previous: bytes | None) -> TamperedEvent | None:
-    """What is wrong with one event, by the link of the one before it; None when nothing is."""
+    """What is wrong with one event, given the previous link; None if nothing is."""
     header = event.header
     before = START if header.seq == 1 else previous
     if before is None:
@@ -129,7 +129,7 @@ async def fetch(connection: Connection, name: str, **values: Any) -> list[dict[s
 
 
 def stored(row: Mapping[str, Any], stream: StreamId | None = None) -> StoredEvent:
-    """A row of mnemolog.events as it stands; `stream` where it is known already."""
+    """A row of mnemolog.events; pass `stream` if it is known."""
     header = Header(
         stream or StreamId(row["tenant"], row["stream"]),
         row["seq"],

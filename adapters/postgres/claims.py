@@ -20,14 +20,14 @@ from mnemolog.projections.seal import MAC, seal_of
 
 T = TypeVar("T")
 Progress = dict[StreamId, int]
-# Asks one question at most, and tells what follows from the answer.
+# Asks at most one query, and returns what follows from the answer.
 Beside = Callable[[Ask], Coroutine[Any, Any, T]]
 
-# A swap takes this lock alone, so that no write goes to tables that were just replaced.
+# A swap takes this lock exclusively, so that no write goes to tables that were just replaced.
 _HOLD_SCHEMAS = b"""
 SELECT pg_advisory_xact_lock_shared(hashtextextended('mnemolog ' || held, 0)) FROM unnest(%(schemas)s::text[]) AS held
 """
-# In one order for all workers, so that they cannot deadlock.
+# In the same order for all workers, so that they cannot deadlock.
 _CLAIM: LiteralString = """
 {held} AS MATERIALIZED (
     SELECT held.tenant, held.stream, held.seq, held.stopped_at, held.reason, held.mac FROM {progress} AS held
@@ -58,7 +58,7 @@ WITH reached AS MATERIALIZED (
 async def claim(
     connection: AsyncConnection, schemas: Sequence[str], streams: Collection[StreamId]
 ) -> Sequence[Progress]:
-    """The progress of these streams in each schema, held until the end of the transaction; not of those stopped."""
+    """The progress of these streams in each schema, locked until the transaction ends; without stopped ones."""
     progress, _ = await claim_and_ask(connection, schemas, streams, nothing)
     return progress
 
@@ -66,12 +66,12 @@ async def claim(
 async def claim_and_ask(
     connection: AsyncConnection, schemas: Sequence[str], streams: Collection[StreamId], beside: Beside[T]
 ) -> tuple[Sequence[Progress], T]:
-    """As `claim`, and what `beside` asks for in the same round trip, once the streams are held."""
+    """Like `claim`, plus what `beside` asks in the same round trip, once the streams are locked."""
     driver = pipelining(connection)
     held, told = await _claimed(driver, tuple(schemas), streams, beside)
     new = [set(streams).difference(StreamId(*row[:2]) for row in rows) for rows in held]
     if any(new):
-        # Let go of the others first: who waits for the new ones may hold what comes before them in the order.
+        # Release the others first: whoever waits for the new ones may hold some that come earlier in the order.
         await driver.rollback()
         async with driver.pipeline():
             await driver.execute(_HOLD_SCHEMAS, {"schemas": list(schemas)})
@@ -87,7 +87,7 @@ async def claim_and_ask(
 
 
 async def save(connection: AsyncConnection, reached: Mapping[str, Progress]) -> None:
-    """Save the progress of streams that this transaction holds, by schema, and commit."""
+    """Save the progress of the streams locked by this transaction, by schema, and commit."""
     driver = pipelining(connection)
     rows = [
         (place, stream.tenant, stream.name, seq)
@@ -108,7 +108,7 @@ def _named(row: tuple[Any, ...]) -> dict[str, Any]:
 async def _claimed(
     driver: PipeliningConnection, schemas: tuple[str, ...], streams: Collection[StreamId], beside: Beside[T]
 ) -> tuple[Sequence[Rows], T]:
-    """The rows of each schema, and what was asked beside: last, so that it sees what was done before the claim."""
+    """The rows of each schema, and the answer for `beside`, asked last, so that it sees what was committed before."""
     questions: list[Question] = [(_HOLD_SCHEMAS, {"schemas": list(schemas)}), (_claim(schemas), _names(streams))]
     answers: list[Rows] = []
 
@@ -122,12 +122,12 @@ async def _claimed(
 
 
 async def nothing(ask: Ask) -> None:
-    """For who has nothing to ask beside."""
+    """A `beside` that asks nothing."""
 
 
 @cache
 def _claim(schemas: tuple[str, ...]) -> bytes:
-    """One statement for all of them."""
+    """One statement for all schemas."""
     names = [Identifier(f"held_{place}") for place in range(len(schemas))]
     claims = [
         SQL(_CLAIM).format(held=name, progress=Identifier(schema, "progress"))
@@ -139,7 +139,7 @@ def _claim(schemas: tuple[str, ...]) -> bytes:
 
 @cache
 def _save(schemas: tuple[str, ...]) -> bytes:
-    """One statement for all of them."""
+    """One statement for all schemas."""
     saves = [
         SQL(_SAVE).format(saved=Identifier(f"saved_{place}"), progress=Identifier(schema, "progress"), place=place)
         for place, schema in enumerate(schemas)
@@ -149,7 +149,7 @@ def _save(schemas: tuple[str, ...]) -> bytes:
 
 @cache
 def _on(statement: LiteralString, schema: str) -> bytes:
-    """As bytes, which psycopg remembers how to convert; the schemas are few."""
+    """As bytes, because psycopg caches their conversion; there are few schemas."""
     return SQL(statement).format(progress=Identifier(schema, "progress")).as_bytes()
 
 

@@ -13,8 +13,8 @@ from mnemolog.projections.owner import OWNER, Owner
 async def differing_rows(
     connection: AsyncConnection, one: PostgresStore, other: PostgresStore, owners: Collection[Owner] | None = None
 ) -> dict[str, Counter[Owner]]:
-    """By table and owner, how many rows stand in one store and not in the other; of these owners, or of all."""
-    # Both sides come in the order of their primary keys, so that nothing is sorted or kept.
+    """By table and owner, how many rows are in only one of the stores; for these owners, or all."""
+    # Both sides come in primary key order, so that nothing is sorted or kept in memory.
     await connection.execute(text("SET LOCAL enable_hashjoin = off"))
     await connection.execute(text("SET LOCAL enable_sort = off"))
     return {

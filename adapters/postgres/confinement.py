@@ -16,13 +16,13 @@ TENANT = "mnemolog.tenant"
 
 
 async def may_read_as_reader(engine: AsyncEngine) -> bool:
-    """Whether the login may become the role of the readers."""
+    """Whether the login may assume the role of the readers."""
     async with engine.connect() as connection:
         return bool((await connection.execute(_MAY_READ, {"reader": READER})).scalar())
 
 
 async def confine_to(connection: AsyncConnection, tenant: str) -> None:
-    """Show this tenant's rows on a connection, and no other's. Nothing is sent where it shows them already."""
+    """Restrict a connection to this tenant's rows. Nothing is sent if it is restricted to them already."""
     sync_connection = connection.sync_connection
     assert sync_connection is not None, "the connection is open"
     if sync_connection.info.get(TENANT) != tenant:
@@ -31,19 +31,19 @@ async def confine_to(connection: AsyncConnection, tenant: str) -> None:
 
 
 async def confine(connection: AsyncConnection, schema: str, tables: Collection[str]) -> None:
-    """Let readers see these tables, a tenant at a time; those that they see so stay as they are."""
+    """Let readers see these tables, one tenant at a time; tables set up like this before stay as they are."""
     await connection.execute(_CONFINE, {"schema": schema, "tables": list(tables)})
 
 
 async def show_to_readers(connection: AsyncConnection, schema: str, views: Collection[str]) -> None:
-    """Let readers see views of tables that are confined: they read with their own rights."""
+    """Let readers see views of restricted tables: they are read with the readers' own rights."""
     if (await connection.execute(_IS_READER, {"reader": READER})).scalar_one():
         await connection.execute(Ddl("GRANT USAGE ON SCHEMA {} TO {}", schema, READER))
         await connection.execute(Ddl("GRANT SELECT ON {} TO {}", [(schema, one) for one in views], READER))
 
 
 async def admit(connection: AsyncConnection, schema: str) -> None:
-    """Let readers into a schema whose tables come confined from another one."""
+    """Let readers use a schema whose tables come restricted from another one."""
     if (await connection.execute(_SHUT_OUT, {"schema": schema, "reader": READER})).scalar():
         await connection.execute(Ddl("GRANT USAGE ON SCHEMA {} TO {}", schema, READER))
 

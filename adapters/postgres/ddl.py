@@ -4,12 +4,12 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import ExecutableDDLElement
 from sqlalchemy.sql.compiler import DDLCompiler
 
-# A name; a table with its schema before it; or a list of either.
+# A name; a table qualified with its schema; or a list of either.
 Names = str | tuple[str, str] | list[str] | list[tuple[str, str]]
 
 
 class Ddl(ExecutableDDLElement):
-    """A statement with a `{}` for each name or list of names, all of them quoted where that is needed."""
+    """A statement with `{}` for each name or list of names, which are quoted where needed."""
 
     def __init__(self, statement: str, *names: Names) -> None:
         self.statement, self.names = statement, names

@@ -35,7 +35,7 @@ _USAGE = table(
 
 @dataclass(frozen=True, slots=True)
 class Former:
-    """The schema of a former version, or of this one with another variant (an embedding model)."""
+    """The schema of a previous version, or of this one with another variant (an embedding model)."""
 
     schema: str
     version: int
@@ -46,13 +46,13 @@ class Former:
         return f"v{self.version} {self.variant}".strip()
 
     def holds(self, stream: StreamId, projector: Projector) -> bool:
-        """Whether its tables can tell whose the rows of a stream are: there was a time when all were users'."""
+        """Whether its tables can hold the stream's rows: in early versions all owners were users."""
         shapes = [shape_in(one, self.version) for one in projector.tables.sorted_tables]
         return stream.kind == USER or not any(shape and "stream_kind" in shape.reads for shape in shapes)
 
 
 async def former_of(connection: AsyncConnection, projector: Projector, schema: str) -> Former | None:
-    """The former version that a schema shows; None when it has tables of its own, or is not there."""
+    """The previous version that a schema shows; None if it has its own tables, or does not exist."""
     usage = _USAGE.c
     behind = select(usage.table_schema).where(usage.view_schema == schema, usage.view_name == progress_table.name)
     found = (await connection.execute(behind)).scalar_one_or_none()
@@ -60,13 +60,13 @@ async def former_of(connection: AsyncConnection, projector: Projector, schema: s
 
 
 def parsed(name: str, schema: str) -> Former | None:
-    """What a projection's schema is of, by its name."""
+    """The version and variant in a schema's name."""
     found = re.fullmatch(rf"mnemolog_{name}_v(\d+)(?:_(.+))?", schema)
     return Former(schema, int(found[1]), found[2] or "") if found else None
 
 
 async def candidates(connection: AsyncConnection, projector: Projector, own: Set[str]) -> Sequence[Former]:
-    """Tables of other versions and variants that a projector may stand on, those that came furthest first."""
+    """Tables of other versions and variants that a projector may use, the most complete first."""
     schema, relation = _SCHEMAS.c, _RELATIONS.c
     made = (relation.relname == progress_table.name) & (relation.relkind == "r")
     statement = select(schema.nspname).join_from(_SCHEMAS, _RELATIONS, relation.relnamespace == schema.oid).where(made)
@@ -84,14 +84,14 @@ async def reached_in(connection: AsyncConnection, schema: str) -> int:
 
 
 async def set_aside(connection: AsyncConnection, schema: str, shadow: str) -> None:
-    """Make of a schema's tables the shadow that is to be built: they are of the present version, and far behind."""
+    """Turn a schema's tables, which have the current version but are far behind, into the shadow to be completed."""
     await connection.execute(advisory_lock(schema))
     await connection.execute(DropSchema(shadow, cascade=True, if_exists=True))
     await connection.execute(Ddl("ALTER SCHEMA {} RENAME TO {}", schema, shadow))
 
 
 async def show(connection: AsyncConnection, projector: Projector, former: Former, schema: str) -> bool:
-    """Make the schema, which shows a former version; False when that has not the tables that its name promises."""
+    """Create views of a previous version in the schema; False if its tables are not what its name says."""
     tables = projector.tables.sorted_tables
     viewed = [one for one in tables if shape_in(one, former.version)]
     new = [one for one in tables if one not in viewed]
@@ -102,7 +102,7 @@ async def show(connection: AsyncConnection, projector: Projector, former: Former
             for one in (*viewed, *progress_table.metadata.sorted_tables):
                 await connection.execute(_CreateView((schema, one.name), _shown(one, former)))
             await show_to_readers(connection, schema, [one.name for one in viewed])
-            for one in new:  # The former version had none: its rows begin here.
+            for one in new:  # The previous version had none: its rows begin here.
                 await connection.run_sync(one.to_metadata(MetaData(), schema=schema).create)
             await confine(connection, schema, [one.name for one in new])
     except DBAPIError as error:
@@ -112,12 +112,12 @@ async def show(connection: AsyncConnection, projector: Projector, former: Former
     return True
 
 
-# A column, a table or a schema that is not there, or is of another type; a table that is there already.
+# A column, table or schema that does not exist, or has another type; a table that exists already.
 _OTHERWISE = frozenset({"42703", "42P01", "3F000", "42804", "42P07"})
 
 
 def _shown(one: Table, former: Former) -> Select[Any]:
-    """A table of the former version, in the present shape."""
+    """A table of the previous version, in the current shape."""
     shape = shape_in(one, former.version)
     assert shape, "a table that the former version has"
 
@@ -130,7 +130,7 @@ def _shown(one: Table, former: Former) -> Select[Any]:
 
 
 class _CreateView(ExecutableDDLElement):
-    """A view that is read with the rights of who reads, so that the wall between tenants stands (design §7)."""
+    """A view read with the rights of the reader, so that row-level security applies (design §7)."""
 
     def __init__(self, place: tuple[str, str], rows: Select[Any]) -> None:
         self.place, self.rows = place, rows

@@ -26,10 +26,10 @@ HEAD = "the head of the stream is not what its last event says"
 
 
 class Group:
-    """Either the tails are known, or the questions are asked under locks; then `decide` chains what may be written.
+    """Either the tails are known, or they are queried under locks; then `decide` chains what may be written.
 
-    With `known` tails every guard is taken to hold: the database has the last word, by the query `write`.
-    `doubtful`: the group was sent before and may be written.
+    With `known` tails every guard is assumed to hold: the database decides, in the query `write`. `doubtful`: the batch
+    was sent before and may be written.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Group:
         self.lost = LostKeys(secrets.chain, codec, appends)
         self.blind = any(tag.startswith(BLIND) for append in appends for tag in _guarded(append))
 
-    # Questions
+    # Queries
 
     def stream_columns(self) -> Columns:
         return {"tenants": [one.tenant for one in self.streams], "streams": [one.name for one in self.streams]}
@@ -70,12 +70,12 @@ class Group:
         }
 
     def wanted_keys(self) -> dict[str, str]:
-        """The stream's own key is always asked for: a tail is remembered with all that its next appends may need."""
+        """Always includes the stream's own key: a tail is cached with everything that its next appends may need."""
         wanted = {(append.stream, scope) for append in self._appends for scope in _scopes(append)}
         return wanted_keys(wanted)
 
     def guard_columns(self) -> Columns | None:
-        """Blind tags can be asked for once the keys are there."""
+        """Blind tags can only be queried once the keys are known."""
         guards = [
             (position, append.stream.tenant, append.stream.name, self._keyed(append.stream, tag), append.guard.after)
             for position, append in enumerate(self._appends)
@@ -96,7 +96,7 @@ class Group:
         }
 
     def keyless_columns(self) -> Columns | None:
-        """Streams that have events and no key, and are to be given one: only an erasure accounts for that."""
+        """Streams that have events but no key, and need one: only an erasure explains that."""
         needing = {one.stream for one in self._appends if _needs_key(one)}
         self._keyless = [one for one in sorted(needing) if self.tails[one].seq and not self.tails[one].keys.stream_key]
         if not self._keyless:
@@ -104,7 +104,7 @@ class Group:
         return {"tenants": [one.tenant for one in self._keyless], "streams": [one.name for one in self._keyless]}
 
     def erased_columns(self, erasures: Iterable[Row]) -> Columns:
-        """Where each was erased last: what was sealed before that needs no key. A forgery does not count."""
+        """The last erasure of each: encrypted events before it need no key. A forged erasure does not count."""
         after = dict.fromkeys(self._keyless, 0)
         for row in erasures:
             if not single_damage(self._secrets.chain, event := stored(row), row["previous"]):
@@ -115,10 +115,10 @@ class Group:
             "afters": list(after.values()),
         }
 
-    # Answers
+    # Results
 
     def take_heads(self, rows: Iterable[Row]) -> Sequence[StreamId]:
-        """The heads, locked; returned are the streams that have none yet."""
+        """Takes the locked heads; returns the streams that have none yet."""
         for row in rows:
             stream = StreamId(row["tenant"], row["stream"])
             recorded_at = row["recorded_at"] if row["seq"] else None
@@ -127,7 +127,7 @@ class Group:
         return [stream for stream in self.streams if stream not in self.tails]
 
     def take_unfit(self, rows: Iterable[Row]) -> None:
-        """Streams whose head is not what their last event says: what went on from there would fit no chain."""
+        """Streams whose head differs from their last event: an append there would not match the chain."""
         self._unfit = frozenset(StreamId(row["tenant"], row["stream"]) for row in rows if not row["fits"])
 
     def take_keys(self, rows: Iterable[Row]) -> None:
@@ -146,7 +146,7 @@ class Group:
                     self._outcomes[position] = conflict
 
     def take_written(self, rows: Iterable[Row]) -> None:
-        """What turns out to be written has its receipt, as if it had been confirmed the first time."""
+        """Appends that turn out to be written get their receipts as if they had been confirmed the first time."""
         found = {row["event_id"]: row["seq"] for row in rows}
         for position, append in enumerate(self._appends):
             if append.events and append.events[0].event_id in found:
@@ -155,7 +155,7 @@ class Group:
                 self._outcomes[position] = Receipt(append.stream, ids, first_seq, first_seq + len(ids) - 1)
 
     def take_keyless(self, rows: Iterable[Row]) -> None:
-        """Streams that have a text, which nothing erased, and no key: a new one would hide that theirs is gone."""
+        """Streams that have text that was not erased, but no key: a new key would hide that theirs is gone."""
         lost = {StreamId(row["tenant"], row["stream"]): row for row in rows}
         for position, append in enumerate(self._appends):
             if append.stream in lost and _needs_key(append):
@@ -167,13 +167,13 @@ class Group:
             self._outcomes.setdefault(position, refusal)
 
     def decide(self, conflicts: Mapping[int, int], clock: Callable[[], datetime]) -> None:
-        """Chain what may be written. `conflicts`: by position, the seq that stands in the way of a guard."""
+        """Chain what may be written. `conflicts`: by position, the seq that conflicts with a guard."""
         now = clock()
         for position, append in enumerate(self._appends):
             if position not in self._outcomes:
                 self._outcomes[position] = self._add(position, append, conflicts.get(position), now)
 
-    # What is written
+    # Writing
 
     @property
     def outcomes(self) -> Sequence[Outcome]:
@@ -187,7 +187,7 @@ class Group:
         return dict(zip(names, map(list, zip(*gone, strict=True)), strict=True)) if gone else None
 
     def rows(self) -> dict[str, str] | None:
-        """The parameters of the query `write`, each a JSON array; None when nothing is to be written."""
+        """The parameters of the query `write`, each a JSON array; None if there is nothing to write."""
         tails = list(self.tails.values())
         rows = {
             "heads": [tail.head_row() for tail in tails],
@@ -203,11 +203,11 @@ class Group:
         return {name: to_json(found).decode() if found else NONE for name, found in rows.items()}
 
     def _new_key(self, row: Row) -> Row:
-        """Under locks it is known already whether an event was sealed under another key of this scope."""
+        """Under locks it is already known whether an event was encrypted with another key of this scope."""
         return {**row, "tag": None} if self._asked else row
 
     def _unproven(self) -> Iterable[dict[str, Any]]:
-        """The guards that the database is still to judge: those of known tails that others may have added to."""
+        """The guards that the database must check: those on known tails to which others may have appended."""
         if self._asked:
             return
         for append in self._appends:
@@ -234,7 +234,7 @@ class Group:
             return replace(outcome, already=True) if isinstance(outcome, Receipt) else outcome
         tail = self.tails[append.stream]
         known = self._heads.seq(append.stream) if self._asked else 0
-        if tail.base_seq < known:  # To go on from there would fork its history.
+        if tail.base_seq < known:  # Continuing from there would fork its history.
             return gone(append.stream, tail.base_seq + 1)
         if append.stream in self._unfit:
             return TamperedEvent(str(append.stream), tail.base_seq, HEAD)
@@ -270,7 +270,7 @@ def _needs_key(append: Append) -> bool:
 
 
 def _scopes(append: Append) -> Iterable[str]:
-    """The scopes whose keys an append needs; "" stands for the stream's own."""
+    """The scopes whose keys an append needs; "" is the stream's own."""
     yield ""
     for event in append.events:
         if event.payload.personal_fields():

@@ -25,7 +25,7 @@ TAG_BYTES = 16
 
 
 class StreamKeys:
-    """The keys of one stream that a step needs, and those that it made."""
+    """The keys of one stream that a step needs, including new ones."""
 
     def __init__(self, stream: StreamId, roots: Roots) -> None:
         self.stream, self._roots = stream, roots
@@ -37,7 +37,7 @@ class StreamKeys:
         self._unopened: dict[str, MalformedEvent] = {}
 
     def load(self, row: Mapping[str, Any]) -> None:
-        """Take a row of `find_keys`: the stream's key, and the data key of one scope if there is one."""
+        """Load a row of `find_keys`: the stream's key, and the data key of one scope if there is one."""
         if self.stream_key is None:
             root_id = bytes(row["root_id"])
             key = self._roots.wrapping_key(root_id)
@@ -48,14 +48,14 @@ class StreamKeys:
             self.data_keys[scope] = DataKey(key_id, secret)
 
     def load_what_opens(self, row: Mapping[str, Any]) -> None:
-        """As `load`; MalformedEvent only once a key is needed that does not open: an erasure needs none."""
+        """Like `load`, but MalformedEvent is only raised when a broken key is used: an erasure needs none."""
         try:
             self.load(row)
         except MalformedEvent as error:
             self._unopened[row["scope"] if self.stream_key else ""] = error
 
     def sealing(self, scope: str, tag: str) -> DataKey:
-        """The data key of a scope, made where there is none. All that is sealed under it carries `tag`."""
+        """The data key of a scope, created if needed. Everything encrypted with it carries `tag`."""
         if scope in self._unopened:
             raise self._unopened[scope]
         if scope not in self.data_keys:
@@ -69,13 +69,13 @@ class StreamKeys:
         return self.data_keys[scope]
 
     def settle(self) -> None:
-        """What was made is written."""
+        """The new keys are written."""
         self.new_stream_key = None
         self.new_data_keys.clear()
         self.used.clear()
 
     def shred(self, scope: str) -> None:
-        """Forget the keys of a scope and of all below it; the whole stream's for ""."""
+        """Drop the keys of a scope and of all scopes below it; "" means the whole stream."""
         for own in [own for own in self.data_keys if covers(scope, own)]:
             del self.data_keys[own]
             self.new_data_keys.pop(own, None)
@@ -86,7 +86,7 @@ class StreamKeys:
             self.stream_key = self.new_stream_key = None
 
     def tag(self, tag: str) -> str:
-        """A tag as the log keeps it: a blind one as an HMAC under the stream's key."""
+        """A tag as stored in the log: a blind one as an HMAC with the stream's key."""
         return blinded(self._stream_key(), tag) if tag.startswith(BLIND) else tag
 
     def _stream_key(self) -> bytes:
@@ -102,19 +102,19 @@ class StreamKeys:
 
 
 def covers(scope: str, other: str) -> bool:
-    """Whether shredding `scope` takes the key of `other` along."""
+    """Whether shredding `scope` destroys the key of `other`."""
     return not scope or other == scope or other.startswith(f"{scope}/")
 
 
 def destroyed(header: Header, shredded: Collection[str]) -> bool:
-    """Whether later events, which shred these scopes, took all that an event told, as its header says."""
+    """Whether later events, which shred these scopes, erased the whole text of an event, judging by its header."""
     scopes = key_scopes(header)
     gone = all(any(covers(one, scope) for one in shredded) for scope in scopes)
     return "" in shredded or (bool(scopes) and gone)
 
 
 def blinded(stream_key: bytes, tag: str) -> str:
-    """`~name:ana` as `name:<hmac>`: the kind can be read, and the text by nobody without the stream's key."""
+    """`~name:ana` becomes `name:<hmac>`: the kind stays readable, the text only with the stream's key."""
     kind = tag[len(BLIND) :].partition(":")[0]
     return f"{kind}:{hmac.digest(derived_key(stream_key, 'tags'), tag.encode(), sha256)[:TAG_BYTES].hex()}"
 
@@ -122,16 +122,16 @@ def blinded(stream_key: bytes, tag: str) -> str:
 async def find_keys(
     connection: Connection, roots: Roots, wanted: Collection[tuple[StreamId, str]], *, lenient: bool = False
 ) -> dict[StreamId, StreamKeys]:
-    """The keys of these streams and scopes, such as exist; scope "" asks for the stream's key alone.
+    """The existing keys of these streams and scopes; scope "" means the stream's key only.
 
-    MalformedEvent when one does not open, unless `lenient`: then it is as if it did not exist.
+    MalformedEvent if one cannot be unwrapped, unless `lenient`: then it counts as missing.
     """
     cursor = await connection.execute(query("find_keys"), wanted_keys(wanted), binary=True)
     return loaded(roots, {stream for stream, _ in wanted}, await cursor.fetchall(), lenient=lenient)
 
 
 async def ask_keys(ask: Ask, roots: Roots, wanted: Collection[tuple[StreamId, str]]) -> dict[StreamId, StreamKeys]:
-    """As `find_keys`, in one round trip with what else is asked."""
+    """Like `find_keys`, in one round trip with the other queries."""
     rows = await ask(query("find_keys"), wanted_keys(wanted))
     found = (dict(zip(_FOUND, row, strict=True)) for row in rows)
     return loaded(roots, {stream for stream, _ in wanted}, found)
@@ -141,7 +141,7 @@ _FOUND = ("tenant", "stream", "root_id", "stream_key", "scope", "key_id", "data_
 
 
 def wanted_keys(wanted: Collection[tuple[StreamId, str]]) -> dict[str, str]:
-    """The parameter of the query `find_keys`: as JSON, which takes a third of what the driver's arrays do."""
+    """The parameter of the query `find_keys`: as JSON, which takes a third of the time of the driver's arrays."""
     scopes: dict[StreamId, list[str]] = {}
     for stream, scope in wanted:
         scopes.setdefault(stream, []).append(scope)
@@ -152,7 +152,7 @@ def wanted_keys(wanted: Collection[tuple[StreamId, str]]) -> dict[str, str]:
 def loaded(
     roots: Roots, streams: Iterable[StreamId], rows: Iterable[Mapping[str, Any]], *, lenient: bool = False
 ) -> dict[StreamId, StreamKeys]:
-    """Rows of `find_keys`, opened."""
+    """Rows of `find_keys`, unwrapped."""
     keys = {stream: StreamKeys(stream, roots) for stream in streams}
     for row in rows:
         own = keys[StreamId(row["tenant"], row["stream"])]

@@ -40,7 +40,7 @@ _events = Table(
     Column("recorded_at", DateTime(timezone=True)),
 )
 _SAME = and_(progress_table.c.tenant == _heads.c.tenant, progress_table.c.stream == _heads.c.stream)
-# Made once: each projection asks these every two seconds, and whoever waits until all is settled, much more often.
+# Built once: each projection runs these every two seconds, and more often while it settles.
 _APPLIED = select(func.coalesce(func.sum(progress_table.c.seq), 0).label("applied")).subquery("sums")
 _ASIDE = select(progress_table).where(progress_table.c.stopped_at.is_not(None)).subquery()
 _APPLIED_AND_ASIDE = select(_APPLIED.c.applied, _ASIDE).outerjoin_from(_APPLIED, _ASIDE, true())
@@ -48,7 +48,7 @@ _SIZE = select(func.coalesce(func.sum(_heads.c.seq), 0))
 
 
 async def lagging(engine: AsyncEngine, beside_log: AsyncEngine, schema: str) -> AsyncIterator[Sequence[Lag]]:
-    """The streams whose progress is not at their head and that are not stopped, in batches.
+    """The streams whose progress is not at their head and that have not stopped, in batches.
 
     The sums come first: they cost a tenth of the join, and in a quiet log they are equal.
     """
@@ -64,9 +64,9 @@ async def lagging(engine: AsyncEngine, beside_log: AsyncEngine, schema: str) -> 
 
 
 async def lagging_apart(engine: AsyncEngine, beside_log: AsyncEngine, schema: str) -> AsyncIterator[Sequence[Lag]]:
-    """As `lagging`, of heads in another database: no join can span the two, so all heads and all progress are read.
+    """Like `lagging`, for heads in another database: no join can span both, so all heads and all progress are read.
 
-    Each progress is read before its head: what is applied in between shall not look as if the log were shorter.
+    Each progress is read before its head, so that concurrent applying does not make the log look shorter.
     """
     if not await missing(engine, beside_log, schema):
         return
@@ -89,7 +89,7 @@ async def lagging_apart(engine: AsyncEngine, beside_log: AsyncEngine, schema: st
 
 
 async def missing(engine: AsyncEngine, beside_log: AsyncEngine, schema: str) -> int:
-    """How many events are not applied, those of stopped streams left out: progress first, and then the heads."""
+    """How many events are not applied, without stopped streams: reads the progress first, then the heads."""
     async with engine.connect() as connection:
         rows = (await connection.execute(_APPLIED_AND_ASIDE)).mappings().all()
     stopped = {
@@ -101,13 +101,13 @@ async def missing(engine: AsyncEngine, beside_log: AsyncEngine, schema: str) -> 
 
 
 async def size(engine: AsyncEngine) -> int:
-    """How many events the log holds."""
+    """The number of events in the log."""
     async with engine.connect() as connection:
         return int((await connection.execute(_SIZE)).scalar_one())
 
 
 async def oldest(engine: AsyncEngine, places: Sequence[Position]) -> datetime | None:
-    """When the first of these events was recorded."""
+    """When the earliest of these events was recorded."""
     columns = [_events.c.tenant, _events.c.stream, _events.c.seq]
     wanted = among(columns, [(place.stream.tenant, place.stream.name, place.seq) for place in places])
     async with engine.connect() as connection:
@@ -133,14 +133,14 @@ async def _batch(engine: AsyncEngine, last: tuple[str, str]) -> Sequence[RowMapp
 
 
 async def _headless(engine: AsyncEngine) -> Sequence[RowMapping]:
-    """Progress in streams that the log does not have at all: the first of them."""
+    """The first streams with progress that do not exist in the log."""
     statement = select(progress_table).where(progress_table.c.seq > 0, ~exists().where(_SAME)).limit(BATCH)
     async with engine.connect() as connection:
         return (await connection.execute(statement)).mappings().all()
 
 
 async def _page(engine: AsyncEngine, table: Table, last: tuple[str, str]) -> Sequence[tuple[str, str]]:
-    """The streams that come next in a table."""
+    """The next streams in a table."""
     place = tuple_(table.c.tenant, table.c.stream)
     statement = select(table.c.tenant, table.c.stream).where(place > tuple_(*map(literal, last)))
     ordered = statement.order_by(table.c.tenant, table.c.stream).limit(BATCH)

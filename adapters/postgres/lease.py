@@ -30,7 +30,7 @@ RELAY = "relay 0"
 
 HEARTBEAT_SECONDS = 2.0
 SILENCE_SECONDS = 10
-# Its holder gives a lease up before the server does.
+# The holder gives a lease up before the server does.
 VALID_SECONDS = 8.0
 FOLLOW_SECONDS = 1.0
 CANCEL_SECONDS = 0.2
@@ -44,30 +44,30 @@ class Lease:
 
     @property
     def pid(self) -> int:
-        """By which Postgres knows the session."""
+        """The session's backend pid in Postgres."""
         return self._connection.info.backend_pid
 
     async def take(self, name: str) -> bool:
-        """Whether it is held from now on: not when another session holds it."""
+        """Whether the lease was acquired; False if another session holds it."""
         row = await (await self.execute("lead", {"name": name})).fetchone()
         return bool(row and row["leads"])
 
     async def execute(
         self, name: str, values: Mapping[str, Any] | None = None, package: str = HERE
     ) -> AsyncCursor[DictRow]:
-        """A query by its name, in the session itself: an error once it has ended."""
+        """Run a named query in the session itself; fails once the session has ended."""
         sent = time.monotonic()
         cursor = await self._connection.execute(query(name, package), values)
         self._heard = max(self._heard, sent)
         return cursor
 
     def require(self) -> None:
-        """LeaseLost when the server may have heard nothing for so long that another holds the lease by now."""
+        """LeaseLost if the last heartbeat is so old that another session may hold the lease."""
         if time.monotonic() - self._heard > VALID_SECONDS:
             raise LeaseLost
 
     async def hold(self, work: Awaitable[None]) -> None:
-        """Do this with a heartbeat beside it; it is cancelled, and LeaseLost raised, when the lease is lost."""
+        """Run the work with a heartbeat; it is cancelled, and LeaseLost raised, if the lease is lost."""
         working, beating = asyncio.ensure_future(work), asyncio.create_task(self._beat())
         tasks = {working, beating}
         try:
@@ -92,7 +92,7 @@ class Lease:
 
 @asynccontextmanager
 async def lease_session(postgres_dsn: str) -> AsyncIterator[Lease]:
-    """A session of its own, which no pool takes back, and which ends when it is silent."""
+    """A session outside any pool, which the server ends when it is silent."""
     dsn = make_conninfo(postgres_dsn, **NOTICE_SILENCE)
     connection = await psycopg.AsyncConnection.connect(dsn, row_factory=dict_row, autocommit=True)
     async with connection:
@@ -101,9 +101,9 @@ async def lease_session(postgres_dsn: str) -> AsyncIterator[Lease]:
 
 
 async def lead(postgres_dsn: str, name: str, work: Callable[[Lease], Awaitable[None]]) -> None:
-    """Do the work of the one that leads whenever nobody else does, until cancelled.
+    """Run the leader's work whenever nobody else does, until cancelled.
 
-    After a failure another may lead: it may fare better.
+    After a failure another process may lead: it may succeed.
     """
     while True:
         try:
@@ -111,6 +111,6 @@ async def lead(postgres_dsn: str, name: str, work: Callable[[Lease], Awaitable[N
                 while not await lease.take(name):  # noqa: ASYNC110  Its holder may be any process.
                     await asyncio.sleep(FOLLOW_SECONDS)
                 await lease.hold(work(lease))
-        except Exception as error:  # noqa: BLE001  Without a leader nothing would be done any more.
+        except Exception as error:  # noqa: BLE001  Without a leader the work would stop.
             _logger.warning("%s: %r, trying again", name, error)
         await asyncio.sleep(FOLLOW_SECONDS)

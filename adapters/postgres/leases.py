@@ -19,19 +19,19 @@ NOBODY = -1
 
 
 class Leases:
-    """A fair share of `count` partitions, for as long as this process lives and answers."""
+    """A fair share of `count` partitions, as long as this process lives and answers."""
 
     def __init__(self, postgres_dsn: str, count: int) -> None:
         self._dsn, self._count = postgres_dsn, count
 
     async def run(self, changed: Changed) -> None:
-        """Take and give back until cancelled; `changed` is told each time which partitions are this process's own."""
+        """Acquire and release until cancelled; `changed` is called with this process's partitions."""
         while True:
             try:
                 async with lease_session(self._dsn) as lease:
                     await lease.execute("join_workers")
                     await self._hold(lease, changed)
-            except Exception as error:  # noqa: BLE001  A process without leases would project nothing more.
+            except Exception as error:  # noqa: BLE001  Without leases, a process would project nothing.
                 _logger.warning("leases: %s, trying again", type(error).__name__)
             await changed(frozenset())
             await asyncio.sleep(LOOK_SECONDS)
@@ -50,7 +50,7 @@ class Leases:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _look(self, lease: Lease, own: frozenset[int]) -> tuple[int, list[int]]:
-        """How many partitions are a fair share of this process, and which nobody holds."""
+        """How many partitions are a fair share for this process, and which are free."""
         rows = await (await lease.execute("look_at_leases")).fetchall()
         workers = sorted(row["pid"] for row in rows if row["partition"] == NOBODY)
         held = {row["partition"] for row in rows}

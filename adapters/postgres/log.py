@@ -33,13 +33,13 @@ _Find = Callable[[Collection[tuple[StreamId, str]]], Awaitable[Mapping[StreamId,
 
 
 async def _unasked(streams: Collection[StreamId]) -> None:
-    """What reads as erased is taken to be erased."""
+    """Text without a key is assumed to be erased."""
 
 
 class PostgresLog:
-    """Implements `mnemolog.events.log.EventLog`. `appended` is given what each commit added, stream by stream.
+    """Implements `mnemolog.events.log.EventLog`. `appended` gets the events of each commit, stream by stream.
 
-    The pool's connections need not be tried before their use: what meets a dead one begins again.
+    The pool's connections need not be tested before use: a query on a dead one is repeated.
     """
 
     def __init__(
@@ -62,16 +62,16 @@ class PostgresLog:
         self._erased: Callable[[Collection[StreamId]], Awaitable[None]] = _unasked
 
     def asking(self, erased: Callable[[Collection[StreamId]], Awaitable[None]]) -> "PostgresLog":
-        """The same log, of which `decode` calls `erased` with the streams of events whose text has no key any more."""
+        """The same log, whose `decode` calls `erased` with the streams of events whose text has no key any more."""
         asking = copy.copy(self)
         asking._erased = erased
         return asking
 
     async def append(self, appends: Sequence[Append], deadline: float | None = None) -> Sequence[Outcome]:
-        """Durable when it returns (synchronous_commit is on). Appends that arrive together share a transaction.
+        """Durable when it returns (synchronous_commit is on). Concurrent appends share a transaction.
 
-        `deadline` in seconds, else that of the settings: then Overloaded (nothing was written) or AppendTimeout (it
-        may have been). An outcome that is an error is returned in its place.
+        `deadline` in seconds, by default that of the settings; after it, Overloaded (nothing was written) or
+        AppendTimeout (it may have been). An error is returned as the outcome of its append.
         """
         with telemetry.step("append", streams=len(appends)):
             refused = {place: error for place, one in enumerate(appends) if (error := self._unstorable(one))}
@@ -84,9 +84,9 @@ class PostgresLog:
             return found
 
     async def append_whole(self, stream: StreamId, batches: Iterable[Sequence[NewEvent]]) -> Receipt:
-        """A whole stream that another log recorded, in one transaction, with its own times (X17).
+        """A whole stream recorded by another log, in one transaction, with its own times (X17).
 
-        Conflict when the stream has events; MnemologError of `batches` themselves leaves nothing written.
+        Conflict if the stream has events; if `batches` raises MnemologError, nothing is written.
         """
         return await self._writer.write_whole(stream, map(partial(self._readable, stream), batches))
 
@@ -127,9 +127,9 @@ class PostgresLog:
         return await self._chained.head(stream)
 
     async def seq_at(self, stream: StreamId, at: datetime) -> int:
-        """The last seq of a stream that was recorded at or before `at`: times never fall along the chain.
+        """The last seq of a stream recorded at or before `at`: times never decrease along the chain.
 
-        So that it holds, this event and the next one are read, and held against the chain.
+        To be sure, this event and the next one are read and verified against the chain.
         """
         [row] = await self._rows("seq_at", **_place(stream), at=at)
         seq = int(row["seq"])
@@ -154,13 +154,13 @@ class PostgresLog:
     async def decode_beside(
         self, ask: Ask, stored: Sequence[StoredEvent], shapes: Collection[str] = ()
     ) -> Sequence[Recorded]:
-        """As `decode`, in one round trip with what else is asked in a transaction on this database."""
+        """Like `decode`, in one round trip with the other queries of a transaction on this database."""
         return await self._opened(stored, shapes, partial(ask_keys, ask, self._secrets.roots))
 
     async def decode_after(
         self, ask: Ask, stored: Sequence[StoredEvent], shapes: Collection[str] = ()
     ) -> Sequence[Recorded]:
-        """As `decode_beside` where the transaction is on another database: not before it holds what it asks for."""
+        """Like `decode_beside`, for a transaction on another database: called once it holds its locks."""
         if not stored:
             return []
         await ask(b"SELECT", ())
@@ -173,11 +173,11 @@ class PostgresLog:
             last = StreamId(rows[-1]["tenant"], rows[-1]["stream"])
 
     async def counts(self) -> Mapping[str, int]:
-        """How many events of each type the log holds."""
+        """The number of events of each type."""
         return {row["type"]: row["count"] for row in await self._rows("count_events")}
 
     def _unstorable(self, append: Append) -> Unstorable | None:
-        """What could not be read again never comes into the log: nothing else there would help against it."""
+        """What could not be read back is never appended: it could not be repaired later."""
         try:
             self._readable(append.stream, append.events)
         except Unstorable as error:
@@ -203,9 +203,9 @@ class PostgresLog:
     async def _opened(
         self, events: Sequence[StoredEvent], shapes: Collection[str], find: _Find, *, unread: bool = False
     ) -> Sequence[Recorded]:
-        """With the keys that exist now: what was destroyed meanwhile opens no more, wherever the bytes come from.
+        """With the keys that exist now: what was destroyed meanwhile no longer decrypts, wherever the bytes come from.
 
-        An event that cannot be read, and was erased since, comes as `Unread`, and holds up no other.
+        An event that cannot be read, and was erased since, is returned as `Unread`, and does not affect others.
         """
         try:
             return await self._read_with_keys(events, shapes, find, unread=unread)
@@ -242,7 +242,7 @@ class PostgresLog:
         return [self._recorded(event, keyring, body, unread=unread, erased=erased) for event, body in pairs]
 
     async def _erased_by_header(self, events: Sequence[StoredEvent]) -> Collection[_Place]:
-        """The places of events whose words were destroyed since, as their headers and later events tell."""
+        """The positions of events whose text was destroyed since, judging by headers and later events."""
         first: dict[StreamId, int] = {}
         for event in events:
             first.setdefault(event.header.stream, event.header.seq)
@@ -289,7 +289,7 @@ class PostgresLog:
             raise
 
     async def _keyed(self, connection: Connection, stream: StreamId, tags: Collection[str]) -> list[str]:
-        """Tags as the log keeps them. A stream without a key has no blind tags."""
+        """Tags as stored in the log. A stream without a key has no blind tags."""
         blind = [tag for tag in tags if tag.startswith(BLIND)]
         if not blind:
             return sorted(tags)

@@ -17,14 +17,14 @@ Row = Mapping[str, Any]
 
 
 class LostKeys:
-    """Of a group of appends: the scopes that have a text and no key, though no event destroyed it."""
+    """For a batch of appends: the scopes that have text but no key, although no event destroyed it."""
 
     def __init__(self, chain_key: bytes, codec: Codec, appends: Sequence[Append]) -> None:
         self._chain_key, self._codec, self._appends = chain_key, codec, appends
         self._sealed: dict[tuple[StreamId, str], Row] = {}
 
     def wanted(self) -> dict[str, str]:
-        """Each scope with what the data of an event holds that was sealed under a key of it."""
+        """Each scope, with the marker in the data of events encrypted with its key."""
         scopes = {
             (append.stream, event.payload.key_scope(), event.payload.key_tag())
             for append in self._appends
@@ -38,7 +38,7 @@ class LostKeys:
         return {"wanted": to_json(rows).decode()}
 
     def take(self, rows: Iterable[Row]) -> dict[str, list[Any]] | None:
-        """The scopes that have a text and no key. Returned is from where on an erasure would account for that."""
+        """Takes the scopes that have text but no key; returns from which seq on an erasure would explain that."""
         self._sealed = {(StreamId(row["tenant"], row["stream"]), row["scope"]): row for row in rows}
         if not self._sealed:
             return None
@@ -49,7 +49,7 @@ class LostKeys:
         }
 
     def refusals(self, erasures: Iterable[Row]) -> Mapping[int, KeyMissing]:
-        """By position, the appends that would be given another key. A forged erasure does not count."""
+        """The refused appends by position, which would get a new key. A forged erasure does not count."""
         for row in erasures:
             event = stored(row)
             if not single_damage(self._chain_key, event, row["previous"]):
@@ -75,11 +75,11 @@ class LostKeys:
 
 
 def missing(stream: StreamId, whose: str, row: Row) -> KeyMissing:
-    """`row` tells of an event that was sealed under the key."""
+    """`row` describes an event that was encrypted with the key."""
     detail = f"the key of {whose} is gone, and no event says that it was destroyed"
     return KeyMissing(str(stream), row["seq"], detail, str(row["event_id"]))
 
 
 def _sealed_as(scope: str) -> str:
-    """As the codec writes it: within a string of an open field its quotes would be escaped."""
+    """As the codec writes it; inside a string of an unencrypted field, its quotes would be escaped."""
     return f'"scope":{to_json(scope).decode()},"sealed":{{"alg":"{ALGORITHM}"'

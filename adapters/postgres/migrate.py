@@ -28,7 +28,7 @@ _OTHER: dict[Kind, tuple[str, str, str]] = {
 
 
 def migrate(postgres_dsn: str, revision: str = "head", *, of: Kind = "log") -> None:
-    """Run what has not run yet, up to a revision, as one engine at a time: a second one waits."""
+    """Run pending migrations up to a revision. Only one engine at a time; a second one waits."""
     engine = create_engine(sqlalchemy_url(postgres_dsn))
     try:
         with engine.begin() as connection:
@@ -45,13 +45,13 @@ def migrate(postgres_dsn: str, revision: str = "head", *, of: Kind = "log") -> N
 
 
 def is_known(revision: str) -> bool:
-    """Whether this Mnemolog has the migration of the log."""
+    """Whether this version of Mnemolog has the log's migration."""
     script = ScriptDirectory.from_config(_config("log"))
     return revision in {one.revision for one in script.walk_revisions()}
 
 
 async def behind(engine: AsyncEngine, of: Kind = "log") -> bool:
-    """Whether the tables are not those of this Mnemolog."""
+    """Whether migrations are pending."""
     async with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
         asked = select(column("version_num", Text)).select_from(table("migrations", schema=SCHEMA))
         return (await connection.execute(asked)).scalar_one_or_none() != _newest(of)
@@ -63,7 +63,7 @@ def _newest(of: Kind) -> str | None:
 
 
 def run_sql_beside(migration: str) -> None:
-    """Run the SQL file of a migration: the one of its name, beside it."""
+    """Run the SQL file of the same name as a migration."""
     sql = Path(migration).with_suffix(".sql").read_text(encoding="utf-8")
     op.get_bind().exec_driver_sql(sql.replace("%", "%%"))
 

@@ -31,7 +31,7 @@ class Pending:
     ends: bool = True
 
     def parts(self, size: int) -> Iterator["Pending"]:
-        """Itself in pieces of at most `size` events; with the last one the row `ends`."""
+        """The row in parts of at most `size` events; the last part `ends` it."""
         for first in range(self.first, self.last + 1, size):
             last = min(first + size - 1, self.last)
             yield Pending(self.id, self.stream, first, last, ends=last == self.last)
@@ -39,17 +39,19 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """The events of some ranges that fit the keyed chain, in the order of their streams; and by the id of its row, what
-    is wrong with a range from there on."""
+    """The events of some ranges that match the chain, in order within each stream.
+
+    And by row id, what is wrong with a range from some event on.
+    """
 
     events: Sequence[StoredEvent]
     damaged: Mapping[int, TamperedEvent] = field(default_factory=dict)
 
 
 class RelaySession:
-    """What one relay asks of Postgres. What a leader changes goes through the session that holds its lease.
+    """A relay's queries to Postgres. Changes by a leader go through the session that holds its lease.
 
-    Events are read through the pool: a process that hangs while it reads much would keep its session busy, not silent.
+    Events are read through the pool: if a process hangs during a large read, its session would be busy, not idle.
     """
 
     def __init__(self, lease: Lease, pool: Pool, chain_key: bytes) -> None:
@@ -60,7 +62,7 @@ class RelaySession:
         return await self.lease.take(RELAY)
 
     async def pending(self, batch: int) -> Sequence[Pending]:
-        """The oldest rows that are not delivered."""
+        """The oldest undelivered rows."""
         rows = await (await self.lease.execute("pending", {"batch": batch})).fetchall()
         return [
             Pending(row["id"], StreamId(row["tenant"], row["stream"]), row["first_seq"], row["last_seq"])
@@ -68,7 +70,7 @@ class RelaySession:
         ]
 
     async def events(self, ranges: Sequence[Pending]) -> Ranges:
-        """What the database gives back for them, held against the chain: what was put there since is not delivered."""
+        """Their events, verified against the chain: anything inserted later is not delivered."""
         wanted = {
             "tenants": [one.stream.tenant for one in ranges],
             "streams": [one.stream.name for one in ranges],
@@ -114,7 +116,7 @@ class Outbox:
             yield RelaySession(lease, self._pool, self._key)
 
     async def lead(self, work: Callable[[RelaySession], Awaitable[None]]) -> None:
-        """Do the work of the relay whenever no other leads, until cancelled."""
+        """Run the relay's work whenever no other one leads, until cancelled."""
         await lead(self._dsn, RELAY, lambda lease: work(RelaySession(lease, self._pool, self._key)))
 
     async def size(self) -> int:

@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.domain.errors import EngineError
 
-# Made by the migrations of projections.
+# Created by the migrations of projections.
 _log_of_projections = Table(
     "log_of_projections",
     MetaData(schema="mnemolog"),
@@ -16,7 +16,7 @@ _log_of_projections = Table(
 
 
 async def require_own(engine: AsyncEngine, log_id: str) -> None:
-    """EngineError when the rows here follow from another log; rows of nobody yet become this one's."""
+    """EngineError if the rows here belong to another log; a database without a log is claimed for this one."""
     async with engine.begin() as connection:
         row = {"only_one": True, "log_id": log_id}
         await connection.execute(insert(_log_of_projections).values(row).on_conflict_do_nothing())

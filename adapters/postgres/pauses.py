@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from mnemolog.projections.seal import MAC, mac_column, seal_of
 
 TABLE = "paused_projections"
-# Made by the migrations.
+# Created by the migrations.
 _paused = Table(
     TABLE,
     MetaData(schema="mnemolog"),
@@ -32,24 +32,24 @@ class Pause:
 
 
 async def paused(engine: AsyncEngine) -> Mapping[str, Pause]:
-    """The projections that an operator paused, by name. What nobody sealed pauses nothing (X08)."""
+    """The projections that an operator paused, by name. A row without a valid seal pauses nothing (X08)."""
     return {row["name"]: Pause(row["at"], row["by"]) for row, genuine in await _rows(engine) if genuine}
 
 
 async def forged(engine: AsyncEngine) -> Sequence[str]:
-    """The names that somebody else put among those that are paused."""
+    """The names of forged rows."""
     return [row["name"] for row, genuine in await _rows(engine) if not genuine]
 
 
 async def forget_forged(engine: AsyncEngine) -> None:
-    """Take away what no operator said."""
+    """Delete forged rows."""
     names = await forged(engine)
     async with engine.begin() as connection:
         await connection.execute(delete(_paused).where(_paused.c.name.in_(names)))
 
 
 async def pause(engine: AsyncEngine, name: str, what: Pause) -> None:
-    """Pause a projection; one that is paused already stays so as it was."""
+    """Pause a projection; if it is paused already, nothing changes."""
     await forget_forged(engine)
     row = {"name": name, "at": what.at, "by": what.by}
     async with engine.begin() as connection:
@@ -58,7 +58,7 @@ async def pause(engine: AsyncEngine, name: str, what: Pause) -> None:
 
 
 async def resume(engine: AsyncEngine, name: str) -> None:
-    """Let a projection go on; harmless when it is not paused."""
+    """Resume a projection; has no effect if it is not paused."""
     async with engine.begin() as connection:
         await connection.execute(delete(_paused).where(_paused.c.name == name))
 

@@ -19,10 +19,10 @@ from mnemolog.projections.raw_sql import driver_of
 
 
 class PipeliningConnection(psycopg.AsyncConnection[Any]):
-    """In one transaction, and in its order. An error of a deferred statement shows with what it was sent along with.
+    """Sends statements of one transaction in order. An error of a deferred one is raised by the statement after it.
 
-    Several tasks may use it side by side. Who ends the transaction, or closes it, has waited for them or has cancelled
-    them: what they asked is given up then.
+    Several tasks may use it concurrently. Whoever ends the transaction or closes the connection must have awaited or
+    cancelled them: their pending queries are dropped.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -30,7 +30,7 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
         self.cursor_factory = PipeliningCursor
         self._deferred: list[tuple[bytes, Values]] = []
         self._asked: list[tuple[Question, asyncio.Future[Rows]]] = []
-        self._answering: asyncio.Task[None] | None = None  # Takes more questions, until it begins.
+        self._answering: asyncio.Task[None] | None = None  # Accepts more queries until it begins.
         self._unanswered: set[asyncio.Task[None]] = set()
         self._turn = asyncio.Lock()
 
@@ -39,8 +39,8 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
         self._deferred.append((statement, values))
 
     async def ask(self, statement: Statement, values: Values) -> Rows:
-        """What a statement gives: one round trip for all that tasks ask for before the loop comes round again."""
-        # Whoever asked may be cancelled, and the others not.
+        """The result of a statement: one round trip for all queries of tasks in the same iteration of the loop."""
+        # One task may be cancelled without the others.
         answer: asyncio.Future[Rows] = asyncio.get_running_loop().create_future()
         self._asked.append(((statement, values), answer))
         if self._answering is None:
@@ -50,7 +50,7 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
         return await answer
 
     async def ask_all(self, questions: Sequence[Question]) -> list[Rows]:
-        """What some statements give, in one round trip and in their order."""
+        """The results of several statements, in one round trip and in their order."""
         async with self.turn(several=len(questions) > 1):
             cursors = [await AsyncCursor(self).execute(*one) for one in questions]
         return [await cursor.fetchall() for cursor in cursors]
@@ -62,7 +62,7 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
             for answer, rows in zip(waiting, await self.ask_all([question for question, _ in asked]), strict=True):
                 if not answer.done():
                     answer.set_result(rows)
-        except Exception as error:  # noqa: BLE001  Who asked is told; who waits no longer, has no use for it.
+        except Exception as error:  # noqa: BLE001  The waiting tasks get the error.
             for answer in waiting:
                 if not answer.done():
                     answer.set_exception(error)
@@ -72,9 +72,9 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
 
     @asynccontextmanager
     async def turn(self, *, several: bool = False) -> AsyncIterator[None]:
-        """No other task's statement comes between. What was deferred goes in one round trip with what is within.
+        """Excludes statements of other tasks. Deferred statements share the round trip of those inside.
 
-        With `several` so do those within: their answers are there at the end.
+        With `several`, those inside share one, too: their results are available at the end.
         """
         async with self._turn, AsyncExitStack() as stack:
             if self._deferred or several:
@@ -84,7 +84,7 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
 
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[None]:
-        """As `turn`, for what Postgres takes in no pipeline."""
+        """Like `turn`, for statements that Postgres does not accept in a pipeline."""
         async with self._turn:
             if self._deferred:
                 async with self.pipeline():
@@ -98,7 +98,7 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
 
     async def commit(self) -> None:
         if self.pgconn.transaction_status == TransactionStatus.INTRANS and self._deferred:
-            # As a statement: psycopg 3.3 waits for its own, in a pipeline, before all of what was deferred is sent.
+            # As a statement: in a pipeline, psycopg 3.3 waits for its own commit before everything deferred is sent.
             await self.cursor().execute(b"COMMIT", prepare=False)
             return
         async with self.alone():
@@ -111,13 +111,13 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
             await super().rollback()
 
     async def close(self) -> None:
-        # Not while a statement is under way in another task: libpq would go on with what is freed.
+        # Not while a statement of another task is running: libpq would use freed memory.
         self._give_up()
         async with self._turn:
             await super().close()
 
     def _give_up(self) -> None:
-        """Cancel what was asked, at the server as well."""
+        """Cancel pending queries, on the server as well."""
         for _, answer in self._asked:
             answer.cancel()
         self._asked.clear()
@@ -127,7 +127,7 @@ class PipeliningConnection(psycopg.AsyncConnection[Any]):
 
 
 class PipeliningCursor(AsyncCursor[Any]):
-    """Every statement goes through here, SQLAlchemy's too, but for those of a server-side cursor."""
+    """Handles every statement, including SQLAlchemy's, except those of server-side cursors."""
 
     async def execute(self, *args: Any, **kwargs: Any) -> Self:
         async with self._held().turn():
@@ -149,7 +149,7 @@ class PipeliningCursor(AsyncCursor[Any]):
 
 
 def pipelining(connection: AsyncConnection) -> PipeliningConnection:
-    """The driver's connection under SQLAlchemy's."""
+    """The driver's connection below SQLAlchemy's."""
     driver = driver_of(connection)
     assert isinstance(driver, PipeliningConnection)
     return driver

@@ -10,26 +10,26 @@ from mnemolog.events.envelope import StreamId
 
 
 class Policies:
-    """A version is a hash of its text: a text that somebody changed is not shown."""
+    """A version is the hash of its text: a text that was changed is not shown."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     async def keep(self, text: str, at: datetime) -> None:
-        """Keep a policy's text, in force since `at`; one that is kept already stays as it is."""
+        """Store a policy's text, in force since `at`; an existing one does not change."""
         values = {"version": version_of(text), "policy": text, "at": at}
         async with self._pool.connection() as connection:
             await connection.execute(query("keep_policy"), values)
 
     async def kept(self, versions: Collection[str]) -> Mapping[str, str]:
-        """The texts of these versions, as far as they are kept."""
+        """The stored texts of these versions."""
         async with self._pool.connection() as connection:
             cursor = await connection.execute(query("find_policies"), {"versions": list(versions)})
             found = {row["version"]: row["policy"] for row in await cursor.fetchall()}
         return {version: text for version, text in found.items() if version_of(text) == version}
 
     async def of_stream(self, stream: StreamId) -> Mapping[str, str]:
-        """The texts of all versions that the events of a stream name."""
+        """The texts of all versions that the events of a stream refer to."""
         values = {"tenant": stream.tenant, "stream": stream.name}
         async with self._pool.connection() as connection:
             cursor = await connection.execute(query("policy_versions"), values)

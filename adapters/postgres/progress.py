@@ -39,7 +39,7 @@ skipped_table = Table(
 )
 GOING: Mapping[str, None] = {"stopped_at": None, "reason": None, MAC: None}
 
-# What a stop's MAC covers; no such table exists.
+# The columns that a stop's MAC covers; no such table exists.
 _STOP = Table(
     "stop",
     MetaData(schema=SELF),
@@ -50,20 +50,20 @@ _STOP = Table(
 
 
 def sealed_stop(seal: RowSeal, schema: str, tenant: str, stream: str, seq: int, reason: str) -> dict[str, Any]:
-    """The columns of a progress that stops at an event."""
+    """The progress columns of a stream stopped at an event."""
     values = {"stopped_at": seq, "reason": reason}
     return {**values, MAC: seal.mac(_STOP, {**values, "schema": schema, "tenant": tenant, "stream": stream})}
 
 
 def is_stopped(seal: RowSeal, schema: str, row: Mapping[str, Any]) -> bool:
-    """Whether an engine stopped the stream there. A stop that nobody sealed holds nothing up."""
+    """Whether an engine stopped the stream there. A stop without a valid seal has no effect."""
     if row["stopped_at"] is None or row[MAC] is None:
         return False
     return seal.fits(_STOP, {**row, "schema": schema})
 
 
 def add_seal(connection: Connection, schema: str) -> None:
-    """Give a table of progress that an older Mnemolog made the column of the seal."""
+    """Add the seal's column to a progress table created by an older version."""
     names = {column["name"] for column in inspect(connection).get_columns(progress_table.name, schema)}
     if MAC not in names:
         connection.execute(Ddl("ALTER TABLE {} ADD COLUMN IF NOT EXISTS mac bytea", (schema, progress_table.name)))

@@ -12,7 +12,7 @@ _NAME = re.compile(r"^-- (\w+) --$", re.MULTILINE)
 
 @cache
 def query(name: str, package: str = HERE) -> SQL:
-    """The query of this name; KeyError when there is none."""
+    """The query of this name; KeyError if there is none."""
     return SQL(_all(package)[name])
 
 

@@ -35,13 +35,13 @@ class RebuildablePostgres:
 
     @property
     def place(self) -> PostgresStore:
-        """Where it is built, whether it is or not."""
+        """The shadow store, existing or not."""
         return self._shadow
 
     async def shadow(self) -> PostgresStore:
         """The empty store, or the one that a crash left.
 
-        Autovacuum leaves it alone until the swap: that took a tenth of the processor, and locks out the comparison.
+        Autovacuum skips it until the swap: it took a tenth of the processor time, and its locks delay the comparison.
         """
         await self._live.create_anew()
         await self._shadow.create()
@@ -51,9 +51,9 @@ class RebuildablePostgres:
         return self._shadow
 
     async def compare(self) -> None:
-        """On one snapshot of both; a stream that one of them has more of is left for `differences`.
+        """Compare on one snapshot of both; a stream that is further in one of them is left for `differences`.
 
-        Not with a former version: that is another shape, and may have followed other rules.
+        A previous version is not compared: it has another shape, and may have followed other rules.
         """
         await self._gather_statistics()
         if await self._live.look():
@@ -65,10 +65,10 @@ class RebuildablePostgres:
             self._found = await differing_rows(connection, self._live, self._shadow)
 
     async def _gather_statistics(self) -> None:
-        """Fresh tables have none, and a reader's plan would be a guess until autovacuum comes by.
+        """New tables have no statistics, and plans would be guesses until autovacuum runs.
 
-        From a small sample, and of the columns that rows are looked up by: until autovacuum makes them whole, it is
-        enough to tell a small table from a big one and a rare value from a frequent one.
+        A small sample of the key columns is enough to tell a small table from a large one, and a rare value from a
+        frequent one; autovacuum completes the statistics.
         """
         async with self._shadow.engine.begin() as connection:
             await connection.execute(_SMALL_SAMPLE)
@@ -88,7 +88,7 @@ class RebuildablePostgres:
                 self._quiet = None
 
     async def differences(self) -> Mapping[str, int]:
-        """What `compare` found, and found anew of those who moved since."""
+        """The result of `compare`, computed again for streams that moved since."""
         if self._live.former:
             return {}
         live, shadow = await self._progress(self._held())
@@ -101,15 +101,15 @@ class RebuildablePostgres:
         return {**counts, progress_table.name: len(live.items() ^ shadow.items())}
 
     async def swap(self) -> None:
-        """Inside the caller's short transaction.
+        """Runs inside the caller's short transaction.
 
-        The old tables go in the same step: their end makes every prepared statement look its tables up anew. The schema
-        stays, and only its tables change: a reader that is told of the tables' end first, and of a new name for the
-        shadow's schema later, would look for them where they are no more (ADR 5).
+        The old tables are dropped in the same step, which makes every prepared statement resolve its tables again. The
+        schema stays, and only its tables change: otherwise, a reader notified first of the dropped tables and later of
+        the shadow's new schema name would look for them where they no longer are (ADR 5).
         """
         for one in self._tables():
             await self._held().execute(Ddl("ALTER TABLE {} RESET (autovacuum_enabled)", one))
-        # In one statement each, so that no time passes between their locks.
+        # One statement each, so that no time passes between their locks.
         for statement, kind in (("DROP VIEW {} CASCADE", "v"), ("DROP TABLE {} CASCADE", "r")):
             if places := await _relations_of(self._held(), self._live.schema, kind):
                 await self._held().execute(Ddl(statement, places))
@@ -120,11 +120,11 @@ class RebuildablePostgres:
         await admit(self._held(), self._live.schema)
 
     async def drop_former(self) -> Sequence[str]:
-        """Drop what other versions of the projection left, and other embedding models; the names of their schemas."""
+        """Drop the tables of other versions and other embedding models of the projection; returns their schemas."""
         former_one = await self._live.look()
         own = [self._live.schema, self._shadow.schema, *([former_one.schema] if former_one else [])]
         former = await self._drop_all(self._live.engine, but=own)
-        if self._live.split:  # What was read there before projections had a database of their own.
+        if self._live.split:  # Rows from before projections had their own database.
             former += await self._drop_all(self._live.beside_log, but=())
         return former
 
@@ -139,13 +139,13 @@ class RebuildablePostgres:
         return former
 
     async def _progress(self, connection: AsyncConnection) -> list[dict[StreamId, int]]:
-        """Of the live store and of the shadow."""
+        """The progress of the live store and of the shadow."""
         tables = [progress_table.to_metadata(MetaData(), schema=one.schema) for one in (self._live, self._shadow)]
         rows = [await connection.execute(select(one.c.tenant, one.c.stream, one.c.seq)) for one in tables]
         return [{StreamId(row.tenant, row.stream): row.seq for row in found} for found in rows]
 
     def _tables(self) -> Sequence[tuple[str, str]]:
-        """Those of the shadow, with its schema."""
+        """The shadow's tables, with their schema."""
         return [(self._shadow.schema, one.name) for one in self._shadow.projector.tables.sorted_tables]
 
     def _held(self) -> AsyncConnection:
@@ -154,7 +154,7 @@ class RebuildablePostgres:
 
 
 async def _relations_of(connection: AsyncConnection, schema: str, kind: str) -> list[tuple[str, str]]:
-    """All tables or views that stand there, by name; also those that an older version of the projection made."""
+    """All tables or views in a schema, by name, including those of an older version of the projection."""
     name = column("relname", Text)
     relations = table("pg_class", name, column("relkind", Text), column("relnamespace", Text), schema="pg_catalog")
     there = (relations.c.relkind == kind) & (relations.c.relnamespace == func.to_regnamespace(schema))

@@ -13,7 +13,7 @@ Row = Mapping[str, Any]
 
 
 def receipt_row(key: str, receipt: Receipt, request: bytes, secret: bytes) -> dict[str, Any]:
-    """What is kept under an idempotency key: the receipt, and a fingerprint of the request."""
+    """What is stored for an idempotency key: the receipt, and a fingerprint of the request."""
     row = {
         "tenant": receipt.stream.tenant,
         "stream": receipt.stream.name,
@@ -25,7 +25,7 @@ def receipt_row(key: str, receipt: Receipt, request: bytes, secret: bytes) -> di
 
 
 def receipt_of(row: Row, fingerprint: bytes, key: bytes) -> Receipt:
-    """The first receipt of an idempotency key; IdempotencyConflict when the key was used for another request."""
+    """The receipt stored for an idempotency key; IdempotencyConflict if the key was used for another request."""
     kept = {**row, "key": row["idempotency_key"]}
     if not hmac.compare_digest(bytes(row["fingerprint"]), fingerprinted(key, kept, fingerprint)):
         raise key_used(row["idempotency_key"])
@@ -34,7 +34,7 @@ def receipt_of(row: Row, fingerprint: bytes, key: bytes) -> Receipt:
 
 
 def fingerprinted(key: bytes, row: Row, request: bytes) -> bytes:
-    """What is kept of a request beside its receipt: tells nothing of it, and fits this receipt alone."""
+    """The fingerprint of a request: it reveals nothing about it, and matches this receipt only."""
     fields = json.dumps([row[name] for name in ("tenant", "stream", "key", "first_seq", "last_seq")])
     return hmac.digest(key, f"{len(fields)} {fields}".encode() + request, sha256)
 

@@ -20,10 +20,10 @@ REWRAPPED_AT_ONCE = 1000
 
 @dataclass(frozen=True)
 class Roots:
-    """The secrets of a deployment while it runs: `integrity` derives the keys of chain, wire, rows and anchors.
+    """The secrets of a running deployment: `integrity` derives the keys of chain, wire, rows and anchors.
 
-    `wrapping` holds the keys that wrap stream keys, by id; new ones are wrapped by `current`. `readable`: the log is
-    older than its roots, and may hold personal text that nobody sealed.
+    `wrapping` has the keys that wrap stream keys, by id; new ones are wrapped with `current`. `readable`: the log is
+    older than its roots, and may contain unencrypted personal text.
     """
 
     integrity: bytes = field(repr=False)
@@ -33,12 +33,12 @@ class Roots:
     readable: bool = False
 
     def derived(self, purpose: str) -> bytes:
-        """The integrity key of one purpose, such as `chain`; 32 bytes."""
+        """The integrity key for one purpose, such as `chain`; 32 bytes."""
         return derived_key(self.integrity, purpose)
 
     @property
     def log_id(self) -> str:
-        """Tells this log from every other, and nothing of its keys."""
+        """Identifies this log, and reveals nothing about its keys."""
         return self.derived("log id").hex()[:16]
 
     def wrapping_key(self, root_id: bytes) -> bytes:
@@ -52,7 +52,7 @@ class Roots:
 
 
 async def open_roots(pool: Pool, master_key: bytes, random_bytes: RandomBytes) -> Roots:
-    """The roots of this log, made when it has none; EngineError when another master key wraps them."""
+    """The roots of this log, created if it has none; EngineError if they are wrapped with another master key."""
     async with pool.connection() as connection:
         if not await _roots(connection):
             await _begin(connection, master_key, random_bytes)
@@ -65,7 +65,7 @@ async def open_roots(pool: Pool, master_key: bytes, random_bytes: RandomBytes) -
 
 
 def require_opened(rows: Iterable[Mapping[str, Any]], master_key: bytes) -> None:
-    """EngineError when another master key wraps these roots."""
+    """EngineError if these roots are wrapped with another master key."""
     for row in rows:
         _opened(row, master_key)
 
@@ -77,11 +77,11 @@ async def rotate(
     random_bytes: RandomBytes,
     progressed: Callable[[int, int], None] = lambda done, left: None,
 ) -> int:
-    """Wrap everything anew: the roots by the new master key, every stream key by a new root; how many those were.
+    """Rewrap the roots with the new master key, and every stream key with a new root; returns their number.
 
-    No engine may run on this database: EngineError when one leads its relay. The first step is one transaction, after
-    which the old master key opens nothing of this database. Stopped in the middle, it goes on when it is called again
-    with the new key as both. A writer that was overlooked cannot wrap by a root that is gone: its append is refused.
+    No engine may run on this database: EngineError if one leads its relay. The first step is one transaction, after
+    which the old master key is useless for this database. After an interruption, call it again with the new key as
+    both. A writer that was overlooked cannot use the deleted root: its append is refused.
     """
     async with pool.connection() as holding:
         [row] = await (await holding.execute(query("lead"), {"name": RELAY})).fetchall()
@@ -137,7 +137,7 @@ async def _roots(connection: Connection) -> list[dict[str, Any]]:
 
 
 async def _begin(connection: Connection, master_key: bytes, random_bytes: RandomBytes) -> None:
-    """Make the roots, once: a log from before there were any goes on with the keys that it was chained with."""
+    """Create the roots, once: a log from before there were any keeps the keys that it was chained with."""
     async with connection.transaction():
         await connection.execute(query("lock_roots"))
         if await _roots(connection):
@@ -182,7 +182,7 @@ def _context(purpose: str, key_id: bytes) -> bytes:
 
 
 def _check(master_key: bytes) -> bytes:
-    """What logs from before there were roots kept, to tell their master key."""
+    """What logs from before there were roots stored to identify their master key."""
     return hmac.digest(derived_key(master_key, "check"), b"mnemolog", sha256)
 
 

@@ -15,20 +15,20 @@ from mnemolog.events.stored_json import read_json
 from mnemolog.projections.seal import OPTION as SEAL
 from mnemolog.projections.seal import RowSeal
 
-# For projectors. A power cut may take the last commits, rows and progress alike: the log gives them again. One that
-# hangs in a transaction does not hold its streams for longer than its lease.
+# For projectors. A power cut may lose the last commits, rows and progress alike: they are read again from the log. A
+# process that hangs in a transaction holds its streams no longer than its lease.
 _OPTIONS = {"synchronous_commit": "off", "idle_in_transaction_session_timeout": "10s", **BY_KEY}
 PROJECTING = " ".join(f"-c {name}={value}" for name, value in _OPTIONS.items())
 
 
 def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: Any) -> AsyncEngine:
-    """`options` as libpq takes them; `pool` as `create_async_engine` does."""
+    """`options` in libpq's format; `pool` as for `create_async_engine`."""
     return create_async_engine(
         sqlalchemy_url(postgres_dsn),
         execution_options={SEAL: seal},
         json_serializer=to_json,
         json_deserializer=read_json,
-        hide_parameters=True,  # They hold what people said, and errors reach logs.
+        hide_parameters=True,  # They contain what people said, and errors are logged.
         connect_args={"async_creator_fn": PipeliningConnection.connect, "options": f"-c timezone=UTC {options}"},
         **pool,
     )
@@ -36,9 +36,9 @@ def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: A
 
 @asynccontextmanager
 async def connected(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
-    """A connection that goes back to its pool also when its caller is cancelled while it is being opened.
+    """A connection that is returned to its pool even if its caller is cancelled while it is being opened.
 
-    SQLAlchemy leaves it to the garbage collector then, a quarter of all reads that are cancelled, and says so.
+    SQLAlchemy would leave it to the garbage collector in a quarter of all cancelled reads, with a warning.
     """
     opening = asyncio.create_task(_opened(engine))
     try:

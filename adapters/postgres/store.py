@@ -55,7 +55,7 @@ from mnemolog.projections.seal import seal_of
 T = TypeVar("T")
 
 SHADOW = "shadow"
-# Events. What another model's vectors have that those of this one lack, before the other's are read until it has them.
+# Events. While this model's vectors lack more than this, compared with another model's, the other's are read.
 FAR_BEHIND = 1000
 NOT_CONFIGURED = "no such model is configured; until the present ones are made, memories are found by their words"
 
@@ -96,9 +96,9 @@ class PostgresSession(TableWriter):
 class PostgresStore:
     """Implements `mnemolog.projections.projector.Store`. A `slot` other than "" is a shadow beside the live one.
 
-    `former` is the version that the schema shows until the present one is built: as long as there is one, each session
-    looks again, since whoever built it may be another process. `others` write to the tables of other variants.
-    `beside_log` is given where the log lives in another database.
+    `former` is the version that the schema shows until the current one is built; while there is one, each session
+    checks again, because another process may have built it. `others` write to the tables of other variants.
+    `beside_log` is given if the log is in another database.
     """
 
     transient: tuple[type[Exception], ...] = (
@@ -134,7 +134,7 @@ class PostgresStore:
         return self.projector.kinds.need(event_type)
 
     async def create(self) -> None:
-        """Make the schema and its tables where they are not yet: to show a former version, where there is one."""
+        """Create the schema and its tables if missing, or views of a previous version, if there is one."""
         async with self.engine.begin() as connection:
             await connection.execute(advisory_lock(f"create {self.schema}"))
             if not self.slot:
@@ -144,27 +144,27 @@ class PostgresStore:
                 await self._create_tables(connection)
 
     async def create_anew(self) -> None:
-        """Make the tables where somebody dropped one of them; the log fills them, from its beginning."""
+        """Recreate dropped tables; they are filled from the beginning of the log."""
         async with self.engine.begin() as connection:
             await connection.execute(advisory_lock(f"create {self.schema}"))
             if not await self.is_whole(connection):
                 await self._create_tables(connection)
 
     async def is_whole(self, connection: AsyncConnection) -> bool:
-        """Whether everything that readers and projectors look for is there."""
+        """Whether everything that readers and projectors need exists."""
         tables = (*self.projector.tables.sorted_tables, *progress_table.metadata.sorted_tables)
         found = [func.to_regclass(f"{self.schema}.{one.name}").is_not(None) for one in tables]
         return all((await connection.execute(select(*found))).one())
 
     async def look(self, *, again: bool = False) -> Former | None:
-        """The former version that is shown now, if any. Once there is none, there will be none: unless told `again`."""
+        """The previous version that is shown now, if any. Once there is none, it is only checked if `again`."""
         if self.former or again:
             async with self.engine.connect() as connection:
                 self.former = await former_of(connection, self.projector, self.schema)
         return self.former
 
     async def _show_former(self, connection: AsyncConnection) -> None:
-        """Unless the present version is there, and not far behind: as after another model had been in use."""
+        """Show one unless the current version exists and is not far behind, as after using another model."""
         there = await self.is_whole(connection)
         if there and (await former_of(connection, self.projector, self.schema) or self.variants == 1):
             return
@@ -183,7 +183,7 @@ class PostgresStore:
             return
 
     async def _create_tables(self, connection: AsyncConnection) -> None:
-        if not await self.is_whole(connection):  # What is left of it says that it came to where it did with the rest.
+        if not await self.is_whole(connection):  # Its progress is not valid without the missing tables.
             await connection.execute(DropSchema(self.schema, cascade=True, if_exists=True))
         await connection.execute(CreateSchema(self.schema, if_not_exists=True))
         await connection.run_sync(self.projector.tables.create_all)
@@ -192,7 +192,7 @@ class PostgresStore:
         await connection.run_sync(add_seal, self.schema)
 
     async def drop(self) -> None:
-        """Forget everything that this projection holds; the log can rebuild it."""
+        """Delete everything that this projection holds; the log can rebuild it."""
         async with self.engine.begin() as connection:
             await connection.execute(DropSchema(self.schema, cascade=True, if_exists=True))
 
@@ -202,14 +202,14 @@ class PostgresStore:
             yield session
 
     async def skips(self, connection: AsyncConnection, which: ColumnElement[bool]) -> Sequence[Mapping[str, Any]]:
-        """Records of skipped events; TamperedRow when one of them is not this store's own."""
+        """Records of skipped events; TamperedRow if one of them was not written by this store."""
         found = await fetch(connection, skipped_table, select(*stored(skipped_table)).where(which))
         if any(row["projection"] != self.name for row in found):
             raise TamperedRow(self.name, skipped_table.name, {"projection": "of another"})
         return found
 
     async def forget(self, connection: AsyncConnection, stream: StreamId) -> None:
-        """Delete every row of a stream, and begin its progress anew."""
+        """Delete every row of a stream, and reset its progress."""
         for table in self.projector.tables.sorted_tables:
             await connection.execute(delete(table).where(tuple_(*indexed(table)) == tuple_(*owner_of(stream))))
         anew = {"seq": 0, **GOING}
@@ -264,7 +264,7 @@ class PostgresStore:
         stream = event.stream
         row = {"tenant": stream.tenant, "stream": stream.name, "seq": event.seq, "event_id": event.event_id}
         about = {"type": event.type, "reason": event.reason[:2000], "at": event.at, "by": event.by}
-        async with self.engine.begin() as connection:  # What an operator said is synced to disk, unlike rows.
+        async with self.engine.begin() as connection:  # Operators' decisions are synced to disk, unlike rows.
             await claim(connection, [self.schema], [stream])
             next_one = _of(progress_table, [stream]) & (progress_table.c.seq == event.seq - 1)
             moved = {"seq": event.seq, **GOING}
@@ -292,7 +292,7 @@ async def sessions(
 ) -> AsyncIterator[tuple[list[PostgresSession], T]]:
     """One transaction for several projections of one database: all of their rows and progress, or nothing.
 
-    And what `beside` asked for in the same round trip, once the streams were held.
+    Includes what `beside` asked in the same round trip, once the streams were locked.
     """
     schemas = {name: schema for store in stores for name, schema in store.schemas.items()}
     async with stores[0].writing.begin() as connection:
@@ -311,9 +311,9 @@ async def sessions(
 async def _opened(
     store: PostgresStore, connection: AsyncConnection, progress: Mapping[StreamId, int], schemas: dict[str, str]
 ) -> PostgresSession:
-    """A session on what the schema holds now, which no swap changes until the transaction ends.
+    """A session on what the schema shows now, which no swap changes until the transaction ends.
 
-    What a former version cannot hold, the present one is built with.
+    What a previous version cannot hold is written to the shadow only.
     """
     if store.former:
         store.former = await former_of(connection, store.projector, store.schema)
@@ -326,14 +326,14 @@ async def _opened(
     return PostgresSession(store, connection, held, store.projectors[former.variant])
 
 
-# Class 54, such as an index entry that is too long: an operational error that no repetition will cure.
+# Class 54, such as an index entry that is too long: an operational error that retrying does not fix.
 _OVER_A_LIMIT = "54"
-# A replica, a right or a table that is missing: no event is at fault, and none may be set aside for it.
+# A replica, or a missing right or table: no event is at fault, and none may be stopped for it.
 _UNFIT = frozenset({"25006", "42501", "42P01", "3F000"})
 
 
 def _judged(error: DBAPIError, stores: Sequence[PostgresStore]) -> Exception:
-    """What an error of a row's write means: a poisoned event, a store that will not take anything, or as it is."""
+    """The meaning of an error of a write: a poisoned event, an unusable store, or the error itself."""
     names = ", ".join(store.name for store in stores)
     state = str(getattr(error.orig, "sqlstate", None) or "")
     if state.startswith(_OVER_A_LIMIT):
@@ -353,7 +353,7 @@ def _of(table: Table, streams: Collection[StreamId]) -> ColumnElement[bool]:
 async def progress_in(
     stores: Sequence[PostgresStore], streams: Sequence[StreamId]
 ) -> Mapping[str, Mapping[StreamId, int]]:
-    """How far each of these stores, which share an engine, has come with each stream, in one query."""
+    """The progress of each of these stores, which share an engine, in each stream, in one query."""
     reached: dict[str, dict[StreamId, int]] = {store.name: dict.fromkeys(streams, 0) for store in stores}
     asked = _progress_in(tuple((store.name, store.schema) for store in stores))
     async with connected(stores[0].engine.execution_options(isolation_level="AUTOCOMMIT")) as connection:
@@ -364,7 +364,7 @@ async def progress_in(
 
 @cache
 def _progress_in(stores: tuple[tuple[str, str], ...]) -> CompoundSelect[Any]:
-    """Of projections by name and schema."""
+    """For projections by name and schema."""
     tables = {name: progress_table.to_metadata(MetaData(), schema=schema).c for name, schema in stores}
     return union_all(
         *(

@@ -30,7 +30,7 @@ class LogSecrets:
 
 @dataclass(slots=True)
 class Tail:
-    """The growing end of a stream: where its head stands in the database, and what is chained to that."""
+    """The end of a stream: its head in the database, and what is chained to it."""
 
     stream: StreamId
     seq: int
@@ -46,7 +46,7 @@ class Tail:
         self.settle()
 
     def settle(self) -> None:
-        """What was added is written."""
+        """The added events are written."""
         self.base_seq, self.base_link = self.seq, self.link
         self.added.clear()
         self.shredded.clear()
@@ -65,9 +65,9 @@ class Tail:
         }
 
     def add(self, event: NewEvent, codec: Codec, secrets: LogSecrets, now: datetime) -> None:
-        """Seal the event, chain it, and forget the keys that it destroys."""
+        """Encrypt the event, chain it, and drop the keys that it destroys."""
         payload = event.payload
-        # A stream's record time never runs backwards, even where the clock does.
+        # A stream's record time never decreases, even if the clock does.
         given = event.recorded_at or now
         recorded_at = max(self.recorded_at or given, given)
         header = Header(

@@ -25,7 +25,7 @@ from mnemolog.adapters.postgres import lagging
 from mnemolog.adapters.postgres.progress import progress_table
 from mnemolog.adapters.postgres.store import PostgresStore
 
-# Stands beside what is built, and goes with it.
+# In the shadow's schema, and dropped with it.
 _UPGRADE = Table(
     "upgrade",
     MetaData(schema="upgrade"),
@@ -37,7 +37,7 @@ _UPGRADE = Table(
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """`former` is what readers see. `part` of the events are applied, in [0, 1]; `fault`: why it does not go on."""
+    """`former` is what readers see. `part` of the events are applied, in [0, 1]; `fault`: why it stopped."""
 
     former: str
     version: str
@@ -52,7 +52,7 @@ class Upgrade:
 
 
 async def begin(shadow: PostgresStore, at: datetime) -> None:
-    """Note when the building began, or goes on, and with how many events."""
+    """Record when the build began or resumed, and with how many events."""
     table = _UPGRADE.to_metadata(MetaData(), schema=shadow.schema)
     async with shadow.engine.begin() as connection:
         await connection.run_sync(table.create, checkfirst=True)
@@ -62,7 +62,7 @@ async def begin(shadow: PostgresStore, at: datetime) -> None:
 
 
 async def fail(shadow: PostgresStore, fault: str) -> None:
-    """Note why it does not go on."""
+    """Record why it stopped."""
     table = _UPGRADE.to_metadata(MetaData(), schema=shadow.schema)
     async with shadow.engine.begin() as connection:
         if await connection.run_sync(lambda sync: inspect(sync).has_table(table.name, table.schema)):
@@ -72,7 +72,7 @@ async def fail(shadow: PostgresStore, fault: str) -> None:
 async def upgrade_of(
     live: PostgresStore, shadow: PostgresStore, beside_log: AsyncEngine, now: datetime
 ) -> Upgrade | None:
-    """The upgrade that a projection is in; None when readers see the present version."""
+    """The upgrade in progress for a projection; None if readers see the current version."""
     former = await live.look()
     if former is None:
         return None
@@ -82,7 +82,7 @@ async def upgrade_of(
     except DBAPIError as error:
         if getattr(error.orig, "sqlstate", None) not in _GONE:
             raise
-        # Not begun, or swapped in this moment.
+        # Not begun, or swapped at this moment.
         return Upgrade(former.shown, present, 0.0, None) if await live.look() else None
     size = await lagging.size(beside_log)
     seconds, done = (now - began.began_at).total_seconds(), reached - began.began_with
@@ -94,7 +94,7 @@ _GONE = frozenset({"42P01", "3F000"})
 
 
 async def _looked(shadow: PostgresStore) -> tuple[Row[tuple[datetime, int, str]], int]:
-    """What was noted, and how many events are applied: each statement alone, so that no swap waits for both."""
+    """What was recorded, and how many events are applied: separate statements, so that no swap waits for both."""
     table = _UPGRADE.to_metadata(MetaData(), schema=shadow.schema)
     alone = shadow.engine.execution_options(isolation_level="AUTOCOMMIT")
     async with alone.connect() as connection:

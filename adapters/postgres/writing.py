@@ -25,34 +25,34 @@ from mnemolog.events.log import Append, Outcome
 from mnemolog.events.registry import SHREDDING
 
 REMEMBERED = 4096
-# How long a group waits for the heads of its streams: for a neighbour's transaction, not for one that hangs. The
-# stream that is held then waits by itself, as long as it takes.
+# How long a batch waits for the heads of its streams: for a neighbour's transaction, not for one that hangs. An append
+# to a locked stream then waits separately, without limit.
 IMPATIENCE, PATIENCE = "50ms", "0"
 SCOPES = 512
-# As the codec writes it; within a string its quotes would be escaped.
+# As the codec writes it; inside a string its quotes would be escaped.
 SEALED = f'"sealed":{{"alg":"{ALGORITHM}"'.encode()
 
 
 @dataclass(slots=True)
 class Doubt:
-    """Whether an error left open that some of a group is written: then it is found out first, under the locks.
+    """Whether an error left it open if part of a batch is written: that is then checked first, under the locks.
 
-    Once open it stays so until each append has its outcome, whichever way that takes: a write that was committed and
-    is taken for one that was not conflicts with itself, and is then decided, and written, a second time.
+    Once doubtful, it stays so until each append has its outcome: a committed write that is taken for a failed one
+    conflicts with itself, and is then decided and written a second time.
     """
 
     open: bool = False
 
 
 def leaves_doubt(error: Exception) -> bool:
-    """Only a server that refuses, and lives on, has certainly written nothing."""
+    """Only an answer from a server that is still alive proves that nothing was written."""
     return unreachable(error) or not isinstance(error, psycopg.Error)
 
 
 class GroupWriter:
-    """Remembers the tails of the streams that it wrote to, keys included, and writes to these without asking.
+    """Caches the tails of the streams that it wrote to, including keys, and writes to these without a query before.
 
-    A tail that another writer moved on is noticed by the statement itself, which then writes nothing of that stream.
+    If another writer moved a tail, the statement itself notices, and writes nothing to that stream.
     """
 
     def __init__(
@@ -69,10 +69,9 @@ class GroupWriter:
         self._tails: OrderedDict[StreamId, Tail] = OrderedDict()
 
     async def write(self, appends: Sequence[Append], wait: bool = True, *, doubtful: bool = False) -> Sequence[Settled]:
-        """What became of each, durable. A server that goes away meanwhile is waited for, and asked what it has.
+        """The outcome of each append, durable. If the server fails, it is awaited, and asked what was committed.
 
-        A stream that somebody else holds is waited for only with `wait`. `doubtful`: some were sent before, and it is
-        open whether they are written.
+        With `wait`, locked streams are awaited. `doubtful`: some appends were sent before, and may be written.
         """
         group = self._recalled(appends)
         if group is None or doubtful:
@@ -80,7 +79,7 @@ class GroupWriter:
         try:
             async with self._pool.connection() as connection:
                 written = await write_known(connection, group, self._clock)
-        except Exception as error:  # noqa: BLE001  Nothing is written, or nobody knows: either is found out there.
+        except Exception as error:  # noqa: BLE001  Nothing is written, or it is unknown: the slow path finds out.
             return await self._long_road(appends, wait, Doubt(leaves_doubt(error)))
         self._remember(group, written)
         rest = [append for append in appends if append.stream not in written]
@@ -89,9 +88,9 @@ class GroupWriter:
         return [outcome if append.stream in written else next(late) for append, outcome in pairs]
 
     async def write_whole(self, stream: StreamId, batches: Iterable[Sequence[NewEvent]]) -> Receipt:
-        """A stream that has no events yet, from its first to its last, in one transaction: all of it or nothing.
+        """A stream without events yet, from first to last, in one transaction: all of it or nothing.
 
-        Conflict when it has events. A server that goes away leaves nothing, and the error.
+        Conflict if it has events. If the server fails, nothing is written, and the error is raised.
         """
         self._tails.pop(stream, None)
         last = 0
@@ -113,14 +112,14 @@ class GroupWriter:
         return Receipt(stream, (added[-1].header.event_id,), 1, last)
 
     async def _long_road(self, appends: Sequence[Append], wait: bool, doubt: Doubt) -> Sequence[Settled]:
-        """Under locks, as a group; one by one when that fails, so that none fails for its neighbours."""
+        """Under locks, as a batch; one by one if that fails, so that no append fails because of others."""
         try:
             return await self._ask_and_write(appends, wait, doubt)
         except LockNotAvailable:
             parts = _by_stream(appends)
             held = [Held(doubt.open)] * len(appends)
             return await self._parted(appends, parts, wait, doubt) if len(parts) > 1 else held
-        except Exception as error:  # noqa: BLE001  Whatever one of them met is told to its caller alone.
+        except Exception as error:  # noqa: BLE001  The error concerns one caller only.
             if len(appends) == 1 or unreachable(error):
                 return [Fault(error)] * len(appends)
             doubt.open = doubt.open or leaves_doubt(error)
@@ -129,7 +128,7 @@ class GroupWriter:
     async def _parted(
         self, appends: Sequence[Append], parts: Sequence[Sequence[int]], wait: bool, doubt: Doubt
     ) -> Sequence[Settled]:
-        """Part by part, each the positions of its appends; the outcomes in the order of all."""
+        """Part by part, each with the positions of its appends; the outcomes are in the original order."""
         outcomes: dict[int, Settled] = {}
         for part in parts:
             settled = await self._long_road([appends[position] for position in part], wait, doubt)
@@ -157,7 +156,7 @@ class GroupWriter:
         raise AssertionError("unreachable")
 
     def _recalled(self, appends: Sequence[Append]) -> Group | None:
-        """A group on known tails, which are forgotten until it is written; None when a tail is not known."""
+        """A batch on cached tails, which are removed until it is written; None if a tail is not cached."""
         streams = {append.stream for append in appends}
         shredding = any(event.payload.shreds() for append in appends for event in append.events)
         known = {stream: tail for stream in streams if (tail := self._tails.pop(stream, None))}
@@ -165,7 +164,7 @@ class GroupWriter:
         return Group(self._codec, self._secrets, appends, known) if complete else None
 
     def _remember(self, group: Group, written: frozenset[StreamId]) -> None:
-        """After the commit: tell what was added, and keep the tails."""
+        """After the commit: report the events, and cache the tails."""
         for stream in written:
             tail = group.tails[stream]
             self._appended(tuple(tail.added))
@@ -179,9 +178,9 @@ class GroupWriter:
 async def write(
     connection: Connection, group: Group, clock: Callable[[], datetime], patience: str = "0"
 ) -> frozenset[StreamId]:
-    """Judge the group and write what may be written: the streams of which it wrote. Its `outcomes` hold afterwards.
+    """Judge the batch and write what may be written; returns the streams written to. Sets its `outcomes`.
 
-    LockNotAvailable when somebody else holds a stream for longer than `patience`.
+    LockNotAvailable if another transaction holds a stream for longer than `patience`.
     """
     async with connection.pipeline(), connection.transaction():
         await connection.execute(query("lock_timeout"), {"patience": patience})
@@ -197,9 +196,9 @@ async def write(
 
 
 async def write_known(connection: Connection, group: Group, clock: Callable[[], datetime]) -> frozenset[StreamId]:
-    """Write a group whose tails are known, in one statement; the streams for which they were right and it is written.
+    """Write a batch with known tails in one statement; returns the streams written to, whose tails were right.
 
-    Nothing of the others is written, and nothing is asked: a tail that is out of date costs this one statement.
+    Nothing is written to the others, and nothing is queried: a tail that is out of date costs this one statement.
     """
     group.decide({}, clock)
     return await _write(connection, group)
@@ -214,7 +213,7 @@ async def _write(connection: Connection, group: Group) -> frozenset[StreamId]:
 
 
 async def _ask(connection: Connection, group: Group) -> Mapping[int, int]:
-    """Lock the group's heads and read what its guards and keys depend on. Each statement sees what the locks saw."""
+    """Lock the batch's heads and read what its guards and keys depend on. Each statement sees what the locks saw."""
     heads = await connection.execute(query("lock_heads"), group.stream_columns())
     unfit = await connection.execute(query("unfit_heads"), group.stream_columns())
     receipts = await _if_asked(connection, "find_receipts", group.receipt_columns())

@@ -31,24 +31,24 @@ from mnemolog.events.codec import Codec
 from mnemolog.projections.filling import Share
 from mnemolog.projections.seal import RowSeal
 
-# While Postgres writes one portion, another is decoded.
+# While Postgres writes one batch, another is decoded.
 LANES = 2
 
 
 def main() -> None:
-    # Not sys.stdin, which could not be closed while a thread reads it.
+    # Not sys.stdin, which cannot be closed while a thread reads it.
     lines = os.fdopen(os.dup(sys.stdin.fileno()), "rb")
     order = Order.of_line(lines.readline())
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)  # A portion is many thousands of objects, and none of them is in a cycle.
+    gc.set_threshold(50_000, 20, 100)  # A batch has many thousands of objects, none of them in a cycle.
     gc.enable()
     try:
         _tell(taken=asyncio.run(_fill(order, lines)))
-    except Exception as error:  # noqa: BLE001  Whatever it was, the parent is to say so.
-        # The first line alone: what follows in a database's error quotes the row, and with it what somebody said.
+    except Exception as error:  # noqa: BLE001  Any error is reported to the parent.
+        # Only the first line: the rest of a database error quotes the row, and with it what somebody said.
         _tell(failed=f"{type(error).__name__}: {error}".splitlines()[0])
         os._exit(1)
-    os._exit(0)  # To take apart all that was imported would take a quarter of a second.
+    os._exit(0)  # Unloading all imports would take a quarter of a second.
 
 
 async def _fill(order: Order, lines: IO[bytes]) -> Mapping[str, int]:
@@ -68,7 +68,7 @@ async def _fill(order: Order, lines: IO[bytes]) -> Mapping[str, int]:
 
 
 class _Parent:
-    """Hands out the numbers of shares, on lines that a thread waits for: so that its end is noticed at any time."""
+    """Hands out share numbers, read by a thread from lines, so that the parent's end is noticed at any time."""
 
     def __init__(self, lines: IO[bytes]) -> None:
         self._numbers = asyncio.Queue[int]()

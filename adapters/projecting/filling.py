@@ -11,12 +11,12 @@ from typing import Any, Literal
 
 from mnemolog.domain.errors import EngineError
 
-# Fewer events for each are filled before a process has started.
+# Below this, one process finishes before others have started.
 EVENTS_A_PROCESS = 20_000
-# A process takes the next share when it is through with one, so that none is left working alone for long.
+# A process takes the next share when it has finished one, so that none works alone for long.
 SHARES_A_PROCESS = 8
 
-# To look for garbage among what is imported, where there is none, takes a fifth of the start.
+# Garbage collection during imports finds nothing and takes a fifth of the start.
 _START = "import gc; gc.disable(); from mnemolog.adapters.projecting import fill_process; fill_process.main()"
 
 Progressed = Callable[[int], None]
@@ -24,7 +24,7 @@ Progressed = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True)
 class FillEndpoints:
-    """Where a process finds the log and the stores, and the key that opens them."""
+    """Where a process finds the log and the stores, and their master key."""
 
     postgres_dsn: str = field(repr=False)
     projections_dsn: str = field(repr=False)
@@ -35,7 +35,7 @@ class FillEndpoints:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Fill the shadows of the projections `names` with some of the `shares`: ask for each."""
+    """Fill the shadows of the projections `names` with some of the `shares`, requested one by one."""
 
     place: FillEndpoints
     names: tuple[str, ...]
@@ -55,13 +55,13 @@ class Order:
 
 
 class FillProcesses:
-    """Starts processes, adds up what they tell, and leaves none behind."""
+    """Starts processes, sums up their reports, and leaves none behind."""
 
     def __init__(self, place: FillEndpoints) -> None:
         self._place = place
 
     async def fill(self, names: Sequence[str], processes: int, progressed: Progressed) -> Mapping[str, int]:
-        """How many events each projection took. EngineError when a process fails; done again, it goes on from there."""
+        """The number of events per projection. EngineError if a process fails; a second call continues from there."""
         order = Order(self._place, tuple(names), processes * SHARES_A_PROCESS)
         left = iter(range(order.shares))
         tasks = [asyncio.create_task(_filled(order, left, progressed)) for _ in range(processes)]
@@ -86,7 +86,7 @@ async def _filled(order: Order, left: Iterator[int], progressed: Progressed) -> 
 async def _listened(process: Process, order: Order, left: Iterator[int], progressed: Progressed) -> Mapping[str, int]:
     assert process.stdin is not None
     assert process.stdout is not None
-    # Not by arguments or the environment, which others can read. Its input stays open: its end tells of our own.
+    # Not by arguments or environment, which others can read. Its input stays open: when it closes, we have ended.
     process.stdin.write(order.line())
     told: dict[str, Any] = {}
     async for line in process.stdout:

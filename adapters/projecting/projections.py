@@ -50,17 +50,17 @@ _logger = logging.getLogger("mnemolog.projections")
 
 
 async def unknown() -> None:
-    """Nobody knows of heads but the log."""
+    """No heads are known except the log's."""
 
 
 async def all_there(streams: Sequence[StreamId]) -> None:
-    """Nobody looks whether keys are missing."""
+    """Missing keys are not checked."""
 
 
 class Projections:
     """`live` is the engine whose connections see the live tables of every Postgres projection.
 
-    `beside_log` is the one to the tables beside the log: given where that is another database.
+    `beside_log` connects to the tables beside the log, if that is another database.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Projections:
             ProfileProjector(),
             VectorsProjector(embedder, self.index),
         )
-        # What was embedded with these models is read until it is embedded with the present one.
+        # Vectors of these models are read until those of the current one are complete.
         others = {VECTORS: [VectorsProjector(one, self.index) for one in former_embedders]}
         self._postgres = {
             one.name: PostgresStore(
@@ -106,21 +106,21 @@ class Projections:
         working = RebuildableWorking(redis, self.working)
         self._rebuildable: Mapping[str, Rebuildable] = {**beside, working.name: working}
         self._shared_transaction = SharedTransaction(self._opened)
-        # TamperedEvent when the log lacks an end that it was known to have: nothing is built from what is left.
+        # Raises TamperedEvent if the log lacks a known head: nothing is built from the rest.
         self.require_whole_log: Callable[[], Awaitable[None]] = unknown
-        # KeyMissing when a text of these streams lost its key though nothing erased it: it is not rebuilt without it.
+        # Raises KeyMissing if a text of these streams lost its key without an erasure: it is not rebuilt without it.
         self.require_keys: RequireKeys = all_there
         self.live = self.seen_on(engine)
 
     @property
     def groups(self) -> Sequence[Sequence[Projection]]:
-        """Those that are delivered to together. A model and a Redis take their own time, so these two go alone."""
+        """Projections that share deliveries. Those with a model or Redis go alone, because they take longer."""
         alone = {VECTORS, self.working.name}
         together = [one for name, one in self.running.items() if name not in alone]
         return [together, *([self.running[name]] for name in sorted(alone))]
 
     def seen_on(self, engine: AsyncEngine) -> AsyncEngine:
-        """The live tables of every Postgres projection, on the connections of this engine."""
+        """The live tables of every Postgres projection, on this engine's connections."""
         schemas = {name: store.schema for name, store in self._postgres.items()}
         return engine.execution_options(schema_translate_map=schemas)
 
@@ -141,22 +141,22 @@ class Projections:
         return sessions(stores, streams, partial(decode, stored=read, shapes=shapes))
 
     async def create(self) -> None:
-        """Make the tables of each projection where they are not yet."""
+        """Create the tables of each projection if missing."""
         for store in self._postgres.values():
             await store.create()
 
     async def look(self) -> None:
-        """Find out which projections show a former version: for an engine that does not create them."""
+        """Find out which projections show a previous version, for an engine that does not create them."""
         for store in self._postgres.values():
             await store.look(again=True)
 
     async def embedder(self) -> Embedder:
-        """The one that made the vectors which readers see: of another model, until this one's are made."""
+        """The embedder of the vectors that readers see: the previous model's, until the new ones are complete."""
         former = await self._postgres[VECTORS].look()
         return self._embedders[former.variant] if former else self._embedder
 
     async def create_missing(self) -> None:
-        """Make anew what somebody dropped while the engine runs; the workers fill it."""
+        """Recreate tables that were dropped while the engine runs; the workers fill them."""
         for name in await self.missing():
             _logger.error("the tables of %s are gone: they are made anew, and filled from the log", name)
             await self._postgres[name].create_anew()
@@ -167,14 +167,14 @@ class Projections:
             return [name for name, store in self._postgres.items() if not await store.is_whole(connection)]
 
     async def rebuild(self, name: str, progressed: Callable[[int], None] = lambda count: None) -> Rebuilt:
-        """Rebuild one projection beside itself, compare and swap; InvalidInput when there is none of this name."""
+        """Rebuild one projection in a shadow, compare and swap; InvalidInput if the name is unknown."""
         [rebuilt] = await self.rebuild_all([name], progressed)
         return rebuilt
 
     async def rebuild_all(
         self, names: Sequence[str] = (), progressed: Callable[[int], None] = lambda count: None
     ) -> list[Rebuilt]:
-        """Rebuild these projections, or all, in one pass over the log, by as many processes as there are cores."""
+        """Rebuild these projections, or all, in one pass over the log, with one process per core."""
         wanted = list(dict.fromkeys(names or self.running))
         for name in wanted:
             self.require(name)
@@ -184,7 +184,7 @@ class Projections:
             return await self._built(targets, progressed)
 
     async def upgrade(self, now: Callable[[], datetime]) -> list[Rebuilt]:
-        """Build the present version of each projection that shows a former one, beside it, and swap; what was built."""
+        """Build the current version of each projection that shows a previous one, and swap it in; returns them."""
         wanted = [name for name, store in self._postgres.items() if await store.look()]
         if not wanted:
             return []
@@ -206,7 +206,7 @@ class Projections:
     async def _built(
         self, targets: Sequence[Target], progressed: Callable[[int], None] = lambda count: None
     ) -> list[Rebuilt]:
-        """A rebuild fails at an event that it cannot apply, whatever the live projection does then."""
+        """A rebuild fails at an event that it cannot apply, whatever the live projection's strategy."""
         keys = MissingKeyCheck(self.require_keys)
         log = self._log.asking(keys)
         try:
@@ -215,7 +215,7 @@ class Projections:
             raise keys.missing or stopped from None
 
     async def upgrading(self, now: datetime) -> Mapping[str, Upgrade]:
-        """The projections whose readers see a former version, and how far the present one is."""
+        """The projections whose readers see a previous version, and the progress of their upgrades."""
         found = {
             name: await upgrades.upgrade_of(store, self._shadows[name], self.beside_log, now)
             for name, store in self._postgres.items()
@@ -228,15 +228,15 @@ class Projections:
         return Target(self.running[name], self._rebuildable[name], upgrade=former is not None)
 
     async def drop_former(self, names: Sequence[str] = ()) -> list[str]:
-        """Drop the tables that other versions of these projections, or of all, left; the names of their schemas."""
+        """Drop the tables of other versions of these projections, or of all; returns their schemas."""
         return [schema for name in names or self.running for schema in await self._rebuildable[name].drop_former()]
 
     async def size(self) -> int:
-        """How many events the log holds."""
+        """The number of events in the log."""
         return await lagging.size(self.beside_log)
 
     async def shadow(self, name: str) -> Store:
-        """What is built beside the live store of a projection."""
+        """The shadow store of a projection."""
         return await self._rebuildable[name].shadow()
 
     async def _fill(self, shadows: Sequence[Store], progressed: Callable[[int], None]) -> Mapping[str, int]:
@@ -251,13 +251,13 @@ class Projections:
         share: Share = EVERYTHING,
         progressed: Callable[[int], None] = lambda count: None,
     ) -> Mapping[str, int]:
-        """Apply to some stores what they lack of a share of the log, in this process; how many events each took."""
+        """Apply to some stores the events of a share that they lack, in this process; returns the number for each."""
         return await fill(
             self._log.asking(MissingKeyCheck(self.require_keys)), stores, share, progressed, UNREACHABLE, _sessions
         )
 
     def require(self, name: str) -> None:
-        """Refuse a name that no projection has."""
+        """InvalidInput for an unknown name."""
         if name not in self.running:
             raise InvalidInput(
                 f"there is no projection {name!r}", field="projection", fix=f"use one of {', '.join(self.running)}"
@@ -265,9 +265,9 @@ class Projections:
 
     @asynccontextmanager
     async def _alone(self, names: Sequence[str]) -> AsyncIterator[None]:
-        """One rebuild of a projection at a time, in whatever process: another waits for its end."""
+        """One rebuild of a projection at a time, in all processes: others wait."""
         async with self.live.begin() as connection:
-            for name in sorted(names):  # One order for all, so that two of them cannot deadlock.
+            for name in sorted(names):  # Always in the same order, so that two of them cannot deadlock.
                 await connection.execute(advisory_lock(f"rebuild {name}"))
             yield
 
@@ -276,7 +276,7 @@ class Projections:
         return {name: await projection.lag() for name, projection in self.running.items()}
 
     async def settled(self) -> bool:
-        """Whether every projection has applied all of the log, but for what is paused or was set aside."""
+        """Whether every projection has applied the whole log, except for paused projections and stopped streams."""
         waiting = self.running.keys() - (await self.paused()).keys()
         for name in waiting:
             if await self.running[name].lags():
@@ -288,22 +288,22 @@ class Projections:
         return await pauses.paused(self.beside_log)
 
     async def status(self, now: datetime) -> Sequence[ProjectionStatus]:
-        """How each projection is."""
+        """The status of each projection."""
         paused, upgrading = await self.paused(), await self.upgrading(now)
         return [await status(one, self._log, self.beside_log, paused, upgrading, now) for one in self.running.values()]
 
     async def pause(self, name: str, pause: Pause) -> None:
-        """Apply nothing to a projection, in whatever process, until it is resumed; readers see it as it stands."""
+        """Stop applying events to a projection, in every process, until it is resumed; readers see its current rows."""
         self.require(name)
         await pauses.pause(self.beside_log, name, pause)
 
     async def resume(self, name: str) -> None:
-        """Let a paused projection go on, from where it stands."""
+        """Resume a paused projection from its progress."""
         self.require(name)
         await pauses.resume(self.beside_log, name)
 
     async def retry(self, name: str, stream: StreamId | None = None) -> Mapping[StreamId, Stop | None]:
-        """Go on with a stopped stream, or with all of them; where each stopped again, or None when it did not."""
+        """Retry one stopped stream, or all; returns where each stopped again, or None."""
         await self._require_going(name)
         stopped = await self.stores[name].stopped()
         if stream is not None and stream not in stopped:
@@ -311,7 +311,7 @@ class Projections:
         return {one: await self.running[name].retry(one) for one in ([stream] if stream else sorted(stopped))}
 
     async def skip(self, name: str, stream: StreamId, by: str) -> Skipped:
-        """Pass over exactly the event that a stream was set aside at; Conflict when it is not stopped."""
+        """Skip exactly the event at which a stream stopped; Conflict if it has not stopped."""
         await self._require_going(name)
         return await self.running[name].skip(stream, by)
 
@@ -323,7 +323,7 @@ class Projections:
             )
 
     async def stopped(self) -> Mapping[str, Mapping[str, str]]:
-        """By projection, the streams that were set aside at a poisoned event, with the reason."""
+        """By projection, the streams that stopped at a poisoned event, with the reason."""
         found = {name: await store.stopped() for name, store in self.stores.items()}
         return {
             name: {str(stream): str(stop) for stream, stop in streams.items()}
@@ -334,7 +334,7 @@ class Projections:
 
 @asynccontextmanager
 async def _sessions(stores: Sequence[Store], streams: Sequence[StreamId]) -> AsyncIterator[Sequence[Session]]:
-    """One of each store; those on Postgres share a transaction."""
+    """A session of each store; those on Postgres share a transaction."""
     on_postgres = [store for store in stores if isinstance(store, PostgresStore)]
     others = [store for store in stores if not isinstance(store, PostgresStore)]
     async with AsyncExitStack() as stack:

@@ -22,7 +22,7 @@ SHOWN = 100
 
 @dataclass(frozen=True, slots=True)
 class StoppedStream:
-    """A stream that was set aside: at which event, of which type, and why. Of a damaged log no event is shown."""
+    """A stopped stream: at which event, of which type, and why. If the log is damaged, no event is shown."""
 
     stream: str
     seq: int
@@ -33,10 +33,10 @@ class StoppedStream:
 
 @dataclass(frozen=True, slots=True)
 class ProjectionStatus:
-    """One projection. `lag_seconds` is the age of the oldest event that is not applied; what stopped is not counted.
+    """One projection. `lag_seconds` is the age of the oldest unapplied event, without stopped streams.
 
-    `stopped` names at most SHOWN streams; `stopped_streams` counts all. `upgrade`: of a former version that is read
-    until this one is built.
+    `stopped` has at most SHOWN streams; `stopped_streams` counts all. `upgrade`: readers see the version before this
+    one until this one is built.
     """
 
     name: str
@@ -61,7 +61,7 @@ async def status(
     upgrading: Mapping[str, Upgrade],
     now: datetime,
 ) -> ProjectionStatus:
-    """Look at one projection. Costs little however many streams there are, as long as few of them lag."""
+    """The status of one projection. Cheap however many streams there are, as long as few of them lag."""
     store = projection.store
     events, oldest = await _behind(projection, beside_log)
     stopped = await store.stopped()

@@ -13,18 +13,18 @@ LOOK_SECONDS = 5.0
 
 
 async def keep(projections: Projections) -> None:
-    """Upgrade what is of a former version, then look for tables that somebody dropped. Until cancelled."""
+    """Build new versions, then look for dropped tables, until cancelled."""
     await upgrade(projections)
     while True:
         try:
             await projections.create_missing()
-        except Exception as error:  # noqa: BLE001  A database that is away comes back.
+        except Exception as error:  # noqa: BLE001  A database that is down comes back.
             _logger.warning("the tables of projections cannot be looked at: %s", type(error).__name__)
         await asyncio.sleep(LOOK_SECONDS)
 
 
 async def upgrade(projections: Projections) -> None:
-    """Until it is done. What cannot be built stays as it was, for this engine's life."""
+    """Run until done. What cannot be built stays as it was while this engine runs."""
     while True:
         try:
             for one in await projections.upgrade(now):
@@ -33,6 +33,6 @@ async def upgrade(projections: Projections) -> None:
         except ProjectionPoisoned as error:
             _logger.error("%s: %s", error.message, error.fix)
             return
-        except Exception as error:  # noqa: BLE001  Whatever it was, such as a server that went away: it goes on from there.
+        except Exception as error:  # noqa: BLE001  Any error, such as a server failure: it continues from there.
             _logger.warning("the upgrade of projections is put off: %s", type(error).__name__)
             await asyncio.sleep(LOOK_SECONDS)

@@ -17,17 +17,17 @@ _logger = logging.getLogger("mnemolog.workers")
 
 QUEUE = 2000
 BATCH = 500
-# What somebody wrote is soon looked for: a batch waits less for more than turns do on their way into the log. Under
-# load enough gathers while the batch before it is applied.
+# Readers soon ask for what was written, so a batch waits less for more events than turns do on their way into the log.
+# Under load enough events arrive while the previous batch is applied.
 LONGEST_SECONDS = 0.002
 RETRY_SECONDS = 0.5
 SWEEP_SECONDS = 2.0
-# The pause is fifty times as long as the look before it, which takes its time with many streams; but no longer than
-# this, or ten times the look: one that took long may have met a stall of the machine, and says nothing of the next one.
+# The pause is fifty times as long as the check before it, which takes longer with many streams; but at most this, or
+# ten times the check: a long one may have met a stall of the machine, which says nothing about the next.
 SWEEP_SHARE = 50
 LONGEST_PAUSE_SECONDS = 15.0
 LEAST_SHARE = 10
-# Lagging streams that a sweep remembers; when there are more, it reads all of them on.
+# Lagging streams that a sweep remembers; if there are more, it catches up with all of them.
 REMEMBERED = 5000
 LOOK_SECONDS = 0.5
 
@@ -37,12 +37,12 @@ EVERY_PARTITION = frozenset(range(PARTITIONS))
 
 
 def pause_after(look: float) -> float:
-    """Seconds until the next sweep, by how many seconds it took to look for lagging streams."""
+    """Seconds until the next sweep, given how many seconds the check for lagging streams took."""
     return max(SWEEP_SECONDS, min(SWEEP_SHARE * look, max(LONGEST_PAUSE_SECONDS, LEAST_SHARE * look)))
 
 
 class Sweeper:
-    """Keeps one projection caught up with the log, of this process's own partitions and while it is not paused."""
+    """Keeps one projection caught up with the log, for this process's partitions, unless it is paused."""
 
     def __init__(self, projection: Projection, own: frozenset[int] = EVERY_PARTITION) -> None:
         self.projection = projection
@@ -51,7 +51,7 @@ class Sweeper:
         self._paused = False
 
     def own(self, partitions: frozenset[int]) -> None:
-        """From now on apply the events of these partitions; those that came to it are caught up with."""
+        """From now on apply the events of these partitions; new ones are caught up."""
         if partitions - self._own:
             self._due.set()
         self._to_retry |= partitions - self._retried
@@ -59,23 +59,23 @@ class Sweeper:
         self._own = partitions
 
     def set_paused(self, paused: bool) -> None:
-        """Apply nothing while `paused`; afterwards catch up."""
+        """Apply nothing while `paused`; catch up afterwards."""
         if self._paused and not paused:
             self._due.set()
         self._paused = paused
 
     def catch_up(self) -> None:
-        """Look for what is missing at once, and not with the next sweep."""
+        """Check for missing events at once instead of with the next sweep."""
         self._due.set()
 
     async def sweep(self) -> None:
-        """Catch up when it is due; else read from the log for streams that lag and do not move, until cancelled."""
+        """Catch up when due; otherwise read streams that lag without progress from the log, until cancelled."""
         pause = SWEEP_SECONDS
         while True:
             due = await self._due_within(pause)
             try:
                 pause = await (self._caught_up() if due else self._swept())
-            except Exception as error:  # noqa: BLE001  Whatever it was: the next sweep sees it again.
+            except Exception as error:  # noqa: BLE001  Any error: the next sweep retries.
                 _logger.warning("%s: sweep put off: %s", self.projection.name, type(error).__name__)
                 await asyncio.sleep(RETRY_SECONDS)
                 pause = SWEEP_SECONDS
@@ -83,7 +83,7 @@ class Sweeper:
                     self._due.set()
 
     def mine(self, stream: StreamId) -> bool:
-        """Whether the projection takes events of this stream here and now."""
+        """Whether this process currently applies events of this stream."""
         return not self._paused and partition_of(stream) in self._own
 
     @property
@@ -103,14 +103,14 @@ class Sweeper:
         """Seconds until the next sweep."""
         retry, self._to_retry = self._to_retry, frozenset()
         if retry:
-            # Once in a process's life: it may be a newer Mnemolog, which can apply what an older one could not.
+            # Once in a process's life: it may be a newer version, which can apply what an older one could not.
             stopped = await self.projection.store.stopped()
             await self.projection.store.resume([stream for stream in stopped if partition_of(stream) in retry])
         await self.projection.catch_up(wanted=self.mine)
         return SWEEP_SECONDS
 
     async def _swept(self) -> float:
-        """Seconds until the next sweep: the more, the longer this one looked; few when it found something lost."""
+        """Seconds until the next sweep: more if this one took longer, few if it found a lost event."""
         began, lagging = time.monotonic(), list[Lag]()
         async for batch in self.projection.lagging():
             lagging += [one for one in batch if self.mine(one.stream)]
@@ -119,7 +119,7 @@ class Sweeper:
         pause = pause_after(time.monotonic() - began)
         if not lagging:
             return pause
-        # Most of them are under way. What has not moved by then is lost.
+        # Most of them are under way. Those that have not moved by then are lost.
         if await self._due_within(SWEEP_SECONDS):
             return await self._caught_up()
         progress = await self.projection.store.progress_of([one.stream for one in lagging])
@@ -127,7 +127,7 @@ class Sweeper:
         return SWEEP_SECONDS if any([await self._healed(one) for one in stuck]) else pause
 
     async def _healed(self, lag: Lag) -> bool:
-        """Whether a stream was read from the log; not if it was given away or paused meanwhile."""
+        """Whether a stream was read from the log; False if it was given away or paused meanwhile."""
         if self.mine(lag.stream) and lag.ahead:
             await self.projection.turn_back(lag)
             return True
@@ -135,7 +135,7 @@ class Sweeper:
 
 
 class ProjectionWorker:
-    """Applies what arrives to some projections, so that a slow or stopped one elsewhere holds none of them up."""
+    """Applies deliveries to some projections, so that a slow or stopped one elsewhere delays none of them."""
 
     def __init__(self, sweepers: Sequence[Sweeper], deliver: Deliver) -> None:
         self._sweepers, self._deliver = sweepers, deliver
@@ -148,7 +148,7 @@ class ProjectionWorker:
                 sweeper.catch_up()
 
     async def run(self) -> None:
-        """Apply what arrives, until cancelled."""
+        """Apply deliveries until cancelled."""
         while True:
             batch = await self._batches.take()
             await self._persist(partial(self._apply, batch))
@@ -160,19 +160,19 @@ class ProjectionWorker:
             await self._deliver([sweeper.projection for sweeper in going], mine)
 
     async def _persist(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Repeat a step until the store takes it; an event that cannot be applied was set aside before."""
+        """Repeat a step until the store accepts it; an event that cannot be applied has stopped its stream before."""
         while True:
             try:
                 await step()
                 return
-            except Exception as error:  # noqa: BLE001  A worker that ended would leave its projections behind for good.
+            except Exception as error:  # noqa: BLE001  Its projections would stop for good without the worker.
                 names = ", ".join(sweeper.projection.name for sweeper in self._sweepers)
                 _logger.warning("%s: %s, trying again", names, type(error).__name__)
                 await asyncio.sleep(RETRY_SECONDS)
 
 
 class Workers:
-    """All projections of this process, those of a group together. `paused` tells which an operator paused."""
+    """All projections of this process, with groups together. `paused` returns those that an operator paused."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class Workers:
         self._delivered: dict[StreamId, int] = {}
 
     def deliver(self, delivery: Delivered) -> None:
-        """Hand it to every worker, unless it was: what this process appends comes to it at once and from NATS."""
+        """Pass it to every worker, once: what this process appends arrives both directly and from NATS."""
         place = Position(stream_of(delivery), seq_of(delivery))
         if self.delivered(place):
             return
@@ -199,26 +199,26 @@ class Workers:
             worker.offer(delivery)
 
     def delivered(self, place: Position) -> bool:
-        """Whether the workers were handed this event, or a later one of its stream: then they need it no more.
+        """Whether the workers got this event, or a later one of its stream, and need no copy.
 
-        If they fail on it after all, they find it missing: at the stream's next event, or at the next sweep.
+        If they fail to apply it, they notice the gap at the stream's next event or the next sweep.
         """
         return place.seq <= self._delivered.get(place.stream, 0)
 
     def own(self, partitions: frozenset[int]) -> None:
-        """Which partitions this process applies from now on."""
+        """Set the partitions that this process applies from now on."""
         for sweeper in self._sweepers:
             sweeper.own(partitions)
 
     async def watch(self, losses: Callable[[], int]) -> None:
-        """Follow what operators say, and catch up whenever `losses` grew: messages may be gone. Until cancelled."""
+        """Follow pauses, and catch up whenever `losses` grew, since messages may be lost. Until cancelled."""
         known = losses()
         while True:
             try:
                 paused = await self._paused()
                 for sweeper in self._sweepers:
                     sweeper.set_paused(sweeper.projection.name in paused)
-            except Exception as error:  # noqa: BLE001  As it was, until the store answers again.
+            except Exception as error:  # noqa: BLE001  Unchanged until the store answers again.
                 _logger.warning("what is paused cannot be read: %s", type(error).__name__)
             if losses() != known:
                 known = losses()
@@ -227,5 +227,5 @@ class Workers:
             await asyncio.sleep(LOOK_SECONDS)
 
     def steps(self) -> Sequence[Callable[[], Awaitable[None]]]:
-        """What runs until it is cancelled, each in a task of its own."""
+        """Coroutines that run until cancelled, each in its own task."""
         return [*(worker.run for worker in self._workers), *(sweeper.sweep for sweeper in self._sweepers)]
