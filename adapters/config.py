@@ -83,6 +83,16 @@ class Settings(BaseSettings):
         Field(description="Whether to send OpenTelemetry spans by OTLP; needs `pip install 'mnemolog[otel]'`."),
     ] = "off"
     tenant: Annotated[Tenant, Field(description="The tenant for the CLI, Python and the HTTP API.")] = "default"
+    artifacts_url: Annotated[
+        str | None,
+        Field(
+            description="Where the files of artifacts are stored: s3://BUCKET/PREFIX; needs `mnemolog[s3]`. "
+            "Default: <data_dir>/artifacts."
+        ),
+    ] = None
+    artifact_max_bytes: Annotated[
+        int, Field(ge=1, le=64 * 1024 * 1024, description="Maximum bytes of an artifact's file.")
+    ] = 32 * 1024 * 1024
     embedder: Annotated[
         Literal["minilm", "lexical"], Field(description="minilm searches by meaning; lexical by words, for tests.")
     ] = "minilm"

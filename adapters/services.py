@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from nats.aio.client import Client
 
+from mnemolog.adapters.blobs.store import BlobStore
 from mnemolog.adapters.checkpoints.store import CheckpointStore
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
@@ -48,4 +49,5 @@ class Services:
     jobs: JobQueue
     models: Models
     checkpoints: CheckpointStore
+    blobs: BlobStore
     principal: Principal | None = None

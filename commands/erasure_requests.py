@@ -25,7 +25,13 @@ KnownKind = Annotated[str, checked_by(_kind)]
 # The request field for each kind of subject.
 NAMED = of_each(
     "NAMED in commands/erasure_requests.py",
-    {"entity": "entity_id", "relation": "relation_id", "profile": "field", "todo": "todo_id"},
+    {
+        "entity": "entity_id",
+        "relation": "relation_id",
+        "profile": "field",
+        "todo": "todo_id",
+        "artifact": "artifact_id",
+    },
     KNOWN,
 )
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from mnemolog.commands.words import Words, after
+from mnemolog.domain.artifact import Artifact
 from mnemolog.domain.entity import Entity
 from mnemolog.domain.memory import Content, Kind, Memory
 from mnemolog.domain.relation import Relation
@@ -51,7 +52,7 @@ class KnownSubject:
     """
 
     sources: frozenset[str] = frozenset()
-    thing: Entity | Relation | ProfileField | Todo | None = None
+    thing: Entity | Relation | ProfileField | Todo | Artifact | None = None
     words: Words = NO_WORDS
     writer: str | None = None
 

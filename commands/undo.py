@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from mnemolog.commands.artifacts import ARTIFACTS, UndoArtifact
 from mnemolog.commands.attention import ATTENTION_UNDO, UndoAttention
 from mnemolog.commands.graph_undo import GRAPH_UNDO, UndoGraph
 from mnemolog.commands.memories import MEMORIES, UndoChange, ends
@@ -11,6 +12,7 @@ from mnemolog.commands.profile import PROFILE, UndoProfile
 from mnemolog.commands.rollback import Rollbacks, Undoable
 from mnemolog.commands.sessions import SESSION_UNDO, UndoSession
 from mnemolog.commands.todos import TODOS, UndoTodo
+from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
 from mnemolog.events.profile_fold import FIELD, TODO
@@ -35,6 +37,10 @@ def _todo(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoTodo:
     return UndoTodo(**_without_time(who), event_id=event_id, todo_id=TODO.id_of(subjects[0]))
 
 
+def _artifact(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoArtifact:
+    return UndoArtifact(**_without_time(who), event_id=event_id, artifact_id=ARTIFACT.id_of(subjects[0]))
+
+
 def _session(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoSession:
     return UndoSession(**_without_time(who), event_id=event_id)
 
@@ -52,6 +58,7 @@ UNDOABLE: Mapping[str, Undoable[Any]] = {
     "graph": Undoable(GRAPH_UNDO, _graph, (ENTITY, RELATION)),
     "profile": Undoable(PROFILE, _profile, (FIELD,)),
     "todos": Undoable(TODOS, _todo, (TODO,)),
+    "artifacts": Undoable(ARTIFACTS, _artifact, (ARTIFACT,)),
     "sessions": Undoable(SESSION_UNDO, _session),
     "attention": Undoable(ATTENTION_UNDO, _attention),
 }

@@ -5,7 +5,7 @@ from types import UnionType
 from typing import Any
 
 from mnemolog.domain.errors import UnknownEvent
-from mnemolog.events import access, checkpoints, conversation, erasure, graph, memory, patrol, profile
+from mnemolog.events import access, artifacts, checkpoints, conversation, erasure, graph, memory, patrol, profile
 from mnemolog.events.event import Event
 
 Fields = dict[str, Any]
@@ -64,6 +64,15 @@ REGISTRY = Registry(
         access.ApiKeyCreated,
         access.ApiKeyImported,
         access.ApiKeyRevoked,
+        artifacts.ArtifactStored,
+        artifacts.ArtifactAttached,
+        artifacts.ArtifactTextAdded,
+        artifacts.ArtifactExtracted,
+        artifacts.ArtifactRefused,
+        artifacts.ArtifactDeleted,
+        artifacts.ArtifactRestored,
+        artifacts.ArtifactReverted,
+        artifacts.ArtifactErased,
         checkpoints.CheckpointsStarted,
         checkpoints.CheckpointsErased,
         conversation.TurnRecorded,

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
 from mnemolog.events import access, checkpoints, conversation, erasure, patrol, profile
+from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.envelope import Header
 from mnemolog.events.event import Event
 from mnemolog.events.graph_fold import ENTITY, RELATION
@@ -18,7 +19,9 @@ from mnemolog.events.subject import Subject
 
 T = TypeVar("T")
 
-SUBJECTS: Mapping[str, Subject[Any, Any]] = {one.name: one for one in (MEMORY, LINK, ENTITY, RELATION, FIELD, TODO)}
+SUBJECTS: Mapping[str, Subject[Any, Any]] = {
+    one.name: one for one in (MEMORY, LINK, ENTITY, RELATION, FIELD, TODO, ARTIFACT)
+}
 
 # Kinds with text of their own, except memories, which are erased together with their source turns.
 KNOWN = tuple(one for one in SUBJECTS.values() if one.erase and one is not MEMORY)

@@ -13,10 +13,12 @@ from mnemolog.domain.memory import VISIBLE, Kind, Status
 from mnemolog.domain.profile import place_of
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
 from mnemolog.events.profile_fold import FIELD, TODO
 from mnemolog.events.subjects import of_each
+from mnemolog.projections.artifacts.tables import artifacts
 from mnemolog.projections.graph.tables import entities, relations
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.profile.tables import consent, profile_fields, todos
@@ -32,6 +34,7 @@ HELD: Mapping[str, str | None] = of_each(
         ENTITY.name: "entities",
         TODO.name: "todos",
         FIELD.name: "profile",
+        ARTIFACT.name: "artifacts",
     },
 )
 
@@ -45,6 +48,7 @@ class Extent:
     entities: Sequence[UUID] = ()
     todos: Sequence[UUID] = ()
     profile: Sequence[str] = ()
+    artifacts: Sequence[UUID] = ()
 
     @property
     def known(self) -> Sequence[tuple[str, object]]:
@@ -61,13 +65,18 @@ async def held(connection: AsyncConnection, viewer: Viewer, scope: Scope, *, har
 
     For the scope `agent`, only those of the viewing agent.
     """
-    tables = {memories: memories.c.memory_id, relations: relations.c.relation_id, entities: entities.c.entity_id}
-    found, facts, known = [
+    tables = {
+        memories: memories.c.memory_id,
+        relations: relations.c.relation_id,
+        entities: entities.c.entity_id,
+        artifacts: artifacts.c.artifact_id,
+    }
+    found, facts, known, files = [
         await _ids(connection, table, id_, _within(table, viewer, scope, hard=hard)) for table, id_ in tables.items()
     ]
     own = await _todos(connection, viewer) if hard and scope is Scope.AGENT else ()
     places = await _places(connection, viewer) if hard and scope is Scope.GLOBAL else ()
-    return Extent(found, facts, known, own, places)
+    return Extent(found, facts, known, own, places, files)
 
 
 async def episodes_since(

@@ -11,10 +11,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import profile
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
 from mnemolog.events.profile_fold import FIELD, TODO
 from mnemolog.events.subjects import SUBJECTS, of_each
+from mnemolog.projections.artifacts.tables import artifacts
 from mnemolog.projections.graph.tables import entities, relations
 from mnemolog.projections.memories.filters import visible_to
 from mnemolog.projections.memories.tables import memories
@@ -51,6 +53,7 @@ SHOWN: Mapping[str, Shown | None] = of_each(
         ENTITY.name: Shown(entities.c.entity_id, partial(_in_graph, table=entities), entities.c.merged_into),
         RELATION.name: Shown(relations.c.relation_id, partial(_in_graph, table=relations)),
         FIELD.name: None,  # Named by its field, for any viewer who may see the profile.
+        ARTIFACT.name: Shown(artifacts.c.artifact_id, partial(_in_graph, table=artifacts)),
         TODO.name: Shown(
             todos.c.todo_id,
             lambda viewer: [owned(todos, viewer), todos.c.agent_id == viewer.agent_id],

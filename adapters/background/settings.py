@@ -8,7 +8,15 @@ from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
 from mnemolog.domain.errors import EngineSettingDiffers
 
-PLAIN = ("embedder", "durable", "nats_sync", "anchor_file", "projection_strategy", "projection_strategies")
+PLAIN = (
+    "artifacts_url",
+    "embedder",
+    "durable",
+    "nats_sync",
+    "anchor_file",
+    "projection_strategy",
+    "projection_strategies",
+)
 ADDRESSES = ("postgres_url", "nats_url", "redis_url", "projections_url")
 MASTER_KEY = "master_key"
 SECRET = frozenset({*ADDRESSES, MASTER_KEY})
@@ -29,8 +37,9 @@ def as_the_engine(settings: Settings, engine: Endpoints) -> Settings:
     for name in own.keys() & theirs.keys() & settings.model_fields_set:
         if own[name] is not None and own[name] != theirs[name]:
             raise _differs(name, own[name], theirs[name], engine.pid)
-    embedder = theirs.get("embedder", settings.embedder)
-    return settings if embedder == settings.embedder else settings.model_copy(update={"embedder": embedder})
+    taken = {name: theirs.get(name, getattr(settings, name)) for name in ("embedder", "artifacts_url")}
+    same = all(getattr(settings, name) == value for name, value in taken.items())
+    return settings if same else settings.model_copy(update=taken)
 
 
 def _differs(name: str, own: object, theirs: object, pid: int) -> EngineSettingDiffers:

@@ -18,6 +18,7 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 ANCHORS = "anchors.jsonl"
 MASTER_KEY = "master.key"
+ARTIFACTS = "artifacts/"
 CHUNK = 1 << 20
 # Ciphertext does not compress; for the rest, the lowest level is enough.
 EFFORT = 1
@@ -57,6 +58,10 @@ class Manifest:
     @property
     def has_master_key(self) -> bool:
         return any(one.name == MASTER_KEY for one in self.members)
+
+    @property
+    def artifacts(self) -> Sequence[Member]:
+        return [one for one in self.members if one.name.startswith(ARTIFACTS)]
 
     @property
     def tables(self) -> Sequence[Member]:

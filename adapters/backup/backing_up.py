@@ -12,12 +12,14 @@ from psycopg.sql import SQL, Identifier
 from mnemolog.adapters import keys
 from mnemolog.adapters.backup.archive import (
     ANCHORS,
+    ARTIFACTS,
     MASTER_KEY,
     ArchiveWriter,
     Manifest,
     Member,
     Progressed,
 )
+from mnemolog.adapters.blobs.opening import blob_store
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.verify.anchor_file import AnchorFile
 from mnemolog.domain.errors import InvalidInput
@@ -80,6 +82,7 @@ async def back_up(
         if with_master_key:
             members.append(_whole(archive, MASTER_KEY, _master_key(settings)))
         async with await AsyncConnection.connect(postgres_dsn, autocommit=True) as connection:
+            server = connection.info.parameter_status("server_version") or ""
             await connection.execute(_BEGIN)
             await connection.execute(_PLAIN)
             [revision] = await _one(connection, _REVISION)
@@ -87,7 +90,11 @@ async def back_up(
                 counted = progressed if name == "events" else _uncounted
                 members.append(await _copied(connection, archive, schema, name, columns, counted))
             await connection.execute("COMMIT")
-            server = connection.info.parameter_status("server_version") or ""
+        # After the snapshot, so that every artifact in it is here; those that were erased meanwhile are not.
+        blobs = blob_store(settings)
+        async for name in blobs.names():
+            if (content := await blobs.get(name)) is not None:
+                members.append(_whole(archive, f"{ARTIFACTS}{name}", content))
         left_out = LEFT_OUT if with_master_key else {**LEFT_OUT, **NO_KEY}
         manifest = Manifest(now, version, server, revision, members, left_out)
         archive.finish(manifest)

@@ -14,7 +14,8 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
 
 from mnemolog.adapters import keys
-from mnemolog.adapters.backup.archive import ANCHORS, MASTER_KEY, ArchiveReader, Manifest, Member, Progressed
+from mnemolog.adapters.backup.archive import ANCHORS, ARTIFACTS, MASTER_KEY, ArchiveReader, Manifest, Member, Progressed
+from mnemolog.adapters.blobs.opening import blob_store
 from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded.data_directory import write_privately
 from mnemolog.adapters.engine.engine import Engine, open_engine
@@ -73,6 +74,9 @@ async def restore(settings: Settings, path: Path, bar: Bar) -> Restored:
         before = set(_entries(settings.directory))
         try:
             await _load(settings, archive, master_key, bar)
+            blobs = blob_store(settings)
+            for member in archive.manifest.artifacts:
+                await blobs.put(member.name.removeprefix(ARTIFACTS), b"".join(archive.chunks(member)))
             _place(settings, archive)
         except BaseException:
             for name in set(_entries(settings.directory)) - before:

@@ -14,6 +14,7 @@ import mnemolog
 from mnemolog.adapters import logs
 from mnemolog.adapters.cli import (
     api_keys,
+    artifacts,
     background,
     backing_up,
     catalogue,
@@ -63,6 +64,7 @@ for module in (
     producing,
     projecting,
     exporting,
+    artifacts,
     retention,
     patrol,
     verifying,

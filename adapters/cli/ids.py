@@ -12,6 +12,7 @@ from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import MEMORY
 from mnemolog.events.profile_fold import TODO
@@ -24,6 +25,7 @@ _KINDS = {
     "entity_ids": ENTITY.name,
     "relation_id": RELATION.name,
     "todo_id": TODO.name,
+    "artifact_id": ARTIFACT.name,
     "event_id": EVENT,
 }
 # Ids of the command's own kind.

@@ -57,6 +57,7 @@ GROUPS = {
     "affect": "The mood of a conversation, which fades by itself.",
     "focus": "What a conversation is about.",
     "user": "Export, import or erase a user.",
+    "artifact": "Files and links of a conversation.",
     "todo": "Commitments, habits, open threads and frictions, each kept by one agent.",
 }
 

@@ -39,7 +39,14 @@ def run(
         found = await retain(engine, now, dry_run=True)
         if dry_run:
             return found
-        taken = (found.faded, found.purged, found.purged_facts, found.purged_entities, found.grown)
+        taken = (
+            found.faded,
+            found.purged,
+            found.purged_facts,
+            found.purged_entities,
+            found.purged_artifacts,
+            found.grown,
+        )
         total = sum(map(len, taken))
         with bar("retention", total) as progressed:
             return await retain(engine, now, progressed=progressed)
@@ -58,6 +65,7 @@ def _show(done: Retained, *, dry_run: bool) -> None:
         ("purged", done.purged, MEMORY),
         ("purged", done.purged_facts, ("fact", "facts")),
         ("purged", done.purged_entities, ("entity", "entities")),
+        ("purged", done.purged_artifacts, ("artifact", "artifacts")),
         ("strengthened by use", done.grown, MEMORY),
     ):
         output.done(f"{output.count(len(ids), *names)} {would}{what}")

@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from mnemolog.adapters.cli import output
+from mnemolog.adapters.operations.artifacts import ArtifactDetail, ArtifactText, ArtifactView
 from mnemolog.adapters.operations.attention import AffectView
 from mnemolog.adapters.operations.batches import Forgotten
 from mnemolog.adapters.operations.conversation import Added, Session
@@ -112,6 +113,7 @@ def _forgotten(found: Forgotten) -> None:
         output.count(len(found.memories), "memory", "memories"),
         output.count(len(found.facts), "fact"),
         output.count(len(found.entities), "entity", "entities"),
+        *([output.count(len(found.artifacts), "artifact")] if found.artifacts else []),
         *([output.count(len(found.todos), "todo")] if found.todos else []),
         *([output.count(len(found.profile), "profile field")] if found.profile else []),
     ]
@@ -126,7 +128,7 @@ def _erased(found: Erased) -> None:
     counts = [
         output.count(len(found.memories), "memory", "memories"),
         output.count(len(found.turns), "turn"),
-        *([f"{len(found.known):,} entities, facts, profile fields and todos"] if found.known else []),
+        *([f"{len(found.known):,} entities, facts, profile fields, todos and artifacts"] if found.known else []),
     ]
     if found.receipt:
         output.receipt(f"Erased {', '.join(counts)}; their keys are destroyed", found.receipt)
@@ -287,6 +289,41 @@ def _todos(page: Page[Todo]) -> None:
     _more(page)
 
 
+def _artifacts(page: Page[ArtifactView]) -> None:
+    rows = [
+        (one.surrogate, one.name or one.url, _extraction(one), output.when(one.created_at), one.artifact_id)
+        for one in page
+    ]
+    output.show(("artifact", "name", "text", "added", "id"), rows, nothing="no artifacts", short=True)
+    _more(page)
+
+
+def _extraction(one: ArtifactView) -> str:
+    return f"refused: {one.refused}" if one.refused else one.extraction
+
+
+def _artifact(found: ArtifactDetail) -> None:
+    for name in ArtifactView.model_fields:
+        value = getattr(found, name)
+        if isinstance(value, datetime):
+            output.line(name, output.when(value))
+        elif name != "skipped" and value not in (None, "", []):
+            output.line(name, ", ".join(map(str, value)) if isinstance(value, list) else str(value))
+    for one in found.skipped:
+        output.line("skipped", f"{one.text_kind}: {one.reason}")
+    _artifact_texts(found.texts)
+
+
+def _artifact_texts(texts: Sequence[ArtifactText]) -> None:
+    rows = [(one.text_kind, one.place, one.text) for one in texts]
+    output.show(("kind", "place", "text"), rows, nothing="no texts")
+
+
+def _texts(page: Page[ArtifactText]) -> None:
+    _artifact_texts(page.items)
+    _more(page)
+
+
 def _entities(page: Page[EntityView]) -> None:
     _entity_table(page.items)
     _more(page)
@@ -365,6 +402,9 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     Erased: _erased,
     Proof: _proof,
     Page[EntityView]: _entities,
+    Page[ArtifactView]: _artifacts,
+    ArtifactDetail: _artifact,
+    Page[ArtifactText]: _texts,
     EntityDetail: _entity,
     Page[FactView]: _facts,
 }

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, suppress
 from functools import partial
 
 from mnemolog.adapters import keys, tracing
+from mnemolog.adapters.blobs.opening import blob_store
 from mnemolog.adapters.checkpoints.store import CheckpointStore
 from mnemolog.adapters.clock import new_id, now
 from mnemolog.adapters.config import Settings
@@ -201,6 +202,7 @@ async def _services(
         jobs=JobQueue(to.pool, to.roots.derived("jobs"), now, new_id),
         models=models_of(stack, settings, TokenBudget(to.pool, now, settings.model_tokens_per_day)),
         checkpoints=CheckpointStore(to.untried, to.roots, handler),
+        blobs=blob_store(settings),
     )
 
 

@@ -11,6 +11,7 @@ from uuid import UUID
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
+from mnemolog.adapters.artifacts.content import delete_blobs
 from mnemolog.adapters.erasure.messages import TurnSelection, purge_turns
 from mnemolog.adapters.erasure.stale_schemas import forget_embeddings, forget_in_stale_schemas
 from mnemolog.adapters.postgres.store import PostgresStore
@@ -77,9 +78,15 @@ async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: s
     finally:
         await _sweep(engine, stream, before.memories)
         await engine.checkpoints.delete_erased(stream)
+        await delete_blobs(engine, stream, _gone(command, before), receipt.last_seq)
         if isinstance(command, EraseUser):
             await engine.jobs.forget(stream)
     return Erasure(receipt, before, messages, held_up)
+
+
+def _gone(command: Erase | EraseUser, found: Taken) -> frozenset[str] | None:
+    """The tags of what was erased; None for everything. A subject is named again when it was erased before."""
+    return None if isinstance(command, EraseUser) else frozenset({command.subject(), *found.known})
 
 
 async def _user_erased(engine: Services, command: EraseUser, idempotency_key: str | Keyed | None) -> Receipt:

@@ -10,6 +10,7 @@ from uuid import UUID, uuid5
 
 from mnemolog.adapters.erasure import erasing
 from mnemolog.adapters.services import Services
+from mnemolog.commands.artifacts import DeleteArtifact
 from mnemolog.commands.entities import ForgetEntity
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory
 from mnemolog.commands.fact_changes import ForgetFact
@@ -115,6 +116,7 @@ def _hidings(why: dict[str, Any], found: Extent) -> Iterator[Sequence[Hiding]]:
         [validated(SoftDeleteMemory, {**why, "memory_id": id_, "cause": Cause.SCOPE}) for id_ in found.memories],
         [validated(ForgetFact, {**why, "relation_id": id_}) for id_ in found.facts],
         [validated(ForgetEntity, {**why, "entity_id": id_}) for id_ in found.entities],
+        [validated(DeleteArtifact, {**why, "artifact_id": id_}) for id_ in found.artifacts],
     )
     for commands in hidings:
         for first in range(0, len(commands), PORTION):
@@ -144,7 +146,7 @@ async def _taken(engine: Services, stream: StreamId, batch: UUID) -> Extent:
     for event in (one for one in events if not isinstance(one.payload, EntityCleared | EntityKept)):
         kind, _, name = event.payload.key_scope().partition(":")
         taken.setdefault(kind, {})[name] = None
-    memories, facts, entities, todos = (
-        [UUID(name) for name in taken.get(kind, ())] for kind in ("memory", "relation", "entity", "todo")
+    memories, facts, entities, todos, artifacts = (
+        [UUID(name) for name in taken.get(kind, ())] for kind in ("memory", "relation", "entity", "todo", "artifact")
     )
-    return Extent(memories, facts, entities, todos, list(taken.get("profile", ())))
+    return Extent(memories, facts, entities, todos, list(taken.get("profile", ())), artifacts)

@@ -6,7 +6,7 @@ from pathlib import Path
 from redis.asyncio import Redis
 
 from mnemolog.adapters.erasure import stores, tables
-from mnemolog.adapters.erasure.proof import Proof, ProofPlace
+from mnemolog.adapters.erasure.proof import NAMED, Proof, ProofPlace
 from mnemolog.adapters.erasure.target import ProofSubject, Target, target_of
 from mnemolog.adapters.services import Services
 from mnemolog.domain.principal import Role
@@ -81,8 +81,16 @@ async def _places(engine: Services, target: Target, phrase: str | None) -> Async
         yield await stores.keys_in_redis(redis, target, phrase)
     finally:
         await redis.aclose()
+    yield await _blobs(engine, target)
     for place in stores.files(engine.settings.directory, phrase if engine.principal is None else None):
         yield place
+
+
+async def _blobs(engine: Services, target: Target) -> ProofPlace:
+    """The user's blobs; what is left of an erased artifact cannot be decrypted, but should not be there."""
+    kept = {name.partition("/")[2] async for name in engine.blobs.names(target.subject.stream)}
+    found = sorted(kept & target.blobs)
+    return ProofPlace("artifacts", len(kept), len(found), found=tuple(found[:NAMED]))
 
 
 def _unseen(engine: Services, phrase: str | None) -> list[str]:

@@ -183,6 +183,8 @@ def _more_than_shape(one: Columns, rows: TableClause) -> ColumnElement[bool]:
             return func.cardinality(rows.c.held) > 0
         case "consent":
             return rows.c.value != ""
+        case "artifacts":
+            return or_(*(rows.c[name] != "" for name in ("name", "mime", "sha256", "url")))
         case "todos":
             return rows.c.text != ""
         case _:

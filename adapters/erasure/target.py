@@ -13,6 +13,7 @@ from mnemolog.domain.errors import NotFound
 from mnemolog.domain.memory import no_such_memory
 from mnemolog.domain.principal import beyond_agents
 from mnemolog.domain.scope import Owned, private_to_others
+from mnemolog.events.artifacts import blobs_in
 from mnemolog.events.checkpoints import CheckpointsStarted
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
@@ -56,6 +57,7 @@ class Target:
     event_ids: set[UUID] = field(default_factory=set)
     seqs: set[int] = field(default_factory=set)
     key_ids: set[bytes] = field(default_factory=set)
+    blobs: set[str] = field(default_factory=set)
     opened: int = 0
 
     @property
@@ -87,6 +89,7 @@ async def target_of(log: EventLog, subject: ProofSubject, agents: frozenset[str]
             found.seqs.add(event.seq)
             found.opened += not event.erased
             found.key_ids |= _key_ids(stored)
+            found.blobs |= set(blobs_in(stored.header))
     return found
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncIterator, Sequence
 
+from mnemolog.adapters.blobs.store import blob_name
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.export.form import EventLine, Head, written
+from mnemolog.adapters.export.form import BlobLine, EventLine, Head, written
 from mnemolog.domain.errors import Conflict, LogError, NotFound
 from mnemolog.domain.principal import Role
+from mnemolog.events.artifacts import blobs_in
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.events.registry import SHREDDING
@@ -41,6 +43,9 @@ async def lines(engine: Engine, stream: StreamId, head: Head) -> AsyncIterator[t
     yield 0, written(head)
     async for batch in engine.log.scan(stream, until=head.head):
         yield len(batch), await _written(engine.log, batch)
+        for blob in (blob for event in batch for blob in blobs_in(event.header)):
+            if (content := await engine.blobs.get(blob_name(stream, blob))) is not None:
+                yield 0, written(BlobLine.of(blob, content))
     async for batch in engine.log.scan(stream, after=head.head):
         if not SHREDDING.isdisjoint(event.header.type for event in batch):
             what = f"something of {stream.owner!r} was erased meanwhile"

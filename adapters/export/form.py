@@ -3,11 +3,16 @@
     {"format": "mnemolog-user", "version": 1, "user_id": "ana", "events": 42, "head": 42, "policies": {...}}
     {"seq": 1, "event_id": "...", "type": "TurnRecorded", "version": 1, "meta": {...}, "data": {...}, ...}
 
+The file of an artifact follows on a line of its own, as the blob store has it: encrypted with the key in the event.
+
+    {"blob": "<sha256>", "content": "<base64>"}
+
 An erased event keeps its shape: its personal fields stand at their defaults, and `erased` says so. One that cannot be
 read has no data: `unreadable` holds its stored bytes, in base64.
 """
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
+from hashlib import sha256
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -111,7 +116,29 @@ class EventLine(_Line):
             ) from error
 
 
-def parsed(line: bytes, number: int, model: type[Head] | type[EventLine]) -> Any:
+class BlobLine(_Line):
+    """The encrypted file of an artifact. `blob` is the SHA-256 of the content."""
+
+    blob: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    content: str
+
+    @classmethod
+    def of(cls, blob: str, content: bytes) -> "BlobLine":
+        return cls(blob=blob, content=b64encode(content).decode())
+
+    @property
+    def bytes(self) -> bytes:
+        """InvalidInput if the content is not that of the blob."""
+        content = b64decode(self.content)
+        if sha256(content).hexdigest() != self.blob:
+            raise InvalidInput("does not match its hash", field="content", fix="export the user again")
+        return content
+
+
+BLOB = b'{"blob":'
+
+
+def parsed(line: bytes, number: int, model: type[Head] | type[EventLine] | type[BlobLine]) -> Any:
     """A parsed line; errors name the line but never a value, which may be personal."""
     try:
         return model.model_validate(parsed_json(line, ""))
@@ -134,5 +161,5 @@ def _without_value(error: ValidationError, below: str = "") -> InvalidInput:
     return InvalidInput(message, field=field, fix=told.fix)
 
 
-def written(line: Head | EventLine) -> bytes:
+def written(line: Head | EventLine | BlobLine) -> bytes:
     return line.model_dump_json().encode() + b"\n"

@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import IO
 from uuid import UUID
 
+from mnemolog.adapters.blobs.store import blob_name
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export.exporting import require_admin
-from mnemolog.adapters.export.form import EventLine, Head, at_line, parsed
+from mnemolog.adapters.export.form import BLOB, BlobLine, EventLine, Head, at_line, parsed
 from mnemolog.adapters.postgres.writing import has_events
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.policy import version_of
+from mnemolog.events.artifacts import ArtifactStored
 from mnemolog.events.envelope import NewEvent, Receipt, StreamId
 from mnemolog.events.erasure import UserErased
 
 BATCH = 500
-LONGEST_LINE = 32 * 1024 * 1024
+LONGEST_LINE = 96 * 1024 * 1024  # The largest file of an artifact, in base64.
 # Clocks differ, but a stream's record time never decreases, so a time in the future would delay all later writes.
 LENIENCE = timedelta(minutes=5)
 
@@ -35,6 +37,10 @@ class Checked:
     head: Head
     last_id: UUID
 
+    def blobs(self) -> Iterator[tuple[str, bytes]]:
+        """The encrypted files of artifacts, by the name of each."""
+        return ((line.blob, line.bytes) for _, line in _blobs(self.source))
+
     def batches(self) -> Iterator[Sequence[NewEvent]]:
         events = _events(self.source, self.head)
         while batch := list(islice(events, BATCH)):
@@ -45,7 +51,9 @@ def checked(source: Source, now: datetime, progressed: Callable[[int], None] = l
     """Read the whole file once; InvalidInput names the first invalid line. Nothing is written."""
     head = head_of(source)
     last: NewEvent | None = None
+    stored = set[str]()
     for event in _events(source, head):
+        stored |= {event.payload.blob} if isinstance(event.payload, ArtifactStored) else set()
         assert event.recorded_at
         if last and last.recorded_at and event.recorded_at < last.recorded_at:
             raise InvalidInput(
@@ -61,6 +69,9 @@ def checked(source: Source, now: datetime, progressed: Callable[[int], None] = l
         raise InvalidInput(
             f"{last.event_id} was recorded in the future", field="recorded_at", fix="correct this machine's clock"
         )
+    for number, line in _blobs(source):
+        if line.blob not in stored:
+            raise InvalidInput("belongs to no artifact", field=f"line {number} blob", fix="export the user again")
     return Checked(source, head, last.event_id)
 
 
@@ -85,7 +96,17 @@ async def imported(
     for version, text in file.head.policies.items():
         if version_of(text) == version:
             await engine.policies.keep(text, engine.writes.now())
-    return await engine.log.append_whole(stream, _counted(file.batches(), progressed))
+    put = list[str]()
+    try:
+        for blob, content in file.blobs():
+            put.append(blob_name(stream, blob))
+            await engine.blobs.put(put[-1], content)
+        return await engine.log.append_whole(stream, _counted(file.batches(), progressed))
+    except BaseException:
+        if not await engine.log.head(stream):
+            for name in put:
+                await engine.blobs.delete(name)
+        raise
 
 
 def head_of(source: Source) -> Head:
@@ -113,20 +134,33 @@ def _lines(source: Source) -> Generator[bytes]:
 
 
 def _events(source: Source, head: Head) -> Iterator[NewEvent]:
-    number = 1
+    seq = 0
     for number, text in enumerate(_lines(source), start=1):
-        if number == 1:  # The head.
+        if number == 1 or text.startswith(BLOB):
             continue
         line: EventLine = parsed(text, number, EventLine)
-        if line.seq != number - 1:
+        seq += 1
+        if line.seq != seq:
             raise InvalidInput(f"{line.seq} is not the next seq", field=f"line {number} seq", fix="export it again")
         yield _event(line, number)
-    if number - 1 != head.events:
+    if seq != head.events:
         raise InvalidInput(
-            f"the file has {number - 1:,} of {head.events:,} events",
+            f"the file has {seq:,} of {head.events:,} events",
             field="path",
             fix="it is truncated: export it again",
         )
+
+
+def _blobs(source: Source) -> Iterator[tuple[int, BlobLine]]:
+    for number, text in enumerate(_lines(source), start=1):
+        if text.startswith(BLOB):
+            line: BlobLine = parsed(text, number, BlobLine)
+            try:
+                _ = line.bytes
+            except (InvalidInput, ValueError) as error:
+                told = error if isinstance(error, InvalidInput) else InvalidInput("is not base64", field="content")
+                raise at_line(number, told) from error
+            yield number, line
 
 
 def _event(line: EventLine, number: int) -> NewEvent:

@@ -15,7 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 import mnemolog
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http import export, health, importing, metrics, ready
+from mnemolog.adapters.http import artifacts, export, health, importing, metrics, ready
 from mnemolog.adapters.http.body_limit import BodyLimit
 from mnemolog.adapters.http.errors import SCHEMAS, ErrorAnswer, answer_errors
 from mnemolog.adapters.http.json_body import JsonBody
@@ -34,6 +34,7 @@ TAGS = [
     {"name": "graph", "description": "People, places and things that a user mentions, and facts about them."},
     {"name": "profile", "description": "What users say of themselves, and what waits for their consent."},
     {"name": "todos", "description": "Commitments, habits, open threads and frictions, each kept by one agent."},
+    {"name": "artifacts", "description": "Files and links of a conversation, and the texts that stand for them."},
     {"name": "changes", "description": "Many changes as one: undone, rolled back, or forgotten by scope."},
     {"name": "erasure", "description": "Destroy what was said, for good."},
     {"name": "maintenance", "description": "How the engine is."},
@@ -43,7 +44,7 @@ for _operation in OPERATIONS:
     add_route(_operations, _operation)
 # The state of the engine. Each of them decides what strangers may see.
 MAINTENANCE = (health.router, ready.router, metrics.router)
-ROUTERS = (_operations, export.router, importing.router, *MAINTENANCE)
+ROUTERS = (_operations, artifacts.router, export.router, importing.router, *MAINTENANCE)
 ROUTES = [one for router in ROUTERS for one in router.routes if isinstance(one, APIRoute)]
 # A page has to send the token or a key itself; credentials that browsers add on their own are not accepted.
 CORS: Mapping[str, Any] = {
@@ -67,7 +68,7 @@ def create_app(engine: Engine) -> FastAPI:
     )
     app.state.engine, app.state.readiness = engine, ready.Readiness(engine)
     app.add_middleware(JsonBody)
-    app.add_middleware(BodyLimit)
+    app.add_middleware(BodyLimit, artifact_max_bytes=engine.settings.artifact_max_bytes)
     app.add_middleware(Methods, routes=ROUTES)
     app.add_middleware(Authenticated, keys=engine.api_keys, token=local_token(engine.settings))
     if engine.settings.cors_origins:

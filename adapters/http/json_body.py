@@ -3,7 +3,7 @@
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mnemolog.adapters.http.body_limit import is_import
+from mnemolog.adapters.http.body_limit import is_file, is_import
 from mnemolog.domain.json_value import parsed_json
 
 
@@ -24,7 +24,8 @@ class JsonBody:
                 parsed_json(body, "body")
             return message
 
-        await self._app(scope, checked if _is_json(scope) and not is_import(scope) else receive, send)
+        taken_as_it_is = not _is_json(scope) or is_import(scope) or is_file(scope)
+        await self._app(scope, receive if taken_as_it_is else checked, send)
 
 
 def _is_json(scope: Scope) -> bool:

@@ -72,7 +72,8 @@ def add_route(router: APIRouter, operation: Operation[Any, Any]) -> None:
 def _endpoint(operation: Operation[Any, Any]) -> Any:
     fields = operation.request.model_fields
     in_path = [name for name in fields if f"{{{name}}}" in operation.path]
-    rest = _rest(operation, {*in_path, "idempotency_key"})
+    name = "".join(word.title() for word in operation.name.split("_"))
+    rest = request_without(operation.request, {*in_path, "idempotency_key"}, name)
 
     async def endpoint(engine: Engine, asked: BaseModel, idempotency_key: str | None = None, **path: Any) -> Any:
         given = {**path, **{name: getattr(asked, name) for name in asked.model_fields_set}}
@@ -102,16 +103,13 @@ def _endpoint(operation: Operation[Any, Any]) -> Any:
     return endpoint
 
 
-def _rest(operation: Operation[Any, Any], without: set[str]) -> type[BaseModel]:
-    """The request model without the fields that come from elsewhere."""
-    if not without & operation.request.model_fields.keys():
-        return operation.request
+def request_without(request: type[BaseModel], without: set[str], name: str) -> type[BaseModel]:
+    """The request without what comes from elsewhere, under this name."""
+    if not without & request.model_fields.keys():
+        return request
     kept: dict[str, Any] = {
-        name: (field.rebuild_annotation(), field)
-        for name, field in operation.request.model_fields.items()
-        if name not in without
+        name: (field.rebuild_annotation(), field) for name, field in request.model_fields.items() if name not in without
     }
-    name = "".join(word.title() for word in operation.name.split("_"))
-    made: type[BaseModel] = create_model(name, __config__=operation.request.model_config, **kept)
-    made.__doc__ = operation.request.__doc__
+    made: type[BaseModel] = create_model(name, __config__=request.model_config, **kept)
+    made.__doc__ = request.__doc__
     return made

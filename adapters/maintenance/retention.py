@@ -1,6 +1,6 @@
 """One pass of retention: soft-delete unused memories, purge deleted ones, strengthen used ones (B §7)."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -15,6 +15,7 @@ from mnemolog.commands.memories import ExpireMemory, MemoryCommand, ObserveUse
 from mnemolog.domain.errors import Conflict, NotFound
 from mnemolog.domain.memory import Cause
 from mnemolog.events.envelope import DEFAULT_AGENT
+from mnemolog.projections.artifacts.tables import artifacts
 from mnemolog.projections.graph.tables import entities, relations
 from mnemolog.projections.memories import due
 from mnemolog.projections.memories.stored import as_memory
@@ -35,11 +36,12 @@ class Retained:
     purged: list[UUID] = field(default_factory=list)
     purged_facts: list[UUID] = field(default_factory=list)
     purged_entities: list[UUID] = field(default_factory=list)
+    purged_artifacts: list[UUID] = field(default_factory=list)
     grown: list[UUID] = field(default_factory=list)
     refused: dict[UUID, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        names = ("faded", "purged", "purged_facts", "purged_entities", "grown")
+        names = ("faded", "purged", "purged_facts", "purged_entities", "purged_artifacts", "grown")
         ids = {name: [str(id_) for id_ in getattr(self, name)] for name in names}
         return {**ids, "refused": {str(id_): why for id_, why in self.refused.items()}}
 
@@ -63,7 +65,12 @@ async def retain(
         if dry_run or await _purge(engine, row["memory_id"], _forgotten_memory(row, now), done):
             done.purged.append(row["memory_id"])
         progressed(1)
-    for kind, table, purged in (("relation", relations, done.purged_facts), ("entity", entities, done.purged_entities)):
+    purgeable: Sequence[tuple[str, Table, list[UUID]]] = (
+        ("relation", relations, done.purged_facts),
+        ("entity", entities, done.purged_entities),
+        ("artifact", artifacts, done.purged_artifacts),
+    )
+    for kind, table, purged in purgeable:
         async for row in _rows(engine, due.purgeable(now, table), table):
             id_ = row[f"{kind}_id"]
             if dry_run or await _purge(engine, id_, _forgotten_known(row, kind, id_, now), done):

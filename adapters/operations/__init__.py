@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from mnemolog.adapters.operations.artifacts import ARTIFACTS
 from mnemolog.adapters.operations.attention import ATTENTION
 from mnemolog.adapters.operations.batches import BATCHES
 from mnemolog.adapters.operations.conversation import CONVERSATION
@@ -22,6 +23,7 @@ OPERATIONS: Sequence[Operation[Any, Any]] = (
     *FACTS,
     *PROFILE,
     *TODOS,
+    *ARTIFACTS,
     *ERASURE,
     *BATCHES,
 )

@@ -27,6 +27,7 @@ class Forgotten(Result):
     memories: list[UUID]
     facts: list[UUID]
     entities: list[UUID]
+    artifacts: list[UUID]
     todos: list[UUID] = Field(description="Set by `erase_scope` only.")
     profile: list[str] = Field(description="Set by `erase_scope` only.")
     batch: UUID | None = Field(None, description="Pass it to `rollback` as `of_batch` to restore what was forgotten.")

@@ -28,7 +28,7 @@ class Erased(Result):
     memories: list[UUID]
     turns: list[str]
     known: list[str] = Field(
-        description="Entities, facts, profile fields and todos.", examples=[["entity:0194…", "profile:city"]]
+        description="Entities, facts, profile fields, todos and artifacts.", examples=[["entity:0194…", "profile:city"]]
     )
     cleared: list[str] = Field(description="Entities that keep what other turns said about them.")
     survivors: list[UUID] = Field(
@@ -99,6 +99,12 @@ class EraseTodo(Rehearsed):
     todo_id: Annotated[Uuid, Field(description="The todo's id.")]
 
 
+class EraseArtifact(Rehearsed):
+    """The artifact to erase."""
+
+    artifact_id: Annotated[Uuid, Field(description="The artifact's id.")]
+
+
 class ProveErased(Request):
     """What was erased: one of these ids, or none for the whole user."""
 
@@ -108,6 +114,7 @@ class ProveErased(Request):
     relation_id: Annotated[Uuid | None, Field(description="A fact.")] = None
     field: Annotated[Id | None, Field(description="A profile field.")] = None
     todo_id: Annotated[Uuid | None, Field(description="A todo.")] = None
+    artifact_id: Annotated[Uuid | None, Field(description="An artifact.")] = None
     text: Annotated[
         Text | None, Field(description="Words to search for in every row, value and message of the user.")
     ] = None
@@ -245,6 +252,23 @@ async def erase_todo(engine: Engine, asked: EraseTodo) -> Erased:
     return await _erase_known(engine, asked, "todo", asked.todo_id)
 
 
+@operation(
+    "artifact erase",
+    "POST /artifacts/{artifact_id}/erase",
+    arguments=("artifact_id",),
+    tag="erasure",
+    role=Role.ERASE,
+    done="Erased",
+    destroys=True,
+)
+async def erase_artifact(engine: Engine, asked: EraseArtifact) -> Erased:
+    """Erase an artifact permanently.
+
+    Destroys its file and its texts; turns and memories stay. `delete_artifact` hides it instead.
+    """
+    return await _erase_known(engine, asked, "artifact", asked.artifact_id)
+
+
 @operation("prove-erased", "POST /prove-erased", tag="erasure", role=Role.ERASE)
 async def prove_erased(engine: Engine, asked: ProveErased) -> Proof:
     """Prove that erased data cannot be read anywhere.
@@ -277,5 +301,6 @@ ERASURE = (
     erase_fact,
     erase_profile,
     erase_todo,
+    erase_artifact,
     prove_erased,
 )

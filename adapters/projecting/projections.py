@@ -29,6 +29,7 @@ from mnemolog.adapters.verify.missing_keys import MissingKeyCheck, RequireKeys
 from mnemolog.domain.errors import Conflict, InvalidInput, MnemologError, ProjectionPoisoned
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.projections.applying import to_read
+from mnemolog.projections.artifacts.projector import ArtifactsProjector
 from mnemolog.projections.changes.projector import ChangesProjector
 from mnemolog.projections.filling import EVERYTHING, Share, fill, one_by_one
 from mnemolog.projections.graph.projector import GraphProjector
@@ -84,6 +85,7 @@ class Projections:
             ChangesProjector(),
             HistoryProjector(),
             ProfileProjector(),
+            ArtifactsProjector(),
             VectorsProjector(embedder, self.index),
         )
         # Vectors of these models are read until those of the current one are complete.

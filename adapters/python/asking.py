@@ -31,15 +31,15 @@ class Asking(Opening):
         """`arguments` are the verb's own, by name; None is what was left out."""
         from mnemolog.events.fields import validated
 
-        request = validated(operation.request, self._fields(operation, arguments))
+        request = validated(operation.request, self._given(operation.request, arguments))
         return await operation.run(await self._engine(), request)
 
-    def _fields(self, operation: Operation[Any, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def _given(self, request: type[Request], arguments: Mapping[str, Any]) -> dict[str, Any]:
         asked = ((name, value) for name, value in arguments.items() if name != "self" and value is not None)
         given = {name: str(value) if isinstance(value, UUID) else value for name, value in asked}
         given |= {"after": token} if (token := getattr(given.get("after"), "token", None)) else {}
         defaults = {"user_id": self._user_id, "agent_id": self._agent_id, "thread_id": self._thread_id}
-        known = operation.request.model_fields
+        known = request.model_fields
         # Where None is a field's own default, it is no part of who asks: a proof without a thread is of everything.
         named = {name for name in defaults if name in known and known[name].default is not None}
         fields = {**{name: value for name, value in defaults.items() if name in named and value is not None}, **given}

@@ -151,6 +151,25 @@ class ErasureVerbs(Asking):
         """
         return await self._ask(erasure.erase_todo, locals())
 
+    async def erase_artifact(
+        self,
+        artifact_id: Id,
+        *,
+        dry_run: bool | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Erased:
+        """Erase an artifact for good: its file and its texts.
+
+        Example:
+            file = memory.add_artifact(b"Buy milk and eggs", name="list.txt", user_id="ana")
+            memory.erase_artifact(file.artifact_id, user_id="ana")
+        """
+        return await self._ask(erasure.erase_artifact, locals())
+
     async def prove_erased(
         self,
         *,
@@ -160,6 +179,7 @@ class ErasureVerbs(Asking):
         relation_id: Id | None = None,
         field: str | None = None,
         todo_id: Id | None = None,
+        artifact_id: Id | None = None,
         text: str | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from mnemolog.artifacts import ArtifactVerbs
 from mnemolog.asking import Asking, Id
 from mnemolog.batches import BatchVerbs
 from mnemolog.conversation import ConversationVerbs
@@ -34,6 +35,7 @@ class AsyncMemory(
     BatchVerbs,
     ErasureVerbs,
     TransferVerbs,
+    ArtifactVerbs,
     Asking,
 ):
     """Memory for agents, on servers that start at the first use.

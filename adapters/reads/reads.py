@@ -30,6 +30,7 @@ from mnemolog.events.envelope import Position, StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.projections.history import from_log
 from mnemolog.projections.projector import Store
+from mnemolog.projections.reads.artifacts import ArtifactReads
 from mnemolog.projections.reads.graph import GraphReads
 from mnemolog.projections.reads.memories import MemoryReads
 from mnemolog.projections.reads.moment import NOW, Moment, seq_of
@@ -45,7 +46,7 @@ _logger = logging.getLogger("mnemolog.reads")
 T = TypeVar("T")
 
 
-class Reads(MemoryReads, GraphReads, ProfileReads):
+class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads):
     """Every read names its viewer, and sees what is his: the agent's allowlist narrows each of them here (B §5).
 
     A row that its projector did not write is never shown: it is reported (`tampered` counts them by projection), the

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from mnemolog.commands.artifacts import ARTIFACTS, DeleteArtifact
 from mnemolog.commands.attention import ATTENTION, SetAffect, SetFocus
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.commands.entities import ENTITIES, ForgetEntity
@@ -20,11 +21,12 @@ from mnemolog.events.envelope import Receipt, Recorded, StreamId, batch_tag, run
 from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog, Outcome
 
-Hiding = SoftDeleteMemory | ForgetFact | ForgetEntity
+Hiding = SoftDeleteMemory | ForgetFact | ForgetEntity | DeleteArtifact
 HIDING: Mapping[type[Command], Decider[Any, Any]] = {
     SoftDeleteMemory: MEMORIES,
     ForgetFact: FACT_CHANGES,
     ForgetEntity: ENTITIES,
+    DeleteArtifact: ARTIFACTS,
 }
 
 

@@ -13,6 +13,7 @@ from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, Un
 from mnemolog.commands.patrol import PATROL, CloseCycle
 from mnemolog.commands.recalls import RECALLING, RecordRecalls
 from mnemolog.commands.rollback import Rollback
+from mnemolog.commands.writes.artifacts import ArtifactWrites
 from mnemolog.commands.writes.batches import BatchWrites
 from mnemolog.commands.writes.ports import Neighbours, Sightings
 from mnemolog.commands.writes.seeding import SeedWrites
@@ -40,7 +41,7 @@ class Added:
     receipt: Receipt
 
 
-class Writes(SeedWrites, BatchWrites):
+class Writes(SeedWrites, BatchWrites, ArtifactWrites):
     def __init__(
         self,
         handler: Handler,

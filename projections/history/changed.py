@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from mnemolog.domain.artifact import Artifact
 from mnemolog.domain.entity import Entity
 from mnemolog.domain.errors import KeyMissing
 from mnemolog.domain.memory import Memory
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.todo import Todo
+from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
@@ -95,6 +97,11 @@ def _todo(one: Todo) -> Fields:
     return {"text": one.text, "kind": one.kind.value, "status": one.status.value, "due": one.due}
 
 
+def _artifact(one: Artifact) -> Fields:
+    shown = {"name": one.name, "type": one.type.value, "mime": one.mime, "url": one.url, "status": one.status.value}
+    return {**shown, "extraction": one.extraction.value, "source_turn_ids": list(one.source_turn_ids)}
+
+
 FIELDS: Mapping[str, Callable[[Any], Fields]] = of_each(
     "FIELDS in projections/history/changed.py",
     {
@@ -104,5 +111,6 @@ FIELDS: Mapping[str, Callable[[Any], Fields]] = of_each(
         RELATION.name: _relation,
         FIELD.name: _profile_field,
         TODO.name: _todo,
+        ARTIFACT.name: _artifact,
     },
 )

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from mnemolog.domain.facts import Validity
 from mnemolog.domain.identity import utc_text
 from mnemolog.domain.memory import VISIBLE, Cause
-from mnemolog.events import graph, memory, profile
+from mnemolog.events import artifacts, graph, memory, profile
 from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event
 from mnemolog.events.graph_fold import RELATION
@@ -60,6 +60,10 @@ def _sources(payload: Any) -> dict[str, Any]:
 
 def _undoes(payload: Any) -> dict[str, str]:
     return {"undoes": str(payload.undoes)} if payload.undoes else {}
+
+
+def _reverted(payload: artifacts.ArtifactReverted) -> Entry:
+    return "UPDATE" if payload.status in VISIBLE else "DELETE", _undoes(payload)
 
 
 def _patch(payload: profile.ProfileSet | profile.ProfileDecided) -> dict[str, str]:
@@ -136,6 +140,15 @@ ENTRIES: Mapping[type[Event], Callable[[Any], Entry]] = {
     graph.RelationRestored: lambda it: ("RESTORE", {}),
     graph.RelationReverted: _undone,
     graph.RelationErased: lambda it: ("DELETE", {"erased": True}),
+    artifacts.ArtifactStored: lambda it: ("ADD", {**_sources(it), "artifact_type": it.type}),
+    artifacts.ArtifactAttached: lambda it: ("UPDATE", _sources(it)),
+    artifacts.ArtifactTextAdded: lambda it: ("UPDATE", {"text_kind": it.text_kind, "count": it.count}),
+    artifacts.ArtifactExtracted: lambda it: ("UPDATE", {"skipped": [one.text_kind for one in it.skipped]}),
+    artifacts.ArtifactRefused: lambda it: ("UPDATE", {"refused": it.reason}),
+    artifacts.ArtifactDeleted: lambda it: ("DELETE", _hidden(it)),
+    artifacts.ArtifactRestored: lambda it: ("RESTORE", {}),
+    artifacts.ArtifactReverted: _reverted,
+    artifacts.ArtifactErased: lambda it: ("DELETE", {"erased": True}),
     profile.ProfileProposed: lambda it: (
         "UPDATE",
         {"proposed": str(it.patch_id), "signals": it.signals, **_sources(it)},

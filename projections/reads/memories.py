@@ -27,7 +27,7 @@ from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.paging import Slice
 from mnemolog.projections.reads.moment import NOW, Moment, seq_of
-from mnemolog.projections.reads.reading import CHANGES, GRAPH, HISTORY, MEMORIES, PROFILE, VECTORS, Reading
+from mnemolog.projections.reads.reading import ARTIFACTS, CHANGES, GRAPH, HISTORY, MEMORIES, PROFILE, VECTORS, Reading
 from mnemolog.projections.reads.why import Inquiry, Why
 from mnemolog.projections.vectors import neighbours
 from mnemolog.projections.vectors.question import Question
@@ -113,7 +113,7 @@ class MemoryReads(Reading):
                     row |= told.get(row["seq"], {})
             return rows
 
-        return await self._read(viewer, moment, (MEMORIES, GRAPH, HISTORY), ask)
+        return await self._read(viewer, moment, (MEMORIES, GRAPH, ARTIFACTS, HISTORY), ask)
 
     async def changes(self, viewer: Viewer, thread_id: str, since: int, moment: Moment = NOW) -> Changes:
         """What changed in a thread since a revision (B §1)."""
@@ -129,7 +129,7 @@ class MemoryReads(Reading):
     async def extent(self, viewer: Viewer, scope: Scope, moment: Moment = NOW, *, hard: bool = False) -> extent.Extent:
         """The subjects in a scope; for the scope `agent`, those of the viewing agent."""
         ask = partial(extent.held, scope=scope, hard=hard)
-        return await self._read(viewer, moment, (MEMORIES, GRAPH, PROFILE), ask)
+        return await self._read(viewer, moment, (MEMORIES, GRAPH, PROFILE, ARTIFACTS), ask)
 
     async def episodes_since(
         self, viewer: Viewer, thread_id: str, since: datetime, moment: Moment = NOW, *, hard: bool = False
@@ -141,7 +141,7 @@ class MemoryReads(Reading):
     async def id_beginning(self, viewer: Viewer, prefix: str, field: str, kind: str | None = None) -> UUID:
         """The id of a subject, of one kind or any, that begins so; AmbiguousId if there are several."""
         ask = partial(ids_beginning, prefix=prefix, kind=kind, limit=LISTED_IDS + 1)
-        found = await self._read(viewer, Moment(), (MEMORIES, GRAPH, PROFILE, HISTORY), ask)
+        found = await self._read(viewer, Moment(), (MEMORIES, GRAPH, PROFILE, ARTIFACTS, HISTORY), ask)
         if not found:
             raise NotFound(f"no id begins with {prefix}", field=field, fix="give a longer prefix, or the full id")
         if len(found) > 1:
@@ -157,7 +157,7 @@ class MemoryReads(Reading):
             until = None if moment.as_of is None else await seq_of(self._log, stream, moment.as_of)
             return await Inquiry(connection, viewer, self._log, until).answer(identifier(id_, "id"))
 
-        return await self._read(viewer, moment, (MEMORIES, GRAPH, PROFILE), ask)
+        return await self._read(viewer, moment, (MEMORIES, GRAPH, PROFILE, ARTIFACTS), ask)
 
     async def nodes(self, viewer: Viewer, moment: Moment = NOW) -> Mapping[UUID, Node]:
         """The agent's own active and dying scenes, as its patrol sees them (C)."""

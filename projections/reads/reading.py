@@ -18,7 +18,7 @@ from mnemolog.projections.vectors.question import Question
 T = TypeVar("T")
 
 MEMORIES, CHANGES, HISTORY, VECTORS = "memories", "changes", "history", "vectors"
-GRAPH, PROFILE = "graph", "profile"
+GRAPH, PROFILE, ARTIFACTS = "graph", "profile", "artifacts"
 
 
 class Reading(ABC):

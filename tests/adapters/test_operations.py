@@ -21,8 +21,13 @@ from tests.adapters.cli.command import mnemolog
 Json = dict[str, Any]
 AnyOperation = Operation[Any, Any]
 BY_NAME: Mapping[str, AnyOperation] = {one.name: one for one in OPERATIONS}
-# A user goes out to a file and comes in from one: each face streams it in its own way.
-STREAMED = {"export_user": ("user export", "GET /user/export"), "import_user": ("user import", "POST /user/import")}
+# Bytes of files, and a user as a file: each face carries them in its own way.
+STREAMED = {
+    "export_user": ("user export", "GET /user/export"),
+    "import_user": ("user import", "POST /user/import"),
+    "add_artifact": ("artifact add", "POST /artifacts"),
+    "download_artifact": ("artifact download", "GET /artifacts/{artifact_id}/content"),
+}
 # Commands that run and maintain an engine ask nothing of a user's memory.
 MAINTENANCE = {
     *(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 
 from mnemolog.domain.errors import MalformedEvent, MnemologError, UnknownEvent
+from mnemolog.events.artifacts import Passage
 from mnemolog.events.codec import Codec, schema
 from mnemolog.events.conversation import Attachment
 from mnemolog.events.envelope import NewEvent, StoredEvent
@@ -66,6 +67,8 @@ def test_what_an_event_shows_besides_its_sealed_part_holds_no_personal_text(even
 def _spoken(payload: type[Event], name: str) -> Any:
     if name == "attachments":
         return (Attachment(type="image", caption=SECRET),)
+    if name == "passages":
+        return (Passage(text=SECRET, place=SECRET),)
     if name == "told":
         return (Telling(sources=("turn:t",), names=(SECRET,), attributes=(SECRET,)),)
     forms: dict[Any, Any] = {tuple: (SECRET,), dict: {SECRET: SECRET}}

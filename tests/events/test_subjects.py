@@ -73,8 +73,8 @@ def test_a_kind_without_an_entry_is_named_with_the_place_that_lacks_it() -> None
 
 
 def test_an_entry_for_no_kind_is_named() -> None:
-    with pytest.raises(ValueError, match="has an entry for the kind of subject artifact, which is not registered"):
-        of_each("SHOWN", {**SHOWN, "artifact": None})
+    with pytest.raises(ValueError, match="has an entry for the kind of subject goal, which is not registered"):
+        of_each("SHOWN", {**SHOWN, "goal": None})
 
 
 def test_a_type_of_event_without_an_entry_is_named() -> None:

@@ -1,0 +1,108 @@
+"""The content of artifacts: encrypted with a key of its own, which only the event has.
+
+Without that key, which an erasure destroys, what is in the blob store cannot be read.
+"""
+
+import asyncio
+import mimetypes
+import os
+from base64 import b64decode, b64encode
+from collections.abc import Collection
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from mnemolog.adapters.blobs.store import blob_name
+from mnemolog.adapters.encryption import KEY_BYTES, unsealed, wrapped
+from mnemolog.adapters.services import Services
+from mnemolog.commands.artifacts import ARTIFACTS, StoreArtifact, same_content
+from mnemolog.domain.artifact import ArtifactType, erased_artifact
+from mnemolog.domain.errors import InvalidInput, ServerFailed
+from mnemolog.events.artifacts import ArtifactEvent, ArtifactStored, artifact_tag, blobs_in
+from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.envelope import Receipt, StreamId
+from mnemolog.events.fields import validated
+
+UNKNOWN = "application/octet-stream"
+TYPES = {"image": ArtifactType.IMAGE, "audio": ArtifactType.AUDIO, "video": ArtifactType.VIDEO}
+
+
+async def store(
+    engine: Services, content: bytes | None, fields: dict[str, Any], idempotency_key: str | None = None
+) -> tuple[UUID, Receipt]:
+    """Store a file, or a link where there is no content; its id, which is the first one for the same content."""
+    url, name = fields.get("url", ""), fields.get("name", "")
+    if (content is None) == (not url):
+        raise InvalidInput("give either a file or a URL", field="content", fix="pass the bytes, or `url` for a link")
+    if content is not None and not content:
+        raise InvalidInput("is empty", field="content", fix="send a file of at least one byte")
+    if content is not None and len(content) > (limit := engine.settings.artifact_max_bytes):
+        message = f"has {len(content):,} bytes, at most {limit:,} are accepted"
+        raise InvalidInput(message, field="content", fix="send a smaller file, or raise `artifact_max_bytes`")
+    mime = fields.get("mime") or mimetypes.guess_type(name)[0] or (UNKNOWN if content else "")
+    own = {
+        "artifact_id": engine.writes.new_id(),
+        "type": fields.get("type") or (ArtifactType.LINK if url else TYPES.get(mime.split("/")[0], ArtifactType.FILE)),
+        "mime": mime,
+        "size_bytes": len(content or b""),
+        "sha256": sha256(content if content is not None else url.encode()).hexdigest(),
+    }
+    command = engine.writes.admitted(validated(StoreArtifact, {**fields, **own}))
+    blob = ""
+    if content is not None and same_content(await engine.writes.handler.read(ARTIFACTS, command), command) is None:
+        key = os.urandom(KEY_BYTES)
+        box = await asyncio.to_thread(wrapped, key, content, _context(command.artifact_id), os.urandom)
+        blob = sha256(box).hexdigest()
+        await engine.blobs.put(blob_name(command.stream(), blob), box)
+        command = command.model_copy(update={"blob": blob, "content_key": b64encode(key).decode()})
+    receipt = await engine.writes.handler.handle(ARTIFACTS, command, idempotency_key=idempotency_key)
+    first = await engine.log.find(receipt.stream, receipt.event_ids[0])
+    assert first
+    assert isinstance(first.payload, ArtifactEvent)
+    if blob and first.payload.artifact_id != command.artifact_id:  # The same content came first.
+        await engine.blobs.delete(blob_name(command.stream(), blob))
+    return first.payload.artifact_id, receipt
+
+
+async def load(engine: Services, stream: StreamId, artifact_id: UUID) -> bytes:
+    """The content of an artifact; Erased if it was erased. Whoever calls it has checked who may see it."""
+    stored = [
+        event.payload
+        for event in await engine.log.read(stream, tags=[artifact_tag(artifact_id)])
+        if isinstance(event.payload, ArtifactStored)
+    ]
+    if not stored or not stored[0].content_key:
+        raise erased_artifact(artifact_id)
+    box = await engine.blobs.get(blob_name(stream, stored[0].blob))
+    if box is None:
+        raise ServerFailed(
+            f"the content of artifact {artifact_id} is missing in the blob store",
+            field="artifact_id",
+            fix="restore the blob store from a backup",
+        )
+    return await asyncio.to_thread(unsealed, b64decode(stored[0].content_key), box, _context(artifact_id))
+
+
+async def delete_blobs(engine: Services, stream: StreamId, tags: Collection[str] | None, until: int) -> None:
+    """Delete the blobs of the artifacts with these tags, or of all that were stored until this seq.
+
+    By the headers of events: what cannot be decrypted any more is deleted, too.
+    """
+    for blob in await blobs_of(engine, stream, tags, until):
+        await engine.blobs.delete(blob_name(stream, blob))
+
+
+async def blobs_of(engine: Services, stream: StreamId, tags: Collection[str] | None, until: int) -> Collection[str]:
+    """The blobs that these artifacts have or had."""
+    if tags is None:
+        headers = [event.header async for batch in engine.log.scan(stream, until=until) for event in batch]
+    elif of := [tag for tag in tags if ARTIFACT.has(tag)]:
+        headers = [event.header for event in await engine.log.read(stream, tags=of, until=until, unread=True)]
+    else:
+        headers = []
+    return dict.fromkeys(blob for header in headers for blob in blobs_in(header))
+
+
+def _context(artifact_id: UUID) -> bytes:
+    """What the ciphertext belongs to: it opens as no other artifact."""
+    return artifact_tag(artifact_id).encode()

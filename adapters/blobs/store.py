@@ -1,0 +1,95 @@
+"""The port of the blob store, and its adapter for a directory."""
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+
+from mnemolog.domain.errors import MalformedEvent
+from mnemolog.events.envelope import StreamId
+
+
+class BlobStore(Protocol):
+    """Names are those of `blob_name`: hexadecimal digits and one slash."""
+
+    async def put(self, name: str, content: bytes) -> None:
+        """Durable when it returns. A blob is never changed: its name is a hash of its content."""
+        ...
+
+    async def get(self, name: str) -> bytes | None: ...
+
+    async def delete(self, name: str) -> None:
+        """Nothing if there is none."""
+        ...
+
+    def names(self, stream: StreamId | None = None) -> AsyncIterator[str]:
+        """The names of the blobs of a user, or of all."""
+        ...
+
+
+def blob_name(stream: StreamId, blob: str) -> str:
+    """Where a blob of a user is. An imported user may have the same blobs as another one."""
+    if not _NAME.fullmatch(blob):  # It came from an event that somebody else wrote: it may lead anywhere.
+        raise MalformedEvent(f"{blob!r:.80} is not the name of a blob", field="blob", fix="export the user again")
+    return f"{prefix_of(stream)}/{blob}"
+
+
+_NAME = re.compile("[0-9a-f]{64}")
+
+
+def prefix_of(stream: StreamId) -> str:
+    """What the names of a user's blobs begin with."""
+    return sha256(f"{stream.tenant}\0{stream.name}".encode()).hexdigest()[:32]
+
+
+class FileBlobs:
+    """A file for each blob, readable by its owner only."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    async def put(self, name: str, content: bytes) -> None:
+        await asyncio.to_thread(self._put, self._directory / name, content)
+
+    async def get(self, name: str) -> bytes | None:
+        try:
+            return await asyncio.to_thread((self._directory / name).read_bytes)
+        except FileNotFoundError:
+            return None
+
+    async def delete(self, name: str) -> None:
+        await asyncio.to_thread((self._directory / name).unlink, missing_ok=True)
+
+    async def names(self, stream: StreamId | None = None) -> AsyncIterator[str]:
+        for name in await asyncio.to_thread(self._names, "*" if stream is None else prefix_of(stream)):
+            yield name
+
+    def _names(self, owner: str) -> list[str]:
+        found = (path.relative_to(self._directory) for path in self._directory.glob(f"{owner}/*"))
+        return sorted(str(path) for path in found if "." not in path.name)
+
+    @staticmethod
+    def _put(path: Path, content: bytes) -> None:
+        """Whole or not at all."""
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = path.with_name(f"{path.name}.{os.getpid()}")
+        with suppress(FileNotFoundError):  # Of a process that died and had this pid.
+            draft.unlink()
+        try:
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(path)
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+        directory = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)

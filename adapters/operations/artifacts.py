@@ -1,0 +1,218 @@
+"""Operations on artifacts: files and links of a conversation, and the texts that stand for them (E §4).
+
+Adding and downloading a file are not in the registry, since each face carries bytes in its own way.
+"""
+
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from mnemolog.adapters.artifacts import content as contents
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.operation import operation
+from mnemolog.adapters.operations.requests import PagedRead, Read, Write, fields_of, stream_of, viewer_of
+from mnemolog.adapters.operations.results import Page, Result, Written
+from mnemolog.commands.artifacts import DeleteArtifact, DescribeArtifact, RestoreArtifact
+from mnemolog.domain.artifact import ArtifactType, Extraction, Refusal, TextKind
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.memory import Status
+from mnemolog.domain.scope import Scope
+from mnemolog.events.artifacts import Skipped
+from mnemolog.events.fields import Id, Instant, Label, Uuid
+
+
+class AddArtifact(Write):
+    """A file, whose bytes come beside this, or a link."""
+
+    name: Annotated[Label, Field(description="The file name.", examples=["invoice.pdf"])] = ""
+    mime: Annotated[Label, Field(description="The media type. Default: from the name.")] = ""
+    type: Annotated[ArtifactType | None, Field(description="The type. Default: from the media type.")] = None
+    caption: Annotated[Label, Field(description="What the user says about it.")] = ""
+    url: Annotated[Label, Field(description="The address, for a link. It is never fetched.")] = ""
+    scope: Annotated[Scope, Field(description="`global`, or `agent` for this agent only.")] = Scope.GLOBAL
+    source_turn_ids: Annotated[
+        tuple[Id, ...], Field(description="The turns that it is attached to. It is erased with the last of them.")
+    ] = ()
+
+
+class ArtifactRead(Read):
+    """One artifact."""
+
+    artifact_id: Annotated[Uuid, Field(description="The artifact's id.")]
+
+
+class ArtifactsRead(PagedRead):
+    """The artifacts of a user, the most recently changed first."""
+
+    type: Annotated[ArtifactType | None, Field(description="Only artifacts of this type.")] = None
+    status: Annotated[
+        Literal[Status.ACTIVE, Status.SOFT_DELETED], Field(description="Only artifacts with this status.")
+    ] = Status.ACTIVE
+    label: Annotated[
+        str | None,
+        Field(max_length=7, description="Only the artifact with this label, as in its surrogate.", examples=["A7F3C2"]),
+    ] = None
+
+
+class ArtifactTextsRead(PagedRead):
+    """The texts of an artifact, by kind, in their order."""
+
+    artifact_id: Annotated[Uuid, Field(description="The artifact's id.")]
+    text_kind: Annotated[TextKind | None, Field(description="Only texts of this kind.")] = None
+
+
+class ArtifactText(Result):
+    """A text that stands for an artifact, or a part of it."""
+
+    text_id: UUID
+    text_kind: TextKind
+    position: int = Field(description="Its place among the texts of its kind.")
+    place: str = Field(description='Where it stands in the file: a page, a heading, a time; or "".')
+    text: str
+    writer: str = Field(description="The program, the model or the person that wrote it.")
+    confidence: float | None
+    created_at: Instant
+
+
+class ArtifactView(Result):
+    """A file or link. `surrogate` is the line that stands for it in a conversation."""
+
+    user_id: str
+    artifact_id: UUID
+    label: str = Field(examples=["A7F3C2"])
+    surrogate: str = Field(examples=["[image#A7F3C2] a red bicycle"])
+    type: ArtifactType
+    scope: Scope
+    agent_id: str
+    name: str
+    mime: str
+    size_bytes: int
+    sha256: str
+    url: str
+    status: Status
+    purge_at: Instant | None
+    extraction: Extraction = Field(description="`pending` until its text is extracted.")
+    refused: Refusal | None = Field(description="Why no text was extracted.")
+    detail: str = Field(description='More about the refusal, or "".')
+    pages: int | None
+    skipped: list[Skipped] = Field(description="The kinds of text that were not extracted, and what was missing.")
+    source_turn_ids: list[str]
+    thread_id: str
+    run_id: str | None
+    actor_id: str
+    created_at: Instant
+    updated_at: Instant
+    seq: int
+
+
+class ArtifactDetail(ArtifactView):
+    """A file or link, with its short texts: caption, description, OCR, summary."""
+
+    texts: list[ArtifactText]
+
+
+class ArtifactAdded(Written):
+    """The receipt, and the artifact's id. For content that is known already, it is the first one's."""
+
+    artifact_id: UUID
+
+
+async def add_artifact(engine: Engine, asked: AddArtifact, content: bytes | None) -> ArtifactAdded:
+    """Add a file or link. Its text is extracted in the background."""
+    fields = {name: value for name, value in fields_of(engine, asked).items() if value is not None}
+    artifact_id, receipt = await contents.store(engine, content, fields, asked.idempotency_key)
+    return ArtifactAdded.of(receipt, artifact_id=artifact_id)
+
+
+async def download_artifact(engine: Engine, asked: ArtifactRead) -> tuple[ArtifactView, bytes]:
+    """An artifact, and the bytes of its file."""
+    found = await get_artifact.run(engine, asked)
+    if found.type is ArtifactType.LINK:
+        raise InvalidInput("is a link, which has no file", field="artifact_id", fix="open its `url`")
+    return found, await contents.load(engine, stream_of(engine, asked), asked.artifact_id)
+
+
+@operation("artifact get", "GET /artifacts/{artifact_id}", tag="artifacts", arguments=("artifact_id",))
+async def get_artifact(engine: Engine, asked: ArtifactRead) -> ArtifactDetail:
+    """Read an artifact: what it is, and its short texts.
+
+    Deleted artifacts can be read too.
+    """
+    found = await engine.reads.artifact(viewer_of(engine, asked), asked.artifact_id, asked.moment())
+    return ArtifactDetail.model_validate(found)
+
+
+@operation("artifact list", "GET /artifacts", tag="artifacts")
+async def list_artifacts(engine: Engine, asked: ArtifactsRead) -> Page[ArtifactView]:
+    """List artifacts, the most recently changed first."""
+    viewer, moment, status = viewer_of(engine, asked), asked.moment(), Status(asked.status)
+    rows = await engine.reads.artifacts(viewer, asked.type, status, asked.label, asked.limit, moment, asked.cursor)
+    return Page[ArtifactView].of(rows)
+
+
+@operation(
+    "artifact texts",
+    "GET /artifacts/{artifact_id}/texts",
+    tag="artifacts",
+    arguments=("artifact_id",),
+)
+async def list_artifact_texts(engine: Engine, asked: ArtifactTextsRead) -> Page[ArtifactText]:
+    """List the texts of an artifact: captions, descriptions, and what was extracted from it."""
+    viewer, moment = viewer_of(engine, asked), asked.moment()
+    rows = await engine.reads.artifact_texts(
+        viewer, asked.artifact_id, asked.text_kind, asked.limit, moment, asked.cursor
+    )
+    return Page[ArtifactText].of(rows)
+
+
+@operation(
+    "artifact describe",
+    "POST /artifacts/{artifact_id}/texts",
+    DescribeArtifact,
+    tag="artifacts",
+    arguments=("artifact_id", "text"),
+    done="Described",
+    status=201,
+    example={"user_id": "ana", "text": "My new bicycle"},
+)
+async def describe_artifact(engine: Engine, asked: Write) -> Written:
+    """Add a text that stands for an artifact: a caption, or what your own model sees in it."""
+    return Written.of(await engine.writes.describe_artifact(fields_of(engine, asked), asked.idempotency_key))
+
+
+@operation(
+    "artifact delete",
+    "DELETE /artifacts/{artifact_id}",
+    DeleteArtifact,
+    tag="artifacts",
+    arguments=("artifact_id",),
+    done="Deleted",
+)
+async def delete_artifact(engine: Engine, asked: Write) -> Written:
+    """Delete an artifact. It can be restored for 30 days, then it is erased."""
+    return Written.of(await engine.writes.delete_artifact(fields_of(engine, asked), asked.idempotency_key))
+
+
+@operation(
+    "artifact restore",
+    "POST /artifacts/{artifact_id}/restore",
+    RestoreArtifact,
+    tag="artifacts",
+    arguments=("artifact_id",),
+    done="Restored",
+    example={"user_id": "ana"},
+)
+async def restore_artifact(engine: Engine, asked: Write) -> Written:
+    """Restore a deleted artifact."""
+    return Written.of(await engine.writes.restore_artifact(fields_of(engine, asked), asked.idempotency_key))
+
+
+ARTIFACTS = (
+    list_artifacts,
+    get_artifact,
+    list_artifact_texts,
+    describe_artifact,
+    delete_artifact,
+    restore_artifact,
+)

@@ -1,0 +1,318 @@
+"""Commands on artifacts: store, attach, describe, delete, restore, undo; and what an extraction found (E §4)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import singledispatch
+from typing import Annotated, ClassVar
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mnemolog.commands.change_history import ChangeHistory
+from mnemolog.commands.decider import Command, Decider
+from mnemolog.commands.scoped import Scoped
+from mnemolog.domain import memory
+from mnemolog.domain.artifact import (
+    Artifact,
+    ArtifactType,
+    Extraction,
+    Refusal,
+    TextKind,
+    erased_artifact,
+    no_such_artifact,
+)
+from mnemolog.domain.errors import TransitionRefused
+from mnemolog.domain.memory import Status
+from mnemolog.domain.scope import readable
+from mnemolog.events import artifacts as events
+from mnemolog.events.artifacts import Passage, Skipped, artifact_tag, file_tag
+from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.envelope import Happened
+from mnemolog.events.erasure import USER
+from mnemolog.events.event import Event
+from mnemolog.events.fields import Id, Instant, Label, Text, Unit, Uuid
+from mnemolog.events.generation import Generation
+
+# What one event holds of a long text, so that no message on JetStream grows too large.
+TEXT_BYTES = 64 * 1024
+
+
+class ArtifactCommand(Command):
+    """A request about one artifact."""
+
+    artifact_id: Annotated[Uuid, Field(description="The artifact's id.")]
+
+
+class StoreArtifact(ArtifactCommand, Scoped):
+    """Stores a file or link. The same content of the same owner is stored once: it is attached and restored."""
+
+    generated: ClassVar[frozenset[str]] = frozenset({"artifact_id", "blob", "content_key"})
+
+    type: ArtifactType
+    name: Label = ""
+    mime: Label = ""
+    size_bytes: int = 0
+    sha256: str
+    blob: str = ""
+    content_key: str = ""
+    url: Label = ""
+    caption: Label = ""
+    source_turn_ids: tuple[Id, ...] = ()
+
+
+class DescribeArtifact(ArtifactCommand):
+    """Adds a text that stands for an artifact."""
+
+    text: Annotated[Text, Field(description="The text.")]
+    text_kind: Annotated[TextKind, Field(description="What the text is.")] = TextKind.USER_CAPTION
+    confidence: Annotated[Unit | None, Field(description="The confidence, 0 to 1.")] = None
+
+
+class DeleteArtifact(ArtifactCommand):
+    """Hides an artifact. It can be restored until it is erased after 30 days."""
+
+    generated: ClassVar[frozenset[str]] = frozenset({"at"})
+
+    reason: Annotated[Label, Field(description="The reason, stored encrypted.")] = ""
+    at: Instant
+
+
+class RestoreArtifact(ArtifactCommand):
+    """Restores a deleted artifact."""
+
+
+class UndoArtifact(ArtifactCommand):
+    """Undoes the change `event_id`."""
+
+    event_id: Uuid
+
+
+class ExtractedText(BaseModel):
+    """What an extraction found of one kind, in order."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text_kind: TextKind
+    generation: Generation
+    passages: tuple[Passage, ...]
+    confidence: float | None = None
+
+
+class RecordExtraction(ArtifactCommand):
+    """Records what an extraction found, or why it was refused. The first extraction of an artifact counts."""
+
+    texts: tuple[ExtractedText, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    pages: int | None = None
+    refused: Refusal | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Artifacts:
+    """The artifacts of a decision, and every change of them.
+
+    `texts`: the events that added text. `described`: a short text of an artifact, by the event that added it.
+    """
+
+    known: Mapping[UUID, Artifact] = field(default_factory=dict)
+    changes: ChangeHistory[Artifact] = field(default_factory=ChangeHistory)
+    texts: frozenset[UUID] = frozenset()
+    described: Mapping[tuple[UUID, TextKind, str], UUID] = field(default_factory=dict)
+
+    def says(self, artifact_id: UUID, kind: TextKind, text: str) -> bool:
+        """Whether an artifact has this text, and it was not undone."""
+        added_by = self.described.get((artifact_id, kind, text))
+        return added_by is not None and added_by not in self.known[artifact_id].withdrawn
+
+
+_CHANGES = (events.ArtifactStored, events.ArtifactTextAdded, events.ArtifactDeleted, events.ArtifactRestored)
+
+
+def evolve(state: Artifacts, event: Happened) -> Artifacts:
+    payload = event.payload
+    changed = ARTIFACT.evolve(state.known, payload)
+    if changed and isinstance(payload, (*_CHANGES, events.ArtifactReverted)):
+        befores, undoes = ARTIFACT.befores(state.known, payload), getattr(payload, "undoes", None)
+        added = isinstance(payload, events.ArtifactTextAdded)  # A text blocks no undo of what came before it.
+        state = replace(state, changes=state.changes.with_change(event, befores, undoes, observation=added))
+    if changed and isinstance(payload, events.ArtifactTextAdded):
+        said = {(payload.artifact_id, payload.text_kind, one.text): event.event_id for one in payload.passages}
+        state = replace(state, texts=state.texts | {event.event_id}, described={**state.described, **said})
+    return replace(state, known={**state.known, **changed})
+
+
+@singledispatch
+def _decide(command: ArtifactCommand, state: Artifacts) -> Sequence[Event]:
+    raise TypeError(f"no decision for {type(command).__name__}")
+
+
+@_decide.register
+def _store(command: StoreArtifact, state: Artifacts) -> Sequence[Event]:
+    found = same_content(state, command)
+    if found is None:
+        stored = events.ArtifactStored(
+            **command.model_dump(include=_STORED), source_turn_ids=command.source_turn_ids or None
+        )
+        return [stored, *_caption(command, command.artifact_id, state)]
+    id_ = found.artifact_id
+    restored = [events.ArtifactRestored(artifact_id=id_)] if found.status is Status.SOFT_DELETED else []
+    return [*restored, *attached(found, command.source_turn_ids), *_caption(command, id_, state)]
+
+
+_STORED = {"artifact_id", "type", "scope", "agent_id", "size_bytes", "blob", "name", "mime", "sha256"} | {
+    "content_key",
+    "url",
+}
+
+
+def attached(artifact: Artifact, turn_ids: Sequence[str]) -> Sequence[Event]:
+    """The event that makes it an attachment of these messages; none if it already is."""
+    new = tuple(one for one in turn_ids if one not in artifact.source_turn_ids)
+    return [events.ArtifactAttached(artifact_id=artifact.artifact_id, source_turn_ids=new)] if new else []
+
+
+def same_content(state: Artifacts, command: StoreArtifact) -> Artifact | None:
+    """The artifact that has this content already, if the owner is the same."""
+    same = (one for one in state.known.values() if one.sha256 == command.sha256 and one.scope is command.scope)
+    own = command.agent_id
+    return next((one for one in same if not one.is_erased and readable(one.scope, one.agent_id, own)), None)
+
+
+def _caption(command: StoreArtifact, id_: UUID, state: Artifacts) -> Sequence[Event]:
+    if not command.caption or state.says(id_, TextKind.USER_CAPTION, command.caption):
+        return []
+    return [_text(id_, TextKind.USER_CAPTION, Generation(model=command.actor), [Passage(text=command.caption)])]
+
+
+@_decide.register
+def _describe(command: DescribeArtifact, state: Artifacts) -> Sequence[Event]:
+    found = _active(state, command, "described")
+    if state.says(found.artifact_id, command.text_kind, command.text):
+        return []
+    passage = [Passage(text=command.text)]
+    return [_text(found.artifact_id, command.text_kind, Generation(model=command.actor), passage, command.confidence)]
+
+
+@_decide.register
+def _delete(command: DeleteArtifact, state: Artifacts) -> Sequence[Event]:
+    found = _get(state, command)
+    if found.status is Status.SOFT_DELETED:
+        return []
+    purge_at = command.at + memory.PURGE_AFTER
+    return [events.ArtifactDeleted(artifact_id=command.artifact_id, purge_at=purge_at, reason=command.reason)]
+
+
+@_decide.register
+def _restore(command: RestoreArtifact, state: Artifacts) -> Sequence[Event]:
+    found = _get(state, command)
+    if found.status is Status.ACTIVE:
+        return []
+    return [events.ArtifactRestored(artifact_id=command.artifact_id)]
+
+
+@_decide.register
+def _undo(command: UndoArtifact, state: Artifacts) -> Sequence[Event]:
+    """An artifact that was stored by the change is deleted, and texts that it added are withdrawn."""
+    found = _get(state, command)
+    if state.changes.undone(command.event_id):
+        return []
+    if command.event_id in state.texts:  # No other change depends on a text.
+        then = replace(found, withdrawn=found.withdrawn | {command.event_id})
+    else:
+        [before] = state.changes.befores(command.event_id).values()
+        then = before or replace(found, status=Status.SOFT_DELETED)
+    return [
+        events.ArtifactReverted(
+            artifact_id=found.artifact_id,
+            undoes=command.event_id,
+            status=then.status,
+            purge_at=then.purge_at,
+            withdrawn=tuple(sorted(then.withdrawn)),
+        )
+    ]
+
+
+@_decide.register
+def _record(command: RecordExtraction, state: Artifacts) -> Sequence[Event]:
+    """Nothing if the artifact was erased meanwhile: its text must not come back."""
+    found, id_ = state.known.get(command.artifact_id), command.artifact_id
+    if found is None:
+        raise no_such_artifact(command.user_id, id_)
+    if found.is_erased or found.extraction is not Extraction.PENDING:
+        return []
+    if command.refused:
+        return [events.ArtifactRefused(artifact_id=id_, reason=command.refused, detail=command.detail)]
+    texts = [event for one in command.texts for event in _texts(id_, one)]
+    return [*texts, events.ArtifactExtracted(artifact_id=id_, pages=command.pages, skipped=command.skipped)]
+
+
+def _texts(id_: UUID, found: ExtractedText) -> Iterator[Event]:
+    """In events of bounded size."""
+    portion: list[Passage] = []
+    first = size = 0
+    for passage in found.passages:
+        bytes_ = len(passage.text.encode())
+        if portion and size + bytes_ > TEXT_BYTES:
+            yield _text(id_, found.text_kind, found.generation, portion, found.confidence, first)
+            first, size, portion = first + len(portion), 0, []
+        portion.append(passage)
+        size += bytes_
+    if portion:
+        yield _text(id_, found.text_kind, found.generation, portion, found.confidence, first)
+
+
+def _text(
+    id_: UUID,
+    kind: TextKind,
+    generation: Generation,
+    passages: Sequence[Passage],
+    confidence: float | None = None,
+    first: int = 0,
+) -> Event:
+    return events.ArtifactTextAdded(
+        artifact_id=id_,
+        text_kind=kind,
+        generation=generation,
+        first=first,
+        count=len(passages),
+        confidence=confidence,
+        passages=tuple(passages),
+    )
+
+
+def _active(state: Artifacts, command: ArtifactCommand, what: str) -> Artifact:
+    found = _get(state, command)
+    if found.status is not Status.ACTIVE:
+        message = f"artifact {command.artifact_id} is deleted and cannot be {what}"
+        raise TransitionRefused(message, field="artifact_id", fix="restore it first")
+    return found
+
+
+def _get(state: Artifacts, command: ArtifactCommand) -> Artifact:
+    found = state.known.get(command.artifact_id)
+    if found is None or not readable(found.scope, found.agent_id, command.agent_id):
+        raise no_such_artifact(command.user_id, command.artifact_id)
+    if found.is_erased:
+        raise erased_artifact(command.artifact_id)
+    return found
+
+
+def _subject(command: ArtifactCommand) -> str:
+    if isinstance(command, StoreArtifact):
+        return file_tag(command.scope, command.agent_id, command.sha256)
+    return artifact_tag(command.artifact_id)
+
+
+def _tags(state: Artifacts, command: ArtifactCommand) -> frozenset[str]:
+    known = map(artifact_tag, state.known) if isinstance(command, StoreArtifact) else ()
+    return frozenset({USER, _subject(command), *known})
+
+
+ARTIFACTS: Decider[ArtifactCommand, Artifacts] = Decider(
+    initial=Artifacts(),
+    subject=_subject,
+    tags=_tags,
+    evolve=evolve,
+    decide=lambda state, command: _decide(command, state),
+)

@@ -1,0 +1,164 @@
+"""Reads artifacts and their texts, as far as an agent may see them."""
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Text, and_, cast, func, or_, select, true, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.artifact import (
+    DESCRIBING,
+    ArtifactType,
+    Extraction,
+    TextKind,
+    erased_artifact,
+    label,
+    no_such_artifact,
+    surrogate,
+)
+from mnemolog.domain.memory import VISIBLE, Status
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import USER, StreamId
+from mnemolog.projections.artifacts.tables import artifact_texts, artifacts
+from mnemolog.projections.owner import OWNER, stream_of
+from mnemolog.projections.paging import Slice, page_of, sliced
+from mnemolog.projections.rows import Row, fetch, stored
+from mnemolog.projections.visibility import owned, shared
+
+NEWEST = ("-seq", "artifact_id")
+IN_ORDER = ("text_kind", "position", "text_id")
+PAGE = 200
+_INTERNAL = frozenset({*OWNER, "blob", "withdrawn", "document"}) - {"user_id"}
+_SHORT = frozenset(TextKind) - {TextKind.CHUNK, TextKind.TRANSCRIPT}
+
+
+def seen(viewer: Viewer) -> list[ColumnElement[bool]]:
+    """What every read of artifacts is confined to. One without a hash and a URL was erased since."""
+    there = or_(artifacts.c.sha256 != "", artifacts.c.url != "")
+    return [owned(artifacts, viewer), shared(artifacts, viewer), there]
+
+
+async def one(connection: AsyncConnection, viewer: Viewer, artifact_id: UUID) -> Row:
+    """An artifact, deleted or not, with its short texts; NotFound when the agent may see none, Erased if it was."""
+    column = artifacts.c
+    own = [owned(artifacts, viewer), shared(artifacts, viewer), column.artifact_id == artifact_id]
+    rows = await fetch(connection, artifacts, select(*stored(artifacts)).where(*own))
+    if not rows:
+        raise no_such_artifact(viewer.user_id, artifact_id)
+    if rows[0]["status"] == Status.PURGED or not (rows[0]["sha256"] or rows[0]["url"]):
+        raise erased_artifact(artifact_id)
+    texts = await _texts(connection, viewer, rows, _SHORT)
+    return {**_shown(rows[0], texts), "texts": [_told(text) for text in texts]}
+
+
+async def newest(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    type_: ArtifactType | None = None,
+    status: Status = Status.ACTIVE,
+    label: str | None = None,
+    limit: int = 100,
+    cursor: str | None = None,
+) -> Slice:
+    """Artifacts, the most recently changed first."""
+    column = artifacts.c
+    statement = select(*stored(artifacts)).where(*seen(viewer), column.status == status)
+    if type_ is not None:
+        statement = statement.where(column.type == type_)
+    if label is not None:
+        statement = statement.where(func.right(cast(column.artifact_id, Text), 6) == label.lower().removeprefix("a"))
+    rows = await fetch(connection, artifacts, page_of(statement, artifacts, NEWEST, limit, cursor))
+    texts = await _texts(connection, viewer, rows, _SHORT)
+    return sliced([_shown(row, texts) for row in rows], NEWEST, limit)
+
+
+async def texts_of(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    artifact_id: UUID,
+    kind: TextKind | None = None,
+    limit: int = 100,
+    cursor: str | None = None,
+) -> Slice:
+    """The texts of an artifact, by kind, in their order."""
+    await one(connection, viewer, artifact_id)
+    column = artifact_texts.c
+    statement = (
+        select(*stored(artifact_texts))
+        .join(artifacts, _same_artifact())
+        .where(*seen(viewer), column.artifact_id == artifact_id, _standing())
+    )
+    if kind is not None:
+        statement = statement.where(column.text_kind == kind)
+    rows = await fetch(connection, artifact_texts, page_of(statement, artifact_texts, IN_ORDER, limit, cursor))
+    return sliced([_told(row) for row in rows], IN_ORDER, limit)
+
+
+async def surrogates(connection: AsyncConnection, viewer: Viewer, artifact_ids: Collection[UUID]) -> Mapping[UUID, str]:
+    """The lines that stand for these artifacts in the history; of those that the agent may see and that are not
+    deleted."""
+    if not artifact_ids:
+        return {}
+    wanted = artifacts.c.artifact_id.in_(sorted(artifact_ids)) & artifacts.c.status.in_(sorted(VISIBLE))
+    rows = await fetch(connection, artifacts, select(*stored(artifacts)).where(*seen(viewer), wanted))
+    texts = await _texts(connection, viewer, rows, frozenset(DESCRIBING))
+    return {row["artifact_id"]: _shown(row, texts)["surrogate"] for row in rows}
+
+
+async def pending(connection: AsyncConnection) -> AsyncIterator[Sequence[tuple[StreamId, UUID]]]:
+    """Artifacts of any user whose text is not extracted yet, page by page. For jobs, which show them to nobody."""
+    key = list(artifacts.primary_key.columns)
+    last: tuple[object, ...] | None = None
+    while True:
+        waiting = (artifacts.c.extraction == Extraction.PENDING) & (artifacts.c.status != Status.PURGED)
+        beyond = true() if last is None else tuple_(*key) > last
+        statement = select(*stored(artifacts)).where(artifacts.c.stream_kind == USER, waiting, beyond)
+        rows = await fetch(connection, artifacts, statement.order_by(*key).limit(PAGE))
+        if rows:
+            yield [(stream_of(row), row["artifact_id"]) for row in rows]
+        if len(rows) < PAGE:
+            return
+        last = tuple(rows[-1][one.name] for one in key)
+
+
+def _same_artifact() -> ColumnElement[bool]:
+    columns = (*OWNER, "artifact_id")
+    return and_(*(artifacts.c[name] == artifact_texts.c[name] for name in columns))
+
+
+def _standing() -> ColumnElement[bool]:
+    """That a text was not undone."""
+    return artifact_texts.c.event_id != func.all(artifacts.c.withdrawn)
+
+
+async def _texts(
+    connection: AsyncConnection, viewer: Viewer, rows: Sequence[Row], kinds: Collection[TextKind]
+) -> Sequence[Row]:
+    """The texts of these kinds, of these artifacts, in their order; none that was undone."""
+    if not rows:
+        return []
+    column = artifact_texts.c
+    ids = sorted(row["artifact_id"] for row in rows)
+    withdrawn = {one for row in rows for one in row["withdrawn"]}
+    wanted = column.artifact_id.in_(ids) & column.text_kind.in_(sorted(kinds))
+    statement = select(*stored(artifact_texts)).where(owned(artifact_texts, viewer), wanted)
+    found = await fetch(connection, artifact_texts, statement.order_by(column.position, column.seq, column.text_id))
+    return [text for text in found if text["event_id"] not in withdrawn]
+
+
+def _shown(row: Row, texts: Sequence[Row]) -> dict[str, Any]:
+    own = [text for text in texts if text["artifact_id"] == row["artifact_id"]]
+    # The newest caption says what the user means by it now.
+    said = {text["text_kind"]: text["text"] for text in own if text["position"] == 0}
+    description = next((said[kind] for kind in DESCRIBING if kind in said), row["name"] or row["url"])
+    return {
+        **{name: value for name, value in row.items() if name not in _INTERNAL},
+        "label": label(row["artifact_id"]),
+        "surrogate": surrogate(ArtifactType(row["type"]), row["artifact_id"], description),
+    }
+
+
+def _told(text: Row) -> dict[str, Any]:
+    names = ("text_id", "text_kind", "position", "place", "text", "writer", "confidence", "created_at")
+    return {name: text[name] for name in names}

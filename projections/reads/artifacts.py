@@ -1,0 +1,49 @@
+"""The reads of artifacts and their texts."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from mnemolog.domain.artifact import ArtifactType, TextKind
+from mnemolog.domain.memory import Status
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.artifacts import reader
+from mnemolog.projections.paging import Slice
+from mnemolog.projections.reads.moment import NOW, Moment
+from mnemolog.projections.reads.reading import ARTIFACTS, Reading
+
+
+class ArtifactReads(Reading):
+    """The part of `Reads` that tells of artifacts."""
+
+    async def artifact(self, viewer: Viewer, artifact_id: UUID, moment: Moment = NOW) -> Mapping[str, Any]:
+        """One artifact, deleted or not, with its short texts."""
+        return await self._read(viewer, moment, (ARTIFACTS,), partial(reader.one, artifact_id=artifact_id))
+
+    async def artifacts(
+        self,
+        viewer: Viewer,
+        type_: ArtifactType | None = None,
+        status: Status = Status.ACTIVE,
+        label: str | None = None,
+        limit: int = 100,
+        moment: Moment = NOW,
+        cursor: str | None = None,
+    ) -> Slice:
+        """Artifacts, the most recently changed first."""
+        ask = partial(reader.newest, type_=type_, status=status, label=label, limit=limit, cursor=cursor)
+        return await self._read(viewer, moment, (ARTIFACTS,), ask)
+
+    async def artifact_texts(
+        self,
+        viewer: Viewer,
+        artifact_id: UUID,
+        kind: TextKind | None = None,
+        limit: int = 100,
+        moment: Moment = NOW,
+        cursor: str | None = None,
+    ) -> Slice:
+        """The texts of an artifact, by kind, in their order."""
+        ask = partial(reader.texts_of, artifact_id=artifact_id, kind=kind, limit=limit, cursor=cursor)
+        return await self._read(viewer, moment, (ARTIFACTS,), ask)

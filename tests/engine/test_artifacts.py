@@ -1,0 +1,202 @@
+"""Artifacts on a real engine: read, undone, erased, exported, backed up; live equals rebuilt."""
+
+import json
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+import mnemolog
+from mnemolog.adapters.backup.backing_up import back_up
+from mnemolog.adapters.backup.restoring import restore
+from mnemolog.adapters.blobs.store import FileBlobs
+from mnemolog.adapters.engine.engine import Engine, now, open_engine
+from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.erasure.forgetting import forget
+from mnemolog.adapters.erasure.prove import prove
+from mnemolog.adapters.erasure.target import ProofSubject
+from mnemolog.adapters.export.exporting import head_of, lines
+from mnemolog.adapters.export.importing import checked, imported
+from mnemolog.adapters.operations.artifacts import (
+    AddArtifact,
+    ArtifactDetail,
+    ArtifactRead,
+    add_artifact,
+    download_artifact,
+    get_artifact,
+)
+from mnemolog.commands.erasure import EraseKnown, EraseThread, EraseUser
+from mnemolog.commands.scopes import ForgetScope, Reach
+from mnemolog.domain.errors import Erased, InvalidInput, NotFound
+from mnemolog.events.envelope import StreamId
+from tests.adapters.backup.test_backup import settings_in, silent
+from tests.engine.equality import assert_live_equals_replayed
+from tests.engine.person import Person
+
+pytestmark = pytest.mark.spec_part("E05")
+SECRET = b"Zanzibarquux is the password"
+
+
+@pytest.fixture
+def ana(engine: Engine, user: str) -> Person:
+    return Person(engine, user)
+
+
+async def added(ana: Person, content: bytes = SECRET, **fields: Any) -> UUID:
+    asked = AddArtifact.model_validate({"user_id": ana.user, "agent_id": ana.agent, "name": "note.txt", **fields})
+    return (await add_artifact(ana.engine, asked, content)).artifact_id
+
+
+async def read(ana: Person, artifact_id: UUID, **fields: Any) -> ArtifactDetail:
+    asked = {"user_id": ana.user, "agent_id": ana.agent, "artifact_id": artifact_id}
+    return await get_artifact.run(ana.engine, ArtifactRead.model_validate({**asked, **fields}))
+
+
+async def downloaded(ana: Person, artifact_id: UUID) -> bytes:
+    asked = {"user_id": ana.user, "agent_id": ana.agent, "artifact_id": artifact_id}
+    return (await download_artifact(ana.engine, ArtifactRead.model_validate(asked)))[1]
+
+
+async def blobs(ana: Person) -> list[str]:
+    return [name async for name in ana.engine.blobs.names(ana.stream)]
+
+
+async def test_a_file_is_stored_once_encrypted_and_read_back(ana: Person) -> None:
+    first = await added(ana, caption="my note")
+    assert await added(ana, name="again.txt") == first
+    found = await read(ana, first)
+    assert (found.surrogate, found.mime, found.size_bytes) == (
+        f"[file#{found.label}] my note",
+        "text/plain",
+        len(SECRET),
+    )
+    assert await downloaded(ana, first) == SECRET
+    [name] = await blobs(ana)
+    assert SECRET not in (await ana.engine.blobs.get(name) or b"")
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+@pytest.mark.spec("A01")
+async def test_another_agent_sees_no_private_artifact(ana: Person) -> None:
+    coach, planner = Person(ana.engine, ana.user, agent="coach"), Person(ana.engine, ana.user, agent="planner")
+    private = await added(coach, scope="agent")
+    assert await downloaded(coach, private) == SECRET
+    for ask in (read, downloaded):
+        with pytest.raises(NotFound):
+            await ask(planner, private)
+    assert await added(planner) != private
+    assert len(await blobs(ana)) == 2
+
+
+@pytest.mark.spec("X02", "X07")
+async def test_an_erased_artifact_is_gone_from_every_moment_and_place(ana: Person) -> None:
+    artifact_id = await added(ana, caption="Zanzibarquux")
+    before = await ana.engine.log.head(ana.stream)
+    assert (await read(ana, artifact_id, as_of=before)).texts[0].text == "Zanzibarquux"
+
+    await erase(ana.engine, EraseKnown(user_id=ana.user, kind="artifact", name=str(artifact_id)))
+
+    for moment in ({}, {"as_of": before}):
+        with pytest.raises(Erased):
+            await read(ana, artifact_id, **moment)
+    with pytest.raises(Erased):
+        await downloaded(ana, artifact_id)
+    assert await blobs(ana) == []
+    subject = ProofSubject(ana.stream, None, None, f"artifact:{artifact_id}")
+    assert (await prove(ana.engine, subject, "Zanzibarquux")).holds
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_a_blob_that_is_left_is_found_by_the_proof(ana: Person) -> None:
+    artifact_id = await added(ana)
+    [name] = await blobs(ana)
+    box = await ana.engine.blobs.get(name)
+    assert box
+    await erase(ana.engine, EraseUser(user_id=ana.user))
+    assert (await prove(ana.engine, ProofSubject(ana.stream))).holds
+    await ana.engine.blobs.put(name, box)
+    [place] = [one for one in (await prove(ana.engine, ProofSubject(ana.stream))).places if one.readable]
+    assert (place.name, place.readable) == ("artifacts", 1)
+    await erase(ana.engine, EraseUser(user_id=ana.user))
+    assert await blobs(ana) == [], f"erasing again deletes the rest of {artifact_id}"
+
+
+@pytest.mark.spec("X07")
+async def test_what_came_with_a_message_goes_with_its_thread(ana: Person) -> None:
+    await ana.says("look", turn_id=f"{ana.user}-1", thread_id="trip")
+    await ana.says("and here", turn_id=f"{ana.user}-2", thread_id="home")
+    both = await added(ana, source_turn_ids=[f"{ana.user}-1"])
+    await added(ana, source_turn_ids=[f"{ana.user}-2"])
+    alone = await added(ana, b"another secret", source_turn_ids=[f"{ana.user}-1"])
+    free = await added(ana, b"of no message")
+
+    await erase(ana.engine, EraseThread(user_id=ana.user, thread_id="trip"))
+
+    with pytest.raises(Erased):
+        await read(ana, alone)
+    assert await downloaded(ana, both) == SECRET
+    assert await downloaded(ana, free) == b"of no message"
+    assert len(await blobs(ana)) == 2
+
+
+async def test_forgetting_a_scope_hides_its_artifacts(ana: Person) -> None:
+    artifact_id = await added(ana)
+    done = await forget(ana.engine, ForgetScope(user_id=ana.user, scope=Reach.GLOBAL))
+    assert list(done.extent.artifacts) == [artifact_id]
+    assert (await read(ana, artifact_id)).status == "soft_deleted"
+
+
+@pytest.mark.spec("X17")
+async def test_an_export_carries_files_and_an_import_checks_them(ana: Person, tmp_path: Path) -> None:
+    artifact_id = await added(ana, caption="my note")
+    gone = await added(ana, b"gone")
+    await erase(ana.engine, EraseKnown(user_id=ana.user, kind="artifact", name=str(gone)))
+    head = await head_of(ana.engine, ana.stream)
+    text = b"".join([piece async for _, piece in lines(ana.engine, ana.stream, head)])
+    (file := tmp_path / "ana.jsonl").write_bytes(text)
+    bob = Person(ana.engine, f"{ana.user}-bob")
+
+    await imported(ana.engine, checked(file, now()), bob.user)
+    await erase(ana.engine, EraseUser(user_id=ana.user))
+
+    assert await downloaded(bob, artifact_id) == SECRET
+    assert (await read(bob, artifact_id)).texts[0].text == "my note"
+    [line] = [one for one in text.splitlines() if one.startswith(b'{"blob"')]
+    changed = json.dumps({**json.loads(line), "content": "AAAA"}, separators=(",", ":")).encode()
+    file.write_bytes(text.replace(line, changed))
+    with pytest.raises(InvalidInput, match="does not match its hash"):
+        checked(file, now())
+    file.write_bytes(text + line.replace(b'{"blob":"', b'{"blob":"' + b"0" * 64, 1)[: len(line)] + b"\n")
+    with pytest.raises(InvalidInput):
+        checked(file, now())
+
+
+async def test_a_backup_holds_the_files(tmp_path: Path) -> None:
+    file, stream = tmp_path / "backup.zip", StreamId.of_user("ana")
+    async with open_engine(settings_in(tmp_path / "source")) as source:
+        artifact_id = await added(Person(source, "ana"))
+        await back_up(
+            source.endpoints.postgres_dsn,
+            source.settings,
+            source.verifier.anchors,
+            file,
+            now(),
+            mnemolog.__version__,
+            lambda count: None,
+            with_master_key=True,
+        )
+    settings = settings_in(tmp_path / "restored")
+    assert (await restore(settings, file, silent)).report.clean
+    assert [name async for name in FileBlobs(settings.directory / "artifacts").names(stream)]
+    async with open_engine(settings) as engine:
+        assert await downloaded(Person(engine, "ana"), artifact_id) == SECRET
+
+
+async def test_a_file_that_is_empty_or_too_large_is_refused(ana: Person) -> None:
+    for content in (b"", b"x" * (ana.engine.settings.artifact_max_bytes + 1)):
+        with pytest.raises(InvalidInput):
+            await added(ana, content)
+    with pytest.raises(InvalidInput, match="either a file or a URL"):
+        await added(ana, url="https://example.org")
+    assert await blobs(ana) == []
