@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from tests.testkit.clusters import copy_clusters
 from tests.testkit.examples import register
 from tests.testkit.settings import settings_in
 
 register()
+copy_clusters()
 gc.disable()  # Until all tests are collected: what is imported stays.
 # Tests run their engines themselves, unless they are about the one in the background.
 os.environ["MNEMOLOG_ENGINE"] = "in-process"

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from mnemolog.adapters.embedded import EmbeddedServers, Endpoints
+from mnemolog.adapters.embedded import EmbeddedServers, Endpoints, postgres_cluster
+from tests.testkit.clusters import by_initdb
 
 SCRIPT = Path(__file__).with_name("engine_process.py")
 
@@ -34,6 +35,11 @@ def run_engine(data_dir: Path, *options: str) -> EngineProcess:
         raise AssertionError(f"the engine did not start: exit code {process.wait(20)}")
     said = json.loads(line)
     return EngineProcess(process, Endpoints(**said["endpoints"]), said["pids"])
+
+
+@pytest.fixture(autouse=True)
+def clusters_by_initdb(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_cluster, "_create", by_initdb)
 
 
 @pytest.fixture

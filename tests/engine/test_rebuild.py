@@ -230,8 +230,8 @@ async def test_processes_side_by_side_fill_all_projections_and_live_events_follo
     people = [Person(engine, f"{user}-{number}") for number in range(4)]
     for person in people:
         await tell(person)
-        for number in range(60):  # So many that they go by COPY.
-            await person.creates(f"Ana drinks tea number {number}")
+    for number in range(60):  # So many that they go by COPY.
+        await people[0].creates(f"Ana drinks tea number {number}")
     await engine.settled(60)
     expected = [await person.everything() for person in people]
     steps: list[int] = []

@@ -26,6 +26,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from types import ModuleType
 
+from tests.testkit.clusters import copy_clusters
+
 REQUEST_BYTES = 1 << 20
 FILES = 250
 COMMAND = "mnemolog.adapters.cli"
@@ -54,6 +56,7 @@ def preload() -> None:
     for name in PRELOADED:
         importlib.import_module(f"mnemolog.{name}")
     importlib.import_module("mnemolog.adapters.cli.app").parser()
+    copy_clusters()
 
 
 def serve(listener: socket.socket) -> Request:
