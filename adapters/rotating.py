@@ -25,7 +25,7 @@ Progressed = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class KeyStatus:
-    """Where the master key is, how many keys it guards, and how many a stopped rotation left to wrap anew."""
+    """Where the master key is, how many keys it wraps, and how many an interrupted rotation left to rewrap."""
 
     master_key: str
     streams: int
@@ -45,7 +45,7 @@ class KeyStatus:
 
 @dataclass(frozen=True, slots=True)
 class Rotated:
-    """How many stream keys were wrapped anew; `old_key_file` is where the old master key stands now, if in a file."""
+    """How many stream keys were rewrapped; `old_key_file` is where the old master key is now, if it was in a file."""
 
     streams: int
     old_key_file: Path | None
@@ -64,10 +64,10 @@ async def key_status(engine: Engine) -> KeyStatus:
 async def rotate_master_key(
     settings: Settings, new_key: bytes | None = None, progressed: Progressed = lambda done, left: None
 ) -> Rotated:
-    """Rotate to `new_key`, or to one that is generated. No engine may run; DataDirectoryInUse when one does.
+    """Rotate to `new_key`, or to a generated one. DataDirectoryInUse if an engine runs.
 
-    `progressed` is called with the size of each step, and how many were left before it. A key that was set in the
-    environment is the caller's to replace: then `new_key` must be given.
+    `progressed` is called with the size of each step, and how many were left before it. If the key is set in the
+    environment, the caller has to replace it there, so `new_key` must be given.
     """
     if settings.master_key:
         if new_key is None:
@@ -96,7 +96,7 @@ def _key_file(settings: Settings) -> Path:
 
 
 def _prepared(file: Path, wanted: bytes | None) -> bytes:
-    """The new key, on disk; the one that an interrupted rotation left there comes first."""
+    """The new key, on disk; one left there by an interrupted rotation takes precedence."""
     new = keys.from_file(file, lambda size: wanted or os.urandom(size))
     if wanted not in (None, new):
         raise InvalidInput(
@@ -113,7 +113,7 @@ async def _rotated(settings: Settings, old: bytes, new: bytes, progressed: Progr
     except EngineError as error:
         if error.field != "master_key":
             raise
-    return await _rotate(settings, new, new, progressed)  # The database was told already, and the rest is to be done.
+    return await _rotate(settings, new, new, progressed)  # The database already has the new key; finish the rest.
 
 
 async def _rotate(settings: Settings, old: bytes, new: bytes, progressed: Progressed) -> int:

@@ -28,7 +28,7 @@ from mnemolog.domain.principal import Principal
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Services:
-    """Wired together, ready to use. `reads` and `writes` reach as far as `principal`, and everything without one."""
+    """The connected parts of an engine. `reads` and `writes` are restricted to `principal`; None is unrestricted."""
 
     settings: Settings
     endpoints: Endpoints

@@ -9,7 +9,7 @@ Attribute = str | int | float | bool
 
 
 class Measure(Protocol):
-    """Is told how many seconds a step took."""
+    """Called with how many seconds a step took."""
 
     def __call__(self, step: str, seconds: float) -> None: ...
 
@@ -34,7 +34,7 @@ trace: Trace = _trace_nothing
 
 @contextmanager
 def step(name: str, **attributes: Attribute) -> Iterator[None]:
-    """A step of the engine: `command`, `append` or `project`. Attributes hold no text and no name of a user."""
+    """A step of the engine: `command`, `append` or `project`. Attributes contain no text and no user's name."""
     began = time.perf_counter()
     try:
         with trace(name, attributes):

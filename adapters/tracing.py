@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def start(settings: Settings) -> None:
-    """Trace from now on, where the setting `traces` says so; EngineError without the extra."""
+    """Start tracing if the setting `traces` is on; EngineError without the extra."""
     if settings.traces == "off":
         return
     try:
@@ -33,7 +33,7 @@ def start(settings: Settings) -> None:
             "OpenTelemetry is not installed", field="traces", fix="run `pip install 'mnemolog[otel]'`"
         ) from error
     if not isinstance(trace.get_tracer_provider(), TracerProvider):
-        # What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say comes first.
+        # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
         ours = Resource({SERVICE_NAME: "mnemolog", SERVICE_VERSION: mnemolog.__version__})
         provider = TracerProvider(resource=ours.merge(OTELResourceDetector().detect()))
         provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
@@ -42,7 +42,7 @@ def start(settings: Settings) -> None:
 
 
 def current() -> Mapping[str, str]:
-    """The ids of the trace and the span under way, for logs; nothing without one."""
+    """The ids of the current trace and span, for logs; empty without one."""
     if telemetry.trace is not _step:
         return {}
     from opentelemetry import trace
@@ -55,7 +55,7 @@ def current() -> Mapping[str, str]:
 
 @contextmanager
 def request(headers: Mapping[str, str]) -> Iterator["Span"]:
-    """The span of a request, below that of its caller where the headers name one (W3C Trace Context)."""
+    """The span of a request, below that of its caller if the headers name one (W3C Trace Context)."""
     from opentelemetry.propagate import extract
     from opentelemetry.trace import SpanKind
 
@@ -69,7 +69,7 @@ def _step(step: str, attributes: dict[str, Attribute]) -> AbstractContextManager
 
 @contextmanager
 def _span(step: str, attributes: dict[str, Attribute]) -> Iterator[None]:
-    """An error is told by its code: what it says may quote a memory."""
+    """An error is recorded by its code, because its message may quote a memory."""
     from opentelemetry.trace import Status, StatusCode
 
     told = {f"mnemolog.{name}": value for name, value in attributes.items()}

@@ -13,7 +13,7 @@ Loc = tuple[int | str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A file's values, the line of each, and the names that stand twice."""
+    """A file's values, the line of each, and duplicate names."""
 
     name: str
     data: Mapping[str, Any]
@@ -21,7 +21,7 @@ class Tree:
     faults: Sequence[PolicyFault] = ()
 
     def fault(self, loc: Loc, path: str, message: str, fix: str) -> PolicyFault:
-        """A fault at a place, or at the nearest one above it that the file has."""
+        """An error at a place, or at the nearest parent that the file contains."""
         place = loc
         while place and place not in self.lines:
             place = place[:-1]
@@ -29,7 +29,7 @@ class Tree:
 
 
 def tree(text: str, name: str) -> Tree:
-    """The file as its YAML nodes have it: only these know their lines. PolicyRefused when it is no YAML mapping."""
+    """A file parsed into YAML nodes, which alone have line numbers. PolicyRefused if it is not a YAML mapping."""
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
         alias = next((one for one in yaml.parse(text) if isinstance(one, yaml.AliasEvent)), None)
@@ -55,7 +55,7 @@ def _unreadable(error: yaml.YAMLError, name: str) -> PolicyFault:
 
 
 def _walk(node: yaml.Node, place: Loc, lines: dict[Loc, int], faults: list[PolicyFault], name: str) -> None:
-    """The line of each value, by its place; a name that stands twice in a mapping is a fault."""
+    """The line of each value by its place; a duplicate name in a mapping is an error."""
     lines.setdefault(place, node.start_mark.line + 1)
     if isinstance(node, yaml.SequenceNode):
         for index, one in enumerate(node.value):

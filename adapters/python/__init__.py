@@ -37,7 +37,7 @@ _WHERE = {
 
 
 def __getattr__(name: str) -> Any:
-    """The face is loaded when it is first used, so that `import mnemolog.domain` stays light."""
+    """Loads the API at its first use, so that `import mnemolog.domain` stays light."""
     if name not in _WHERE:
         raise AttributeError(f"module 'mnemolog' has no attribute {name!r}")
     return getattr(import_module(f"mnemolog.{_WHERE[name]}"), name)

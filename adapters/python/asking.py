@@ -28,7 +28,7 @@ class Asking(Opening):
     """`user_id`, `agent_id` and `thread_id` may be given to each verb, and default to those of this object."""
 
     async def _ask(self, operation: Operation[Q, R], arguments: Mapping[str, Any]) -> R:
-        """`arguments` are the verb's own, by name; None is what was left out."""
+        """`arguments` are the verb's own, by name; None means omitted."""
         from mnemolog.events.fields import validated
 
         request = validated(operation.request, self._given(operation.request, arguments))
@@ -40,7 +40,8 @@ class Asking(Opening):
         given |= {"after": token} if (token := getattr(given.get("after"), "token", None)) else {}
         defaults = {"user_id": self._user_id, "agent_id": self._agent_id, "thread_id": self._thread_id}
         known = request.model_fields
-        # Where None is a field's own default, it is no part of who asks: a proof without a thread is of everything.
+        # Fields whose own default is None do not default to the object's values: a proof without a thread covers
+        # everything.
         named = {name for name in defaults if name in known and known[name].default is not None}
         fields = {**{name: value for name, value in defaults.items() if name in named and value is not None}, **given}
         if "user_id" in known and "user_id" not in fields:

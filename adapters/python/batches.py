@@ -57,9 +57,9 @@ class BatchVerbs(Asking):
         run_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> Forgotten:
-        """Forget a session, everything that is this agent's own, or everything that agents share.
+        """Forget a session, everything private to this agent, or everything that agents share.
 
-        The session is that of this agent in `thread_id`. It is hidden; `rollback(of_batch=...)` brings it back.
+        The session is that of this agent in `thread_id`. `rollback(of_batch=...)` restores what was hidden.
 
         Example:
             memory.forget("session", user_id="ana", thread_id="main")
@@ -78,9 +78,9 @@ class BatchVerbs(Asking):
         run_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> Forgotten:
-        """Erase a session, everything that is this agent's own, or everything that agents share, for good.
+        """Permanently erase a session, everything private to this agent, or everything that agents share.
 
-        Also what was hidden before. It cannot be undone.
+        This includes what was hidden before, and cannot be undone.
 
         Example:
             memory.erase_scope("agent", user_id="ana", dry_run=True).memories

@@ -5,7 +5,7 @@ from typing import Any
 
 
 class Deferred:
-    """Stands for a module of this name."""
+    """A placeholder for the module of this name."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -39,10 +39,10 @@ from mnemolog.opening import guarded
 T = TypeVar("T")
 Work = Callable[[CheckpointStore, str], Awaitable[T]]
 
-# In the metadata of a checkpoint whose delta channels are rebuilt from those before it.
+# In the metadata of a checkpoint whose delta channels are rebuilt from earlier ones.
 DELTAS = "counters_since_delta_snapshot"
 KEEP_LATEST, DELETE = "keep_latest", "delete"
-# Of a config what says whose a thread is.
+# The fields of a config that name the owner of a thread.
 OWNERS = ("user_id", "agent_id")
 COUNTED = 10_000
 
@@ -93,12 +93,12 @@ class MnemologSaver(BaseCheckpointSaver[str]):
         return bound
 
     async def aclose(self) -> None:
-        """Let go of an engine that the saver opened itself. The next use finds it again."""
+        """Close an engine that the saver opened itself. The next use opens it again."""
         if self._own:
             await self._memory.close()
 
     def close(self) -> None:
-        """Let go of an engine that the saver opened itself. The next use finds it again."""
+        """Close an engine that the saver opened itself. The next use opens it again."""
         if self._own:
             self._blocking.close()
 
@@ -167,7 +167,7 @@ class MnemologSaver(BaseCheckpointSaver[str]):
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """Save what a task of the step after a checkpoint wrote."""
+        """Save the writes of a task in the step after a checkpoint."""
         configurable = config["configurable"]
         made = [
             Write(task_id, task_path, WRITES_IDX_MAP.get(channel, idx), channel, self._dumped(value))
@@ -200,7 +200,7 @@ class MnemologSaver(BaseCheckpointSaver[str]):
         await _run(self._memory, delete)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """Copy every checkpoint of a thread to another of the same user. Nothing when there is none."""
+        """Copy every checkpoint of a thread to another of the same user. Does nothing if there is none."""
         target_id = identifier(target_thread_id, "target_thread_id")
 
         async def copy_all(store: CheckpointStore, tenant: str) -> None:
@@ -266,7 +266,7 @@ class MnemologSaver(BaseCheckpointSaver[str]):
     # Without `await`
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """As `aget_tuple`."""
+        """Like `aget_tuple`."""
         return self._wait(self.aget_tuple(config))
 
     def list(
@@ -277,7 +277,7 @@ class MnemologSaver(BaseCheckpointSaver[str]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
-        """As `alist`."""
+        """Like `alist`."""
         listing = self.alist(config, filter=filter, before=before, limit=limit)
         while (found := self._wait(_next(listing))) is not None:
             yield found
@@ -289,37 +289,37 @@ class MnemologSaver(BaseCheckpointSaver[str]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        """As `aput`."""
+        """Like `aput`."""
         return self._wait(self.aput(config, checkpoint, metadata, new_versions))
 
     def put_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        """As `aput_writes`."""
+        """Like `aput_writes`."""
         self._wait(self.aput_writes(config, writes, task_id, task_path))
 
     def delete_thread(self, thread_id: str) -> None:
-        """As `adelete_thread`."""
+        """Like `adelete_thread`."""
         self._wait(self.adelete_thread(thread_id))
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        """As `adelete_for_runs`."""
+        """Like `adelete_for_runs`."""
         self._wait(self.adelete_for_runs(run_ids))
 
     def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        """As `acopy_thread`."""
+        """Like `acopy_thread`."""
         self._wait(self.acopy_thread(source_thread_id, target_thread_id))
 
     def prune(self, thread_ids: Sequence[str], *, strategy: str = KEEP_LATEST) -> None:
-        """As `aprune`."""
+        """Like `aprune`."""
         self._wait(self.aprune(thread_ids, strategy=strategy))
 
     def copy_from(self, source: InMemorySaver) -> int:
-        """As `acopy_from`."""
+        """Like `acopy_from`."""
         return self._wait(self.acopy_from(source))
 
     def get_next_version(self, current: str | int | None, channel: None) -> str:
-        """Greater than the one before, and of one branch only: what forks from a checkpoint has versions of its own."""
+        """Greater than the previous one, and unique to its branch: branches of a checkpoint have separate versions."""
         before = 0 if current is None else int(str(current).partition(".")[0])
         return f"{before + 1:032}.{random.random():016}"
 
@@ -356,7 +356,7 @@ class MnemologSaver(BaseCheckpointSaver[str]):
     async def _named(
         self, store: CheckpointStore, tenant: str, thread_id: str, *, remains: bool = False
     ) -> Sequence[Thread]:
-        """The threads with this id. Conflict when several users have one, and none is named."""
+        """The threads with this id. Conflict if several users have one and no user is given."""
         name = identifier(thread_id, "thread_id")
         found = await store.threads(tenant, self._stream(tenant), self._agent_id, name, remains=remains)
         if len(found) > 1:
@@ -408,7 +408,7 @@ class MnemologSaver(BaseCheckpointSaver[str]):
         )
 
     async def _bound(self, store: CheckpointStore, thread: Thread, namespace: str) -> None:
-        """Prune what is more than is to be kept, once that is worth it."""
+        """Prune checkpoints beyond the limit, once there are enough of them."""
         if self._keep is None:
             return
         counted = self._since_pruned.get((thread, namespace), 0) + 1
@@ -422,7 +422,7 @@ class MnemologSaver(BaseCheckpointSaver[str]):
 
 @guarded
 async def _run(memory: AsyncMemory, work: Work[T]) -> T:
-    """What is done with the engine of a memory, in the name of its API key."""
+    """The result of `work` with the memory's engine, for the principal of its API key."""
     engine = await memory._engine()
     return await work(engine.checkpoints, engine.settings.tenant)
 
@@ -432,7 +432,7 @@ async def _next(listing: AsyncIterator[T]) -> T | None:
 
 
 def _config(thread: Thread, namespace: str, checkpoint_id: str, config: RunnableConfig | None) -> RunnableConfig:
-    """That of a checkpoint; it says whose it is where the config that it was asked with does."""
+    """The config of a checkpoint; it has an owner if the requested config has one."""
     configurable = config["configurable"] if config else {}
     owner = {name: configurable[name] for name in OWNERS if name in configurable}
     named = {"thread_id": thread.thread_id, "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}
@@ -442,7 +442,7 @@ def _config(thread: Thread, namespace: str, checkpoint_id: str, config: Runnable
 async def _surplus(
     store: CheckpointStore, thread: Thread, opened: Callable[[Value], Any], *, keep: int
 ) -> Collection[Place]:
-    """What is not among the newest of each namespace, nor among what their delta channels are rebuilt from."""
+    """Checkpoints that are neither among the newest of each namespace nor needed to rebuild their delta channels."""
     parents = dict(await store.places(thread))
     kept: set[Place] = set()
     counts: dict[str, int] = {}

@@ -20,7 +20,7 @@ T = TypeVar("T")
 class EventLoopThread:
     """An event loop in a daemon thread, started at its first use. All sync objects of a program share one.
 
-    It is no loop of the caller's, so sync calls work inside a running event loop, as in a notebook.
+    It is not the caller's loop, so sync calls work inside a running event loop, as in a notebook.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class EventLoopThread:
         self._opened: set[Closable] = set()
 
     def run(self, coroutine: Coroutine[Any, Any, T], of: "Closable") -> T:
-        """The coroutine's result. What it is a coroutine of is closed when the program ends, unless it was before."""
+        """The coroutine's result. The object `of` which it is a method is closed at the program's end at the latest."""
         if threading.current_thread() is self._thread:
             coroutine.close()
             raise EngineError("this call would deadlock", fix="use the async class and await")
@@ -38,24 +38,24 @@ class EventLoopThread:
         try:
             return self._result(coroutine)
         finally:
-            # What is registered last runs first: close before the servers that this call may have started.
+            # Registered last, it runs first: close before the servers that this call may have started.
             atexit.unregister(self.stop)
             atexit.register(self.stop)
 
     def close(self, one: "Closable") -> None:
-        """Close it; harmless when it was never used."""
+        """Close it; has no effect if it was never used."""
         if one in self._opened:
             self._opened.discard(one)
             self._result(one.close())
 
     def let_go(self, one: "Closable") -> None:
-        """Close it some time, without waiting: for what nobody refers to any more."""
+        """Close it eventually, without waiting: for objects that are no longer referenced."""
         if one in self._opened and self._loop is not None:
             self._opened.discard(one)
             asyncio.run_coroutine_threadsafe(one.close(), self._loop)
 
     def stop(self) -> None:
-        """Close all and stop; harmless when nothing was started."""
+        """Close all and stop; has no effect if nothing was started."""
         for one in list(self._opened):
             self.close(one)
         if self._loop is not None:
@@ -97,7 +97,7 @@ os.register_at_fork(after_in_child=_thread.forget)
 
 
 async def _cancel_others() -> None:
-    """As `asyncio.run` does it at its end."""
+    """Like `asyncio.run` at its end."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
         task.cancel()
@@ -109,7 +109,7 @@ class Closable(Protocol):
 
 
 class Blocking:
-    """The sync twin of an async object, which runs on the event loop of a thread beside all others."""
+    """The sync twin of an async object, run on a shared event loop in a thread."""
 
     def __init__(self, twin: Closable) -> None:
         self.mirrored: Any = twin
@@ -124,7 +124,7 @@ class Blocking:
         self.close()
 
     def close(self) -> None:
-        """Close what it opened. Nothing is lost. Also done when the program ends."""
+        """Close what it opened. Nothing is lost. Also called when the program ends."""
         _thread.close(self.mirrored)
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:

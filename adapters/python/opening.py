@@ -30,7 +30,7 @@ O = TypeVar("O", bound="Opening")  # noqa: E741
 
 
 class Opening:
-    """Has an engine from its first use to `close`, which it shares with other objects."""
+    """Holds an engine, shared with other objects, from its first use to `close`."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Opening:
         self._uses: WeakKeyDictionary[asyncio.AbstractEventLoop, _Use] = WeakKeyDictionary()
 
     def __init_subclass__(cls) -> None:
-        """Every verb tells of a server or an engine that went away by an error of ours."""
+        """Wraps every verb, so that a lost server or engine is reported as a Mnemolog error."""
         for name, member in list(vars(cls).items()):
             if inspect.iscoroutinefunction(member) and not name.startswith("_"):
                 setattr(cls, name, guarded(member))
@@ -62,7 +62,7 @@ class Opening:
         await self.close()
 
     async def close(self) -> None:
-        """Let go of the engine. Nothing is lost; the next use finds it again, or starts it."""
+        """Release the engine. Nothing is lost; the next use finds or starts it again."""
         if use := self._uses.pop(asyncio.get_running_loop(), None):
             await use.shared.release()
 
@@ -71,7 +71,7 @@ class Opening:
         engine = await use.shared.engine()
         if use.engine is not engine:
             use.bound, use.engine = await sharing.with_own(engine, self._settings).authenticated(), engine
-            self._settings = use.bound.settings  # The tenant is that of the API key.
+            self._settings = use.bound.settings  # Has the tenant of the API key.
         assert use.bound is not None
         return use.bound
 
@@ -85,7 +85,7 @@ class Opening:
 
 @dataclass(slots=True)
 class _Use:
-    """An object's part in an engine that it shares: `bound` is `engine` in the name of its API key."""
+    """An object's use of a shared engine: `bound` is `engine` acting for its API key."""
 
     shared: sharing.SharedEngine
     engine: Engine | None = None
@@ -93,7 +93,7 @@ class _Use:
 
 
 def guarded(verb: Callable[Concatenate[O, P], Awaitable[T]]) -> Callable[Concatenate[O, P], Coroutine[Any, Any, T]]:
-    """While it runs, an engine that ends is replaced. What the drivers raise becomes EngineEnded or ServerFailed."""
+    """Replaces an engine that ends during the call. Driver errors are raised as EngineEnded or ServerFailed."""
 
     @wraps(verb)
     async def guarded(self: O, /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -21,12 +21,12 @@ from mnemolog.events.fields import Tenant, validated
 from mnemolog.mirror import Blocking, mirrored
 
 CONNECT_SECONDS = 15.0
-# Of a producer that the server knows by a token, or not at all.
+# For a producer that the server knows by a token, or not at all.
 UNNAMED = "producer"
 
 
 class Destination(BaseModel):
-    """Where turns go: to a place of the producer's own. `mnemolog producer add` gave the user in the URL."""
+    """The destination of turns: the producer's own subject. `mnemolog producer add` gave the user in the URL."""
 
     nats_url: str
     tenant: Tenant
@@ -40,10 +40,10 @@ class Destination(BaseModel):
 class AsyncTurnProducer:
     """Publishes turns to a running engine: at least once on the wire, once in the log, by their `message_id`.
 
-    With `receipts` (the default) a turn is done when it stands in the log; without, when JetStream has it, which is
-    quicker and survives less (docs/explanation/delivery.md). Turns are checked before they are sent, sent again until
-    they are answered, and at most 1,024 of them, or 8 MiB, wait for an answer. After `deadline` seconds in which
-    nothing is heard, ServerFailed is raised.
+    With `receipts` (the default), a turn is done once it is in the log; without, once JetStream has it, which is faster
+    and survives less (docs/explanation/delivery.md). Turns are checked before they are sent, and sent again until they
+    are answered; at most 1,024 of them, or 8 MiB, wait for an answer. After `deadline` seconds without any answer,
+    ServerFailed is raised.
 
     Example:
         async with AsyncTurnProducer(nats_url) as producer:
@@ -74,15 +74,15 @@ class AsyncTurnProducer:
         await self.close()
 
     async def close(self) -> None:
-        """Close the connection. Whatever `publish` returned for is done."""
+        """Close the connection. Every turn for which `publish` returned is done."""
         self._opened = None
         await self._stack.aclose()
 
     async def publish(self, turn: Mapping[str, Any]) -> Receipt | None:
         """Publish one turn, with the fields of docs/reference/turn-schema.md. None without `receipts`.
 
-        Raises what the engine would refuse it for, with the same fields and fixes. Many at once keep their order of
-        calling: `asyncio.gather(*map(producer.publish, turns))`.
+        Raises the same errors as the engine, with the same fields and fixes. Concurrent calls keep their order:
+        `asyncio.gather(*map(producer.publish, turns))`.
 
         Example:
             receipt = producer.publish(turn)
@@ -94,7 +94,7 @@ class AsyncTurnProducer:
         return outcome
 
     async def publish_all(self, turns: Iterable[Mapping[str, Any]]) -> Sequence[Receipt | MnemologError | None]:
-        """Publish many, in order; what became of each, in the same order. A refused one holds up no other.
+        """Publish many, in order; returns the outcomes in the same order. A refused turn does not affect the others.
 
         Example:
             refused = [one for one in producer.publish_all(turns) if isinstance(one, MnemologError)]

@@ -59,7 +59,7 @@ class ReadVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[MemoryView]:
-        """List a user's memories, the most recently changed first.
+        """List a user's memories, most recently changed first.
 
         Example:
             [one.text for one in memory.list(user_id="ana")]
@@ -84,11 +84,11 @@ class ReadVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> SearchResult:
-        """Search a user's memories, the best first; with `as_of`, as it would have been answered then.
+        """Search a user's memories, best first; with `as_of`, with the results of that time.
 
         `filters` are those of B §6 (`run_id`, `role`, `category`, `pinned`, `importance_min`, `updated_after`, ...).
-        `as_of` is a time with its offset, or a sequence number of the user's stream; `after` is a write, or its token,
-        that the answer must include, for which at most `deadline` seconds are waited (ReadTimeout).
+        `as_of` is a time with its offset, or a sequence number of the user's stream. `after` is a write, or its token,
+        that the result must include, waiting at most `deadline` seconds (ReadTimeout).
 
         Example:
             memory.search("where does Ana live?", user_id="ana", top_k=3)
@@ -110,7 +110,7 @@ class ReadVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> Context:
-        """Read what an agent should know before it answers: pinned memories, and each category in its mode (B §5).
+        """Read the context for an agent's answer: pinned memories, and each category in its mode (B §5).
 
         Example:
             print("\\n".join(memory.context("where to eat?", user_id="ana").lines))
@@ -146,7 +146,7 @@ class ReadVerbs(Asking):
         deadline: float | None = None,
         consistency: Literal["strong", "eventual"] | None = None,
     ) -> Page[LinkView]:
-        """List what a memory is linked to, the strongest link first.
+        """List a memory's links, strongest first.
 
         Example:
             [link.text for link in memory.links(added.memory_id, user_id="ana")]

@@ -24,14 +24,14 @@ from mnemolog.domain.errors import MnemologError
 _logger = logging.getLogger("mnemolog.engine")
 
 LOOK_SECONDS = 0.25
-# What is gathered and not written yet is not waited for when the servers are gone.
+# Recalls not written yet are not waited for if the servers are gone.
 CLOSE_SECONDS = 5.0
-# Of the caller alone: objects with different values share an engine.
+# Per caller: objects with different values share an engine.
 OWN = frozenset({"tenant", "api_key"})
 
 
 class SharedEngine:
-    """Opened at the first use, closed with its last user."""
+    """Opened at the first use, closed by its last user."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -43,18 +43,18 @@ class SharedEngine:
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
-        """That of the running event loop."""
+        """The one of the running event loop."""
         engines = _engines.setdefault(asyncio.get_running_loop(), {})
         key = settings.model_dump_json(exclude=set(OWN))
         return engines.setdefault(key, cls(settings))  # type: ignore[return-value]
 
     @property
     def ended(self) -> bool:
-        """Whether it belonged to another process, and that one ended or was replaced."""
+        """Whether it belonged to another process, which ended or was replaced."""
         return self._engine is not None and self._engine.attached and not self._alive(self._engine)
 
     async def engine(self) -> Engine:
-        """The engine, which runs: it is opened, or found or started again, when it does not."""
+        """The running engine, which is opened, found or started if needed."""
         if self._engine is not None and not self.ended:
             return self._engine
         async with self._opening:
@@ -65,7 +65,7 @@ class SharedEngine:
             return self._engine
 
     async def release(self) -> None:
-        """One user less; the last one closes it. Who comes meanwhile waits, and opens it again."""
+        """Release it; the last user closes it. A new user waits, and opens it again."""
         self.users -= 1
         async with self._opening:
             if self.users:
@@ -86,7 +86,7 @@ class SharedEngine:
         return engine
 
     async def _close(self) -> None:
-        """Close it; of one that ended nothing is waited for long, and no error is news."""
+        """Close it; if its process has ended, without long waits and without reporting errors."""
         ended, engine, self._engine = self.ended, self._engine, None
         if not ended:
             await self._stack.aclose()
@@ -103,7 +103,7 @@ class SharedEngine:
         return self._settings.engine == "background" or (running is not None and running.pid == os.getpid())
 
     async def _again(self, engine: Engine) -> Engine:
-        """Another engine in its place. Connections are kept when it answers where the former one did."""
+        """Replace the engine. Connections are kept if the new one has the same addresses."""
         if self._settings.engine == "in-process":
             await self._close()
             return await self._opened()
@@ -120,9 +120,7 @@ class SharedEngine:
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             if self.calls and self.ended:
-                with suppress(
-                    MnemologError, *UNREACHABLE
-                ):  # The calls say so themselves, and the next one tries again.
+                with suppress(MnemologError, *UNREACHABLE):  # Calls raise it themselves; the next retries.
                     await self.engine()
 
     def _alive(self, engine: Engine) -> bool:
@@ -130,7 +128,7 @@ class SharedEngine:
 
 
 def with_own(engine: Engine, settings: Settings) -> Engine:
-    """The same engine for a caller whose own settings these are."""
+    """The same engine with the caller's own settings."""
     own = copy(engine)
     own.settings = engine.settings.model_copy(update={name: getattr(settings, name) for name in OWN})
     return own
@@ -141,7 +139,7 @@ _of_the_parent: list[object] = []
 
 
 def _forget_in_child() -> None:
-    """Kept, so that nothing of the parent's is torn down in the middle of what the child does."""
+    """Kept, so that the parent's objects are not destroyed while the child works."""
     _of_the_parent.extend(list(_engines.items()))
     _engines.clear()
 

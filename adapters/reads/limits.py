@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from mnemolog.domain.errors import InvalidInput, TooManyRequests
 from mnemolog.projections.reads.moment import Moment
 
-# Of the twenty connections that readers have.
+# Of the twenty connections for readers.
 RUNNING = 12
 
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """What the settings say: seconds of waits that name none and of the longest, and how many reads a caller has open.
+    """The settings for reads: default and maximum deadline in seconds, and how many a caller may have open.
 
-    `reads` counts all of a caller's; `waiting` those that wait for a write; `as_of` those of an earlier moment.
+    `reads` limits all of a caller's reads; `waiting` those that wait for a write; `as_of` those as of a moment.
     """
 
     deadline: float
@@ -26,7 +26,7 @@ class ReadLimits:
     as_of: int
 
     def require(self, moment: Moment) -> None:
-        """InvalidInput for a deadline beyond the longest."""
+        """InvalidInput for a deadline above the maximum."""
         if moment.deadline is not None and moment.deadline > self.longest:
             raise InvalidInput(
                 f"{moment.deadline:g} seconds is above the maximum",
@@ -36,7 +36,7 @@ class ReadLimits:
 
 
 class CallerReads:
-    """The reads of one caller. A read that waits for a write counts, and holds no connection and no turn."""
+    """The reads of one caller. A read that waits for a write counts, but holds no connection."""
 
     def __init__(self, limits: ReadLimits) -> None:
         self._limits = limits
@@ -49,7 +49,7 @@ class CallerReads:
 
     @asynccontextmanager
     async def read(self, moment: Moment) -> AsyncIterator[None]:
-        """One read from its beginning to its end; TooManyRequests, at once, when the caller has too many open."""
+        """Covers one read from start to end; TooManyRequests, at once, if the caller has too many open."""
         limits, waits, earlier = self._limits, moment.after is not None, moment.as_of is not None
         self._require(self._open, limits.reads, "", "max_reads")
         if waits:
@@ -64,7 +64,7 @@ class CallerReads:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """While a connection is held: a caller's reads take turns, so that some are left for others."""
+        """While a connection is held: a caller's reads take turns, so that connections remain for others."""
         async with self._turns:
             yield
 
@@ -79,7 +79,7 @@ class CallerReads:
 
 
 class Unlimited(CallerReads):
-    """Whoever runs the engine itself takes from nobody but himself."""
+    """For the owner of the engine, who takes nothing away from other callers."""
 
     def __init__(self) -> None:
         pass
@@ -94,14 +94,14 @@ class Unlimited(CallerReads):
 
 
 class Callers:
-    """The reads of each caller, by tenant and name; of who has nothing open, nothing is kept."""
+    """The reads of each caller, by tenant and name; nothing is kept for callers without open reads."""
 
     def __init__(self, limits: ReadLimits) -> None:
         self.limits = limits
         self._callers: dict[tuple[str, str], CallerReads] = {}
 
     def of(self, tenant: str, name: str) -> CallerReads:
-        """Two keys of one name are one caller."""
+        """Two keys with the same name are one caller."""
         found = self._callers.get((tenant, name))
         if found is None:
             self._callers = {key: caller for key, caller in self._callers.items() if not caller.idle}

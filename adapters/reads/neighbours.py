@@ -13,13 +13,13 @@ _logger = logging.getLogger("mnemolog.neighbours")
 
 
 class Neighbours:
-    """`bands` are the policy's; None takes those of the model's calibration."""
+    """`bands` are the policy's; with None, those of the model's calibration apply."""
 
     def __init__(self, reads: Reads, bands: Bands | None) -> None:
         self._reads, self._bands = reads, bands
 
     async def beside(self, command: CreateMemory | UpdateMemory) -> CreateMemory | UpdateMemory:
-        """The command with what its text is like. Without a model it is written all the same, without links."""
+        """The command with similar memories. Without a model it is written anyway, without links."""
         if command.text is None or (isinstance(command, CreateMemory) and command.kept_as[0] not in SEMANTIC):
             return command
         try:

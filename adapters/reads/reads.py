@@ -47,13 +47,13 @@ T = TypeVar("T")
 
 
 class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads):
-    """Every read names its viewer, and sees what is his: the agent's allowlist narrows each of them here (B §5).
+    """Every read names its viewer and sees only that viewer's data: the agent's allowlist narrows each one here (B §5).
 
     A row that its projector did not write is never shown: it is reported (`tampered` counts them by projection), the
-    stream is healed from the log in that projection, and the read is done once more.
+    stream is healed from the log in that projection, and the read is repeated once.
 
-    Live reads go through `reading`, whose connections see the rows of the viewer's tenant and no others, whatever a
-    reader asks for; as of an earlier moment there are no rows but those of the viewer's own stream.
+    Live reads use `reading`, whose connections only see rows of the viewer's tenant, whatever a reader selects; as of
+    an earlier moment there are only rows of the viewer's own stream.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads):
         self._waits = Waits(self._stores, log, engine, limits.deadline)
         self.tampered: Counter[str] = Counter()
         self.recalled: Callable[[Viewer, Collection[UUID]], None] = lambda viewer, memory_ids: None
-        # A read that waits for a swap holds no lock that the swap waits for; it also saves 1 ms of a query's 6.
+        # A read that waits for a swap holds no lock that the swap waits for; it also saves 1 of a query's 6 ms.
         self._each_statement_alone = reading.execution_options(isolation_level="AUTOCOMMIT")
         self._principal: Principal | None = None
         self._callers = Callers(limits)
@@ -87,7 +87,7 @@ class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads):
         self._embedder, self._live_embedder, self._index = embedder, live_embedder, index
 
     async def aclose(self) -> None:
-        """Leave no question behind: before the connections are closed."""
+        """End open queries, before the connections are closed."""
         await self._waits.aclose()
 
     @property
@@ -101,24 +101,24 @@ class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads):
         return self._waits.open
 
     def by(self, principal: Principal | None) -> Self:
-        """The same reads, no further than this principal reaches."""
+        """The same reads, restricted to this principal's scope."""
         bound = copy(self)
         bound._principal = principal
         bound._caller = self._callers.of(principal.tenant, principal.name) if principal else Unlimited()
         return bound
 
     def of_anybody(self) -> Self:
-        """The same reads, for callers without a key: together they are one caller."""
+        """The same reads for callers without a key, who together count as one."""
         bound = copy(self)
         bound._caller = self._callers.of("", "")
         return bound
 
     def long_read(self) -> AbstractAsyncContextManager[None]:
-        """Counts among the caller's reads of earlier moments: it takes as long."""
+        """Counts as one of the caller's reads as of a moment, because it takes as long."""
         return self._caller.read(Moment(as_of=0))
 
     async def session(self, viewer: Viewer, chat_id: str, moment: Moment = NOW) -> Session:
-        """The agent's own working memory of a chat (A §3.1); NotFound when nothing was said lately."""
+        """The agent's own working memory of a chat (A §3.1); NotFound if nothing was said recently."""
         viewer = self._admitted(viewer)
         self._callers.limits.require(moment)
         async with self._caller.read(moment):
@@ -138,7 +138,7 @@ class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads):
         return found
 
     async def affect(self, viewer: Viewer, chat_id: str, now: datetime, moment: Moment = NOW) -> dict[str, Any]:
-        """The agent's affect of a chat (A §3.2); neutral where none is known."""
+        """The agent's affect of a chat (A §3.2); neutral if none is known."""
         viewer = self._admitted(viewer)
         self._callers.limits.require(moment)
         async with self._caller.read(moment):
@@ -149,7 +149,7 @@ class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads):
             return found.affect_shown(moment.as_of if isinstance(moment.as_of, datetime) else now)
 
     async def held_up(self, position: Position) -> Mapping[str, MnemologError]:
-        """Wait until every projection shows a write; those that do not within the deadline of reads, and why."""
+        """Wait until every projection shows a write; returns those that do not within the read deadline, and why."""
         return await self._waits.held_up(position)
 
     async def _session(self, place: SessionPlace, moment: Moment) -> Session | None:
@@ -165,10 +165,10 @@ class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads):
         text: str,
         ask: Callable[..., Awaitable[T]],
     ) -> tuple[Question, T]:
-        """A text as a question to the vectors, and what `ask` gives of it: the model is asked before the database.
+        """Embed a text as a query vector, then call `ask` with it; the model is called before a connection is taken.
 
-        With the embedder of the vectors that are seen, and once more when they were swapped meanwhile. As of an earlier
-        moment they are always of the present model.
+        Uses the embedder of the visible vectors, and repeats once if they were swapped meanwhile. As of an earlier
+        moment they are always the current model's.
         """
         viewer, stream = self._admitted(viewer), StreamId.of_user(viewer.user_id, viewer.tenant)
         self._callers.limits.require(moment)
@@ -194,7 +194,7 @@ class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads):
         names: Sequence[str],
         ask: Callable[[AsyncConnection, Viewer], Awaitable[T]],
     ) -> T:
-        """What `ask` gives at that moment; each projection in which it meets a forged row is healed once.
+        """The result of `ask` at that moment; each projection in which it finds a forged row is healed once.
 
         `names` are the projections that `ask` reads: as of an earlier moment there are no others.
         """
@@ -225,9 +225,9 @@ class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads):
     async def _from_log(
         self, viewer: Viewer, moment: Moment, tag: str, read: Callable[..., Sequence[Mapping[str, Any]]]
     ) -> Sequence[Mapping[str, Any]]:
-        """What is read of the log itself, which holds every write that returned.
+        """What is read from the log itself, which holds every write that has returned.
 
-        All of the stream is held against the chain: an event that is gone is not found by its tags.
+        The whole stream is verified against the chain, because its tags do not find a deleted event.
         """
         viewer, stream = self._admitted(viewer), StreamId.of_user(viewer.user_id, viewer.tenant)
         self._callers.limits.require(moment)
@@ -256,7 +256,7 @@ class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads):
         await self._incidents.row(damage, stream, By.READ, Done.HEALED)
 
     def _require_sound_log(self, viewer: Viewer) -> None:
-        """TamperedEvent when the log of this user is known to be damaged: what happened cannot be told."""
+        """TamperedEvent if the log of this user is known to be damaged, so that its history is unreliable."""
         stream = StreamId.of_user(viewer.user_id, viewer.tenant)
         if known := self._incidents.of_log(stream):
             raise TamperedEvent(str(known.stream), known.seq, known.detail, known.event_id)

@@ -18,27 +18,27 @@ MOST_USERS = 10_000
 
 
 class Recalls:
-    """Counts by user. What was not written yet when a process dies is lost: it is a sign of use, and no truth."""
+    """Collects recalls per user. Those not written when a process dies are lost: they are a sign of use, not facts."""
 
     def __init__(self, write: Callable[[RecordRecalls], Awaitable[object]], seconds: float) -> None:
         self._write, self._seconds = write, seconds
         self._found: dict[tuple[str, str], Counter[UUID]] = {}
 
     def note(self, viewer: Viewer, memory_ids: Collection[UUID]) -> None:
-        """That these memories were found for this viewer."""
+        """Record that these memories were recalled for this viewer."""
         user = (viewer.tenant, viewer.user_id)
         if not self._seconds or not memory_ids or (len(self._found) >= MOST_USERS and user not in self._found):
             return
         self._found.setdefault(user, Counter()).update(memory_ids)
 
     async def run(self) -> None:
-        """Write every so many seconds, until cancelled."""
+        """Write periodically, until cancelled."""
         while self._seconds:
             await asyncio.sleep(self._seconds)
             await self.flush()
 
     async def flush(self) -> None:
-        """Write what was gathered; what cannot be written now waits for the next time."""
+        """Write what was collected; what cannot be written now is kept for the next time."""
         for user in list(self._found):
             counts = self._found.pop(user)
             try:
@@ -48,7 +48,7 @@ class Recalls:
                 self._found.setdefault(user, Counter()).update(counts)
 
     def drop(self) -> None:
-        """Forget what was gathered, when there is no log to write it to any more."""
+        """Drop what was collected, because there is no log any more to write it to."""
         self._found.clear()
 
 

@@ -36,9 +36,9 @@ WHERE application_name = :name AND usename = current_user AND pid <> ALL(:own)
 
 @dataclass(slots=True)
 class Replay:
-    """A stream as it stood at seq `until`, as far as it was read: the projections `names`, on `connection`.
+    """A stream as of seq `until`: the projections `names` filled so far, on `connection`.
 
-    `checked`: no event up to this seq destroyed a key after the replay had read what it opens.
+    `checked`: no event up to this seq destroyed a key after the replay decrypted with it.
     """
 
     stream: StreamId
@@ -59,10 +59,10 @@ class Replay:
 
 
 class Replays:
-    """`at_once` replays run side by side, and `kept` stay for further reads, for a minute after the last of them.
+    """At most `at_once` replays run concurrently, and `kept` are cached for a minute after their last read.
 
-    `engine` connects anew each time (NullPool), and knows every projector's tables as temporary ones. An erasure ends
-    the replays of its user, in every process.
+    `engine` opens a new connection each time (NullPool), and maps every projector's tables to temporary ones. An
+    erasure ends the replays of its user, in every process.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class Replays:
     async def at(
         self, stream: StreamId, point: datetime | int, names: Sequence[str], deadline: float | None = None
     ) -> AsyncIterator[AsyncConnection]:
-        """A connection on which the projections `names` stand as they stood at `point`: a time, or a seq.
+        """A connection on which the projections `names` are as of `point`: a time, or a seq.
 
-        Overloaded when it is not one's turn within `deadline` seconds.
+        Overloaded if no place is free within `deadline` seconds.
         """
         key = stream, await seq_of(self._log, stream, point)
         replay = self._replays.setdefault(key, Replay(*key))
@@ -105,7 +105,7 @@ class Replays:
                     if replay.connection:
                         await replay.connection.rollback()
                     raise
-                except BaseException:  # What state the connection is in, nobody knows.
+                except BaseException:  # The state of the connection is unknown.
                     await replay.close()
                     raise
         finally:
@@ -116,13 +116,13 @@ class Replays:
     async def session(
         self, place: SessionPlace, point: datetime | int, deadline: float | None = None
     ) -> Session | None:
-        """The session of a place as it stood at `point`; None when there was none or it had ended."""
+        """The session of a place as of `point`; None if there was none or it had ended."""
         until = await seq_of(self._log, place.stream, point)
         async with _in_turn(self._running, time.monotonic() + (deadline or self._deadline)):
             return await as_of.session_at(self._log, place, until, point if isinstance(point, datetime) else None)
 
     async def forget(self, stream: StreamId) -> None:
-        """End every replay of a stream: what it shows was erased since."""
+        """End every replay of a stream, because something in it was erased."""
         for replay in [one for one in self._replays.values() if one.stream == stream]:
             async with replay.turn:
                 await replay.close()
@@ -140,7 +140,7 @@ class Replays:
             await replay.close()
 
     async def _filled(self, replay: Replay, names: Sequence[str], give_up: float) -> AsyncConnection:
-        """What is there already, and what is lacking filled in beside it."""
+        """The replay's connection, with missing projections filled in."""
         if replay.connection and not await self._holds(replay):
             await replay.close()
         lacking = [one for one in self._projectors if one.name in names and one.name not in replay.names]
@@ -164,7 +164,7 @@ class Replays:
         return replay.connection
 
     async def _holds(self, replay: Replay) -> bool:
-        """Whether its connection lives, and nothing that it may show was erased since."""
+        """Whether its connection is alive, and nothing that it may show was erased since."""
         assert replay.connection is not None
         try:
             await replay.connection.execute(_STILL_THERE)
@@ -178,7 +178,7 @@ class Replays:
         return True
 
     async def _let_go(self) -> None:
-        """Close what is more than may be kept, the longest unused first; the others after a while."""
+        """Close replays beyond the limit, the longest unused first; the others after a while."""
         idle = [key for key, replay in self._replays.items() if not replay.users]
         empty = [key for key in idle if self._replays[key].connection is None]
         surplus = [key for key in idle if key not in empty][: max(0, len(idle) - len(empty) - self._most)]
@@ -213,5 +213,5 @@ async def _in_turn(lock: asyncio.Lock | asyncio.Semaphore, give_up: float) -> As
 
 
 def _named(stream: StreamId) -> str:
-    """What the connections of a stream's replays are called: what ends them finds them, and nobody is named."""
+    """The name of connections for a stream's replays: a hash, by which they are found and which reveals nothing."""
     return f"mnemolog as of {blake2b(str(stream).encode(), digest_size=16).hexdigest()}"

@@ -18,7 +18,7 @@ class Sightings:
         self._reads, self._log = reads, log
 
     async def of(self, command: Command, error: AmbiguousEntity) -> Sequence[Seen]:
-        """What is known of the candidates. A session that is not there speaks of nobody."""
+        """What is known about the candidates. Without a session, none of them was mentioned recently."""
         viewer = Viewer(command.tenant, command.user_id, command.agent_id)
         active: Sequence[str] = ()
         with suppress(NotFound, ServerFailed):

@@ -26,7 +26,7 @@ SLOWEST_POLL_SECONDS = 0.05
 
 
 class Waits:
-    """`deadline` in seconds holds for waits that name none."""
+    """`deadline` in seconds is the default for waits."""
 
     def __init__(self, stores: Mapping[str, Store], log: EventLog, engine: AsyncEngine, deadline: float) -> None:
         postgres: Mapping[str, Store] = {
@@ -38,17 +38,17 @@ class Waits:
         self._log, self._deadline = log, deadline
 
     async def aclose(self) -> None:
-        """Ask nothing more: a question under way holds a connection, which would be lost with its pool."""
+        """End the polling: a running query holds a connection, which would be lost to its pool."""
         for watch in self._watches:
             await watch.aclose()
 
     @property
     def open(self) -> int:
-        """How many reads wait now."""
+        """How many reads are waiting."""
         return sum(watch.waiting for watch in self._watches)
 
     async def held_up(self, position: Position) -> Mapping[str, MnemologError]:
-        """Wait until all projections show the write; why not, for those that do not within the deadline."""
+        """Wait until all projections show the write; returns why not for those that miss the deadline."""
         waits = [self._why_not(position, name) for name in self._names]
         found = zip(self._names, await asyncio.gather(*waits), strict=True)
         return {name: error for name, error in found if error}
@@ -61,17 +61,17 @@ class Waits:
         return None
 
     async def until(self, position: Position, names: Collection[str], deadline: float | None = None) -> None:
-        """Return once all of these projections show the write; ReadTimeout when `deadline` seconds are over.
+        """Return once all of these projections show the write; ReadTimeout after `deadline` seconds.
 
-        ProjectionPaused and ProjectionPoisoned, both at once, when one of them does not move at all.
+        ProjectionPaused and ProjectionPoisoned, at once, if one of them is not applying events.
         """
         await self._until(position, names, deadline)
-        # TamperedEvent when the log lost the write, which a projection may have applied before.
+        # TamperedEvent if the log lost the write, which a projection may have applied before.
         if (head := await self._log.head(position.stream)) < position.seq:
             raise gone(position.stream, head + 1)
 
     async def until_current(self, stream: StreamId, names: Collection[str], deadline: float | None = None) -> None:
-        """The same for all that the stream holds now: every write to it that was acknowledged, by any process."""
+        """Like `until`, for everything in the stream now: every acknowledged write to it, by any process."""
         if head := await self._log.head(stream):
             await self._until(Position(stream, head), names, deadline)
 
@@ -100,7 +100,7 @@ class Waits:
 
 @dataclass(eq=False, slots=True)
 class Wait:
-    """Who waits for which projections, how far these are, when they are asked for next, and how long after that."""
+    """A waiting read: its projections, their progress, and when to poll next."""
 
     position: Position
     names: Collection[str]
@@ -114,7 +114,7 @@ class Wait:
         return [name for name in self.names if self.reached.get(name, -1) < self.position.seq]
 
     def put_off(self, now: float) -> None:
-        """Long waits come due together, so that one query serves them all."""
+        """Long waits are polled at the same time, so that one query serves them all."""
         self.due = now + self.pause
         self.pause = min(2 * self.pause, SLOWEST_POLL_SECONDS)
         if self.long:
@@ -126,7 +126,7 @@ class Wait:
 
 
 class Watch:
-    """The waits for some projections: those in Postgres, or one elsewhere. Its loop runs while anybody waits."""
+    """The waits for some projections: those in Postgres, or one elsewhere. Its loop runs while anyone waits."""
 
     def __init__(self, stores: Mapping[str, Store], engine: AsyncEngine) -> None:
         self._stores, self._engine = stores, engine
@@ -144,9 +144,9 @@ class Watch:
         return len(self._waits)
 
     async def reached(self, position: Position, names: Collection[str], seconds: float) -> Mapping[str, int]:
-        """How far these came within so many seconds, at once when all are there; or what keeps one from coming.
+        """The progress of these within so many seconds, at once if all are there; or the reason why one is stuck.
 
-        They are asked at least once, however short the time.
+        They are polled at least once, however short the time.
         """
         wait = Wait(position, names, asyncio.get_running_loop().create_future(), time.monotonic())
         self._waits.add(wait)
@@ -163,11 +163,11 @@ class Watch:
         finally:
             self._waits.discard(wait)
             if not wait.future.cancel() and not wait.future.cancelled():
-                wait.future.exception()  # Asked for, so that it is not reported as lost where the caller is gone.
+                wait.future.exception()  # So that asyncio does not report it as never retrieved.
             self._changed.set()
 
     async def aclose(self) -> None:
-        """Ends the loop, after the question that it is asking."""
+        """Ends the loop, after its running query."""
         self._waits.clear()
         self._changed.set()
         if self._loop:
@@ -180,7 +180,7 @@ class Watch:
             due = [wait for wait in self._waits if wait.due <= now]
             try:
                 await self._ask(due)
-            except Exception as error:  # noqa: BLE001  Whatever it was, those who wait are told.
+            except Exception as error:  # noqa: BLE001  Any error is passed on to the waiting reads.
                 for wait in due:
                     if not wait.future.done():
                         wait.future.set_exception(error)
@@ -191,7 +191,7 @@ class Watch:
                     await self._changed.wait()
 
     async def _ask(self, due: Sequence[Wait]) -> None:
-        """One query for all that are due, and now and then one for what could keep them waiting."""
+        """One query for all that are due, and occasionally one for what could be stuck."""
         if not due:
             return
         progress = await self._progress(due)
@@ -204,7 +204,7 @@ class Watch:
                 wait.put_off(now)
             else:
                 wait.future.set_result(None)
-        # Nearly every wait is over before; only a long one asks why.
+        # Nearly every wait ends before this; only a long one asks why.
         long = [wait for wait in due if wait.long and not wait.future.done()]
         if long and now >= self._asked_why + SLOWEST_POLL_SECONDS:
             self._asked_why = now

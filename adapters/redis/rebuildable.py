@@ -10,10 +10,10 @@ from redis.asyncio import Redis
 from mnemolog.adapters.redis.working import OtherWorker, WorkingStore
 
 SHADOW = "shadow:"
-# A rebuild that dies holds the writers of other processes up no longer than this.
+# A rebuild that dies blocks the writers of other processes no longer than this.
 QUIET_SECONDS = 60
 
-# KEYS: quiet, then the stale ones, then the new ones. ARGV: token, how many are stale, the shadow's prefix.
+# KEYS: quiet, then the old ones, then the new ones. ARGV: token, number of old ones, the shadow's prefix.
 _SWAP = """
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 local stale = tonumber(ARGV[2])
@@ -40,15 +40,15 @@ class RebuildableWorking:
         return self._shadow
 
     async def drop_former(self) -> Sequence[str]:
-        """There is one version of it so far."""
+        """There has been one version of it so far."""
         return []
 
     async def compare(self) -> None:
-        """Nothing takes long here: `differences` reads what has not expired."""
+        """Not needed: `differences` reads what has not expired."""
 
     @asynccontextmanager
     async def quiet(self) -> AsyncIterator[None]:
-        """Workers of this process wait; those of others are told to come again."""
+        """Workers of this process wait; those of other processes have to retry."""
         self._token, key = uuid4().hex, self._live.quiet_key
         async with self._live.writing:
             if not await self._redis.set(key, self._token, nx=True, ex=QUIET_SECONDS):

@@ -1,7 +1,7 @@
 """The atomic updates of working memory, as Lua scripts in Redis."""
 
-# KEYS: progress, quiet, index, total, a session each; one whose blob is empty is deleted.
-# ARGV: how many streams; field, expected, new for each; blob, expiry for each session; now, prefix.
+# KEYS: progress, quiet, index, total, one per session; a session with an empty blob is deleted. ARGV: number of
+# streams; field, expected and new for each; blob and expiry for each session; now, prefix.
 SAVE = """
 local streams = tonumber(ARGV[1])
 if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
@@ -27,7 +27,7 @@ redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ARGV[#ARGV - 1])
 return 1
 """
 
-# The sum of all progress, kept by SAVE from the first time that it was asked for. KEYS: progress, total.
+# The sum of all progress, maintained by SAVE after the first call. KEYS: progress, total.
 TOTAL = """
 local total = redis.call('GET', KEYS[2])
 if not total then

@@ -26,20 +26,20 @@ from mnemolog.projections.kinds import Need
 from mnemolog.projections.projector import Lag, Skipped, Stop, reached_by
 from mnemolog.projections.working.projector import KINDS, NAME, Kept, SessionPlace, erases, fold, place_of
 
-# A session stays this much longer than it can be read, for projectors that come late: whether a turn goes on with it or
-# begins a new one is decided by the turn's own time, so that a rebuild in batches ends like the live projection.
+# How much longer a session stays than it can be read, for slow projectors: whether a turn continues it or begins a new
+# one depends on the turn's own time, so that a rebuild in batches ends like the live projection.
 GRACE = timedelta(hours=1)
 
-# What the key of a session begins with where it is kept whole, with what was forgotten of it.
+# Prefix for keys of complete sessions, including what was deleted from them.
 WHOLE = "forgotten:"
 
 
 class OtherWorker(RedisError):
-    """Another worker moved a stream on, or a rebuild is about to swap: the delivery is to be repeated."""
+    """Another worker advanced a stream, or a rebuild is about to swap: repeat the delivery."""
 
 
 class RedisSession:
-    """One step over some streams; `apply` writes at once, atomically, and after `reset` all at the end."""
+    """One step over some streams; `apply` writes at once and atomically, after `reset` everything at the end."""
 
     def __init__(self, store: "WorkingStore", progress: Mapping[StreamId, int]) -> None:
         self._store, self._progress = store, dict(progress)
@@ -73,17 +73,17 @@ class RedisSession:
         self._reached[stream] = seq
 
     async def end(self) -> None:
-        """Write what was built anew, in one step."""
+        """Write what was rebuilt, in one step."""
         if self._anew is not None:
             await self._store.save(self._anew, self._progress, self._reached, self._gone)
             await self._store.resume(self._reached)
 
 
 class WorkingStore:
-    """Implements `mnemolog.projections.projector.Store`. `prefix` sets a shadow apart from the live keys.
+    """Implements `mnemolog.projections.projector.Store`. `prefix` separates a shadow from the live keys.
 
-    `log_size` tells how many events the log holds: as long as that is the sum of all progress, nothing lags, and no
-    head needs to be looked at. Nothing that Redis raises is an event's fault, so all of it is transient.
+    `log_size` returns the number of events in the log: while it equals the sum of all progress, nothing lags, and no
+    head needs to be read. No error of Redis is an event's fault, so all of them are transient.
     """
 
     name = NAME
@@ -125,19 +125,19 @@ class WorkingStore:
 
     @property
     def quiet_key(self) -> str:
-        """While it exists, nothing is written."""
+        """While this key exists, nothing is written."""
         return f"{self.prefix}mnemolog:working:{self.version}:quiet"
 
     def need(self, event_type: str) -> Need:
         return KINDS.need(event_type)
 
     async def read(self, place: SessionPlace) -> Session | None:
-        """The session of a place and its affect, in one round trip; None when it is not there, expired or forgotten."""
+        """The session of a place and its affect, in one round trip; None if missing, expired or deleted."""
         blob, affect = await self._redis.mget([self.prefix + place.key, self.prefix + place.affect_key])
         return _session(blob, affect).read_at(self._now()) if blob is not None else None
 
     async def read_all(self, places: Sequence[SessionPlace]) -> dict[SessionPlace, Session]:
-        """Sessions as they were left, those that were forgotten or are in their grace included."""
+        """Sessions as stored, including deleted ones and those in their grace period."""
         if not places:
             return {}
         names = [name for place in places for name in (WHOLE + place.key, place.key, place.affect_key)]
@@ -189,7 +189,7 @@ class WorkingStore:
         return (await self.progress_of([stream]))[stream]
 
     async def ping(self) -> None:
-        """Return when Redis answers."""
+        """Return if Redis answers."""
         await self._redis.ping()
 
     async def progress_of(self, streams: Sequence[StreamId]) -> Mapping[StreamId, int]:
@@ -203,10 +203,10 @@ class WorkingStore:
         return any([bool(batch) async for batch in self.lagging(log)])
 
     async def _differs(self, log: EventLog) -> bool:
-        """Whether it may lag. After the database was rolled back it applied more than the log holds."""
+        """Whether it may lag. After the database was rolled back, more is applied than the log has."""
         if self._log_size is None:
             return True
-        # The total first: what is applied in between can only make the log look longer.
+        # The total first: events applied in between can only make the log look longer.
         total = int(await self._total(keys=[self._progress_key, self._total_key]))
         try:
             aside = [await log.head(stream) - await self.progress(stream) for stream in await self.stopped()]
@@ -260,34 +260,34 @@ class WorkingStore:
         return [name for name in await self.keys() if name.startswith(theirs)]
 
     async def places_of(self, stream: StreamId) -> Sequence[SessionPlace]:
-        """Where one stream has sessions."""
+        """The places in one stream that have sessions."""
         return [SessionPlace.of_key(stream, name) for name in await self.keys_of(stream)]
 
     async def keys(self) -> Sequence[str]:
-        """The key of every session and affect, those that were forgotten included, without the prefix."""
+        """The keys of all sessions and affects, including deleted ones, without the prefix."""
         return sorted({name.removeprefix(WHOLE) for name in await self._indexed()})
 
     async def _indexed(self) -> Sequence[str]:
-        """All that sessions are kept in. From the store's own index: others may use this Redis too."""
+        """All keys of sessions, from the store's own index: others may use this Redis too."""
         found: Any = await self._redis.zrange(self._index_key, 0, -1)
         return [_text(name) for name in found]
 
     async def blobs(self) -> Mapping[str, str]:
-        """Every session and affect that can be read, as readers see them, by key."""
+        """All readable sessions and affects, as readers see them, by key."""
         names, now = await self.keys(), self._now()
         values = await self._redis.mget([self.prefix + name for name in names]) if names else []
         stored = {name: _text(value) for name, value in zip(names, values, strict=True) if value is not None}
         return {name: blob for name, blob in stored.items() if not _over(json.loads(blob), now)}
 
     async def every_key(self) -> Sequence[str]:
-        """The sessions and the progress, such as exist, without the prefix."""
+        """The existing keys of sessions and progress, without the prefix."""
         parts = (self._progress_key, self._stopped_key, self._index_key, self._total_key, self._skipped_key)
         own = [name.removeprefix(self.prefix) for name in parts]
         existing = [name for name in own if await self._redis.exists(self.prefix + name)]
         return [*existing, *await self._indexed()]
 
     async def drop(self) -> None:
-        """Forget everything that this store holds."""
+        """Delete everything in this store."""
         await self._redis.delete(*(self.prefix + name for name in await self.every_key()), "")
 
 
@@ -297,7 +297,7 @@ def _session(blob: bytes | str, affect: bytes | str | None) -> Session:
 
 
 def _over(blob: dict[str, Any], now: datetime) -> bool:
-    """Whether a session expired, or the time of an affect is over."""
+    """Whether a session or an affect has expired."""
     if "affect" in blob:
         return Affect.from_dict(blob).decay_at < now
     return Session.from_stored(blob).expired(now)

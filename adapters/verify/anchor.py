@@ -19,7 +19,7 @@ FIRST = ""
 
 @dataclass(frozen=True, slots=True)
 class AnchoredHead:
-    """The last event of a stream: its seq, and its link in the keyed chain, which stands for all before it."""
+    """The last event of a stream: its seq, and its link in the chain, which covers all events before it."""
 
     stream: StreamId
     seq: int
@@ -30,7 +30,7 @@ class AnchoredHead:
 class Anchor:
     """Heads that changed since the node's previous anchor.
 
-    `accepted`: these heads are older than what was anchored before, and an operator said to go on from them.
+    `accepted`: these heads are older than those anchored before, and an operator decided to continue from them.
     """
 
     node: str
@@ -42,13 +42,13 @@ class Anchor:
 
 
 def pack(anchor: Anchor, key: bytes) -> bytes:
-    """One line of JSON, without the line's end: the anchor and its MAC."""
+    """One line of JSON, without a newline: the anchor and its MAC."""
     body = _body(anchor)
     return _json({"anchor": body, "mac": _mac(key, body)})
 
 
 def unpack(line: bytes, key: bytes) -> Anchor:
-    """The anchor of a line; MalformedEvent when an engine with this key did not write it."""
+    """The anchor in a line; MalformedEvent if no engine with this key wrote it."""
     try:
         document = json.loads(line)
         body = document["anchor"]
@@ -62,7 +62,7 @@ def unpack(line: bytes, key: bytes) -> Anchor:
 
 
 def mac_of(line: bytes) -> str:
-    """The MAC of a packed anchor, which the next one of its node names."""
+    """The MAC of a packed anchor, which the node's next one contains."""
     return str(json.loads(line)["mac"])
 
 

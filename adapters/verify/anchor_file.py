@@ -4,21 +4,21 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-# Where a data directory kept it once: what is found there is read as well.
+# Its earlier location in a data directory, which is read as well.
 FORMER = "anchors.jsonl"
 
 
 class AnchorFile:
-    """A last line that a crash tore does not count, and is cut off before anything is appended.
+    """Ignores a last line torn by a crash, and cuts it off before appending.
 
-    `former` is where it lay before: it is read as well, first, and never written to.
+    `former` is its earlier location, which is read first and never written to.
     """
 
     def __init__(self, path: Path, former: Path | None = None) -> None:
         self.path, self.former = path, former
 
     def lines(self) -> Iterator[bytes]:
-        """Every whole line, oldest first."""
+        """Every complete line, oldest first."""
         for path in (self.former, self.path):
             if path is None or not path.exists():
                 continue
@@ -38,7 +38,7 @@ class AnchorFile:
             os.fsync(file.fileno())
 
     def replace(self, lines: Sequence[bytes]) -> None:
-        """Put these lines in the place of all, at once."""
+        """Atomically replace all lines with these."""
         draft = AnchorFile(self.path.with_name(f"{self.path.name}.new"))
         draft.path.unlink(missing_ok=True)
         draft.append(lines)
@@ -48,7 +48,7 @@ class AnchorFile:
 
 
 def _whole_size(descriptor: int) -> int:
-    """Where the last whole line ends."""
+    """The end of the last complete line."""
     end = os.fstat(descriptor).st_size
     while end > 0:
         start = max(0, end - 65536)

@@ -14,7 +14,7 @@ ACK_SECONDS = 5.0
 
 
 class AnchorStream:
-    """Kept for ever, but for what a node's own compaction takes away. Of anchors, unless it is named otherwise."""
+    """Kept for ever, except for what a node compacts itself. Holds anchors unless another name is given."""
 
     def __init__(
         self, jetstream: JetStreamContext, replicas: int = 1, name: str = ANCHORS, subjects: str = SUBJECTS
@@ -22,34 +22,34 @@ class AnchorStream:
         self._jetstream, self._replicas, self._name, self._subjects = jetstream, replicas, name, subjects
 
     async def publish(self, node: str, lines: Sequence[bytes]) -> int:
-        """Publish lines in their order; the place of the last one. A stream that is gone is made again."""
+        """Publish lines in order; returns the sequence of the last one. A missing stream is created again."""
         last = 0
         for line in lines:
             last = await self._publish(node, line)
         return last
 
     async def replace(self, node: str, lines: Sequence[bytes]) -> None:
-        """Publish these lines, then drop what the node published before."""
+        """Publish these lines, then delete what the node published before."""
         before = await self.last_place()
         await self.publish(node, lines)
         if before:
             await self.drop(node, before)
 
     async def last_place(self) -> int:
-        """The place of the last line in the stream; 0 when there is none."""
+        """The sequence of the last line in the stream; 0 if there is none."""
         try:
             return (await self._jetstream.stream_info(self._name)).state.last_seq
         except NotFoundError:
             return 0
 
     async def lines(self, after: int = 0, node: str | None = None) -> AsyncIterator[bytes]:
-        """Every line behind that place, oldest first; of one node, if it is named."""
+        """Every line after that sequence, oldest first; of one node, if given."""
         own = self._subject(node) if node else ""
         async for message in messages(self._jetstream, self._name, own, after):
             yield message.data
 
     async def drop(self, node: str, until: int) -> None:
-        """Forget what a node published, up to that place."""
+        """Delete what a node published, up to that sequence."""
         await self._jetstream.purge_stream(self._name, subject=self._subject(node), seq=until + 1)
 
     async def _publish(self, node: str, line: bytes) -> int:
@@ -61,7 +61,7 @@ class AnchorStream:
         return ack.seq
 
     async def ensure(self) -> None:
-        """Create the stream where it is not yet."""
+        """Create the stream if missing."""
         try:
             await self._jetstream.stream_info(self._name)
         except NotFoundError:

@@ -29,24 +29,24 @@ from mnemolog.events.envelope import StoredEvent, StreamId
 _logger = logging.getLogger("mnemolog.anchors")
 
 HEADS = 5000
-# Of events read with their data.
+# Events read at once, with their data.
 AT_ONCE = 500
-# A commit may come after others that were recorded later than it.
+# A commit may come after others that were recorded later.
 MARGIN = timedelta(seconds=60)
 EPOCH = datetime.fromtimestamp(0, UTC)
 COMPACT_FROM = 50_000
 COMPACT_FACTOR = 4
 
 
-# Of processes that come and go: an engine takes what they published into its own anchors.
+# The anchors of short-lived processes: an engine includes them in its own.
 CLIENTS = "clients"
 ACCEPTED = b'"accepted":true'
 
 
 class Anchoring:
-    """`node` names the chain of anchors that a new file begins; a client has no file, and publishes only.
+    """`node` names the chain of anchors in a new file; a client has no file, and only publishes.
 
-    Without `chain_key` nothing can be told of what the database holds, and none of it is anchored.
+    Without `chain_key`, the content of the database cannot be verified, and none of it is anchored.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Anchoring:
         self.known = known or LatestHeads()
 
     def take(self, events: Sequence[StoredEvent]) -> None:
-        """Take what was committed here, or published and checked: of each stream the last event is its head."""
+        """Take events committed here, or published and verified: the last one of each stream is its head."""
         heads = {
             event.header.stream: AnchoredHead(event.header.stream, event.header.seq, event.link) for event in events
         }
@@ -82,9 +82,9 @@ class Anchoring:
                 self._pending[stream] = head
 
     async def begin(self, *, accept: bool = False) -> Sequence[Damage]:
-        """Go on from the last anchors. DatabaseRolledBack when the database lacks any of them, unless that is accepted.
+        """Continue from the last anchors. DatabaseRolledBack if the database lacks any of them, unless `accept`.
 
-        Returned is what was accepted.
+        Returns what was accepted.
         """
         at = await self._learn()
         behind = [head async for head in self.behind()]
@@ -98,14 +98,14 @@ class Anchoring:
         return [missing(head) for head in behind]
 
     async def require_whole(self) -> None:
-        """TamperedEvent when the database lacks the last anchored head of any stream. A client asks JetStream first."""
+        """TamperedEvent if the database lacks the last anchored head of any stream. A client reads JetStream first."""
         if self._file is None:
             await self._learn()
         async for head in self.behind():
             raise gone(head.stream, head.seq)
 
     async def behind(self) -> AsyncIterator[AnchoredHead]:
-        """The last anchored head of each stream, where the database does not hold it."""
+        """The last anchored head of each stream that the database does not have."""
         heads: list[AnchoredHead] = []
         looked = set[int]()
         async for anchor in self._anchors():
@@ -121,7 +121,7 @@ class Anchoring:
             yield one
 
     async def _learn(self) -> datetime:
-        """Every stream's last anchored head, and of which time the last anchor of this node is."""
+        """Load the last anchored head of every stream, and the time of this node's last anchor."""
         self._heard = await self._stream.last_place()
         async for anchor in self._anchors(marked=ACCEPTED):
             self._accept(anchor)
@@ -150,7 +150,7 @@ class Anchoring:
         self.known.take(head for head in anchor.heads if anchor.at > self._accepted.get(head.stream, never))
 
     async def hear(self) -> None:
-        """Take what other processes anchored since: what they committed may be gone before the relay had it."""
+        """Read what other processes anchored since: their commits may be deleted before the relay has read them."""
         place = await self._stream.last_place()
         if place > self._heard:
             heard = [anchor async for line in self._stream.lines(self._heard) if (anchor := self._readable(line))]
@@ -167,7 +167,7 @@ class Anchoring:
         return row["at"] is not None
 
     async def _anchors(self, marked: bytes = b"") -> AsyncIterator[Anchor]:
-        """All that can be read: the file's, then JetStream's; of these lines only such as hold `marked`."""
+        """All readable anchors: the file's, then JetStream's; of those only the lines that contain `marked`."""
         for line in self._file.lines() if self._file else ():
             if marked in line and (anchor := self._readable(line)):
                 yield anchor
@@ -182,7 +182,7 @@ class Anchoring:
             try:
                 await self.keep()
                 await self.hear()
-            except Exception as error:  # noqa: BLE001  Whatever it was: the heads wait for the next anchor.
+            except Exception as error:  # noqa: BLE001  Any error: the heads wait for the next anchor.
                 _logger.warning("an anchor is put off: %r", error)
 
     async def keep(self) -> None:
@@ -202,14 +202,14 @@ class Anchoring:
                 raise
 
     async def flush_quietly(self) -> None:
-        """As `flush`, where somebody goes who cannot wait until it succeeds."""
+        """Like `flush`, on shutdown, where errors must not delay."""
         try:
             await self.flush()
         except (NatsError, OSError, TimeoutError) as error:
             _logger.warning("an anchor is left out: %r", error)
 
     async def compact(self) -> None:
-        """Keep of the file, and of what clients published, only each stream's last head, unless that saves little."""
+        """Compact the file and what clients published to each stream's last head, unless that saves little."""
         self._written = 0
         if self._file is None:
             return
@@ -268,7 +268,7 @@ class Anchoring:
         return [head for head in heads if bytes(links[head.stream, head.seq] or b"") != head.link]
 
     async def _anchor_since(self, at: datetime) -> None:
-        """Heads that a crash kept from being anchored, as far as their events fit the chain."""
+        """Anchor heads that a crash left without an anchor, if their events match the chain."""
         async with self._pool.connection() as connection:
             rows = await fetch(connection, "heads_since", since=max(at - MARGIN, EPOCH))
         heads = [AnchoredHead(StreamId(row["tenant"], row["stream"]), row["seq"], bytes(row["link"])) for row in rows]
@@ -279,7 +279,7 @@ class Anchoring:
                 await self._write(sound)
 
     async def _sound(self, heads: Sequence[AnchoredHead]) -> Sequence[AnchoredHead]:
-        """Those whose event fits the chain: one that was forged while no engine ran is anchored by none."""
+        """The heads whose event matches the chain: one that was forged while no engine ran is not anchored."""
         if self._chain_key is None:
             return []
         async with self._pool.connection() as connection:
@@ -293,7 +293,7 @@ class Anchoring:
         ]
 
     def _folded(self, clients: Iterable[bytes]) -> tuple[dict[StreamId, AnchoredHead], list[bytes], int]:
-        """The last head of each stream, the lines of accepted rollbacks, and how many heads there are."""
+        """The last head of each stream, the lines of accepted rollbacks, and the number of heads."""
         kept: dict[StreamId, AnchoredHead] = {}
         accepted: list[bytes] = []
         total = 0
@@ -307,7 +307,7 @@ class Anchoring:
         return kept, accepted, total
 
     def _is_later(self, head: AnchoredHead, before: AnchoredHead | None) -> bool:
-        """What was rolled back by an operator's word is no longer known, and counts no more than what came since."""
+        """A head before a rollback that an operator accepted no longer counts."""
         return before is None or self.known.holds(head) or not self.known.holds(before)
 
     def _read(self, lines: Iterable[bytes]) -> Iterator[tuple[Anchor, bytes]]:
@@ -325,7 +325,7 @@ def _places(heads: Sequence[AnchoredHead]) -> dict[str, list[Any]]:
 
 
 def missing(head: AnchoredHead) -> Damage:
-    """What to report of an anchored head that the database does not hold."""
+    """What to report about an anchored head that the database lacks."""
     detail = f"an anchor saw events up to {head.seq}, which the database does not hold"
     return Damage(Part.EVENT, Kind.ROLLED_BACK, head.stream, detail, head.seq)
 

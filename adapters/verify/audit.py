@@ -34,7 +34,7 @@ from mnemolog.projections.runtime import Projection
 
 _logger = logging.getLogger("mnemolog.audit")
 
-# Of one step: so much at once, that who shares the loop and the database does not wait long for it.
+# Per step: few enough that others on the loop and the database do not wait long.
 STREAMS, EVENTS = 50, 500
 # Between two passes, and after a failure.
 REST_SECONDS = 5.0
@@ -42,7 +42,7 @@ LONGEST_PAUSE_SECONDS = 600.0
 
 
 class Audit:
-    """`share` of the time that it works, at most; `path` keeps where it stands."""
+    """Works at most this `share` of the time; `path` stores its position."""
 
     def __init__(
         self,
@@ -64,11 +64,11 @@ class Audit:
         self.passes = 0
 
     async def run(self) -> None:
-        """Pass after pass, until cancelled; not at all when its share is 0."""
+        """Repeat passes until cancelled; not at all if its share is 0."""
         while self._share:
             try:
                 await self.walk()
-            except Exception as error:  # noqa: BLE001  Whatever it was: the next pass sees what this one left out.
+            except Exception as error:  # noqa: BLE001  Any error: the next pass covers what this one left out.
                 _logger.warning("the audit is put off: %r", error)
             await asyncio.sleep(REST_SECONDS)
 
@@ -94,7 +94,7 @@ class Audit:
         self.passes += 1
 
     async def examine(self, heads: Sequence[Head]) -> Report:
-        """Some streams: what is damaged becomes an incident, and rows are healed where the log is sound."""
+        """Check some streams: damage becomes an incident, and rows are healed if the log is sound."""
         report = Report()
         check = LogCheck(self._pool, self._roots, Codec(), report, lambda count: None)
         await check.streams([head.stream for head in heads])
@@ -113,7 +113,7 @@ class Audit:
         return report
 
     async def _present(self) -> Mapping[str, Projection]:
-        """Those whose present version is shown: rows of a former one followed rules of their own, and look changed."""
+        """Projections that show their current version: rows of a previous one would look changed."""
         stores = {name: one.store for name, one in self._running.items()}
         shown = [name for name, store in stores.items() if isinstance(store, PostgresStore) and not await store.look()]
         return {name: self._running[name] for name in shown}
@@ -124,7 +124,7 @@ class Audit:
             await self._incidents.record(damage, By.AUDIT, _done(report, damage))
 
     async def _next(self, after: StreamId) -> Sequence[Head]:
-        """The streams that come next, until they have so many events."""
+        """The next streams, up to so many events."""
         place = {"tenant": after.tenant, "stream": after.name, "batch": STREAMS}
         async with self._pool.connection() as connection:
             rows = await fetch(connection, "page_of_heads", **place, only_tenant=None, only_stream=None)
@@ -142,7 +142,7 @@ class Audit:
 def _done(report: Report, damage: Damage) -> Done:
     sound = damage.stream is not None and not report.log_damaged(damage.stream)
     if damage.part is Part.ROW and any(one.part is Part.KEY and one.stream == damage.stream for one in report.damages):
-        return Done.REPORTED  # From what cannot be read nothing is healed.
+        return Done.REPORTED  # Nothing is healed from what cannot be read.
     if damage.part in (Part.ROW, Part.TAG, Part.HEAD) and sound:
         return Done.HEALED
     return Done.REFUSED if damage.part is Part.EVENT else Done.REPORTED

@@ -12,7 +12,7 @@ SHOWN = 10_000
 
 
 class Kind(StrEnum):
-    """What was done, as far as what is left can show it."""
+    """The kind of damage, as far as it can be determined."""
 
     CHANGED = "changed"
     FORGED = "forged"
@@ -27,7 +27,7 @@ class Kind(StrEnum):
 
 
 class Part(StrEnum):
-    """Where the damage is. `event` and `key` are the truth, which nothing can rebuild; the rest can be."""
+    """Where the damage is. `event` and `key` cannot be rebuilt; the rest can."""
 
     EVENT = "event"
     HEAD = "head"
@@ -40,7 +40,7 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """One place that is not as the engine left it. `seq` is 0 where no single event is meant."""
+    """One place that differs from what the engine wrote. `seq` is 0 unless it is a single event."""
 
     part: Part
     kind: Kind
@@ -54,11 +54,11 @@ class Damage:
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """What it has in common with another of the same place."""
+        """The key that damage at the same place has in common."""
         return self.part, self.stream, self.seq, self.projection, self.table, *sorted(self.key.items())
 
     def as_dict(self) -> dict[str, Any]:
-        """For programs; what does not apply is left out."""
+        """For programs; fields that do not apply are omitted."""
         found = {
             "part": self.part,
             "kind": self.kind,
@@ -74,7 +74,7 @@ class Damage:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Damage":
-        """What `as_dict` gave; other fields are passed over."""
+        """From the output of `as_dict`; unknown fields are ignored."""
         stream = StreamId.from_text(fields["stream"]) if "stream" in fields else None
         names = ("seq", "event_id", "projection", "table", "key")
         rest = {name: fields[name] for name in names if name in fields}
@@ -83,7 +83,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Unverified:
-    """A stream, or all, whose rows could be compared up to `seq` only: the projection stands still, or is upgraded."""
+    """A stream, or all, whose rows could only be compared up to `seq`: the projection is stopped or being upgraded."""
 
     projection: str
     stream: StreamId | None
@@ -96,7 +96,7 @@ class Unverified:
 
 
 class Report:
-    """Collects damage: all of it by count, the first ten thousand in full."""
+    """Collects damage: all of it is counted, the first ten thousand in full."""
 
     def __init__(self) -> None:
         self.damages: list[Damage] = []
@@ -113,14 +113,14 @@ class Report:
             self.suspect(damage.stream)
 
     def take(self, other: "Report") -> None:
-        """Add what another report of rows says."""
+        """Add another report on rows."""
         for damage in other.damages:
             self.add(damage)
         self.unverified += other.unverified
         self.rows += other.rows
 
     def suspect(self, stream: StreamId) -> None:
-        """Note that an event of the stream is damaged, before it is known how."""
+        """Record that an event of the stream is damaged, before it is known how."""
         self._streams.add(stream)
 
     @property
@@ -132,7 +132,7 @@ class Report:
         return sum(self.counts.values())
 
     def log_damaged(self, stream: StreamId) -> bool:
-        """Whether an event of the stream is damaged: then its projections cannot be held against the log."""
+        """Whether an event of the stream is damaged, so that projections cannot be compared with the log."""
         return stream in self._streams
 
     def as_dict(self) -> dict[str, Any]:

@@ -21,18 +21,18 @@ _logger = logging.getLogger("mnemolog.verify")
 
 
 async def heal(report: Report, pool: Pool, running: Mapping[str, Projection]) -> None:
-    """Write anew what a report names, stream by stream, where the events of the stream are sound."""
+    """Rewrite what a report names, stream by stream, if the stream's events are sound."""
     if any(one.table == pauses.TABLE for one in report.damages):
         await _forget_pauses(running)
     sound = [one for one in report.damages if one.stream and not report.log_damaged(one.stream)]
     for stream in sorted({one.stream for one in sound if one.stream and one.part in (Part.TAG, Part.HEAD)}):
-        # Head and tags from the events, while no one appends. The engine's own role may not take tags away.
+        # Head and tags from the events, while appends are blocked. The engine's own role may not delete tags.
         place = {"tenant": stream.tenant, "stream": stream.name}
         async with pool.connection() as connection, connection.transaction():
             await connection.execute("SET LOCAL ROLE NONE")
             for name in ("begin_head", "heal_head", "forget_tags", "heal_tags"):
                 await connection.execute(query(name, HERE), place)
-        for stopped in running.values():  # What stopped at a head that was wrong goes on.
+        for stopped in running.values():  # What stopped at a wrong head continues.
             await stopped.store.resume([stream])
     for one in sound:
         if one.stream and one.table == skipped_table.name:
@@ -44,14 +44,14 @@ async def heal(report: Report, pool: Pool, running: Mapping[str, Projection]) ->
 
 
 async def _heal_rows(projection: Projection, stream: StreamId) -> None:
-    """To the head of the log, or where that cannot be applied, as far as the projection came."""
+    """Heal up to the head of the log, or to the projection's progress if that cannot be applied."""
     try:
         await projection.heal(stream)
     except projection.transient:
         raise
-    except TamperedEvent as damage:  # Its rows stay as they are: nothing true could be put in their place.
+    except TamperedEvent as damage:  # Its rows stay: there is nothing true to replace them with.
         _logger.error("%s does not heal %s: %s", projection.name, stream, damage.message)
-    except Exception as error:  # noqa: BLE001  Whatever a projector raises: what it had applied before is healed.
+    except Exception as error:  # noqa: BLE001  A projector may raise anything: what was applied before is healed.
         _logger.warning("%s heals %s up to where it stopped: %s", projection.name, stream, type(error).__name__)
         await projection.heal(stream, until=await projection.store.progress(stream))
 
@@ -62,7 +62,7 @@ async def _forget_pauses(running: Mapping[str, Projection]) -> None:
 
 
 async def _forget_skips(store: Store, stream: StreamId) -> None:
-    """What operators really skipped stops the stream again, and is asked for again."""
+    """An event that operators really skipped stops the stream again, and has to be skipped again."""
     assert isinstance(store, PostgresStore)
     own = (skipped_table.c.tenant == stream.tenant) & (skipped_table.c.stream == stream.name)
     async with store.engine.begin() as connection:

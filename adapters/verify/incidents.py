@@ -28,17 +28,17 @@ _logger = logging.getLogger("mnemolog.incidents")
 
 STREAM, SUBJECTS = "MNEMOLOG_INCIDENTS", "mnemolog.incidents.*"
 NODE = "engines"
-# More that nobody acknowledged are told to the program's own log alone: whoever damages on and on fills no disk.
+# Beyond this many open incidents, only the log file gets more, so that repeated damage does not fill the disk.
 MOST_OPEN = 10_000
 
 
 class Done(StrEnum):
-    """What was done about it."""
+    """How it was handled."""
 
-    REFUSED = "refused"  # Nothing of it was shown, applied or passed on.
+    REFUSED = "refused"  # Not shown, applied or passed on.
     HEALED = "healed"  # It was rebuilt from the log.
-    REPORTED = "reported"  # Somebody was told, and nothing else was done.
-    ACCEPTED = "accepted"  # An operator went on from it.
+    REPORTED = "reported"  # Reported only.
+    ACCEPTED = "accepted"  # An operator decided to continue.
 
 
 class By(StrEnum):
@@ -70,7 +70,7 @@ class Incident:
         return self.acknowledged_at is None
 
     def as_dict(self) -> dict[str, Any]:
-        """For programs and for the file; what does not apply is left out."""
+        """For programs and for the file; fields that do not apply are omitted."""
         found = {"id": self.id, "at": self.at.isoformat(), "found_by": self.found_by, "done": self.done}
         if self.acknowledged_at:
             found |= {"acknowledged_at": self.acknowledged_at.isoformat(), "acknowledged_by": self.acknowledged_by}
@@ -83,7 +83,7 @@ class Incident:
 
 
 class Incidents:
-    """`load` reads what was kept; `refresh` what other processes added since. Never raises over what it cannot keep."""
+    """`load` reads stored incidents; `refresh` those that others added since. Storage errors are not raised."""
 
     def __init__(
         self, path: Path, stream: AnchorStream, key: bytes, now: Callable[[], datetime], new_id: Callable[[], UUID]
@@ -97,7 +97,7 @@ class Incidents:
         self._busy = asyncio.Lock()
 
     async def record(self, damage: Damage, found_by: By, done: Done) -> None:
-        """Keep it, unless it is known: an open one of the same place, or one that nobody could heal meanwhile."""
+        """Store it, unless it is known: an open one at the same place, or one that could not be healed since."""
         incident = Incident(self._new_id().hex, self._now(), found_by, done, damage)
         async with self._busy:
             await self._refresh()
@@ -110,7 +110,7 @@ class Incidents:
                 await self._write({"incident": incident.as_dict()})
 
     async def refused(self, damage: TamperedEvent, found_by: By = By.LOG) -> None:
-        """An event that was held against the chain, or lost its key."""
+        """An event that does not match the chain, or lost its key."""
         part, kind = Part.EVENT, Kind.CHANGED if damage.event_id else Kind.REMOVED
         if isinstance(damage, KeyMissing):
             part, kind = Part.KEY, Kind.KEY_MISSING
@@ -125,7 +125,7 @@ class Incidents:
         await self.record(place, found_by, done)
 
     async def healed(self, projection: str, stream: StreamId, damage: Tampered | None) -> None:
-        """What a projection healed by itself: a row that it did not write, or a stream ahead of its log."""
+        """What a projection healed itself: a row that it did not write, or a stream ahead of its log."""
         if isinstance(damage, TamperedRow):
             await self.row(damage, stream, By.PROJECTION, Done.HEALED)
             return
@@ -134,7 +134,7 @@ class Incidents:
         await self.record(place, By.PROJECTION, Done.HEALED)
 
     async def acknowledge(self, ids: Sequence[str], by: str) -> Sequence[Incident]:
-        """Note that somebody looked at them; all that are open without `ids`. NotFound for an id that there is not."""
+        """Acknowledge these incidents, or all open ones without `ids`. NotFound for an unknown id."""
         async with self._busy:
             await self._refresh()
             if unknown := set(ids) - self._found.keys():
@@ -150,19 +150,19 @@ class Incidents:
             return [self._with_word(self._found[id_]) for id_ in (ids or [one.id for one in wanted])]
 
     async def refresh(self) -> None:
-        """Take in what other processes kept."""
+        """Read what other processes stored."""
         async with self._busy:
             await self._refresh()
 
     def all(self) -> Sequence[Incident]:
-        """The oldest first."""
+        """Oldest first."""
         return sorted((self._with_word(one) for one in self._found.values()), key=lambda one: (one.at, one.id))
 
     def open(self) -> Sequence[Incident]:
         return [one for one in self.all() if one.open]
 
     def of_log(self, stream: StreamId) -> Damage | None:
-        """Damage of the log of this stream that nobody acknowledged."""
+        """Unacknowledged damage in the log of this stream."""
         wanted = (one for one in self.open() if (one.damage.part, one.damage.stream) == (Part.EVENT, stream))
         return next((one.damage for one in wanted if one.done != Done.ACCEPTED), None)
 
@@ -181,7 +181,7 @@ class Incidents:
             self._open.add(incident.id)
 
     async def load(self) -> None:
-        """What the file and JetStream hold."""
+        """Read the file and JetStream."""
         async with self._busy:
             for line in await asyncio.to_thread(lambda: list(_lines(self.path))):
                 self._take(line)
@@ -198,7 +198,7 @@ class Incidents:
             _logger.warning("incidents on JetStream cannot be read: %r", error)
 
     def _take(self, line: bytes) -> None:
-        """What an engine with this key did not write says nothing."""
+        """Lines that no engine with this key wrote are ignored."""
         try:
             document = json.loads(line)
             body = document["body"]
@@ -228,7 +228,7 @@ class Incidents:
 
 
 def _same(known: Incident, new: Incident) -> bool:
-    """Of two at one place."""
+    """Whether two incidents at one place are the same."""
     return known.open or (known.done != Done.HEALED and known.damage.event_id == new.damage.event_id)
 
 
@@ -243,7 +243,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _append(path: Path, line: bytes) -> None:
-    """On disk when it returns; several processes may do so, and a line that a crash tore spoils no other."""
+    """On disk when it returns; several processes may append, and a line torn by a crash spoils no other."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:

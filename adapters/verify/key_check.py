@@ -19,7 +19,7 @@ _SHREDDERS = frozenset(name for name, kind in REGISTRY.types.items() if kind.shr
 
 
 class KeyCheck:
-    """Takes events in the order of their streams; what has no key waits for a later event that destroyed it."""
+    """Takes events in order within each stream; those without a key wait for a later event that destroyed it."""
 
     def __init__(self, roots: Roots, codec: Codec, report: Report) -> None:
         self._roots, self._codec, self._report = roots, codec, report
@@ -31,22 +31,22 @@ class KeyCheck:
             try:
                 self._note(event)
             except MalformedEvent:
-                self._unread.append(event)  # Unless it is erased, later on.
+                self._unread.append(event)  # Unless it is erased later on.
             except MnemologError:
                 continue
         if len(self._wanted) > AT_ONCE:
             await self._drop_what_opens(connection)
 
     async def finish(self, connection: Connection) -> None:
-        """At the end of a page of streams: what still has no key was not destroyed by any event."""
+        """After a page of streams: events that still have no key were not erased by any event."""
         await self._drop_what_opens(connection)
         for (stream, scope, _), event in self._wanted.items():
             if not self._report.log_damaged(stream):
                 detail = f"the key of {scope} is gone, and no event says that it was destroyed"
                 self._report.add(_damage(Part.KEY, Kind.KEY_MISSING, event, detail))
         self._wanted.clear()
-        for event in self._unread:  # Whoever wrote an event of ours made it readable.
-            if not self._report.log_damaged(event.header.stream):  # What the chain already names is not named twice.
+        for event in self._unread:  # A forged event was written readable.
+            if not self._report.log_damaged(event.header.stream):  # The chain already reported it.
                 self._report.add(_damage(Part.EVENT, Kind.FORGED, event, "its data is not what any engine writes"))
         self._unread.clear()
 

@@ -23,18 +23,18 @@ class LatestHeads:
         return self._heads.get(_place(stream), 0) >> _HALF
 
     def take(self, heads: Iterable[AnchoredHead]) -> None:
-        """Whichever is the later one counts."""
+        """The later head counts."""
         for head in heads:
             place, packed = _place(head.stream), _packed(head)
             if packed >> _HALF > self._heads.get(place, 0) >> _HALF:
                 self._heads[place] = packed
 
     def holds(self, head: AnchoredHead) -> bool:
-        """Whether this is the last head that is known of its stream."""
+        """Whether this is the last known head of its stream."""
         return self._heads.get(_place(head.stream)) == _packed(head)
 
     def forget(self, stream: StreamId) -> None:
-        """From now on the log counts as it stands: an operator went on from it."""
+        """From now on the log counts as it is, because an operator accepted it."""
         self._heads.pop(_place(stream), None)
 
 

@@ -27,7 +27,7 @@ Row = Mapping[str, Any]
 
 
 class LogCheck:
-    """`run` walks every event, or those of one stream; what does not fit its link is left in `unfit` to be named."""
+    """`run` walks every event, or those of one stream; events that do not match their link are left in `unfit`."""
 
     def __init__(
         self, pool: Pool, roots: Roots, codec: Codec, report: Report, progressed: Callable[[int], None]
@@ -49,7 +49,7 @@ class LogCheck:
                 self._report.add(Damage(Part.RECEIPT, Kind.CHANGED, stream, detail, row["last_seq"]))
 
     async def streams(self, streams: Sequence[StreamId]) -> None:
-        """The chain, the index and the keys of some streams."""
+        """Check the chain, the index and the keys of some streams."""
         columns = {"tenants": [one.tenant for one in streams], "streams": [one.name for one in streams]}
         async with snapshot(self._pool) as connection:
             heads = await fetch(connection, "heads_of", **columns)
@@ -64,7 +64,7 @@ class LogCheck:
         return heads[-1]
 
     async def _without_head(self, connection: Connection, only: StreamId | None) -> None:
-        """A stream that lost its head still has a chain; index entries of a stream without one belong to nothing."""
+        """A stream that lost its head still has a chain; index entries without a stream are orphans."""
         rows = await fetch(connection, "headless", **named(only))
         streams = [StreamId(row["tenant"], row["stream"]) for row in rows]
         for stream in streams:
@@ -80,7 +80,7 @@ class LogCheck:
         columns = {"tenants": [one.tenant for one in heads], "streams": [one.name for one in heads]}
         walks: dict[StreamId, StreamWalk] = {}
         walk: StreamWalk | None = None
-        # Closed also when the walk is cancelled: the connection goes back to its pool.
+        # Also closed when the walk is cancelled: the connection is returned to its pool.
         async with aclosing(_batches(connection, columns)) as batches:
             async for rows in batches:
                 for event in map(stored, rows):
@@ -122,7 +122,7 @@ class LogCheck:
 
 
 async def require_keys(pool: Pool, roots: Roots, streams: Sequence[StreamId]) -> None:
-    """KeyMissing when a text of these streams cannot be read and no event says that it was erased."""
+    """KeyMissing if a text of these streams cannot be decrypted and no event erased it."""
     report = Report()
     await LogCheck(pool, roots, Codec(), report, lambda count: None).streams(streams)
     for one in report.damages:
@@ -136,7 +136,7 @@ def named(only: StreamId | None) -> dict[str, str | None]:
 
 @asynccontextmanager
 async def snapshot(pool: Pool) -> AsyncIterator[Connection]:
-    """A connection that sees one moment: what is appended meanwhile is not there yet. It may join whole tables."""
+    """A connection with one snapshot, without concurrent appends. It may join whole tables."""
     async with pool.connection() as connection:
         await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
         try:

@@ -9,9 +9,9 @@ RequireKeys = Callable[[Sequence[StreamId]], Awaitable[None]]
 
 
 class MissingKeyCheck:
-    """Called with the streams of events that read as erased; asks `require` once for each.
+    """Called with the streams of events that read as erased; calls `require` once for each.
 
-    `missing` is the last that it raised.
+    `missing` is the last error that it raised.
     """
 
     def __init__(self, require: RequireKeys) -> None:

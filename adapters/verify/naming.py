@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 
 
 async def named(pool: Pool, chain_key: bytes, unfit: Sequence[Unfit], witnesses: Witnesses) -> list[Damage]:
-    """One damage an event. Where nothing tells more, an event that no engine appended is called forged."""
+    """One damage per event. An event that no engine appended is called forged, unless more is known."""
     found: list[Damage] = []
     for first in range(0, len(unfit), AT_ONCE):
         some = unfit[first : first + AT_ONCE]
@@ -61,7 +61,7 @@ def _what(
 def _moved(
     here: tuple[StreamId, int], origin: tuple[StreamId, int], standing: Sequence[tuple[StreamId, int]]
 ) -> tuple[Kind, str]:
-    """From elsewhere: out of another stream, or out of its order; again, where it still stands there as well."""
+    """Moved from another stream, or out of order; copied, if it still exists at its original place."""
     stream, seq = origin
     if stream != here[0]:
         return Kind.COPIED, f"it was appended as {stream} seq {seq}"

@@ -21,7 +21,7 @@ JETSTREAM = "JetStream"
 
 
 class Outside:
-    """`only` leaves out what concerns other streams."""
+    """`only` restricts it to one stream."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Outside:
         self._anchor_key, self._wire_key, self._report = anchor_key, wire_key, report
 
     async def tell(self, witnesses: Witnesses) -> None:
-        """Show the witnesses everything that was seen: first what operators accepted, since it changes what counts."""
+        """Show the witnesses everything that was seen; first what operators accepted, since it changes what counts."""
         async for anchor in self._anchors(AnchorChains(self._report)):
             if anchor.accepted:
                 witnesses.accept(anchor)
@@ -61,12 +61,12 @@ class Outside:
                     yield Sighting(head.stream, head.seq, head.link, anchor.at, "an anchor")
 
     def _copy(self, message: Msg) -> Iterator[Sighting]:
-        """A message that no engine of this deployment wrote says nothing."""
+        """A message that no engine of this deployment wrote is ignored."""
         if self._skipped(message) or not wire.authentic(self._wire_key, message.headers, message.data):
             return
         try:
             event = wire.unpack(message.data)
-        except MalformedEvent:  # Too large for a message: it came without its data, and the log has it.
+        except MalformedEvent:  # Too large for a message: it came without its data, which is in the log.
             return
         header = event.header
         yield Sighting(header.stream, header.seq, event.link, header.recorded_at, JETSTREAM, event)
@@ -77,7 +77,7 @@ class Outside:
         return self._only is not None and place != self._only
 
     async def _anchors(self, chains: "AnchorChains | None") -> AsyncIterator[Anchor]:
-        """All of both, the file's first; with `chains`, what is missing between them is reported."""
+        """All anchors, the file's first; with `chains`, gaps between them are reported."""
         for line in self._file.lines():
             for anchor in self._read(line, chains, str(self._file.path)):
                 yield anchor

@@ -19,21 +19,21 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class AppliedProgress:
-    """The last seq applied by stream, the streams that were set aside, and the events that operators skipped."""
+    """The last seq applied by stream, the stopped streams, and the events that operators skipped."""
 
     reached: Mapping[StreamId, int]
     stopped: Collection[StreamId]
     skipped: Collection[tuple[StreamId, int]]
 
     def applied(self, stream: StreamId, seq: int) -> bool:
-        """Whether the projection's rows shall show this event."""
+        """Whether the projection's rows must show this event."""
         return seq <= self.reached.get(stream, 0) and (stream, seq) not in self.skipped
 
 
 async def applied_progress(
     connection: AsyncConnection, store: PostgresStore, streams: Sequence[StreamId], report: Report
 ) -> AppliedProgress:
-    """Read from its tables; a stop or a skip that no engine sealed counts for nothing, and is reported."""
+    """Read from its tables; a stop or a skip without a valid seal is ignored and reported."""
     progress = await _rows(connection, store, progress_table, streams)
     skipped = await _rows(connection, store, skipped_table, streams)
     genuine = [row for row in skipped if _is_skip(connection, store, row)]
@@ -49,7 +49,7 @@ async def applied_progress(
 
 
 def live(table: Table, store: PostgresStore) -> Table:
-    """The table in the schema that readers see, whatever names are translated to."""
+    """The table in the schema that readers see, ignoring schema translation."""
     return table.to_metadata(MetaData(), schema=store.schema)
 
 

@@ -27,12 +27,12 @@ LIMIT = 1000
 
 Row = Mapping[str, Any]
 Key = tuple[Any, ...]
-# Tells the owners of a table's rows that the log does not know.
+# Returns the owners of a table's rows that the log does not know.
 Unknown = Callable[[AsyncConnection, Table], Awaitable[Sequence[Owner]]]
 
 
 def among(table: Table, streams: Sequence[StreamId]) -> ColumnElement[bool]:
-    """Rows of these streams: they name their stream, or whose they are."""
+    """Rows of these streams, by stream or owner."""
     if "stream" in table.columns:
         return tuple_(table.c.tenant, table.c.stream).in_([(stream.tenant, stream.name) for stream in streams])
     return tuple_(*indexed(table)).in_(list(map(owner_of, streams)))
@@ -49,7 +49,7 @@ class RowComparison:
         ]
 
     async def compare(self, connection: AsyncConnection, streams: Sequence[StreamId], report: Report) -> None:
-        """Report every row of these streams that stands on one side only."""
+        """Report every row of these streams that is on one side only."""
         for table, live, replayed in self._tables:
             left, right = (select(one).where(among(one, streams)) for one in (live, replayed))
             stand = await _rows(connection, left.except_all(right), table)
@@ -61,7 +61,7 @@ class RowComparison:
             report.rows += (await connection.execute(count)).scalar_one()
 
     async def compare_strangers(self, connection: AsyncConnection, unknown: Unknown, report: Report) -> None:
-        """Report every row of a user whom the log does not know."""
+        """Report every row of a user that the log does not know."""
         for table, live, replayed in self._tables:
             owners = await unknown(connection, live)
             stand = await _rows(connection, select(live).where(tuple_(*indexed(live)).in_(owners[:LIMIT])), table)
@@ -99,7 +99,7 @@ async def _what(
 
 
 async def _twin(connection: AsyncConnection, both: Sequence[Table], row: Row) -> bool:
-    """Whether another row has this MAC, or shall have it: two rows may have changed places."""
+    """Whether another row has, or should have, this MAC: two rows may have been swapped."""
     for table in both:
         key = [column == row[column.name] for column in table.primary_key.columns]
         others = select(table.c[MAC]).where(table.c[MAC] == row[MAC], ~and_(*key)).limit(1)

@@ -32,7 +32,7 @@ _logger = logging.getLogger("mnemolog.verify")
 EVENTS_AT_ONCE = 5000
 STREAMS_AT_ONCE = 200
 BATCH = 1000
-# Seconds before what differs is compared again, each time in a snapshot of its own.
+# Seconds before differences are compared again, each time in a new snapshot.
 PAUSES = (0.0, 0.1, 0.3, 0.6)
 UNFIT = (Kind.CHANGED, Kind.FORGED, Kind.COPIED)
 
@@ -41,19 +41,19 @@ _heads, _events = (
     Table(name, _log, Column("tenant", Text), Column("stream", Text), Column("seq", BigInteger))
     for name in ("heads", "events")
 )
-# Places that are looked for in the log at once.
+# Positions looked up in the log at once.
 PAGE = 1000
 
 Place = tuple[Any, ...]
 
 
 class RowsCheck:
-    """`run` compares all streams, or one; a stream whose log is damaged is left out.
+    """`run` compares all streams, or one; streams with a damaged log are left out.
 
-    A projection that lags is first brought to the head by its own runtime, as any engine would do it: else whoever
-    sets its progress back would have his way. What differs is compared again before it is reported, as others go on
-    meanwhile: an erasure takes keys away that an older snapshot still shows. Only a seal that does not fit is proof
-    at once. Without `bringing`, each projection is compared where it stands, and nothing is changed.
+    A projection that lags is first caught up by its own runtime, as any engine would do; otherwise an attacker who sets
+    its progress back would succeed. Differences are compared again before they are reported, because work continues
+    meanwhile: an erasure destroys keys that an older snapshot still shows. Only a seal that does not match is proof at
+    once. Without `bringing`, each projection is compared at its progress, and nothing is changed.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class RowsCheck:
             await self._ahead(connection, only)
 
     async def examine(self, heads: Sequence[Head]) -> None:
-        """Some streams alone."""
+        """Check only these streams."""
         await self._pauses()
         async with self._replaying() as connection:
             await self._compare(connection, heads)
@@ -102,9 +102,9 @@ class RowsCheck:
     async def _head(self, only: StreamId) -> Sequence[Head]:
         try:
             return [Head(only, await self._log.head(only))]
-        except TamperedEvent as damage:  # Known to be longer than the log has it: the witnesses tell of that.
+        except TamperedEvent as damage:  # Known to be longer than the log: the witnesses report that.
             if not any(one.part is Part.HEAD and one.stream == only for one in self._report.damages):
-                self._report.suspect(only)  # A head that is wrong says nothing of the events, and can be written anew.
+                self._report.suspect(only)  # A wrong head says nothing about the events, and can be rewritten.
             _logger.warning("rows of %s are not compared: %s", only, damage.message)
             return []
 
@@ -116,7 +116,7 @@ class RowsCheck:
 
     @asynccontextmanager
     async def _replaying(self) -> AsyncIterator[AsyncConnection]:
-        """A connection with temporary tables of every projection. They end with it: it does not go back to the pool."""
+        """A connection with temporary tables of every projection. It is closed afterwards, so they are dropped."""
         names = {store.projector.name: TEMPORARY for store in self._stores}
         engine = self._engine.execution_options(schema_translate_map=names, isolation_level="REPEATABLE READ")
         async with engine.connect() as connection:
@@ -147,7 +147,7 @@ class RowsCheck:
         self._progressed(sum(head.seq for head in some))
 
     def _is_proof(self, damage: Damage) -> bool:
-        """Whether no other moment would show it otherwise."""
+        """Whether it would look the same at any other moment."""
         place = (damage.projection, damage.table)
         own = damage.table in (progress_table.name, skipped_table.name) or place in self._sealed
         return own and damage.kind in UNFIT
@@ -160,7 +160,7 @@ class RowsCheck:
                 self._report.add(one)
 
     async def _catch_up(self, streams: Collection[StreamId]) -> None:
-        """A stop is tried once more as well: the rows that the event did not fit may have been somebody else's."""
+        """Also retries a stop: the rows that the event conflicted with may have been forged."""
         for head in [found for stream in sorted(streams) for found in await self._head(stream)]:
             for projection in self._running:
                 if projection.name not in self._paused:
@@ -176,7 +176,7 @@ class RowsCheck:
             _logger.warning("%s does not come to the head of %s: %s", projection.name, stream, type(error).__name__)
 
     async def _tried(self, connection: AsyncConnection, heads: Mapping[StreamId, int]) -> Report:
-        """What one snapshot of these streams shows."""
+        """The result of one snapshot of these streams."""
         trial = Report()
         try:
             async with snapshot(connection, self._stores):
@@ -219,7 +219,7 @@ class RowsCheck:
     async def _bundled(
         self, streams: Sequence[StreamId], progress: Sequence[AppliedProgress]
     ) -> AsyncIterator[Sequence[StoredEvent]]:
-        """The events that any projection has applied, of several streams at once: each step costs round trips."""
+        """The events that any projection has applied, of several streams per step, which saves round trips."""
         bundle: list[StoredEvent] = []
         for stream in streams:
             reached = max(one.reached.get(stream, 0) for one in progress)
@@ -244,7 +244,7 @@ class RowsCheck:
         )
 
     async def _ahead(self, connection: AsyncConnection, only: StreamId | None) -> None:
-        """A progress beyond the head would make the projection pass over what is appended next."""
+        """A progress beyond the head would make the projection skip what is appended next."""
         async with snapshot(connection, self._stores):
             for store in self._stores:
                 for tenant, stream, seq in await self._beyond(connection, live(progress_table, store), only):
@@ -254,7 +254,7 @@ class RowsCheck:
                     self._report.add(Damage(Part.ROW, Kind.CHANGED, StreamId(tenant, stream), detail, *place))
 
     async def _beyond(self, connection: AsyncConnection, progress: Table, only: StreamId | None) -> list[Place]:
-        """Progress at events that the log, which may be another database, does not have. Read before the log is."""
+        """Progress at events that are not in the log, which may be another database. Read before the log."""
         columns = [progress.c.tenant, progress.c.stream, progress.c.seq]
         statement = select(*columns).where(progress.c.seq > 0)
         pages = _pages(connection, statement if only is None else statement.where(among(progress, [only])), columns)
@@ -277,7 +277,7 @@ class RowsCheck:
 async def _pages(
     connection: AsyncConnection, statement: Select[Any], key: Sequence[ColumnElement[Any]]
 ) -> AsyncIterator[list[Place]]:
-    """What it gives in the order of its key, a part at a time."""
+    """The rows in the order of the key, page by page."""
     left = statement
     while found := [tuple(row) for row in await connection.execute(left.order_by(*key).limit(PAGE))]:
         yield found
@@ -285,7 +285,7 @@ async def _pages(
 
 
 async def _absent(log: AsyncConnection, table: Table, places: Sequence[Place]) -> list[Place]:
-    """Those of these places that a table of the log has not."""
+    """The positions that a table of the log does not have."""
     if not places:
         return []
     columns = list(table.columns)[: len(places[0])]
@@ -296,7 +296,7 @@ async def _absent(log: AsyncConnection, table: Table, places: Sequence[Place]) -
 
 
 async def _gathered(log: EventLog) -> AsyncIterator[Sequence[Head]]:
-    """Heads in bundles of some thousand events."""
+    """Heads, grouped into some thousand events."""
     bundle: list[Head] = []
     async for some in log.heads():
         for head in some:

@@ -11,10 +11,10 @@ from mnemolog.adapters.postgres.store import PostgresStore
 
 @asynccontextmanager
 async def snapshot(connection: AsyncConnection, stores: Sequence[PostgresStore]) -> AsyncIterator[None]:
-    """A transaction, rolled back at its end. Meanwhile a swap waits, which holds the same locks alone.
+    """A transaction, rolled back at its end. Swaps wait meanwhile, because they take the same locks exclusively.
 
-    The locks are the session's and come before the transaction: its snapshot is as old as its first statement, which
-    would be the one that waits for them.
+    The locks are taken by the session before the transaction begins: otherwise its snapshot would date from the first
+    statement, which would be the one waiting for them.
     """
     names = [func.hashtextextended(f"mnemolog {store.schema}", 0) for store in stores]
     await connection.execute(select(*map(func.pg_advisory_lock_shared, names)))

@@ -13,7 +13,7 @@ NEARBY = 20
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """An event that does not fit its link. `confirmed`: the next event shows that the link itself is genuine."""
+    """An event that does not match its link. `confirmed`: the next event shows that the link itself is genuine."""
 
     event: StoredEvent
     previous: bytes
@@ -21,7 +21,7 @@ class Unfit:
 
 
 class StreamWalk:
-    """`take` every event of a stream in order; then `unfit` holds those that another place must explain."""
+    """`take` every event of a stream in order; `unfit` then has those to be explained by another place."""
 
     def __init__(self, stream: StreamId, chain_key: bytes, report: Report) -> None:
         self.stream, self._key, self._report = stream, chain_key, report
@@ -36,7 +36,7 @@ class StreamWalk:
             first, last = self.seq + 1, header.seq - 1
             where = f"event {first} is" if first == last else f"events {first} to {last} are"
             self._report.add(Damage(Part.EVENT, Kind.REMOVED, self.stream, f"{where} not there", first))
-        # After a gap nothing is left to hold the event against; the copies on JetStream may.
+        # After a gap there is nothing to verify the event against; copies on JetStream may help.
         elif link(self._key, self.link, header, event.data) == event.link:
             if self.unfit and self.unfit[-1].event.header.seq == header.seq - 1:
                 self.unfit[-1] = replace(self.unfit[-1], confirmed=True)
@@ -47,10 +47,10 @@ class StreamWalk:
 
 
 def elsewhere(unfit: Unfit, others: list[Unfit], chain_key: bytes) -> int:
-    """The seq in its own stream at which an event would fit its link; 0 when none was found.
+    """The seq in its own stream at which an event would match its link; 0 if none was found.
 
-    An event that was moved carries its link, or left it and took that of the place; what it was chained to may have
-    been moved as well. So the nearby places and those of other unfit events are tried, with every link that is at hand.
+    A moved event either has its own link or took that of its new place, and its predecessor may have been moved as
+    well. So nearby positions and those of other unfit events are tried, with every available link.
     """
     own = unfit.event
     places = {one.event.header.seq for one in others[:KEPT]}

@@ -24,7 +24,7 @@ from mnemolog.projections.runtime import Projection
 
 @dataclass(frozen=True)
 class Verifier:
-    """What verification reads: the log's pool, the live projections, JetStream, and the file of anchors."""
+    """What verification reads: the log's pool, the live projections, JetStream, and the anchor file."""
 
     pool: Pool
     roots: Roots
@@ -36,7 +36,7 @@ class Verifier:
     anchors: AnchorFile
 
     async def size(self, only: StreamId | None = None) -> int:
-        """How many steps `verify` reports: one for each event in the chain, and one for each that is replayed."""
+        """How many steps `verify` reports: one per event in the chain, and one per replayed event."""
         async with self.pool.connection() as connection:
             [row] = await fetch(connection, "count_events", **named(only))
         return 2 * int(row["count"])
@@ -44,9 +44,9 @@ class Verifier:
     async def verify(
         self, only: StreamId | None = None, progressed: Callable[[int], None] = lambda count: None
     ) -> Report:
-        """Everything that was changed behind the engine's back, as far as it can be told.
+        """Everything that was changed outside the engine, as far as it can be detected.
 
-        Changes nothing, but that projections which lag are brought to the head of the log.
+        Changes nothing, except that lagging projections are caught up.
         """
         report, chain_key = Report(), self.roots.derived("chain")
         log_check = LogCheck(self.pool, self.roots, Codec(), report, progressed)
@@ -61,9 +61,9 @@ class Verifier:
         return report
 
     async def _present(self, report: Report, only: StreamId | None) -> Mapping[str, Projection]:
-        """Those on Postgres that show the present version.
+        """Postgres projections that show their current version.
 
-        The rows of a former one followed rules of their own: their MACs alone are checked, whenever they are read.
+        Rows of a previous one followed other rules: only their MACs are checked, whenever they are read.
         """
         present: dict[str, Projection] = {}
         for name, projection in self.running.items():

@@ -13,7 +13,7 @@ FORGET_SECONDS = 60.0
 
 
 async def messages(jetstream: JetStreamContext, stream: str, subjects: str = "", after: int = 0) -> AsyncIterator[Msg]:
-    """Every message behind a place that stands in the stream when this begins; none when there is no such stream."""
+    """Every message after a sequence, up to the stream's current end; none if the stream does not exist."""
     try:
         state = (await jetstream.stream_info(stream)).state
     except NotFoundError:

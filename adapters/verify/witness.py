@@ -15,7 +15,7 @@ from mnemolog.events.envelope import StoredEvent, StreamId
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """An event that was in the log at `at`: its place and link; the event itself where a copy of it was kept."""
+    """An event that was in the log at `at`: its position and link, and the event itself if a copy was kept."""
 
     stream: StreamId
     seq: int
@@ -36,9 +36,9 @@ class Lost:
 
 
 class Witnesses:
-    """`see` sightings in batches; `conclude` names what the log no longer holds as it was seen.
+    """`see` sightings in batches; `conclude` reports what the log no longer has.
 
-    Of the events that do not fit the chain, it notes where else each was seen (`places`), and which links are genuine.
+    For events that do not match the chain, it records where else each was seen (`places`), and which links are genuine.
     """
 
     def __init__(self, pool: Pool, chain_key: bytes, report: Report, unfit: Collection[StoredEvent]) -> None:
@@ -51,7 +51,7 @@ class Witnesses:
         self.genuine: set[tuple[StreamId, int]] = set()
 
     def accept(self, anchor: Anchor) -> None:
-        """An operator went on from these heads: what was seen of their streams before does not count."""
+        """An operator continued from these heads: earlier sightings of their streams do not count."""
         for head in anchor.heads:
             self._accepted[head.stream] = max(anchor.at, self._accepted.get(head.stream, anchor.at))
 
@@ -65,7 +65,7 @@ class Witnesses:
                 await self._compare(connection, one, held[one.stream, one.seq])
 
     async def conclude(self) -> None:
-        """A stream that lost its end while others went on was cut; else the whole database is an older one."""
+        """A stream that lost its end while others continued was truncated; otherwise the database is an older one."""
         if not self._lost:
             return
         async with self._pool.connection() as connection:
@@ -83,8 +83,8 @@ class Witnesses:
             if (one.stream, one.seq) in self._unfit_places:
                 self.genuine.add((one.stream, one.seq))
         elif row["link"] is not None and self._report.log_damaged(one.stream):
-            return  # The chain tells more of it.
-        elif row["link"] is not None or one.seq > row["head"]:  # A gap before the head was found by the chain.
+            return  # The chain has more details.
+        elif row["link"] is not None or one.seq > row["head"]:  # The chain found a gap before the head.
             await self._lose(connection, one, forked=row["link"] is not None)
 
     async def _lose(self, connection: Connection, one: Sighting, *, forked: bool) -> None:
@@ -102,7 +102,7 @@ class Witnesses:
         lost.first = min(lost.first, one, key=lambda sighting: sighting.seq)
 
     async def _chained(self, connection: Connection, one: Sighting, lost: Lost | None) -> bool:
-        """Whether the copy fits the chain: what the database held when it was published may have been forged."""
+        """Whether the copy matches the chain: the database may have been tampered with when it was published."""
         assert one.event is not None
         if not one.event.data:  # It was too large for a message.
             return True
