@@ -19,7 +19,7 @@ from mnemolog.projections.strategy import OnPoison, Strategy
 
 CONFIG_FILE = "MNEMOLOG_CONFIG"
 GIB = 1024**3
-ModelFeature = Literal["chat", "vision", "transcription"]
+ModelFeature = Literal["chat", "embedding", "vision", "transcription"]
 MOVED = frozenset({"custom_categories", "allowlists"})
 
 
@@ -101,10 +101,13 @@ class Settings(BaseSettings):
     ] = None
     model_api_key: Annotated[str | None, Field(description="The API key for model_url.", repr=False)] = None
     chat_model: Annotated[str | None, Field(description="The chat model, such as gpt-4o-mini.")] = None
+    embedding_model: Annotated[
+        str | None, Field(description="The embedding model for search, instead of the bundled one (embedder).")
+    ] = None
     vision_model: Annotated[str | None, Field(description="The model that describes images.")] = None
     transcription_model: Annotated[str | None, Field(description="The model that transcribes audio.")] = None
     model_urls: Annotated[
-        dict[ModelFeature, str], Field(description="Another URL for single features, such as transcription.")
+        dict[ModelFeature, str], Field(description="Another URL for single features, such as embedding.")
     ] = {}
     model_api_keys: Annotated[
         dict[ModelFeature, str], Field(description="The API keys for model_urls, by feature.", repr=False)

@@ -1,5 +1,6 @@
 """Similarity thresholds of an embedding model (design §2)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mnemolog.domain.bands import Bands
@@ -19,3 +20,20 @@ class Calibration:
     """The merge bands (B §4, §13)."""
     topic_similarity: float
     """What a message about the same topic has at least with what was said lately (E §Episode Lifecycle's 0.70)."""
+
+
+# The specifications' own figures are for this model (A §6.3, E §Episode Lifecycle). They give none for bands and links:
+# these are cautious, so that too little is merged rather than too much, and a policy may set others.
+SPECIFIED = Calibration(
+    question_floor=0.65,
+    question_gap=0.12,
+    link_min=0.35,
+    bands=Bands(auto=0.95, check_low=0.80, fallback_low=0.60),
+    topic_similarity=0.70,
+)
+MEASURED: Mapping[str, Calibration] = {"text-embedding-3-small": SPECIFIED}
+
+
+def calibration_of(model: str) -> Calibration:
+    """Of a model that nobody measured: the figures of the specifications."""
+    return MEASURED.get(model, SPECIFIED)

@@ -5,7 +5,16 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
-from mnemolog.domain.errors import Conflict, EngineError, ModelMissing, ServerFailed, Tampered, TamperedEvent
+from mnemolog.domain.errors import (
+    Conflict,
+    EngineError,
+    ModelMissing,
+    ModelOutputInvalid,
+    ModelRequestRefused,
+    ServerFailed,
+    Tampered,
+    TamperedEvent,
+)
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.log import EventLog
@@ -32,6 +41,9 @@ async def unasked(streams: Sequence[StreamId]) -> None:
     """Keys are not checked."""
 
 
+MODEL_FAULTS = (ServerFailed, ModelMissing, ModelRequestRefused, ModelOutputInvalid)
+
+
 async def nobody(projection: str, stream: StreamId, damage: Tampered | None) -> None:
     """Incidents are not recorded."""
 
@@ -40,7 +52,7 @@ class Projection:
     """Exactly once: rows and progress are saved in one transaction of the store.
 
     `log_errors` is what the log raises if it cannot be reached. Neither these, nor what the store calls transient, nor
-    a ServerFailed (a model that does not answer) or ModelMissing is ever taken for a poisoned event. If the log itself
+    a fault of the embedding model or its server (MODEL_FAULTS) is ever taken for a poisoned event. If the log itself
     is damaged, the stream stops before the damage, whatever the strategy: none of it is applied or skipped.
     """
 
@@ -57,7 +69,7 @@ class Projection:
         self.healed: Healed = nobody
         # Called before rows are deleted, which may hold the last copy of a text whose key was removed.
         self.readable: Readable = unasked
-        self.transient: tuple[type[Exception], ...] = (*store.transient, *log_errors, ServerFailed, ModelMissing)
+        self.transient: tuple[type[Exception], ...] = (*store.transient, *log_errors, *MODEL_FAULTS)
         # Errors that are not the fault of the event being applied: of servers, the engine, or the log around it.
         self._elsewhere: tuple[type[Exception], ...] = (*self.transient, EngineError, TamperedEvent)
         self._strategy, self._now = strategy, now

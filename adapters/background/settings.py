@@ -8,15 +8,9 @@ from mnemolog.adapters.config import Settings
 from mnemolog.adapters.embedded import Endpoints
 from mnemolog.domain.errors import EngineSettingDiffers
 
-PLAIN = (
-    "artifacts_url",
-    "embedder",
-    "durable",
-    "nats_sync",
-    "anchor_file",
-    "projection_strategy",
-    "projection_strategies",
-)
+# What a client leaves unset is as the engine has it.
+TAKEN = ("embedder", "embedding_model", "artifacts_url")
+PLAIN = (*TAKEN, "durable", "nats_sync", "anchor_file", "projection_strategy", "projection_strategies")
 ADDRESSES = ("postgres_url", "nats_url", "redis_url", "projections_url")
 MASTER_KEY = "master_key"
 SECRET = frozenset({*ADDRESSES, MASTER_KEY})
@@ -37,9 +31,7 @@ def as_the_engine(settings: Settings, engine: Endpoints) -> Settings:
     for name in own.keys() & theirs.keys() & settings.model_fields_set:
         if own[name] is not None and own[name] != theirs[name]:
             raise _differs(name, own[name], theirs[name], engine.pid)
-    taken = {name: theirs.get(name, getattr(settings, name)) for name in ("embedder", "artifacts_url")}
-    same = all(getattr(settings, name) == value for name, value in taken.items())
-    return settings if same else settings.model_copy(update=taken)
+    return settings.model_copy(update={name: theirs[name] for name in TAKEN if name in theirs})
 
 
 def _differs(name: str, own: object, theirs: object, pid: int) -> EngineSettingDiffers:

@@ -22,6 +22,9 @@ from mnemolog.adapters.minilm.caching import CachingEmbedder
 from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
 from mnemolog.adapters.minilm.sharing import SharedModel, share
 from mnemolog.adapters.nats import connection as nats_connection
+from mnemolog.adapters.openai.client import ModelClient
+from mnemolog.adapters.openai.embedder import OpenAIEmbedder
+from mnemolog.adapters.openai.endpoint import endpoint_of
 from mnemolog.adapters.postgres.as_of import NoSeal
 from mnemolog.adapters.postgres.confinement import READER, may_read_as_reader
 from mnemolog.adapters.postgres.own_log import require_own
@@ -119,15 +122,25 @@ async def _redis_client(stack: AsyncExitStack, redis_url: str) -> Redis:
 
 
 async def embedder_of(stack: AsyncExitStack, settings: Settings, *, projecting: bool, attached: bool) -> Embedder:
-    """MiniLM runs in its own process beside an engine that runs projections, and embeds for attached clients."""
-    if settings.embedder == "lexical" or not (projecting or attached):
+    """An engine that runs projections embeds for attached clients: over the API, or by MiniLM in its own process."""
+    endpoint = endpoint_of(settings, "embedding")
+    if endpoint is None and (settings.embedder == "lexical" or not (projecting or attached)):
         return embedder_named(settings.embedder)
+    if endpoint:
+        client = ModelClient(endpoint)
+        stack.push_async_callback(client.aclose)
+        own: Embedder = OpenAIEmbedder(client)
+    elif attached:
+        own = embedder_named("minilm")
+    else:
+        process = EmbeddingProcess(MiniLM())
+        stack.push_async_callback(process.aclose)
+        own = process
     if attached:
-        return SharedModel(MiniLM(), settings.directory)
-    process = EmbeddingProcess(MiniLM())
-    stack.push_async_callback(process.aclose)
-    embedder = PrefetchingEmbedder(CachingEmbedder(process))
-    await share(stack, embedder, settings.directory)
+        return SharedModel(own, settings.directory)
+    embedder = PrefetchingEmbedder(CachingEmbedder(own))
+    if projecting:
+        await share(stack, embedder, settings.directory)
     return embedder
 
 

@@ -103,9 +103,9 @@ async def require_kept(projections: Projections, settings: Settings) -> None:
 def _not_kept(missing: Sequence[str], settings: Settings) -> EngineError:
     if missing == [VECTORS]:
         return EngineError(
-            f"the running engine has no vectors of the embedder {settings.embedder!r}",
-            field="embedder",
-            fix="set MNEMOLOG_EMBEDDER to the engine's value, or restart the engine with this one",
+            f"the running engine has no vectors of the embedder {settings.embedding_model or settings.embedder!r}",
+            field="embedding_model" if settings.embedding_model else "embedder",
+            fix="set embedding_model and embedder as the engine has them, or restart the engine with these",
         )
     return EngineError(
         f"the running engine has other versions of {', '.join(missing)} than this Mnemolog",

@@ -24,6 +24,7 @@ from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.minilm import EMBEDDERS, embedder_named
 from mnemolog.adapters.minilm.prefetching import PrefetchingEmbedder
 from mnemolog.adapters.openai.budget import TokenBudget
+from mnemolog.adapters.openai.endpoint import endpoint_of
 from mnemolog.adapters.openai.models import models_of
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.policies import Policies
@@ -76,7 +77,12 @@ async def wire(
     projections = _projections(
         settings,
         FillEndpoints(
-            endpoints.postgres_dsn, endpoints.projections_dsn, endpoints.redis_url, master_key, settings.embedder
+            endpoints.postgres_dsn,
+            endpoints.projections_dsn,
+            endpoints.redis_url,
+            master_key,
+            settings.embedder,
+            endpoint_of(settings, "embedding"),
         ),
         to,
         log,
@@ -92,7 +98,7 @@ async def wire(
     else:
         await projections.create()
     await _run_roles(stack, settings, endpoints, to, delivery, services, roles, attached=attached)
-    if EngineRole.PROJECT in roles:
+    if EngineRole.PROJECT in roles and not settings.embedding_model:
         await run(stack, [partial(_warm, embedder)])
     return services
 
@@ -129,7 +135,7 @@ async def _run_roles(
 def _projections(
     settings: Settings, place: FillEndpoints, to: Connections, log: PostgresLog, embedder: Embedder
 ) -> Projections:
-    former = [embedder_named(one) for one in EMBEDDERS if one != settings.embedder]
+    former = [embedder_named(one) for one in EMBEDDERS if settings.embedding_model or one != settings.embedder]
     processes = FillProcesses(place)
     beside_log = None if to.beside_log is to.rows else to.beside_log
     projections = Projections(

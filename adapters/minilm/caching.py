@@ -17,7 +17,7 @@ class CachingEmbedder:
     """Caches the vectors of recent texts, by hash, so that no text is kept."""
 
     def __init__(self, embedder: Embedder) -> None:
-        self.model, self.dimensions = embedder.model, embedder.dimensions
+        self.model = embedder.model
         self.calibration: Calibration = embedder.calibration
         self._embedder = embedder
         self._known: OrderedDict[bytes, Vectors] = OrderedDict()
@@ -35,7 +35,7 @@ class CachingEmbedder:
             found |= dict(zip(new, await self._embedder.embed(list(new.values())), strict=True))
         self._remember(found)
         if not texts:
-            return np.zeros((0, self.dimensions), np.float32)
+            return await self._embedder.embed([])
         return np.stack([found[digest] for digest in hashes])
 
     def _remember(self, found: dict[bytes, Vectors]) -> None:

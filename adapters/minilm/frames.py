@@ -1,9 +1,17 @@
 """The protocol between an engine and its embedding process: a header with kind and length, then the body."""
 
 import json
+from collections.abc import Mapping
 from struct import Struct
 
-from mnemolog.domain.errors import InvalidInput, MnemologError, ModelMissing
+from mnemolog.domain.errors import (
+    InvalidInput,
+    MnemologError,
+    ModelMissing,
+    ModelOutputInvalid,
+    ModelRequestRefused,
+    ModelUnavailable,
+)
 
 HEAD = Struct("!cI")
 
@@ -11,21 +19,27 @@ TEXTS = b"T"
 """A JSON list of texts, to the process."""
 ROWS = b"R"
 """Their vectors as float32, row by row: one answer per frame of texts, in the same order."""
-MISSING = b"M"
-"""Instead of rows: ModelMissing as JSON."""
-REFUSED = b"X"
-"""Instead of rows: InvalidInput as JSON."""
+FAULTS: Mapping[bytes, type[MnemologError]] = {
+    b"M": ModelMissing,
+    b"X": InvalidInput,
+    b"U": ModelUnavailable,
+    b"K": ModelRequestRefused,
+    b"O": ModelOutputInvalid,
+}
+"""Instead of rows: the error as JSON."""
 
 
 def frame(kind: bytes, body: bytes) -> bytes:
     return HEAD.pack(kind, len(body)) + body
 
 
-def refusal(error: ModelMissing | InvalidInput) -> bytes:
+def refusal(error: MnemologError) -> bytes:
+    """The frame of one of the FAULTS; StopIteration for any other error."""
+    kind = next(kind for kind, fault in FAULTS.items() if isinstance(error, fault))
     told = {"message": error.message, "field": error.field, "fix": error.fix}
-    return frame(MISSING if isinstance(error, ModelMissing) else REFUSED, json.dumps(told).encode())
+    return frame(kind, json.dumps(told).encode())
 
 
 def refused(kind: bytes, body: bytes) -> MnemologError:
     """The error of a refusal."""
-    return (ModelMissing if kind == MISSING else InvalidInput)(**json.loads(body))
+    return FAULTS[kind](**json.loads(body))

@@ -30,7 +30,7 @@ class PrefetchingEmbedder:
     """`embedder` caches its vectors."""
 
     def __init__(self, embedder: Embedder) -> None:
-        self.model, self.dimensions = embedder.model, embedder.dimensions
+        self.model = embedder.model
         self.calibration: Calibration = embedder.calibration
         self._embedder = embedder
         self._expected: OrderedDict[bytes, Expected] = OrderedDict()

@@ -1,4 +1,4 @@
-"""One loaded model for all programs on a data directory: the engine embeds for those that are attached to it.
+"""One embedder for all programs on a data directory: the engine embeds for those that are attached to it.
 
 Over a Unix socket in the data directory, in the frames of the engine's own embedding process.
 """
@@ -12,11 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from mnemolog.adapters.minilm.embedder import MiniLM
-from mnemolog.adapters.minilm.frames import HEAD, ROWS, TEXTS, frame, refusal, refused
-from mnemolog.adapters.minilm.in_thread import InThread
+from mnemolog.adapters.minilm.frames import FAULTS, HEAD, ROWS, TEXTS, frame, refusal, refused
 from mnemolog.adapters.minilm.process import ANSWER_SECONDS
-from mnemolog.domain.errors import InvalidInput, ModelMissing, ServerFailed
+from mnemolog.domain.errors import ServerFailed
 from mnemolog.projections.vectors.embedder import Embedder, Vectors
 
 NAME = "embed.sock"
@@ -24,25 +22,27 @@ LONGEST = 100  # bytes of a socket's path
 
 
 class SharedModel:
-    """Uses the engine's model; loads its own if the engine does not answer, for instance an older one."""
+    """Uses the engine's embedder; its own if the engine does not answer, for instance an older one."""
 
-    def __init__(self, model: MiniLM, data_dir: Path) -> None:
-        self.model, self.dimensions, self.calibration = model.model, model.dimensions, model.calibration
-        self._own, self._address = InThread(model), _address(data_dir)
+    def __init__(self, own: Embedder, data_dir: Path) -> None:
+        self.model, self.calibration = own.model, own.calibration
+        self._own, self._address = own, _address(data_dir)
 
     def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
         """Empty: it caches nothing."""
         return {}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row per text, of length 1, in the given order."""
+        """One row a text, of length 1, in the order given."""
+        if not texts:
+            return await self._own.embed(texts)
         try:
             kind, body = await self._asked(texts)
         except (OSError, asyncio.IncompleteReadError):
             return await self._own.embed(texts)
         if kind != ROWS:
             raise refused(kind, body)
-        return np.frombuffer(body, np.float32).reshape(len(texts), self.dimensions)
+        return np.frombuffer(body, np.float32).reshape(len(texts), -1)
 
     async def _asked(self, texts: Sequence[str]) -> tuple[bytes, bytes]:
         async with asyncio.timeout(ANSWER_SECONDS):
@@ -80,7 +80,7 @@ async def share(stack: AsyncExitStack, embedder: Embedder, data_dir: Path) -> No
 async def _answer(embedder: Embedder, texts: bytes) -> bytes:
     try:
         return frame(ROWS, (await embedder.embed(json.loads(texts))).tobytes())
-    except (ModelMissing, InvalidInput) as error:
+    except tuple(FAULTS.values()) as error:
         return refusal(error)
     except ServerFailed:
         return b""  # The client loads the model itself.

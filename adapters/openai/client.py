@@ -82,10 +82,10 @@ class ModelClient:
             raise self._unavailable(broken) from None
         except (APIError, ValueError):
             self._breaker.failed()
-            raise self._unavailable("answered with something that is not JSON") from None
+            raise self._unavailable("gave an answer that cannot be read") from None
         self._breaker.succeeded()
         if isinstance(answer, str):  # The package's answer to a body of another content type.
-            raise self._unavailable("answered with something that is not JSON")
+            raise self._unavailable("gave an answer that cannot be read")
         return answer
 
     def _of_status(self, refused: "APIStatusError") -> Exception:

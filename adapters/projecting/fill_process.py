@@ -20,6 +20,8 @@ from typing import IO
 from redis.asyncio import Redis
 
 from mnemolog.adapters.minilm import embedder_named
+from mnemolog.adapters.openai.client import ModelClient
+from mnemolog.adapters.openai.embedder import OpenAIEmbedder
 from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.pool import open_pool
 from mnemolog.adapters.postgres.roots import open_roots
@@ -30,6 +32,7 @@ from mnemolog.adapters.verify.log_check import require_keys
 from mnemolog.events.codec import Codec
 from mnemolog.projections.filling import Share
 from mnemolog.projections.seal import RowSeal
+from mnemolog.projections.vectors.embedder import Embedder
 
 # While Postgres writes one batch, another is decoded.
 LANES = 2
@@ -100,7 +103,12 @@ async def _wire(stack: AsyncExitStack, place: FillEndpoints) -> Projections:
         stack.push_async_callback(beside_log.dispose)
     redis = Redis.from_url(place.redis_url)
     stack.push_async_callback(redis.aclose)
-    projections = Projections(engine, redis, log, embedder_named(place.embedder), beside_log=beside_log)
+    embedder: Embedder = embedder_named(place.embedder)
+    if place.embedding:
+        client = ModelClient(place.embedding)
+        stack.push_async_callback(client.aclose)
+        embedder = OpenAIEmbedder(client)
+    projections = Projections(engine, redis, log, embedder, beside_log=beside_log)
     projections.require_keys = partial(require_keys, pool, roots)
     return projections
 

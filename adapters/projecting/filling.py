@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from mnemolog.adapters.openai.endpoint import Endpoint
 from mnemolog.domain.errors import EngineError
 
 # Below this, one process finishes before others have started.
@@ -31,6 +32,7 @@ class FillEndpoints:
     redis_url: str = field(repr=False)
     master_key: bytes = field(repr=False)
     embedder: Literal["minilm", "lexical"]
+    embedding: Endpoint | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,9 @@ class Order:
     def of_line(cls, line: bytes) -> "Order":
         fields = json.loads(line)
         place = fields["place"]
-        key = bytes.fromhex(place["master_key"])
-        return cls(FillEndpoints(**{**place, "master_key": key}), tuple(fields["names"]), fields["shares"])
+        place["master_key"] = bytes.fromhex(place["master_key"])
+        place["embedding"] = Endpoint(**place["embedding"]) if place["embedding"] else None
+        return cls(FillEndpoints(**place), tuple(fields["names"]), fields["shares"])
 
 
 class FillProcesses:

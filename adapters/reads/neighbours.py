@@ -5,7 +5,7 @@ import logging
 from mnemolog.adapters.reads.reads import Reads
 from mnemolog.commands.memories import CreateMemory, Near, Similar, UpdateMemory
 from mnemolog.domain.bands import Bands
-from mnemolog.domain.errors import ModelMissing, ServerFailed
+from mnemolog.domain.errors import EngineError
 from mnemolog.domain.memory import SEMANTIC
 from mnemolog.domain.viewer import Viewer
 
@@ -24,7 +24,7 @@ class Neighbours:
             return command
         try:
             return command.model_copy(update={"similar": await self._similar(command, command.text)})
-        except (ModelMissing, ServerFailed) as error:
+        except EngineError as error:
             _logger.warning("a memory is written without its neighbours: %s", error.message)
             return command
 

@@ -14,13 +14,11 @@ Vectors = npt.NDArray[np.float32]
 class Embedder(Protocol):
     """`embed` gives an array of shape (number of texts, dimensions), rows of length 1. Several may call it at once.
 
-    One that does not answer raises ServerFailed or ModelMissing, which are never taken for an event's fault.
+    One that does not answer raises an EngineError, which is never taken for an event's fault.
     """
 
     @property
     def model(self) -> str: ...
-    @property
-    def dimensions(self) -> int: ...
     @property
     def calibration(self) -> Calibration:
         """What its similarities mean."""

@@ -23,6 +23,7 @@ from mnemolog.projections.vectors.embedder import Embedder, Vectors
 from mnemolog.projections.vectors.index import Point, VectorIndex
 
 NAME = "vectors"
+MAX_VARIANT = 30  # characters, since it is a part of a schema's name
 # So few texts are looked up in the cache first, which saves a round trip. Of many, as a replay brings them, most are
 # kept in the tables: they need not be sent there again.
 FEW = 16
@@ -30,7 +31,10 @@ FEW = 16
 
 def variant_of(embedder: Embedder) -> str:
     """Another model finds no vectors of this one: it gets tables of its own, filled from the log."""
-    return re.sub(r"[^a-z0-9]+", "_", embedder.model.lower())[:30]
+    name = re.sub(r"[^a-z0-9]+", "_", embedder.model.lower())
+    if len(name) <= MAX_VARIANT:
+        return name
+    return f"{name[: MAX_VARIANT - 9]}_{sha256(embedder.model.encode()).hexdigest()[:8]}"
 
 
 class VectorsProjector:

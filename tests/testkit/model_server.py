@@ -12,7 +12,6 @@ import httpx
 import numpy as np
 
 from mnemolog.adapters.minilm.lexical import Lexical
-from mnemolog.domain.calibration import Calibration
 from mnemolog.projections.vectors.embedder import Vectors
 
 Json = dict[str, Any]
@@ -67,7 +66,7 @@ class ModelServer:
             request = await _read(reader)
             self.requests.append(request)
             await self.free.wait()
-            reply = self.replies.popleft() if self.replies else Reply(self._good(request))
+            reply = self.replies.popleft() if self.replies else self.good(request)
             await asyncio.sleep(reply.delay)
             body = json.dumps(reply.body).encode() if isinstance(reply.body, dict) else reply.body
             headers = {
@@ -84,16 +83,17 @@ class ModelServer:
         finally:
             writer.close()
 
-    def _good(self, request: Asked) -> Json:
+    def good(self, request: Asked) -> Reply:
+        """What a server answers that works."""
         match request.path.removeprefix("/v1"):
             case "/embeddings":
                 rows = Lexical().embed(request.json["input"])
                 data = [{"object": "embedding", "index": n, "embedding": row.tolist()} for n, row in enumerate(rows)]
-                return {"object": "list", "model": request.json["model"], "data": data}
+                return Reply({"object": "list", "model": request.json["model"], "data": data})
             case "/audio/transcriptions":
-                return {"text": "hello there", "usage": {"type": "duration", "seconds": 3}}
+                return Reply({"text": "hello there", "usage": {"type": "duration", "seconds": 3}})
             case _:
-                return completion(self.chat(request.json), request.json["model"])
+                return Reply(completion(self.chat(request.json), request.json["model"]))
 
 
 def completion(content: str | None, model: str = "m-1", *, finish: str = "stop", refusal: str | None = None) -> Json:
@@ -140,8 +140,7 @@ class OverHttp:
     """The lexical embedder, behind a server."""
 
     def __init__(self, server: ModelServer) -> None:
-        self.model, self.dimensions = "lexical-over-http", Lexical.dimensions
-        self.calibration: Calibration = Lexical.calibration
+        self.model, self.calibration = "lexical-over-http", Lexical.calibration
         self._server = server
 
     def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:

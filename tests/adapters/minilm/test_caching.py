@@ -31,7 +31,7 @@ async def test_a_text_is_embedded_once_and_reads_the_same_in_any_order() -> None
     assert counted.asked == [["tea", "rain"], ["cake"]]
     assert np.array_equal(first, await plain.embed(["tea", "rain", "tea"]))
     assert np.array_equal(second, await plain.embed(["rain", "cake", "tea"]))
-    assert (await recent.embed([])).shape == (0, recent.dimensions)
+    assert (await recent.embed([])).shape == (0, plain.dimensions)
 
 
 async def test_what_was_embedded_lately_is_at_hand_and_nothing_is_made_for_it() -> None:

@@ -8,9 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mnemolog.adapters.minilm import Lexical, MiniLM, sharing
+from mnemolog.adapters.minilm import InThread, Lexical, MiniLM, sharing
 from mnemolog.adapters.minilm.sharing import SharedModel, share
-from mnemolog.domain.errors import InvalidInput, MnemologError, ModelMissing, ServerFailed
+from mnemolog.domain.errors import (
+    InvalidInput,
+    MnemologError,
+    ModelMissing,
+    ModelOutputInvalid,
+    ModelRequestRefused,
+    ModelUnavailable,
+    ServerFailed,
+)
 from mnemolog.projections.vectors.embedder import Vectors
 
 TEXTS = ["Ana drinks tea", "昨日 🎉", "x" * 100_000]
@@ -46,31 +54,40 @@ async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
 
 
 async def test_clients_get_what_the_engine_embeds(engine: Engine, tmp_path: Path) -> None:
-    asked = [SharedModel(Own(), tmp_path).embed(TEXTS) for _ in range(8)]
+    asked = [SharedModel(InThread(Own()), tmp_path).embed(TEXTS) for _ in range(8)]
     for rows in await asyncio.gather(*asked):
         assert np.array_equal(rows, Lexical().embed(TEXTS))
 
 
-@pytest.mark.parametrize("fault", [ModelMissing("gone", fix="install it"), InvalidInput("is odd", field="text")])
+FAULTS = [
+    ModelMissing("gone", fix="install it"),
+    InvalidInput("is odd", field="text"),
+    ModelUnavailable("is away", field="model_url"),
+    ModelRequestRefused("refused", field="model_api_key"),
+    ModelOutputInvalid("gave no vectors"),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 async def test_an_error_of_the_model_is_the_clients(engine: Engine, tmp_path: Path, fault: MnemologError) -> None:
     engine.fault = fault
     with pytest.raises(type(fault)) as told:
-        await SharedModel(Own(), tmp_path).embed(TEXTS)
+        await SharedModel(InThread(Own()), tmp_path).embed(TEXTS)
     assert told.value.as_dict() == fault.as_dict()
 
 
 async def test_where_the_engine_cannot_embed_the_client_does(engine: Engine, tmp_path: Path) -> None:
     engine.fault = ServerFailed("the embedding process ended", fix="try again")
-    assert (await SharedModel(Own(), tmp_path).embed(TEXTS) == 1).all()
+    assert (await SharedModel(InThread(Own()), tmp_path).embed(TEXTS) == 1).all()
 
 
 async def test_where_no_engine_answers_the_client_embeds(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert (await SharedModel(Own(), tmp_path / "elsewhere").embed(TEXTS) == 1).all()
+    assert (await SharedModel(InThread(Own()), tmp_path / "elsewhere").embed(TEXTS) == 1).all()
     monkeypatch.setattr(sharing, "ANSWER_SECONDS", 0.05)
     monkeypatch.setattr(engine, "embed", lambda texts: asyncio.sleep(60))
-    assert (await SharedModel(Own(), tmp_path).embed(TEXTS) == 1).all()
+    assert (await SharedModel(InThread(Own()), tmp_path).embed(TEXTS) == 1).all()
 
 
 async def test_an_engine_takes_the_socket_of_one_that_was_killed_and_leaves_none(tmp_path: Path) -> None:
@@ -78,7 +95,7 @@ async def test_an_engine_takes_the_socket_of_one_that_was_killed_and_leaves_none
     async with AsyncExitStack() as stack:
         await share(stack, Engine(), tmp_path)
         assert (tmp_path / sharing.NAME).stat().st_mode & 0o777 == 0o600
-        assert np.array_equal(await SharedModel(Own(), tmp_path).embed(TEXTS), Lexical().embed(TEXTS))
+        assert np.array_equal(await SharedModel(InThread(Own()), tmp_path).embed(TEXTS), Lexical().embed(TEXTS))
     assert not (tmp_path / sharing.NAME).exists()
     async with AsyncExitStack() as stack:
         await share(stack, Engine(), tmp_path / ("x" * sharing.LONGEST))

@@ -1,0 +1,70 @@
+"""Embeddings over the API."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mnemolog.adapters.openai.client import ModelClient, output_invalid
+from mnemolog.domain.calibration import calibration_of
+from mnemolog.domain.errors import ModelRequestRefused
+from mnemolog.projections.vectors.embedder import Vectors
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+    from openai.types import CreateEmbeddingResponse
+
+# As many as a TEI server takes in one request by default.
+PORTION = 32
+MAX_CHARACTERS = 8192
+# A server that refuses even so short a text does so for another reason than its length.
+MIN_CHARACTERS = 256
+_TOO_MUCH = (400, 413, 422)
+
+
+class OpenAIEmbedder:
+    """Implements `Embedder`. Of a long text only the beginning is embedded, as much as the model takes."""
+
+    def __init__(self, client: ModelClient) -> None:
+        self.model = client.endpoint.model
+        self.calibration = calibration_of(self.model)
+        self._client = client
+
+    def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
+        """None: it keeps nothing."""
+        return {}
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row a text, of length 1, in the order given."""
+        short = [text[:MAX_CHARACTERS] for text in texts]
+        portions = [await self._portion(short[at : at + PORTION]) for at in range(0, len(short), PORTION)]
+        return np.concatenate(portions) if portions else np.zeros((0, 0), np.float32)
+
+    async def _portion(self, texts: Sequence[str]) -> Vectors:
+        """What the server refuses may be too much for it: asked for again in halves."""
+
+        async def ask(client: "AsyncOpenAI") -> "CreateEmbeddingResponse":
+            return await client.embeddings.create(model=self.model, input=list(texts))
+
+        try:
+            response = await self._client.call(ask)
+        except ModelRequestRefused as refused:
+            half = len(texts) // 2
+            if refused.status not in _TOO_MUCH or (not half and len(texts[0]) <= MIN_CHARACTERS):
+                raise
+            if half:
+                return np.concatenate([await self._portion(texts[:half]), await self._portion(texts[half:])])
+            return await self._portion([texts[0][: len(texts[0]) // 2]])
+        return self._rows(response, len(texts))
+
+    def _rows(self, response: "CreateEmbeddingResponse", count: int) -> Vectors:
+        """Of length 1, which not every model's are."""
+        found = {one.index: one.embedding for one in response.data or ()}
+        try:
+            rows = np.array([found[at] for at in range(count)], np.float32)
+            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        except (KeyError, ValueError, TypeError):
+            raise output_invalid(self._client.endpoint, "gave no vectors, or not one for each text") from None
+        if rows.ndim != 2 or not (np.isfinite(rows).all() and lengths.all()):
+            raise output_invalid(self._client.endpoint, "gave a vector without a direction")
+        return np.asarray(rows / lengths, np.float32)
