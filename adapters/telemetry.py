@@ -34,7 +34,7 @@ trace: Trace = _trace_nothing
 
 @contextmanager
 def step(name: str, **attributes: Attribute) -> Iterator[None]:
-    """A step of the engine: `command`, `append` or `project`. Attributes contain no text and no user's name."""
+    """A step of the engine: `command`, `append`, `model` or `project`. Attributes contain no text and no user name."""
     began = time.perf_counter()
     try:
         with trace(name, attributes):

@@ -42,6 +42,7 @@ _step_seconds = {
     for name, text in {
         "command": "Time that a command took, its appends included.",
         "append": "Time until an append to the log was durable.",
+        "model": "Time that a call of a model took, retries included.",
         "project": "Time that a batch of events took to be applied to projections.",
     }.items()
 }

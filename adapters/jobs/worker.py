@@ -15,7 +15,7 @@ from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.jobs.session import WorkerSession
 from mnemolog.adapters.postgres.lease import lease_session
 from mnemolog.adapters.unreachable import own_words
-from mnemolog.domain.errors import EngineError
+from mnemolog.domain.errors import EngineError, ModelBudgetExceeded, ModelUnavailable
 
 _logger = logging.getLogger("mnemolog.jobs")
 
@@ -117,11 +117,14 @@ class Worker:
                 running.cancelled = True
                 running.task.cancel()
 
-    async def _again(self, session: WorkerSession, job: Job, error: str) -> None:
-        """After a failed attempt: retry later, or fail if it was the last."""
+    async def _again(self, session: WorkerSession, job: Job, error: str, wait: float = 0.0) -> None:
+        """After a failed attempt: retry later, or fail if it was the last. With a `wait` it does not count."""
         now = self._now()
         if job.cancel_requested:
             await session.finish(job, Status.CANCELLED, now, error)
+        elif wait:
+            later = timedelta(seconds=min(wait, LONGEST_DELAY_SECONDS) + delay(1, self._random()))
+            await session.requeue(job, now + later, error, counted=False)
         elif job.attempts >= job.max_attempts:
             await session.finish(job, Status.FAILED, now, error)
         else:
@@ -137,7 +140,7 @@ class Worker:
 
     async def _run(self, session: WorkerSession, running: "_Running") -> None:
         """One attempt and its outcome."""
-        job, kind, error, interrupted = running.job, self._kinds[running.job.kind], "", False
+        job, kind, error, interrupted, wait = running.job, self._kinds[running.job.kind], "", False, 0.0
         try:
             async with asyncio.timeout(kind.timeout):
                 await kind.run(running)
@@ -145,6 +148,8 @@ class Worker:
             interrupted = True
         except Exception as failure:  # noqa: BLE001  Any error: it is retried and reported.
             error, interrupted = reason(failure), running.cancelled or running.stopped
+            if isinstance(failure, (ModelUnavailable, ModelBudgetExceeded)):
+                wait = failure.retry_after
         running.ending = True
         try:
             if not (error or interrupted):
@@ -153,7 +158,7 @@ class Worker:
                 await session.finish(job, Status.CANCELLED, self._now())
             elif not interrupted:
                 _logger.warning("job %s (%s) failed: %s", job.job_id, job.kind, error)
-                await self._again(session, job, error)
+                await self._again(session, job, error, wait)
         except Exception as lost:  # noqa: BLE001  The session is gone: the job is stalled and runs again.
             _logger.warning("what became of job %s cannot be said: %r", job.job_id, lost)
         finally:

@@ -16,7 +16,7 @@ from mnemolog.adapters.jobs import worker as workers
 from mnemolog.adapters.jobs.job import Attempt, Job, Kind, Status
 from mnemolog.adapters.jobs.queue import JobQueue
 from mnemolog.adapters.jobs.worker import Worker, delay
-from mnemolog.domain.errors import LeaseLost, ServerFailed
+from mnemolog.domain.errors import LeaseLost, MnemologError, ModelBudgetExceeded, ModelUnavailable, ServerFailed
 from mnemolog.events.envelope import StreamId
 from tests.engine.person import Person
 from tests.testkit import warm
@@ -121,6 +121,24 @@ async def test_what_fails_is_tried_again_and_then_failed(engine: Engine, queue: 
         again = await queue.retry(failed.job_id)
         assert again.attempts == 0
         await came_to(queue, again, Status.FAILED)
+
+
+@pytest.mark.parametrize("error", [ModelUnavailable("away", 0.01), ModelBudgetExceeded("used up", 0.01)])
+async def test_a_job_waits_for_its_model_without_using_up_attempts(
+    engine: Engine, queue: JobQueue, kind: str, error: MnemologError
+) -> None:
+    asked = 0
+
+    async def run(attempt: Attempt) -> None:
+        nonlocal asked
+        asked += 1
+        if asked < 5:
+            raise error
+
+    async with working(engine, queue, Kind(name=kind, run=run)):
+        done = await came_to(queue, await queue.enqueue(kind, {}, max_attempts=2), Status.SUCCEEDED)
+    assert (asked, done.attempts) == (5, 1)
+    assert done.error is None
 
 
 async def test_an_attempt_that_takes_too_long_is_a_failed_one(engine: Engine, queue: JobQueue, kind: str) -> None:

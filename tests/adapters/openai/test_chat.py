@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mnemolog.adapters.http import metrics
 from mnemolog.adapters.openai.budget import TokenBudget, Usage
 from mnemolog.adapters.openai.chat import OpenAIChat
 from mnemolog.adapters.openai.client import ModelClient
@@ -239,6 +240,12 @@ async def test_a_server_that_counts_no_tokens_is_charged_an_estimate(
     assert done.generation.output_tokens > 0
     [usage] = await budget.of_today(tenant)
     assert (usage.input_tokens, usage.output_tokens) == (done.generation.input_tokens, done.generation.output_tokens)
+
+
+async def test_a_call_is_measured(chat: OpenAIChat, server: ModelServer) -> None:
+    before = metrics.REGISTRY.get_sample_value("mnemolog_model_seconds_count") or 0
+    await ask(chat)
+    assert metrics.REGISTRY.get_sample_value("mnemolog_model_seconds_count") == before + 1
 
 
 async def test_the_circuit_opens_after_failures_in_a_row_and_a_trial_closes_it(
