@@ -1,6 +1,7 @@
 """Previous versions of a projection's tables, which readers use until the new one is built (X05).
 
-A column says since which version it is there, and what the rows of before read as; or since which it has its type.
+A column says since which version it is there, and what the rows of before read as; or since which it has its type or
+its name.
 All else follows from that: the shape of every former version, what is written to it, and what its MACs cover.
 """
 
@@ -15,7 +16,7 @@ from sqlalchemy.types import TypeEngine
 
 from mnemolog.projections.seal import RowSeal
 
-_SINCE, _READS, _WAS, _READ = "since", "reads", "was", "read"
+_SINCE, _READS, _WAS, _READ, _NAMED = "since", "reads", "was", "read", "named"
 
 
 def added(version: int, *, reads: Any = None) -> dict[str, Any]:
@@ -34,6 +35,11 @@ def retyped(version: int, *, was: TypeEngine[Any], read: Callable[[Any], Any]) -
     return {_SINCE: version, _WAS: was, _READ: read}
 
 
+def renamed(version: int, *, was: str) -> dict[str, Any]:
+    """The `info` of a column that has its name since a version."""
+    return {_SINCE: version, _NAMED: was}
+
+
 class FormerSchema(str):
     """The name of a schema with views of the previous version's tables, which are in the schema `behind` it."""
 
@@ -49,7 +55,10 @@ class FormerSchema(str):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The columns that an earlier version wrote, the constants of the others, and how retyped ones are read."""
+    """The columns that an earlier version wrote, the constants of the others, and how retyped ones are read.
+
+    The key of a column is its present name.
+    """
 
     table: Table
     reads: Mapping[str, Any]
@@ -71,8 +80,14 @@ def shape_in(table: Table, version: int) -> Shape | None:
     later = [one for one in table.columns if _since(one) > version]
     reads = {str(one.name): one.info[_READS] for one in later if _READS in one.info}
     read = {str(one.name): one.info[_READ] for one in later if _READ in one.info}
+    named = {str(one.name): one.info[_NAMED] for one in later if _NAMED in one.info}
     columns = [
-        Column(one.name, one.info[_WAS] if one.name in read else one.type, primary_key=one.primary_key)
+        Column(
+            named.get(one.name, one.name),
+            one.info[_WAS] if one.name in read else one.type,
+            key=one.name,
+            primary_key=one.primary_key,
+        )
         for one in table.columns
         if one.computed is None and one.name not in reads
     ]

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, LiteralString, Protocol, cast
 
 import psycopg
-from pgvector.sqlalchemy import VECTOR
+from pgvector.sqlalchemy import HALFVEC
 from psycopg.sql import SQL, Composable, Identifier
 from pydantic_core import to_json
 from sqlalchemy import ARRAY, BigInteger, Boolean, Column, DateTime, Double, LargeBinary, Table, Text, Uuid
@@ -43,12 +43,21 @@ def driver_of(connection: AsyncConnection) -> Driver:
     return cast("Driver", sync_connection.connection.driver_connection)
 
 
-def schema_of(connection: AsyncConnection, table: Table) -> str:
-    """The schema of a table on this connection."""
+def options_of(connection: AsyncConnection) -> Mapping[str, Any]:
+    """The execution options of an open connection."""
     sync_connection = connection.sync_connection
     assert sync_connection is not None, "the connection is open"
-    schemas = sync_connection.get_execution_options().get("schema_translate_map", {})
-    return str(schemas.get(table.schema, table.schema))
+    return sync_connection.get_execution_options()
+
+
+def schema_of(connection: AsyncConnection, table: Table) -> str:
+    """The schema of a table on this connection."""
+    return str(options_of(connection).get("schema_translate_map", {}).get(table.schema, table.schema))
+
+
+def live_key(projection: str) -> str:
+    """What the live schema of a projection is called on a connection, whatever place it writes to."""
+    return f"{projection}, live"
 
 
 def type_name(kind: TypeEngine[Any]) -> LiteralString:
@@ -61,12 +70,12 @@ _TYPE_NAMES: Mapping[type, LiteralString] = {
     Boolean: "bool",
     DateTime: "timestamptz",
     Double: "float8",
+    HALFVEC: "halfvec",
     JSONB: "jsonb",
     JsonText: "text",
     LargeBinary: "bytea",
     Text: "text",
     Uuid: "uuid",
-    VECTOR: "vector",
 }
 
 
@@ -82,23 +91,25 @@ def write(connection: AsyncConnection, statement: bytes, values: Values) -> None
 
 
 def relation(columns: Iterable[Column[Any]], name: LiteralString) -> Composable:
-    """The values of `records` as a relation with this name and these columns: one parameter for any number of rows."""
+    """What `keyed` lays out, as a relation with this name and these columns: one parameter for any number of rows."""
     typed = (SQL("{} {}").format(Identifier(one.name), SQL(type_name(one.type))) for one in columns)
     return SQL("json_to_recordset(%s::json) AS {} ({})").format(SQL(name), SQL(", ").join(typed))
 
 
-def records(columns: Iterable[Column[Any]], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Rows as JSON, with each value in the form that its column type parses."""
-    binary = [str(column.name) for column in columns if isinstance(column.type, LargeBinary)]
-    if binary:
-        rows = ({**row, **{name: f"\\x{row[name].hex()}" for name in binary}} for row in rows)
-    return to_json(list(rows)).decode()
+def keyed(columns: Sequence[Column[Any]], rows: Iterable[tuple[Any, ...]]) -> str:
+    """Rows or keys as JSON, with each value in the form that its column type parses.
 
-
-def keyed(columns: Sequence[Column[Any]], keys: Iterable[tuple[Any, ...]]) -> str:
-    """Keys as `records`. Writers to a table with other writers sort their keys, so that none deadlock."""
+    Writers to a table with other writers sort them, so that none deadlock.
+    """
+    binary = [place for place, column in enumerate(columns) if isinstance(column.type, LargeBinary)]
     names = plain_names(columns)
-    return records(columns, (dict(zip(names, key, strict=True)) for key in keys))
+    laid_out = []
+    for row in rows:
+        values = dict(zip(names, row, strict=True))
+        for place in binary:
+            values[names[place]] = f"\\x{row[place].hex()}"
+        laid_out.append(values)
+    return to_json(laid_out).decode()
 
 
 def plain_names(columns: Iterable[Column[Any]]) -> list[str]:

@@ -19,7 +19,6 @@ from mnemolog.projections.raw_sql import (
     names,
     one_each,
     plain_names,
-    records,
     relation,
     schema_of,
     write,
@@ -137,8 +136,7 @@ def _insert(
     connection: AsyncConnection, table: Table, schema: str, shown: list[str], values: list[tuple[Any, ...]]
 ) -> None:
     columns = tuple(table.columns[name] for name in shown)
-    statement = _upserting(table, schema, columns)
-    write(connection, statement, [records(columns, (dict(zip(shown, row, strict=True)) for row in values))])
+    write(connection, _upserting(table, schema, columns), [keyed(columns, values)])
 
 
 async def remove(connection: AsyncConnection, table: Table, keys: Collection[Key]) -> None:

@@ -14,8 +14,6 @@ from hashlib import sha256
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
-import numpy as np
-from pgvector.sqlalchemy import VECTOR
 from pydantic_core import to_json
 from sqlalchemy import ARRAY, BigInteger, Boolean, Column, DateTime, Double, LargeBinary, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSONB
@@ -94,7 +92,7 @@ def json_columns(table: Table) -> Sequence[str]:
 
 
 def sealed_columns(table: Table) -> list[str]:
-    """The names of the columns that are written, the MAC last."""
+    """The keys of the columns that are written, the MAC last."""
     return [*_shape(table).columns, MAC]
 
 
@@ -125,10 +123,10 @@ def _shape(table: Table) -> _Shape:
     columns = [column for column in table.columns if column.computed is None and column.name != MAC]
     return _Shape(
         f"{table.metadata.schema}.{table.name}",
-        [str(column.name) for column in columns],
-        itemgetter(*(column.name for column in columns)),
+        [str(column.key) for column in columns],
+        itemgetter(*(column.key for column in columns)),
         [_plain(column) for column in columns],
-        [str(column.name) for column in columns if isinstance(column.type, JsonText)],
+        [str(column.key) for column in columns if isinstance(column.type, JsonText)],
     )
 
 
@@ -157,10 +155,6 @@ def _json(value: Any) -> Any:
     return str(value) if isinstance(value, str) else value
 
 
-def _vector(value: Any) -> bytes:
-    return np.asarray(value, dtype="<f4").tobytes()
-
-
 _PLAIN: Mapping[type, Callable[[Any], Any] | None] = {
     Text: str,  # Includes members of string enums.
     JsonText: None,
@@ -171,5 +165,4 @@ _PLAIN: Mapping[type, Callable[[Any], Any] | None] = {
     Boolean: None,
     JSONB: _json,
     LargeBinary: bytes,
-    VECTOR: _vector,
 }

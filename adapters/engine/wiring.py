@@ -158,7 +158,7 @@ async def _services(
     embedder: Embedder,
 ) -> Services:
     replays = Replays(
-        to.replaying,
+        projections.seen_on(to.replaying),
         log,
         projections.projectors,
         at_once=settings.replays_at_once,

@@ -1,54 +1,77 @@
-"""The vector index on pgvector: one row per memory, next to the rows that filters use."""
+"""The vector index on pgvector: one row per subject, next to the rows that filters use."""
 
+import hmac
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
+from hashlib import sha256
+from operator import attrgetter
 from uuid import UUID
 
-from psycopg.sql import SQL, Identifier
-from sqlalchemy import MetaData, Table, any_, delete, func, select, true, tuple_
+from pgvector import HalfVector
+from sqlalchemy import Column, LargeBinary, MetaData, Table, any_, delete, func, select, true, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.adapters.pgvector import statements
 from mnemolog.adapters.pgvector.tables import embeddings, metadata, vectors
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.former import as_written
 from mnemolog.projections.memories.filters import Candidates
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.owner import Owner, indexed
-from mnemolog.projections.raw_sql import fetch_all, keyed, names, one_each, relation, schema_of, write
+from mnemolog.projections.raw_sql import fetch_all, keyed, live_key, options_of, plain_names, schema_of, write
 from mnemolog.projections.rows import Key
+from mnemolog.projections.seal import MAC, RowSeal, seal_of
 from mnemolog.projections.vectors.embedder import Vectors
-from mnemolog.projections.vectors.index import KEEPS, Point
+from mnemolog.projections.vectors.index import KEEPS, Point, Text
+from mnemolog.projections.vectors.projector import NAME
 from mnemolog.projections.visibility import owned
 
 
 class PgVectorIndex:
     """Implements `mnemolog.projections.vectors.index.VectorIndex`. Exactly once: it writes in the caller's transaction.
 
-    Search is exact: of the viewer's vectors those that the filters leave, then their distances.
+    Search is exact: of the viewer's vectors those that the filters leave, then their distances. Numbers have half
+    precision. An embedding stands once, in the live index or among the replaced ones; a shadow is filled from both.
     """
 
     tables: MetaData = metadata
 
     async def put(self, connection: AsyncConnection, model: str, points: Sequence[Point]) -> None:
-        rows = ((*one.key, model, one.content_hash, one.vector.tolist(), one.seq) for one in points)
-        write(connection, _KEEPING, [keyed(list(embeddings.columns), sorted(rows))])
-        write(connection, *_copying(connection, model, {one.key: one.content_hash for one in points}))
-        if not _keeps(connection):
-            write(connection, _UNKEEPING, [keyed(_KEY, sorted(one.key for one in points))])
+        seal = seal_of(connection)
+        rows = []
+        for one in sorted(points, key=attrgetter("key")):
+            vector = HalfVector(one.vector)
+            mac = _mac(seal, one.key, model, one.content_hash, sha256(vector.to_binary()).digest())
+            rows.append((*one.key, model, one.content_hash, mac, one.seq, vector.to_list()))
+        write(connection, _indexing(connection, sent=True), [keyed(statements.ROW, rows)])
 
-    async def put_kept(self, connection: AsyncConnection, model: str, wanted: Mapping[Key, bytes]) -> Collection[Key]:
-        """No client ever sees these vectors: they go from table to table."""
-        return set(await fetch_all(connection, *_copying(connection, model, wanted))) if wanted else set()
+    async def put_kept(self, connection: AsyncConnection, model: str, wanted: Sequence[Text]) -> Collection[Key]:
+        """No client ever sees these vectors: they go from table to table. One that was changed there is not taken."""
+        if not wanted:
+            return ()
+        seal, texts = seal_of(connection), {one.key: one for one in wanted}
+        hashed = keyed(statements.HASHED, ((*one.key, model, one.content_hash) for one in wanted))
+        rows = []
+        for *place, mac, digest in sorted(await fetch_all(connection, statements.finding(_live(connection)), [hashed])):
+            key = tuple(place)
+            expected = _mac(seal, key, model, texts[key].content_hash, digest)
+            if mac is None or not expected or hmac.compare_digest(mac, expected):
+                rows.append((*key, model, texts[key].content_hash, expected or mac or b"", texts[key].seq))
+        if rows:
+            write(connection, _indexing(connection, sent=False), [keyed(statements.FOUND, rows)])
+        return {row[: len(statements.KEY)] for row in rows}
 
-    async def remove(self, connection: AsyncConnection, memory_keys: Collection[Key]) -> None:
-        for table in (vectors, embeddings) if memory_keys else ():
-            key = (*indexed(table), table.c.memory_id)
-            await connection.execute(delete(table).where(tuple_(*key).in_(sorted(memory_keys))))
+    async def remove(self, connection: AsyncConnection, keys: Collection[Key]) -> None:
+        for table in (vectors, embeddings) if keys else ():
+            key = (*indexed(table), table.c.subject_id)
+            await connection.execute(delete(table).where(tuple_(*key).in_(sorted(keys))))
 
     async def forget(self, connection: AsyncConnection, owner: Owner, before: int) -> None:
         for table, which in ((vectors, true()), (embeddings, embeddings.c.seq < before)):
             of_owner = tuple_(*indexed(table)) == tuple_(*owner)
             await connection.execute(delete(table).where(of_owner & which))
+
+    async def drop_duplicates(self, connection: AsyncConnection) -> None:
+        await connection.execute(statements.duplicates(_live(connection)))
 
     async def search(
         self,
@@ -63,51 +86,45 @@ class PgVectorIndex:
         distance = vectors.c.embedding.cosine_distance(vector)
         wanted = func.array(select(memories.c.memory_id).where(*candidates.conditions(viewer)).scalar_subquery())
         statement = (
-            select(vectors.c.memory_id, (1 - distance).label("score"))
+            select(vectors.c.subject_id, (1 - distance).label("score"))
             .where(owned(vectors, viewer), vectors.c.model == model)
-            .where(vectors.c.memory_id == any_(wanted))
-            .order_by(distance, vectors.c.memory_id)
+            .where(vectors.c.subject_id == any_(wanted))
+            .order_by(distance, vectors.c.subject_id)
             .limit(limit)
         )
         return {row[0]: float(row[1]) for row in await connection.execute(statement)}
 
 
-_KEY = (*indexed(embeddings), embeddings.c.memory_id)
-_HASHED = (*_KEY, embeddings.c.content_hash)
-_KEEPING = (
-    SQL("INSERT INTO mnemolog.embeddings ({}) SELECT * FROM {} ON CONFLICT DO NOTHING")
-    .format(names(embeddings.columns), relation(list(embeddings.columns), "fresh"))
-    .as_bytes()
+# What the MAC of an embedding covers. 128 bits of it are stored.
+_SEALED = Table(
+    vectors.name,
+    MetaData(schema=metadata.schema),
+    *(Column(one.name, one.type) for one in statements.HASHED),
+    Column("embedding_digest", LargeBinary),
+    Column(MAC, LargeBinary),
 )
-# What this transaction added, and nothing that another one did.
-_UNKEEPING = (
-    SQL("DELETE FROM mnemolog.embeddings AS kept USING {} WHERE ({}) = ({}) AND kept.xmin = pg_current_xact_id()::xid")
-    .format(relation(_KEY, "added"), names(_KEY, "kept"), names(_KEY, "added"))
-    .as_bytes()
-)
+_MAC_BYTES = 16
 
 
-def _keeps(connection: AsyncConnection) -> bool:
-    sync_connection = connection.sync_connection
-    assert sync_connection is not None, "the connection is open"
-    return bool(sync_connection.get_execution_options().get(KEEPS, True))
+def _mac(seal: RowSeal, key: Key, model: str, content_hash: bytes, digest: bytes) -> bytes:
+    """Empty where nothing is sealed, as in a replay's own tables."""
+    row = dict(zip(plain_names(_SEALED.columns), (*key, model, content_hash, digest), strict=False))
+    return seal.mac(_SEALED, row)[:_MAC_BYTES]
 
 
-def _copying(connection: AsyncConnection, model: str, wanted: Mapping[Key, bytes]) -> tuple[bytes, Sequence[str]]:
-    """A statement that takes from the cache what it has of these, and its values."""
-    hashed = keyed(_HASHED, sorted((*key, content_hash) for key, content_hash in wanted.items()))
-    shape, _ = as_written(connection, vectors)
-    return _copied(shape, schema_of(connection, vectors)), [hashed, model]
+def _live(connection: AsyncConnection) -> str:
+    """The schema that readers see, whatever place this connection writes to."""
+    return str(options_of(connection)["schema_translate_map"][live_key(NAME)])
 
 
-@cache
-def _copied(table: Table, schema: str) -> bytes:
-    kept = SQL("SELECT {} FROM mnemolog.embeddings").format(names(table.columns))
-    statement = SQL("""
-        INSERT INTO {} ({}) SELECT found.* FROM {} CROSS JOIN {} WHERE found.model = %s
-        ON CONFLICT ({}) DO UPDATE SET model = excluded.model, embedding = excluded.embedding RETURNING {}
-    """)
-    place, key = Identifier(schema, table.name), names(table.primary_key.columns)
-    found = relation(_HASHED, "wanted"), one_each(kept, _HASHED)
-    told = names(vectors.primary_key.columns)
-    return statement.format(place, names(table.columns), *found, key, told).as_bytes()
+def _indexing(connection: AsyncConnection, *, sent: bool) -> bytes:
+    (shape, schema), live = as_written(connection, vectors), _live(connection)
+    if not options_of(connection).get(KEEPS, True):
+        kept = statements.Kept.NOTHING
+    elif "content_hash" not in shape.columns:
+        kept = statements.Kept.NEW
+    elif schema_of(connection, vectors) == live:
+        kept = statements.Kept.MOVED
+    else:
+        kept = statements.Kept.REPLACED
+    return statements.indexing(shape, schema, None if sent else live, kept)

@@ -1,8 +1,9 @@
-"""The table of vectors, and the embedding cache in the same database."""
+"""The table of vectors, and that of embeddings which stand in no index, in the same database."""
 
-from pgvector.sqlalchemy import VECTOR
+from pgvector.sqlalchemy import HALFVEC, VECTOR
 from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, Table, Text, Uuid
 
+from mnemolog.projections.former import added, renamed, retyped
 from mnemolog.projections.owner import owner_columns
 from mnemolog.projections.vectors.projector import NAME
 
@@ -12,21 +13,25 @@ vectors = Table(
     "vectors",
     metadata,
     *owner_columns(kind_since=2),
-    Column("memory_id", Uuid, primary_key=True),
+    Column("subject_id", Uuid, primary_key=True, info=renamed(3, was="memory_id")),
     Column("model", Text, nullable=False),
-    Column("embedding", VECTOR, nullable=False),
+    Column("content_hash", LargeBinary, nullable=False, info=added(3, reads=b"")),
+    Column("embedding_mac", LargeBinary, nullable=False, info=added(3, reads=b"")),
+    Column("embedding", HALFVEC, nullable=False, info=retyped(3, was=VECTOR(), read=list)),
 )
 
-# Made by the migrations: it outlives every version of the projection, and no memory that is erased.
+# Made by the migrations: it outlives every version of the projection, and nothing that is erased. It keeps the
+# embeddings of replaced texts, for reads as of an earlier moment; what stands in the index is not here as well.
 embeddings = Table(
     "embeddings",
     MetaData(schema="mnemolog"),
     Column("tenant", Text, primary_key=True),
     Column("stream_kind", Text, primary_key=True),
     Column("user_id", Text, primary_key=True),
-    Column("memory_id", Uuid, primary_key=True),
+    Column("subject_id", Uuid, primary_key=True),
     Column("model", Text, primary_key=True),
     Column("content_hash", LargeBinary, primary_key=True),
-    Column("embedding", VECTOR, nullable=False),
-    Column("seq", BigInteger, nullable=False),  # An event that told the text; 0 where that is not known.
+    Column("embedding_mac", LargeBinary, nullable=False),  # Empty where a version before 3 of the vectors made it.
+    Column("embedding", HALFVEC, nullable=False),
+    Column("seq", BigInteger, nullable=False),  # The event that replaced the text, or told it; 0 where not known.
 )

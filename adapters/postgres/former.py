@@ -121,10 +121,14 @@ def _shown(one: Table, former: Former) -> Select[Any]:
     shape = shape_in(one, former.version)
     assert shape, "a table that the former version has"
 
-    def shown(column: Column[Any]) -> ColumnElement[Any]:
-        if column.name in shape.reads:
-            return cast(literal(shape.reads[column.name], column.type), column.type).label(column.name)
-        return cast(column, column.type).label(column.name) if column.name in shape.read else column
+    def shown(present: Column[Any]) -> ColumnElement[Any]:
+        name = present.name
+        if name in shape.reads:
+            return cast(literal(shape.reads[name], present.type), present.type).label(name)
+        if name in shape.read:
+            return cast(present, present.type).label(name)
+        was = shape.table.columns.get(name, present).name
+        return present if was == name else column(was).label(name)
 
     return select(*map(shown, one.to_metadata(MetaData(), schema=former.schema).columns))
 

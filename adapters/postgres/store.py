@@ -49,6 +49,7 @@ from mnemolog.projections.former import FormerSchema
 from mnemolog.projections.kinds import Need
 from mnemolog.projections.owner import indexed, owner_of
 from mnemolog.projections.projector import Lag, Projector, Skipped, Stop, reached_by
+from mnemolog.projections.raw_sql import live_key
 from mnemolog.projections.rows import fetch, stored, upsert
 from mnemolog.projections.seal import seal_of
 
@@ -123,10 +124,10 @@ class PostgresStore:
         self.projectors = {one.variant: one for one in (projector, *others)}
         self.slot, self.variants = slot, 1 + len(others)
         self.former: Former | None = None
-        parts = ("mnemolog", projector.name, f"v{projector.version}", projector.variant, slot)
-        self.schema = "_".join(part for part in parts if part)
+        parts = [part for part in ("mnemolog", projector.name, f"v{projector.version}", projector.variant) if part]
+        self.schema = "_".join([*parts, slot] if slot else parts)
         self.split, self.beside_log = beside_log is not None, beside_log or engine
-        self.schemas = {projector.name: self.schema, SELF: self.schema}
+        self.schemas = {projector.name: self.schema, live_key(projector.name): "_".join(parts), SELF: self.schema}
         self.engine = engine.execution_options(schema_translate_map=self.schemas)
         self.writing = (writing or engine).execution_options(schema_translate_map=self.schemas)
 

@@ -37,6 +37,7 @@ from mnemolog.projections.history.projector import HistoryProjector
 from mnemolog.projections.memories.projector import MemoriesProjector
 from mnemolog.projections.profile.projector import ProfileProjector
 from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store
+from mnemolog.projections.raw_sql import live_key
 from mnemolog.projections.rebuild import Rebuildable, Rebuilt, Target, rebuild_all
 from mnemolog.projections.rule import Delivered
 from mnemolog.projections.runtime import Projection
@@ -123,7 +124,7 @@ class Projections:
 
     def seen_on(self, engine: AsyncEngine) -> AsyncEngine:
         """The live tables of every Postgres projection, on this engine's connections."""
-        schemas = {name: store.schema for name, store in self._postgres.items()}
+        schemas = {key: store.schema for name, store in self._postgres.items() for key in (name, live_key(name))}
         return engine.execution_options(schema_translate_map=schemas)
 
     async def deliver(self, projections: Sequence[Projection], events: Sequence[Delivered]) -> None:
@@ -183,7 +184,10 @@ class Projections:
         await self.require_whole_log()
         async with self._alone(wanted):
             targets = [await self._target(name) for name in wanted]
-            return await self._built(targets, progressed)
+            rebuilt = await self._built(targets, progressed)
+        if VECTORS in wanted:
+            await self.drop_duplicates()
+        return rebuilt
 
     async def upgrade(self, now: Callable[[], datetime]) -> list[Rebuilt]:
         """Build the current version of each projection that shows a previous one, and swap it in; returns them."""
@@ -204,6 +208,11 @@ class Projections:
                     if await self._postgres[name].look():
                         await upgrades.fail(self._shadows[name], error.message)
                 raise
+
+    async def drop_duplicates(self) -> None:
+        """Keep no embedding that stands in the index of vectors: shadows are filled before what is live goes."""
+        async with self.live.begin() as connection:
+            await self.index.drop_duplicates(connection)
 
     async def _built(
         self, targets: Sequence[Target], progressed: Callable[[int], None] = lambda count: None

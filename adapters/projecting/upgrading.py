@@ -29,6 +29,7 @@ async def upgrade(projections: Projections) -> None:
         try:
             for one in await projections.upgrade(now):
                 _logger.info("%s is of the present version now, after %d events", one.name, one.events)
+            await projections.drop_duplicates()
             return
         except ProjectionPoisoned as error:
             _logger.error("%s: %s", error.message, error.fix)

@@ -61,8 +61,8 @@ class Replay:
 class Replays:
     """At most `at_once` replays run concurrently, and `kept` are cached for a minute after their last read.
 
-    `engine` opens a new connection each time (NullPool), and maps every projector's tables to temporary ones. An
-    erasure ends the replays of its user, in every process.
+    `engine` opens a new connection each time (NullPool) and sees the live tables; a replay maps each table
+    to a temporary one. An erasure ends the replays of its user, in every process.
     """
 
     def __init__(
@@ -75,7 +75,8 @@ class Replays:
         kept: int,
         deadline: float,
     ) -> None:
-        schemas = {projector.name: as_of.TEMPORARY for projector in projectors}
+        temporary = {projector.name: as_of.TEMPORARY for projector in projectors}
+        schemas = {**engine.get_execution_options()["schema_translate_map"], **temporary}
         self._engine = engine.execution_options(schema_translate_map=schemas, **{KEEPS: False})
         self._log, self._projectors, self._most, self._deadline = log, projectors, kept, deadline
         self._running = asyncio.Semaphore(at_once)

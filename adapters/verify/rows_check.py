@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from sqlalchemy import BigInteger, Column, ColumnElement, MetaData, Select, Table, Text, literal, select, tuple_
@@ -22,10 +23,13 @@ from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.log import EventLog, Head
 from mnemolog.projections.applying import Step, TableWriter, apply, decoded
 from mnemolog.projections.owner import OWNER, Owner, indexed, owner_of, stream_of
+from mnemolog.projections.preparing import prepared
+from mnemolog.projections.raw_sql import live_key
 from mnemolog.projections.rows import among as wanted_among
 from mnemolog.projections.rows import matches
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.seal import MAC
+from mnemolog.projections.vectors.index import KEEPS
 
 _logger = logging.getLogger("mnemolog.verify")
 
@@ -117,8 +121,10 @@ class RowsCheck:
     @asynccontextmanager
     async def _replaying(self) -> AsyncIterator[AsyncConnection]:
         """A connection with temporary tables of every projection. It is closed afterwards, so they are dropped."""
-        names = {store.projector.name: TEMPORARY for store in self._stores}
-        engine = self._engine.execution_options(schema_translate_map=names, isolation_level="REPEATABLE READ")
+        names = {live_key(store.name): store.schema for store in self._stores}
+        names.update({store.name: TEMPORARY for store in self._stores})
+        options: dict[str, Any] = {"schema_translate_map": names, "isolation_level": "REPEATABLE READ", KEEPS: False}
+        engine = self._engine.execution_options(**options)
         async with engine.connect() as connection:
             try:
                 for store in self._stores:
@@ -176,7 +182,10 @@ class RowsCheck:
             _logger.warning("%s does not come to the head of %s: %s", projection.name, stream, type(error).__name__)
 
     async def _tried(self, connection: AsyncConnection, heads: Mapping[StreamId, int]) -> Report:
-        """The result of one snapshot of these streams."""
+        """The result of one snapshot of these streams; of another one if a vector must be computed first."""
+        return await prepared(partial(self._tried_once, connection, heads))
+
+    async def _tried_once(self, connection: AsyncConnection, heads: Mapping[StreamId, int]) -> Report:
         trial = Report()
         try:
             async with snapshot(connection, self._stores):

@@ -19,7 +19,8 @@ async def opened_replays(
     """As another process on the same database has them; the engine's own projectors unless others are given."""
     connecting = create_engine(engine.endpoints.postgres_dsn, NoSeal(), poolclass=NullPool)
     bounds = {"at_once": at_once, "kept": kept}
-    replays = Replays(connecting, engine.log, projectors or engine.projections.projectors, **bounds, deadline=deadline)
+    seen = engine.projections.seen_on(connecting)
+    replays = Replays(seen, engine.log, projectors or engine.projections.projectors, **bounds, deadline=deadline)
     try:
         yield replays
     finally:

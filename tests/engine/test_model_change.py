@@ -81,7 +81,7 @@ async def test_the_former_models_vectors_are_searched_and_written_until_the_new_
         assert (await asked(engine, "kitten"))[0].text == "Ana has a cat"
     async with engine_with(tmp_path, "lexical") as engine:
         [upgrade] = (await engine.projections.upgrading(now())).values()
-        assert (upgrade.former, upgrade.version) == ("v2 all_minilm_l6_v2_int8", "v2 lexical_384")
+        assert (upgrade.former, upgrade.version) == ("v3 all_minilm_l6_v2_int8", "v3 lexical_384")
         assert (await engine.projections.embedder()).model == "all-MiniLM-L6-v2-int8"
         await engine.writes.create({"user_id": "ana", "text": "A tiger lives in the zoo"})
         by_meaning = [hit.text for hit in await asked(engine, "kitten")]
@@ -111,7 +111,7 @@ async def test_a_model_that_is_not_there_any_more_leaves_full_text_and_that_is_s
         await engine.settled()
         async with engine.projections.live.begin() as connection:
             await connection.execute(
-                text("ALTER SCHEMA mnemolog_vectors_v2_lexical_384 RENAME TO mnemolog_vectors_v1_gone")
+                text("ALTER SCHEMA mnemolog_vectors_v3_lexical_384 RENAME TO mnemolog_vectors_v1_gone")
             )
     async with engine_with(tmp_path, "lexical") as engine:
         assert "vectors of v1 gone cannot be read: no such model is configured" in caplog.text

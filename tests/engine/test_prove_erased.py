@@ -41,6 +41,7 @@ async def planted(ana: Person, phrase: str = SECRET) -> UUID:
         "attachments": [{"type": "image", "caption": f"{phrase} at night"}],
     }
     memory_id, _ = await ana.engine.writes.record_turn(turn)
+    await ana.engine.settled(60)  # So that the text that is replaced has an embedding, which is kept.
     await ana.updates(memory_id, text=f"Ana hides in {phrase}")
     await ana.deletes(memory_id, reason=f"{phrase} must go")
     await ana.restores(memory_id)
@@ -206,8 +207,9 @@ async def a_reason(ana: Person, memory_id: UUID) -> None:
 
 async def an_embedding(ana: Person, memory_id: UUID) -> None:
     put_back = (
-        "INSERT INTO mnemolog.embeddings (tenant, stream_kind, user_id, memory_id, model, content_hash, embedding)"
-        " VALUES ('default', 'user', :user, :id, 'm', '', '[1, 2]')"
+        "INSERT INTO mnemolog.embeddings"
+        " (tenant, stream_kind, user_id, subject_id, model, content_hash, embedding_mac, embedding)"
+        " VALUES ('default', 'user', :user, :id, 'm', '', '', '[1, 2]')"
     )
     await _execute(ana, put_back, id=memory_id, user=ana.user)
 

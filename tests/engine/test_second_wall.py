@@ -28,6 +28,7 @@ async def victim(engine: Engine, user: str) -> Person:
     person = Person(engine, user, THEIRS)
     await person.says("I like tea")
     memory_id = await person.creates("Ana likes tea")
+    await engine.settled()  # So that the embedding of the text that is replaced is there to be kept.
     await person.updates(memory_id, text="Ana likes tea and coffee")
     await engine.settled()
     return person

@@ -7,9 +7,11 @@ from typing import Any
 
 import psycopg
 import pytest
+from sqlalchemy import delete
 
 from mnemolog.adapters.engine import connections, wiring
 from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.projections.context import ContextRequest
 from mnemolog.projections.reads.moment import Moment
@@ -103,8 +105,8 @@ async def test_a_rebuild_asks_the_model_outside_of_its_transactions(narrow: Engi
     for number in range(30):
         await ana.creates(f"Ana has goat number {number}")
     await narrow.settled(60)
-    async with await psycopg.AsyncConnection.connect(narrow.endpoints.postgres_dsn) as connection:
-        await connection.execute("DELETE FROM mnemolog.embeddings")
+    async with narrow.projections.live.begin() as connection:
+        await connection.execute(delete(vectors))
 
     model.free.clear()
     before = model.asked
@@ -116,7 +118,7 @@ async def test_a_rebuild_asks_the_model_outside_of_its_transactions(narrow: Engi
     model.free.set()
 
     assert held == []
-    assert not any((await rebuilding).differences.values())
+    assert (await rebuilding).differences == {"vectors": 30, "progress": 0}
     found = await replaying
     assert found
     assert found == await ana.finds("goat", Moment(as_of=20))

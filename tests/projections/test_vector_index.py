@@ -20,7 +20,7 @@ from mnemolog.domain.memory import SEMANTIC
 from mnemolog.projections.memories.filters import Candidates, Filters
 from mnemolog.projections.owner import owner_of
 from mnemolog.projections.vectors.embedder import Vectors
-from mnemolog.projections.vectors.index import Point, VectorIndex
+from mnemolog.projections.vectors.index import Point, Text, VectorIndex
 from mnemolog.projections.vectors.projector import VectorsProjector
 from tests.engine.person import Person
 
@@ -113,6 +113,9 @@ class Indexed:
     def point(self, memory_id: UUID, vector: Vectors, text: str = "said", seq: int = 1) -> Point:
         return Point(self.key(memory_id), digest(text), seq, vector)
 
+    def text(self, memory_id: UUID, text: str = "said") -> Text:
+        return Text(self.key(memory_id), digest(text), 1)
+
     async def has(self, degrees: float, text: str = "said", model: str = MODEL, **fields: Any) -> UUID:
         """A memory whose vector points so far from north."""
         memory_id = await self.person.creates(f"{text} {degrees}", **fields)
@@ -147,7 +150,7 @@ async def test_the_nearest_come_first_with_their_similarity(ana: Indexed) -> Non
     found = await ana.finds()
 
     assert list(found) == [near, middle, far]
-    assert list(found.values()) == pytest.approx([np.cos(np.radians(degrees)) for degrees in (10, 45, 120)], abs=1e-6)
+    assert list(found.values()) == pytest.approx([np.cos(np.radians(degrees)) for degrees in (10, 45, 120)], abs=1e-3)
     assert list(await ana.finds(limit=2)) == [near, middle]
 
 
@@ -246,12 +249,12 @@ async def test_a_procedure_is_found_by_who_asks_for_its_category(ana: Indexed, e
 async def test_what_is_kept_is_indexed_again_without_its_vector(ana: Indexed) -> None:
     kept, new = await ana.has(30), await ana.person.creates("another")
     async with ana.place.shadow() as connection:
-        wanted = {ana.key(kept): digest("said"), ana.key(new): digest("another")}
+        wanted = [ana.text(kept), ana.text(new, "another")]
         assert set(await ana.place.index.put_kept(connection, MODEL, wanted)) == {ana.key(kept)}
-        changed = {ana.key(kept): digest("said otherwise")}
-        assert not await ana.place.index.put_kept(connection, MODEL, changed)
+        assert not await ana.place.index.put_kept(connection, MODEL, [ana.text(kept, "said otherwise")])
+        assert not await ana.place.index.put_kept(connection, "another model", [ana.text(kept)])
 
-    assert await ana.finds(in_shadow=True) == {kept: pytest.approx(np.cos(np.radians(30)), abs=1e-6)}
+    assert await ana.finds(in_shadow=True) == {kept: pytest.approx(np.cos(np.radians(30)), abs=1e-3)}
 
 
 @pytest.mark.spec_part("X07")
@@ -261,9 +264,8 @@ async def test_what_is_removed_leaves_neither_a_vector_nor_what_was_kept_of_any_
         await ana.place.index.put(connection, MODEL, [ana.point(gone, EAST, "said anew")])
         for _ in range(2):
             await ana.place.index.remove(connection, [ana.key(gone)])
-        kept = {(ana.key(gone), text) for text in ("said", "said anew")}
-        for key, text in kept:
-            assert not await ana.place.index.put_kept(connection, MODEL, {key: digest(text)})
+        for text in ("said", "said anew"):
+            assert not await ana.place.index.put_kept(connection, MODEL, [ana.text(gone, text)])
         await ana.place.index.remove(connection, [])
 
     assert set(await ana.finds()) == {left}
@@ -275,14 +277,17 @@ async def test_of_an_owner_all_vectors_go_and_what_was_kept_before(ana: Indexed,
     other = Indexed(Person(engine, f"{ana.person.user}-other"), ana.place)
     theirs = await other.has(0)
     async with ana.place.live() as connection:
-        await ana.place.index.put(connection, MODEL, [ana.point(late, EAST, "told later", seq=9)])
+        await ana.place.index.put(connection, MODEL, [ana.point(early, EAST, "said anew", seq=8)])
+        for seq, text in ((9, "told later"), (10, "told last")):
+            await ana.place.index.put(connection, MODEL, [ana.point(late, EAST, text, seq=seq)])
         await ana.place.index.forget(connection, owner_of(ana.person.stream), 9)
     assert await ana.finds() == {}
     assert set(await other.finds()) == {theirs}
 
     async with ana.place.live() as connection:
-        wanted = {ana.key(early): digest("said"), ana.key(late): digest("told later")}
-        assert set(await ana.place.index.put_kept(connection, MODEL, wanted)) == {ana.key(late)}
+        for one in (ana.text(early), ana.text(early, "said anew")):
+            assert not await ana.place.index.put_kept(connection, MODEL, [one])
+        assert set(await ana.place.index.put_kept(connection, MODEL, [ana.text(late, "told later")])) == {ana.key(late)}
 
 
 async def test_a_shadow_is_filled_unseen_and_takes_the_place_of_the_live_one(ana: Indexed) -> None:
@@ -290,7 +295,7 @@ async def test_a_shadow_is_filled_unseen_and_takes_the_place_of_the_live_one(ana
     memory_id = await ana.has(60)
     async with ana.place.shadow() as connection:
         await ana.place.index.put(connection, MODEL, [ana.point(memory_id, NORTH, "said anew")])
-    assert await ana.finds() == {memory_id: pytest.approx(0.5, abs=1e-6)}
+    assert await ana.finds() == {memory_id: pytest.approx(0.5, abs=1e-3)}
 
     await ana.place.swap()
 

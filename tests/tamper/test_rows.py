@@ -90,7 +90,7 @@ async def test_a_changed_link_is_named(victim: Engine, ana: Person, mallory: Att
 async def test_a_changed_vector_is_named(victim: Engine, ana: Person, mallory: Attacker, tea: UUID) -> None:
     vectors = table(victim, "vectors")
     await mallory.sql(
-        f"UPDATE {vectors} SET embedding = embedding * embedding WHERE {OWN} AND memory_id = %(id)s", id=tea
+        f"UPDATE {vectors} SET embedding = embedding * embedding WHERE {OWN} AND subject_id = %(id)s", id=tea
     )
 
     assert {name for name, _ in await kinds(victim, ana.stream)} == {"vectors"}

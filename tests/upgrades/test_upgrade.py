@@ -1,16 +1,17 @@
 """A directory of the commit before: read and written all the while, it ends on the present versions (X05)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog import AsyncMemory
 from mnemolog.adapters.engine.engine import Engine, new_id, now
+from mnemolog.adapters.pgvector import tables as pgvector
 from mnemolog.adapters.postgres.store import SHADOW
 from mnemolog.adapters.projecting.projections import Projections
 from mnemolog.events.envelope import NewEvent, Recorded, StreamId
@@ -19,6 +20,8 @@ from mnemolog.projections.history.tables import history
 from mnemolog.projections.memories import tables as memories
 from mnemolog.projections.raw_sql import schema_of
 from mnemolog.projections.rebuild import Rebuilt
+from mnemolog.projections.vectors.embedder import Vectors
+from mnemolog.projections.vectors.projector import VectorsProjector
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
 from tests.engine.test_streams import append
@@ -61,7 +64,7 @@ async def test_a_former_directory_is_read_and_written_all_the_while_and_ends_on_
 ) -> None:
     await asyncio.to_thread(restore, tmp_path)
     monkeypatch.setattr("mnemolog.projections.filling.PORTION", 5)  # So that it takes its time.
-    gate = Gate(monkeypatch)
+    gate, embedded = Gate(monkeypatch), noted(monkeypatch)
     async with opened(tmp_path) as (memory, engine):
         assert {user: await read(memory, user) for user in READS} == READS
         before = await engine.projections.upgrading(now())
@@ -92,6 +95,28 @@ async def test_a_former_directory_is_read_and_written_all_the_while_and_ends_on_
         assert {"mnemolog_memories_v3", "mnemolog_vectors_v1_lexical_384"} <= set(dropped)
         assert await read(memory, "ben") == READS["ben"]
         assert await texts(engine, "ana") >= set(added[:written])
+        # What a former version embedded is not embedded again, and it stands once, in the index.
+        assert not {text for text in embedded if text in READS["ana"]["found"] or text in READS["ben"]["found"]}
+        async with engine.projections.live.connect() as connection:
+            vectors, kept = [
+                set((await connection.execute(select(one.c.user_id, one.c.subject_id, one.c.content_hash))).all())
+                for one in (pgvector.vectors, pgvector.embeddings)
+            ]
+        assert {row.user_id for row in vectors} == {"ana", "ben"}
+        assert kept, "the texts of which others took the place"
+        assert not vectors & kept
+
+
+def noted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is embedded that no question asks."""
+    embedded, embed = list[str](), VectorsProjector._make
+
+    async def noting(self: VectorsProjector, texts: Sequence[str]) -> Mapping[tuple[str, str], Vectors]:
+        embedded.extend(texts)
+        return await embed(self, texts)
+
+    monkeypatch.setattr(VectorsProjector, "_make", noting)
+    return embedded
 
 
 async def texts(engine: Engine, user: str) -> set[str]:

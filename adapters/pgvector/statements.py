@@ -1,0 +1,105 @@
+"""SQL that fills the index, from what a client sends or from the embeddings that are there already."""
+
+from collections.abc import Sequence
+from enum import Enum, auto
+from functools import cache
+from typing import Any
+
+from psycopg.sql import SQL, Composable, Identifier
+from sqlalchemy import Column, Delete, MetaData, Table, and_, delete
+
+from mnemolog.adapters.pgvector.tables import embeddings, vectors
+from mnemolog.projections.owner import indexed
+from mnemolog.projections.raw_sql import names, one_each, relation
+
+Columns = Sequence[Column[Any]]
+
+KEY: Columns = (*indexed(embeddings), embeddings.c.subject_id)
+HASHED: Columns = tuple(embeddings.primary_key.columns)
+FOUND: Columns = (*HASHED, embeddings.c.embedding_mac, embeddings.c.seq)
+ROW: Columns = (*FOUND, embeddings.c.embedding)
+
+
+class Kept(Enum):
+    """What a write to the index does to the table of kept embeddings."""
+
+    NOTHING = auto()
+    REPLACED = auto()  # It adds what it replaces in the index.
+    MOVED = auto()  # It also removes what it indexes.
+    NEW = auto()  # It adds what it indexes: the table of a former version does not tell of which text a vector is.
+
+
+@cache
+def finding(live: str) -> bytes:
+    """For each text that is sent, the embedding's MAC, NULL where there was none yet, and the digest that it covers."""
+    statement = SQL("""
+        SELECT {}, coalesce(live.embedding_mac, nullif(kept.embedding_mac, '')),
+            sha256(halfvec_send(coalesce(live.embedding, kept.embedding)))
+        FROM {}
+    """)
+    return statement.format(names(KEY, "wanted"), _sources(live, HASHED)).as_bytes()
+
+
+def _sources(live: str, sent: Columns) -> Composable:
+    """What is sent, as `wanted`, with what the `live` index has of the same text, or else what is `kept`."""
+    statement = SQL("""
+        {} LEFT JOIN LATERAL (SELECT embedding, embedding_mac FROM {} WHERE {} OFFSET 0) AS live ON true
+        LEFT JOIN LATERAL (
+            SELECT embedding, embedding_mac FROM mnemolog.embeddings WHERE live.embedding IS NULL AND {} OFFSET 0
+        ) AS kept ON true
+        WHERE live.embedding IS NOT NULL OR kept.embedding IS NOT NULL
+    """)
+    same = SQL("({}) = ({})").format(names(HASHED), names(HASHED, "wanted"))
+    return statement.format(relation(sent, "wanted"), Identifier(live, vectors.name), same, same)
+
+
+@cache
+def indexing(shape: Table, schema: str, live: str | None, kept: Kept) -> bytes:
+    """Insert the rows that are sent, each in place of what its subject had; their embeddings are in `live`, or sent."""
+    if live is None:
+        source = SQL("SELECT * FROM {}").format(relation(ROW, "wanted"))
+    else:
+        found = SQL("SELECT wanted.*, coalesce(live.embedding, kept.embedding) AS embedding FROM {}")
+        source = found.format(_sources(live, FOUND))
+    place, replaced = Identifier(schema, shape.name), [one for one in shape.columns if not one.primary_key]
+    statement = SQL("""
+        WITH wanted AS MATERIALIZED ({}){}
+        INSERT INTO {} ({}) SELECT {} FROM wanted ON CONFLICT ({}) DO UPDATE SET {}
+    """)
+    return statement.format(
+        source,
+        SQL("").join(SQL(", ") + one for one in _keeping(place, kept)),
+        place,
+        names(shape.columns),
+        SQL(", ").join(Identifier(one.key) for one in shape.columns),
+        names(shape.primary_key.columns),
+        SQL(", ").join(SQL("{0} = excluded.{0}").format(Identifier(one.name)) for one in replaced),
+    ).as_bytes()
+
+
+def _keeping(place: Identifier, kept: Kept) -> Sequence[Composable]:
+    """The steps of `indexing` on the table of kept embeddings."""
+    add = SQL("kept AS (INSERT INTO mnemolog.embeddings ({}) {} ON CONFLICT DO NOTHING)")
+    if kept is Kept.NOTHING:
+        return []
+    if kept is Kept.NEW:
+        return [add.format(names(ROW), SQL("SELECT {} FROM wanted").format(names(ROW)))]
+    old = SQL("SELECT {}, wanted.seq, found.embedding FROM wanted CROSS JOIN {} WHERE ({}) <> ({})").format(
+        names([*HASHED, embeddings.c.embedding_mac], "found"),
+        one_each(SQL("SELECT * FROM {}").format(place), KEY),
+        names(HASHED[len(KEY) :], "found"),
+        names(HASHED[len(KEY) :], "wanted"),
+    )
+    steps = [add.format(names(ROW), old)]
+    if kept is Kept.MOVED:
+        there = one_each(SQL("SELECT ctid FROM mnemolog.embeddings"), HASHED)
+        moved = SQL("ARRAY(SELECT found.ctid FROM wanted CROSS JOIN {})").format(there)
+        steps.append(SQL("moved AS (DELETE FROM mnemolog.embeddings WHERE ctid = ANY({}))").format(moved))
+    return steps
+
+
+@cache
+def duplicates(live: str) -> Delete:
+    """Delete what is kept of texts whose embedding the live index has."""
+    indexed_ones = vectors.to_metadata(MetaData(), schema=live)
+    return delete(embeddings).where(and_(*(embeddings.c[one.name] == indexed_ones.c[one.name] for one in HASHED)))
