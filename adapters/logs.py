@@ -20,17 +20,17 @@ class JsonFormatter(logging.Formatter):
     """One object per line: `ts`, `level`, `logger`, `message`, the record's fields, `trace_id` and `span_id`."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told: dict[str, object] = {
+        entry: dict[str, object] = {
             "ts": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
-        told |= {name: record.__dict__[name] for name in FIELDS if name in record.__dict__}
-        told |= tracing.current()
+        entry |= {name: record.__dict__[name] for name in FIELDS if name in record.__dict__}
+        entry |= tracing.current()
         if record.exc_info:
-            told["exception"] = self.formatException(record.exc_info)
-        return json.dumps(told, ensure_ascii=False)
+            entry["exception"] = self.formatException(record.exc_info)
+        return json.dumps(entry, ensure_ascii=False)
 
 
 def configure(log_format: LogFormat, console: Console, *, verbose: bool) -> None:

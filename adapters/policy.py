@@ -115,13 +115,13 @@ def _ruled(rule: Callable[[str], object]) -> AfterValidator:
     """A text that a rule of the domain may refuse with InvalidInput."""
 
     def check(value: str) -> str:
-        _told(lambda: rule(value))
+        _translating(lambda: rule(value))
         return value
 
     return AfterValidator(check)
 
 
-def _told(rule: Callable[[], object]) -> None:
+def _translating(rule: Callable[[], object]) -> None:
     try:
         rule()
     except InvalidInput as error:
@@ -190,7 +190,7 @@ class BandsEntry(_Part):
 
     @whole(mode="after")
     def _rising(self) -> Self:
-        _told(lambda: Bands(**self.model_dump()))
+        _translating(lambda: Bands(**self.model_dump()))
         return self
 
 

@@ -113,13 +113,13 @@ def _affect(command: SetAffect, state: Attention) -> Sequence[Event]:
 
 @_decide.register
 def _focus(command: SetFocus, state: Attention) -> Sequence[Event]:
-    asked = command.model_dump(
+    given = command.model_dump(
         include={"topic_focus", "mode", "pending_questions", "active_entity_ids"}, exclude_none=True
     )
     blank = FocusSet(agent_id=command.agent_id, chat_id=command.thread_id)
     before = state.known.get(_subject(blank), blank)
     kept = before.model_copy(update={"active_entity_ids": None, "undoes": None})
-    after = kept.model_copy(update=asked)
+    after = kept.model_copy(update=given)
     return [] if after == kept else [after]
 
 

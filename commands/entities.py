@@ -94,15 +94,15 @@ def _added(command: ObserveEntity, state: Graph, found: Entity) -> Sequence[Even
     category = command.category if was.category == THING else was.category
     attributes = {**was.attributes, **command.attributes}
     traits = replace(was.also_called(*command.aliases), category=category, attributes=attributes)
-    changed, told = _changed(found, traits), _told(command, traits)
+    changed, telling = _changed(found, traits), _telling(command, traits)
     words = state.words[entity_tag(found.entity_id)]
-    if not changed and (not command.source_turn_ids or words.tells(told, traits)):
+    if not changed and (not command.source_turn_ids or words.tells(telling, traits)):
         return []
     fields = content(found.entity_id, traits)
-    return [events.EntityUpdated(**fields, changed=changed, source_turn_ids=command.source_turn_ids, told=(told,))]
+    return [events.EntityUpdated(**fields, changed=changed, source_turn_ids=command.source_turn_ids, told=(telling,))]
 
 
-def _told(command: ObserveEntity, traits: Traits) -> events.Telling:
+def _telling(command: ObserveEntity, traits: Traits) -> events.Telling:
     """An entity given by id also matches by its name."""
     named = {normalize_name(name) for name in (name_of(command, command.name), *command.aliases)}
     names = tuple(name for name in (traits.name, *traits.aliases) if normalize_name(name) in named) or (traits.name,)
@@ -118,8 +118,10 @@ def _changed(found: Entity, traits: Traits) -> tuple[str, ...]:
 @_decide.register
 def _update(command: UpdateEntity, state: Graph) -> Sequence[Event]:
     found = _active(state, command, "updated")
-    asked = command.model_dump(include={"name", "category", "aliases", "attributes", "confidence"}, exclude_none=True)
-    traits = replace(found.traits, **asked).also_called(found.traits.name)
+    fields_given = command.model_dump(
+        include={"name", "category", "aliases", "attributes", "confidence"}, exclude_none=True
+    )
+    traits = replace(found.traits, **fields_given).also_called(found.traits.name)
     changed = _changed(found, traits)
     return [events.EntityUpdated(**content(found.entity_id, traits), changed=changed)] if changed else []
 

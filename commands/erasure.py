@@ -156,9 +156,9 @@ def _kept_of(field: ProfileField, name: str, found: Taken) -> Iterable[Event]:
         turns = tuple(one for one in proposed.source_turn_ids if one not in found.turns)
         if turns or not proposed.source_turn_ids:
             yield proposed.model_copy(update={"source_turn_ids": turns, "signals": max(1, len(turns))})
-    held = field.setting
-    if held and held.values and set(held.source_turn_ids).isdisjoint(found.turns):
-        yield holding(name, held)
+    setting = field.setting
+    if setting and setting.values and set(setting.source_turn_ids).isdisjoint(found.turns):
+        yield holding(name, setting)
 
 
 def _cleared(state: Written, tag: str, found: Taken) -> Sequence[Event]:

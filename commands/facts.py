@@ -191,8 +191,8 @@ def _asserted(
 ) -> Event:
     scope, agent_id, subject_id, predicate = place
     relation_id = known.relation_id if known else command.relation_id
-    held = known if known and known.status is Status.ACTIVE else None
-    fact = held.fact if held else Fact.new(relation_id, single=command.rule.single)
+    active = known if known and known.status is Status.ACTIVE else None
+    fact = active.fact if active else Fact.new(relation_id, single=command.rule.single)
     after = facts.asserted(slot, replace(fact, single=command.rule.single), said)
     return events.RelationAsserted(
         relation_id=relation_id,
@@ -202,14 +202,14 @@ def _asserted(
         subject_id=known.subject_id if known else subject_id,
         predicate=predicate,
         object_id=known.object_id if known else found.entity_id,
-        confidence=corroboration.confidence(held.confidence, command.confidence) if held else command.confidence,
+        confidence=corroboration.confidence(active.confidence, command.confidence) if active else command.confidence,
         valid_from=said.since,
         valid_to=said.until,
         single=command.rule.single,
         source_turn_ids=command.source_turn_ids,
         memory_id=command.memory_id,
         value=None if found.entity_id else command.object,
-        metadata={**(held.metadata if held else {}), **command.metadata},
+        metadata={**(active.metadata if active else {}), **command.metadata},
     )
 
 

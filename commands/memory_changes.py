@@ -27,12 +27,12 @@ from mnemolog.events.memory import Observation
 def update(command: UpdateMemory, state: Memories) -> Sequence[Event]:
     found = state.get(command.memory_id, command)
     memory.require_visible(found, "updated")
-    asked = command.asked
-    if not asked:
+    changes = command.asked
+    if not changes:
         raise InvalidInput(
             "no change is given", field="text", fix=f"give at least one of {', '.join(Content.__slots__)}"
         )
-    content = replace(found.content, **asked)  # type: ignore[arg-type]
+    content = replace(found.content, **changes)  # type: ignore[arg-type]
     if content.pinned and command.importance is not None and content.importance != importance.PINNED:
         raise InvalidInput("a pinned memory has importance 1", field="importance", fix="omit it, or unpin the memory")
     if procedure.kind_and_category(found.kind, content.category) != (found.kind, content.category):
@@ -46,7 +46,7 @@ def update(command: UpdateMemory, state: Memories) -> Sequence[Event]:
     content = content.weighed()
     if content == found.content:
         return []
-    updated = events.MemoryUpdated.of(command.memory_id, content, changed=tuple(sorted(asked)))
+    updated = events.MemoryUpdated.of(command.memory_id, content, changed=tuple(sorted(changes)))
     new_words = content.text != found.content.text
     return [updated, *(links(command, state, replace(found, content=content)) if new_words else ())]
 

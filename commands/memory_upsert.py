@@ -29,7 +29,7 @@ def create(command: CreateMemory, state: Memories) -> Sequence[Event]:
         return _met_by_key(command, state, holders)
     match = _same_text(command, state) or _match(command, state)
     if match is None or match.candidate_id is None or match.band in (Band.FALLBACK, Band.CONFLICT):
-        return [_created(command, state, match), *links(command, state, _begun(command))]
+        return [_created(command, state, match), *links(command, state, _initial(command))]
     known = state.known[match.candidate_id]
     if match.band is not Band.RECREATE:
         return met(command, state, known, match)
@@ -38,14 +38,14 @@ def create(command: CreateMemory, state: Memories) -> Sequence[Event]:
     return [
         _created(command, state, match),
         _absorbing(command, state, known, match),
-        *links(command, without, _begun(command)),
+        *links(command, without, _initial(command)),
     ]
 
 
 def _holders(command: CreateMemory, state: Memories) -> Sequence[Memory]:
     """Memories with its key, also under the entity's other names; pinned ones first, as they are never absorbed."""
-    held = [state.holder(key, command.scope, command.owner) for key in same_subject.keys(state.people, command)]
-    return sorted(filter(None, held), key=lambda one: not one.content.pinned)
+    existing = [state.holder(key, command.scope, command.owner) for key in same_subject.keys(state.people, command)]
+    return sorted(filter(None, existing), key=lambda one: not one.content.pinned)
 
 
 def _met_by_key(command: CreateMemory, state: Memories, holders: Sequence[Memory]) -> Sequence[Event]:
@@ -165,11 +165,11 @@ def _created(command: CreateMemory, state: Memories, match: Match | None) -> eve
 
 
 def _content(command: CreateMemory) -> Content:
-    asked = {name: getattr(command, name) for name in Content.__slots__}
-    return Content(**{**asked, "category": command.kept_as[1], "importance": command.weight}).weighed()
+    given = {name: getattr(command, name) for name in Content.__slots__}
+    return Content(**{**given, "category": command.kept_as[1], "importance": command.weight}).weighed()
 
 
-def _begun(command: CreateMemory) -> Memory:
+def _initial(command: CreateMemory) -> Memory:
     return Memory(command.memory_id, command.kept_as[0], command.scope, command.owner, _content(command))
 
 
@@ -216,21 +216,21 @@ def _observed(command: CreateMemory, state: Memories, known: Memory, match: Matc
 
 def _newer(command: CreateMemory, old: Content) -> Content:
     """The new text with its confidence; an update never lowers the importance."""
-    asked = {name: getattr(command, name) for name in Content.__slots__ if name in command.model_fields_set}
-    told = {
-        "category": command.kept_as[1] if "category" in asked else old.category,
+    given = {name: getattr(command, name) for name in Content.__slots__ if name in command.model_fields_set}
+    overrides = {
+        "category": command.kept_as[1] if "category" in given else old.category,
         "importance": max(old.importance, command.weight) if command.importance is not None else old.importance,
         "confidence": command.confidence,
         "pinned": old.pinned or command.pinned,
     }
-    return replace(old, **{**asked, **told}).weighed()
+    return replace(old, **{**given, **overrides}).weighed()
 
 
 def _same_text(command: CreateMemory, state: Memories) -> Match | None:
     """A memory with the same text, found in the log, so that concurrent writers create only one."""
     if not command.finds_same_text:
         return None
-    wanted, begun = same_text(command.text), _begun(command)
+    wanted, begun = same_text(command.text), _initial(command)
     for known in state.known.values():
         alike = (known.kind, known.content.category) == (begun.kind, begun.content.category)
         same = alike and same_text(known.content.text) == wanted and _beside(begun, known)
@@ -254,7 +254,7 @@ _STRENGTH = (Band.AUTO, Band.UPDATE, Band.RECREATE, Band.CONFLICT, Band.FALLBACK
 
 
 def _band(command: CreateMemory, state: Memories, near: Near) -> Band | None:
-    known, begun = state.known.get(near.memory_id), _begun(command)
+    known, begun = state.known.get(near.memory_id), _initial(command)
     if command.similar is None or known is None or not _beside(begun, known):
         return None
     if (known.kind, known.content.category) != (begun.kind, begun.content.category):

@@ -87,8 +87,10 @@ def meant(
     found = bearers(state, command, name, scope, category)
     if not found:
         return None
-    told = {one.entity_id: one for one in seen}
-    candidates = [Candidate(one, told[one.entity_id].last_seen if one.entity_id in told else None) for one in found]
+    seen_by_id = {one.entity_id: one for one in seen}
+    candidates = [
+        Candidate(one, seen_by_id[one.entity_id].last_seen if one.entity_id in seen_by_id else None) for one in found
+    ]
     answer = resolve(candidates, {one.entity_id for one in seen if one.active})
     if isinstance(answer, Ask):
         raise AmbiguousEntity(path, answer.question, list(map(_shown, candidates)))

@@ -58,7 +58,7 @@ def _propose(command: ProposeProfile, state: Profile) -> Sequence[Event]:
         consent.require_word_of(command.actor)
     if command.turn_id and command.turn_id not in state.turns:
         raise _no_such_turn(command, command.turn_id)
-    if command.patch_id in state.patches or _held(command, state) or _counted(command, state):
+    if command.patch_id in state.patches or _is_set(command, state) or _counted(command, state):
         return []
     waiting = _waiting(command, state)
     late = waiting is not None and consent.due(waiting.expires_at, command.at)
@@ -72,7 +72,7 @@ def _propose(command: ProposeProfile, state: Profile) -> Sequence[Event]:
     return [*expired, *signalled, *_applied(state, met, decision, command.actor)]
 
 
-def _held(command: ProposeProfile, state: Profile) -> bool:
+def _is_set(command: ProposeProfile, state: Profile) -> bool:
     values = state.holds(command.field).values
     return profile.after(values, command.field, command.value) == values
 
@@ -170,11 +170,11 @@ def _applied(state: Profile, patch: ProfileProposed, decision: PatchStatus | Non
     if decision is None:
         return []
     decided = _decided(patch, decision, by)
-    held = state.holds(patch.field)
-    values = profile.after(held.values, patch.field, patch.value)
-    if decision not in consent.APPLIED or values == held.values:
+    setting_before = state.holds(patch.field)
+    values = profile.after(setting_before.values, patch.field, patch.value)
+    if decision not in consent.APPLIED or values == setting_before.values:
         return [decided]
-    turns = (*(held.source_turn_ids if profile.adds(patch.field) else ()), *patch.source_turn_ids)
+    turns = (*(setting_before.source_turn_ids if profile.adds(patch.field) else ()), *patch.source_turn_ids)
     setting = Setting(values, patch.patch_id, patch.source, tuple(dict.fromkeys(turns)))
     return [decided, holding(place_of(patch.field), setting)]
 

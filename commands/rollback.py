@@ -133,8 +133,8 @@ class Rollbacks:
             if name is None or self._undone(state, event_id):
                 continue
             try:
-                held, undoable = state.of[name], self._undoable[name]
-                reverts = undoable.decider.decide(held, _undo(held, undoable, command, event_id))
+                before, undoable = state.of[name], self._undoable[name]
+                reverts = undoable.decider.decide(before, _undo(before, undoable, command, event_id))
             except MnemologError as error:
                 plan = replace(plan, conflicts=(*plan.conflicts, UndoRefusal(event_id, error)))
                 continue
@@ -158,8 +158,8 @@ class Rollbacks:
         tags = {USER, *command.touched}
         for event_id in command.event_ids:
             if name := self._of(state, event_id):
-                undoable, held = self._undoable[name], state.of[name]
-                tags |= undoable.decider.tags(held, _undo(held, undoable, command, event_id))
+                undoable, before = self._undoable[name], state.of[name]
+                tags |= undoable.decider.tags(before, _undo(before, undoable, command, event_id))
         return frozenset(tags)
 
     def _undone(self, state: UndoState, event_id: UUID) -> bool:
@@ -187,8 +187,8 @@ class Rollbacks:
 
 
 def _undo(state: S, undoable: Undoable[S], command: Rollback, event_id: UUID) -> Command:
-    who = {name: getattr(command, name) for name in WHO}
-    return undoable.undo(who, event_id, state.changes.subjects(event_id))
+    context = {name: getattr(command, name) for name in WHO}
+    return undoable.undo(context, event_id, state.changes.subjects(event_id))
 
 
 def _conflict(conflicts: Sequence[UndoRefusal]) -> UndoConflict:

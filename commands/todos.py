@@ -99,10 +99,10 @@ def _open(command: OpenTodo, state: Todos) -> Sequence[Event]:
 @_decide.register
 def _change(command: ChangeTodo, state: Todos) -> Sequence[Event]:
     found = _get(state, command)
-    asked = command.model_dump(include={"status", "kind", "text", "due"}, exclude_none=True)
-    if not asked:
+    given = command.model_dump(include={"status", "kind", "text", "due"}, exclude_none=True)
+    if not given:
         raise InvalidInput("no change is given", field="status", fix="give at least one of status, kind, text, due")
-    then = replace(found, **asked)
+    then = replace(found, **given)
     return [] if then == found else [_changing(then)]
 
 

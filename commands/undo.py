@@ -21,36 +21,36 @@ from mnemolog.events.subjects import of_each
 Who = Mapping[str, Any]
 
 
-def _memory(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoChange:
-    return UndoChange(**who, event_id=event_id, memory_id=ends(subjects)[0])
+def _memory(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoChange:
+    return UndoChange(**context, event_id=event_id, memory_id=ends(subjects)[0])
 
 
-def _graph(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoGraph:
-    return UndoGraph(**who, event_id=event_id, about=subjects[0])
+def _graph(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoGraph:
+    return UndoGraph(**context, event_id=event_id, about=subjects[0])
 
 
-def _profile(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoProfile:
-    return UndoProfile(**_without_time(who), event_id=event_id, field=FIELD.id_of(subjects[0]))
+def _profile(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoProfile:
+    return UndoProfile(**_without_time(context), event_id=event_id, field=FIELD.id_of(subjects[0]))
 
 
-def _todo(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoTodo:
-    return UndoTodo(**_without_time(who), event_id=event_id, todo_id=TODO.id_of(subjects[0]))
+def _todo(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoTodo:
+    return UndoTodo(**_without_time(context), event_id=event_id, todo_id=TODO.id_of(subjects[0]))
 
 
-def _artifact(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoArtifact:
-    return UndoArtifact(**_without_time(who), event_id=event_id, artifact_id=ARTIFACT.id_of(subjects[0]))
+def _artifact(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoArtifact:
+    return UndoArtifact(**_without_time(context), event_id=event_id, artifact_id=ARTIFACT.id_of(subjects[0]))
 
 
-def _session(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoSession:
-    return UndoSession(**_without_time(who), event_id=event_id)
+def _session(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoSession:
+    return UndoSession(**_without_time(context), event_id=event_id)
 
 
-def _attention(who: Who, event_id: UUID, subjects: Sequence[str]) -> UndoAttention:
-    return UndoAttention(**_without_time(who), event_id=event_id)
+def _attention(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoAttention:
+    return UndoAttention(**_without_time(context), event_id=event_id)
 
 
-def _without_time(who: Who) -> Who:
-    return {name: value for name, value in who.items() if name != "at"}
+def _without_time(context: Who) -> Who:
+    return {name: value for name, value in context.items() if name != "at"}
 
 
 UNDOABLE: Mapping[str, Undoable[Any]] = {

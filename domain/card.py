@@ -31,5 +31,5 @@ def _word(text: str) -> str:
 
 def card(reference: str, facts: Iterable[str]) -> str:
     """`[person:john]: fact1; fact2; fact3` with the first three facts; "" if there are none."""
-    told = "; ".join(islice(facts, TOP_FACTS))
-    return f"[{reference}]: {told}" if told else ""
+    listed = "; ".join(islice(facts, TOP_FACTS))
+    return f"[{reference}]: {listed}" if listed else ""

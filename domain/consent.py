@@ -62,11 +62,11 @@ def require_person(actor: str, *, consenting: bool) -> None:
 
 def require_other(actor: str, proposed_by: Collection[str]) -> None:
     """Refuse granting one's own proposal, except by the user."""
-    if actor != PERSON and _who(actor) in map(_who, proposed_by):
+    if actor != PERSON and _principal(actor) in map(_principal, proposed_by):
         raise ConsentRequired(f"{actor!r} proposed this itself", field="actor", fix="let the user decide")
 
 
-def _who(actor: str) -> str:
+def _principal(actor: str) -> str:
     """An API key counts as one proposer, whichever agent it acts for."""
     return actor if actor.startswith(AGENT) else actor.partition("/")[0]
 

@@ -125,8 +125,8 @@ class PolicyRefused(InvalidInput):
         if len(faults) == 1:
             super().__init__(first.message, field=first.place, fix=first.fix)
         else:
-            told = "".join(f"\n  {fault}" for fault in faults)
-            super().__init__(f"has {len(faults)} faults:{told}", field=first.file, fix="correct them all")
+            lines = "".join(f"\n  {fault}" for fault in faults)
+            super().__init__(f"has {len(faults)} faults:{lines}", field=first.file, fix="correct them all")
         self.faults = tuple(faults)
 
 

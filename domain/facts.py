@@ -74,7 +74,9 @@ def repeats(fact: Fact, said: Said) -> bool:
     """Whether this was already known, so that it is only an observation."""
     if said.until is not None:
         return False
-    known = (one.holds_at(said.since) or (not said.stated and one.lasts_beyond(said.since)) for one in _held(fact))
+    known = (
+        one.holds_at(said.since) or (not said.stated and one.lasts_beyond(said.since)) for one in _periods_of(fact)
+    )
     return any(known)
 
 
@@ -87,7 +89,7 @@ def asserted(slot: Slot, fact: Fact, said: Said) -> Slot:
 
 def ended(slot: Slot, fact: Fact, at: datetime) -> Slot:
     """The slot after a fact is asserted to have ended, which ends its last period that began before then."""
-    begun = [period for period in _held(fact) if period.valid_from < at]
+    begun = [period for period in _periods_of(fact) if period.valid_from < at]
     if not begun:
         raise InvalidInput(
             f"the fact does not hold before {at.isoformat()}", field="until", fix="give a time after its start"
@@ -124,7 +126,7 @@ def _same(one: Fact, other: Fact) -> bool:
     return one.relation_id == other.relation_id
 
 
-def _held(fact: Fact) -> tuple[Period, ...]:
+def _periods_of(fact: Fact) -> tuple[Period, ...]:
     return fact.validity.periods
 
 

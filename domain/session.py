@@ -72,11 +72,11 @@ class Session:
     def focused(self, focus: Mapping[str, Any], active: Sequence[str] | None, at: datetime) -> "Session":
         """The session about something else: `focus` by the keys of `FOCUS`, and `active` entities, the latest first."""
         scratch = {name: value for name, value in self.scratch.items() if name not in FOCUS}
-        told = {name: one for name, one in focus.items() if one}
+        given = {name: one for name, one in focus.items() if one}
         entities = self.active_entity_ids if active is None else active
         return replace(
             self,
-            scratch={**scratch, **told},
+            scratch={**scratch, **given},
             active_entity_ids=list(entities),
             mentions={one: self.mentions.get(one, self.msg_count) for one in entities},
             updated_at=_text(at),

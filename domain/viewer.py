@@ -17,5 +17,5 @@ class Viewer:
         """The same viewer, restricted to these categories."""
         if categories is None:
             return self
-        held = categories if self.categories is None else self.categories & categories
-        return replace(self, categories=held)
+        allowed = categories if self.categories is None else self.categories & categories
+        return replace(self, categories=allowed)

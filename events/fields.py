@@ -30,8 +30,8 @@ def checked_by(rule: Callable[[Any, str], object]) -> BeforeValidator:
             return rule(value, name)
         except InvalidInput as error:  # Pydantic knows the path to the field; `invalid_input` combines both.
             below = error.field.removeprefix(name) if error.field.startswith((f"{name}.", f"{name}[")) else ""
-            told = {"message": error.message, "fix": error.fix, "kind": type(error), "below": below}
-            raise PydanticCustomError(REFUSED, "{message}", told) from error
+            context = {"message": error.message, "fix": error.fix, "kind": type(error), "below": below}
+            raise PydanticCustomError(REFUSED, "{message}", context) from error
 
     return BeforeValidator(check)
 
@@ -103,8 +103,8 @@ def fault_of(complaint: Mapping[str, Any]) -> tuple[str, str, str]:
     """A pydantic error in our words: path, message and fix."""
     path = _path(complaint["loc"])
     if complaint["type"] == REFUSED:
-        told = complaint["ctx"]
-        return path + told.get("below", ""), told["message"], told["fix"]
+        context = complaint["ctx"]
+        return path + context.get("below", ""), context["message"], context["fix"]
     if complaint["type"] == "missing":
         return path, "is missing", _fix("missing")
     if complaint["type"] == "extra_forbidden":

@@ -53,14 +53,14 @@ class Extent:
     @property
     def known(self) -> Sequence[tuple[str, object]]:
         """The kind and the id of each subject except memories."""
-        held = [(kind, name) for kind, name in HELD.items() if name and kind != MEMORY.name]
-        return [(kind, id_) for kind, name in held for id_ in getattr(self, name)]
+        listed = [(kind, name) for kind, name in HELD.items() if name and kind != MEMORY.name]
+        return [(kind, id_) for kind, name in listed for id_ in getattr(self, name)]
 
     def as_dict(self) -> dict[str, Any]:
         return {name: [str(one) for one in found] for name, found in asdict(self).items()}
 
 
-async def held(connection: AsyncConnection, viewer: Viewer, scope: Scope, *, hard: bool) -> Extent:
+async def load(connection: AsyncConnection, viewer: Viewer, scope: Scope, *, hard: bool) -> Extent:
     """The visible subjects; with `hard`, also the hidden ones, the agent's todos, and the shared profile.
 
     For the scope `agent`, only those of the viewing agent.
@@ -91,8 +91,8 @@ async def episodes_since(
 
 def _within(table: Table, viewer: Viewer, scope: Scope, *, hard: bool) -> ColumnElement[bool]:
     taken = table.c.status != Status.PURGED if hard else table.c.status.in_(sorted(VISIBLE))
-    held = owned(table, viewer) & (table.c.scope == scope) & taken
-    return held & (table.c.agent_id == viewer.agent_id) if scope is Scope.AGENT else held
+    shown = owned(table, viewer) & (table.c.scope == scope) & taken
+    return shown & (table.c.agent_id == viewer.agent_id) if scope is Scope.AGENT else shown
 
 
 async def _todos(connection: AsyncConnection, viewer: Viewer) -> Sequence[UUID]:
@@ -106,8 +106,8 @@ async def _places(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:
 
     The earlier values of an empty field are in its proposals.
     """
-    held = owned(profile_fields, viewer) & (func.cardinality(profile_fields.c.held) > 0)
-    fields = select(profile_fields.c.field).where(held)
+    is_set = owned(profile_fields, viewer) & (func.cardinality(profile_fields.c.held) > 0)
+    fields = select(profile_fields.c.field).where(is_set)
     proposed = select(consent.c.field).where(owned(consent, viewer), consent.c.value != "")
     # In the order of the tables' names, in which a swap locks them.
     found = (await connection.execute(proposed.union(fields))).scalars()

@@ -37,14 +37,14 @@ Healed = Callable[[str, StreamId, Tampered | None], Awaitable[None]]
 Readable = Callable[[Sequence[StreamId]], Awaitable[None]]
 
 
-async def unasked(streams: Sequence[StreamId]) -> None:
+async def unchecked(streams: Sequence[StreamId]) -> None:
     """Keys are not checked."""
 
 
 MODEL_FAULTS = (ServerFailed, ModelMissing, ModelRequestRefused, ModelOutputInvalid)
 
 
-async def nobody(projection: str, stream: StreamId, damage: Tampered | None) -> None:
+async def unrecorded(projection: str, stream: StreamId, damage: Tampered | None) -> None:
     """Incidents are not recorded."""
 
 
@@ -66,9 +66,9 @@ class Projection:
     ) -> None:
         self.store, self._log = store, log
         # Notified of rows that this projection did not write, after healing, and of a stream that is ahead of its log.
-        self.healed: Healed = nobody
+        self.healed: Healed = unrecorded
         # Called before rows are deleted, which may hold the last copy of a text whose key was removed.
-        self.readable: Readable = unasked
+        self.readable: Readable = unchecked
         self.transient: tuple[type[Exception], ...] = (*store.transient, *log_errors, *MODEL_FAULTS)
         # Errors that are not the fault of the event being applied: of servers, the engine, or the log around it.
         self._elsewhere: tuple[type[Exception], ...] = (*self.transient, EngineError, TamperedEvent)

@@ -49,11 +49,11 @@ def find(path: Path) -> Endpoints | None:
     while engine_runs(path):
         if (found := running_engine(path)) and found.ready:
             return found
-        who = holder(path)
-        patience = START_SECONDS if who and who.kind != "in-process" else ATTACH_SECONDS
+        owner = holder(path)
+        patience = START_SECONDS if owner and owner.kind != "in-process" else ATTACH_SECONDS
         if time.monotonic() > began + patience:
             raise DataDirectoryInUse(
-                f"a process (pid {who.pid if who else 'unknown'}) has exclusive use of {path}",
+                f"a process (pid {owner.pid if owner else 'unknown'}) has exclusive use of {path}",
                 fix="wait until it has finished, or choose another data directory",
             )
         time.sleep(POLL_SECONDS)
@@ -71,17 +71,17 @@ def stop(path: Path) -> int | None:
 
     DataDirectoryInUse if the engine belongs to a program. The caller must hold `entering`.
     """
-    while engine_runs(path) and (who := holder(path)):
-        if who.kind == "cleanup":
+    while engine_runs(path) and (owner := holder(path)):
+        if owner.kind == "cleanup":
             time.sleep(POLL_SECONDS)
             continue
-        if who.kind == "in-process":
+        if owner.kind == "in-process":
             raise DataDirectoryInUse(
-                f"the engine on {path} is part of a program (pid {who.pid})",
+                f"the engine on {path} is part of a program (pid {owner.pid})",
                 fix="stop that program, which also stops the engine",
             )
-        _end(path, who.pid)
-        return who.pid
+        _end(path, owner.pid)
+        return owner.pid
     return None
 
 
@@ -90,13 +90,13 @@ def replace_idle(path: Path, *, anyhow: bool = False) -> None:
 
     DataDirectoryInUse if other processes use it.
     """
-    who = holder(path)
-    if who is None or who.kind != "background" or not engine_runs(path):
+    owner = holder(path)
+    if owner is None or owner.kind != "background" or not engine_runs(path):
         return
     if not anyhow and (users := others(path)):
         named = ", ".join(f"{one.program} (pid {one.pid})" for one in users)
         raise DataDirectoryInUse(
-            f"the background engine (pid {who.pid}) on {path} is used by {named}",
+            f"the background engine (pid {owner.pid}) on {path} is used by {named}",
             fix="stop them, or run `mnemolog down`, which interrupts them briefly",
         )
     stop(path)
@@ -140,27 +140,27 @@ def _start(settings: Settings, path: Path) -> Endpoints:
     given |= {name: str(Path(given[name]).expanduser().absolute()) for name in PATHS if given[name]}
     log = log_file(path)
     log.parent.mkdir(mode=0o700, exist_ok=True)
-    with _pipe() as (hear, tell), log.open("ab") as out:
+    with _pipe() as (reader, writer), log.open("ab") as out:
         before = out.tell()
         launcher = subprocess.Popen(
-            [sys.executable, "-m", "mnemolog.adapters.daemon", str(tell)],
+            [sys.executable, "-m", "mnemolog.adapters.daemon", str(writer)],
             stdin=subprocess.PIPE,
             stdout=out,
             stderr=out,
-            pass_fds=[tell],
+            pass_fds=[writer],
             cwd=path,
             env=_environment(),
             start_new_session=True,
         )
-        os.close(tell)
+        os.close(writer)
         launcher.communicate(json.dumps({"settings": given, "data_dir": str(path)}).encode())
-        said = _heard(hear)
-    if "error" in said:
+        report = _report(reader)
+    if "error" in report:
         from mnemolog.adapters.nats.turn_message import error_of
 
-        raise error_of(said["error"])  # type: ignore[arg-type]
+        raise error_of(report["error"])  # type: ignore[arg-type]
     found = running_engine(path)
-    if "ready" not in said or found is None:
+    if "ready" not in report or found is None:
         raise _not_started(log, before)
     return found
 
@@ -176,21 +176,21 @@ def _not_started(log: Path, before: int) -> ServerFailed:
     )
 
 
-def _heard(hear: int) -> dict[str, object]:
+def _report(reader: int) -> dict[str, object]:
     """The new engine's report: one line of JSON. Empty if it ends without one or takes too long."""
     text, until = b"", time.monotonic() + START_SECONDS
     while not text.endswith(b"\n") and (left := until - time.monotonic()) > 0:
-        if not select.select([hear], [], [], left)[0]:
+        if not select.select([reader], [], [], left)[0]:
             break
-        more = os.read(hear, 65536)
+        more = os.read(reader, 65536)
         if not more:
             break
         text += more
     try:
-        said: dict[str, object] = json.loads(text or b"{}")
+        report: dict[str, object] = json.loads(text or b"{}")
     except ValueError:
         return {}
-    return said
+    return report
 
 
 def _environment() -> dict[str, str]:
@@ -202,17 +202,17 @@ def _environment() -> dict[str, str]:
 @contextmanager
 def _pipe() -> Iterator[tuple[int, int]]:
     """The two ends; the caller closes the second."""
-    hear, tell = os.pipe()
+    reader, writer = os.pipe()
     try:
-        yield hear, tell
+        yield reader, writer
     finally:
-        os.close(hear)
+        os.close(reader)
 
 
 def _end(path: Path, pid: int) -> None:
     _signal(path, pid)
     until = time.monotonic() + STOP_SECONDS
-    while engine_runs(path) and (who := holder(path)) and who.pid == pid:
+    while engine_runs(path) and (owner := holder(path)) and owner.pid == pid:
         if time.monotonic() > until:
             raise EngineError(
                 f"the engine (pid {pid}) on {path} did not stop within {STOP_SECONDS:.0f} s",
@@ -230,8 +230,8 @@ def _signal(path: Path, pid: int) -> None:
             return
         handle = os.pidfd_open(pid)
         try:
-            who = holder(path)
-            if who and who.pid == pid and engine_runs(path):
+            owner = holder(path)
+            if owner and owner.pid == pid and engine_runs(path):
                 signal.pidfd_send_signal(handle, signal.SIGTERM)
         finally:
             os.close(handle)

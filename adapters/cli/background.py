@@ -24,21 +24,21 @@ def register(app: typer.Typer) -> None:
 def status(context: typer.Context, json: Json = False) -> None:
     """Show which engine runs on the data directory and which programs use it. Does not start one."""
     path = settings_of(context.obj).data_dir.expanduser().resolve()
-    who = holder(path) if engine_runs(path) else None
+    owner = holder(path) if engine_runs(path) else None
     found, users = running_engine(path), clients(path)
     if json:
         output.as_json(
             {
                 "data_dir": str(path),
-                "engine": who and {"pid": who.pid, "kind": who.kind, **_details(found)},
+                "engine": owner and {"pid": owner.pid, "kind": owner.kind, **_details(found)},
                 "clients": [asdict(one) for one in users],
             }
         )
         return
-    if who is None:
+    if owner is None:
         output.done(f"no engine runs on {path}; the first use starts one")
     elif found is None or not found.ready:
-        output.done(f"an engine (pid {who.pid}) is starting or stopping on {path}")
+        output.done(f"an engine (pid {owner.pid}) is starting or stopping on {path}")
     else:
         output.done(f"{engine_line(found)} on {path}")
         output.line("  since", output.when(datetime.fromisoformat(found.started_at)))

@@ -31,7 +31,7 @@ class Story:
     """The steps of the demo, for `--json`."""
 
     engine: Engine
-    told: dict[str, Any] = field(default_factory=dict)
+    results: dict[str, Any] = field(default_factory=dict)
 
     async def ask(self, question: str, since: int | None = None, moment: Moment | None = None) -> Answer:
         fields = {"query": question, "filters": {"user_id": USER}, "top_k": 3, "since_rev": since}
@@ -46,21 +46,21 @@ def tell(*, json: bool) -> None:
         # Its own settings: the demo must not write to servers that are set in the environment.
         settings = Settings.model_construct(data_dir=Path(directory), http_port=0)
         _title("Starting Postgres, NATS JetStream and Redis")
-        told = with_engine(settings, _told, attach=False)
+        results = with_engine(settings, _run, attach=False)
         stopped = time.monotonic()
     seconds = stopped - began
     output.console.quiet = False
     if json:
-        output.as_json({**told, "seconds": round(seconds, 1)})
+        output.as_json({**results, "seconds": round(seconds, 1)})
     else:
         output.done(f"everything stopped cleanly after {seconds:.1f} s")
 
 
-async def _told(engine: Engine) -> dict[str, Any]:
+async def _run(engine: Engine) -> dict[str, Any]:
     story = Story(engine)
     for chapter in (_conversation, _question, _merge, _rebuild):
         await chapter(story)
-    return story.told
+    return story.results
 
 
 async def _conversation(story: Story) -> None:
@@ -69,7 +69,7 @@ async def _conversation(story: Story) -> None:
         ingested = await ingest_file(story.engine, path, "jsonl", None)
     _require(ingested.recorded == ingested.turns, "every turn of the file is in the log")
     ingested.show()
-    story.told["turns"] = ingested.turns
+    story.results["turns"] = ingested.turns
 
 
 async def _question(story: Story) -> None:
@@ -79,7 +79,7 @@ async def _question(story: Story) -> None:
     _require(any("Lisbon" in hit.text for hit in answer.hits), "an answer names Lisbon")
     output.header(answer.header)
     output.bullets([hit.bullet for hit in answer.hits])
-    story.told |= {"header": answer.header, "bullets": [hit.bullet for hit in answer.hits]}
+    story.results |= {"header": answer.header, "bullets": [hit.bullet for hit in answer.hits]}
 
 
 async def _merge(story: Story) -> None:
@@ -108,12 +108,12 @@ async def _show_changes(story: Story, label: str, rev: int, written: Receipt) ->
     found = await story.engine.reads.changes(VIEWER, "main", rev, _after(written))
     output.console.print(f"[dim]{label}[/]")
     output.header(found.header)
-    story.told[label] = found.header
+    story.results[label] = found.header
 
 
 async def _earlier(story: Story, before: int, merged: int) -> None:
     _title("The same question, as of three moments, replayed from the log")
-    question, told = "What can Ana not eat?", list[tuple[str, str]]()
+    question, results = "What can Ana not eat?", list[tuple[str, str]]()
     for label, moment in (
         (f"before the merge (@{before})", Moment(as_of=before)),
         (f"after the merge (@{merged})", Moment(as_of=merged)),
@@ -121,10 +121,12 @@ async def _earlier(story: Story, before: int, merged: int) -> None:
     ):
         answer = await story.ask(question, moment=moment)
         hits = [hit.text for hit in answer.hits if hit.category == "profile"]
-        story.told[f"as of {label}"] = hits
-        told.append((label, "; ".join(hits)))
-    output.show(("as of", "what answers"), told)
-    _require(story.told[f"as of before the merge (@{before})"] == story.told["as of now"], "the undo brought all back")
+        story.results[f"as of {label}"] = hits
+        results.append((label, "; ".join(hits)))
+    output.show(("as of", "what answers"), results)
+    _require(
+        story.results[f"as of before the merge (@{before})"] == story.results["as of now"], "the undo brought all back"
+    )
 
 
 async def _rebuild(story: Story) -> None:
@@ -133,7 +135,7 @@ async def _rebuild(story: Story) -> None:
     rebuilt = await replaying.rebuild_all(engine)
     replaying.show(rebuilt)
     _require(all(one.equal for one in rebuilt), "every projection equals one rebuilt from the log")
-    story.told["rebuilt"] = {one.name: one.events for one in rebuilt}
+    story.results["rebuilt"] = {one.name: one.events for one in rebuilt}
 
 
 def _after(receipt: Receipt) -> Moment:

@@ -38,10 +38,10 @@ def with_placeholders(operation: Operation[Any, Any], fields: Mapping[str, Any])
     """The fields with a placeholder for each abbreviated id, so that everything else is validated before an engine is
     used.
     """
-    asked, numbers = operation.request.model_fields, count()
+    known, numbers = operation.request.model_fields, count()
     return {
         name: _each(value, lambda one: str(UUID(int=next(numbers))) if BEGINNING.fullmatch(str(one)) else one)
-        if _takes_ids(name, asked[name])
+        if _takes_ids(name, known[name])
         else value
         for name, value in fields.items()
     }
@@ -49,8 +49,8 @@ def with_placeholders(operation: Operation[Any, Any], fields: Mapping[str, Any])
 
 async def completed(engine: Engine, operation: Operation[Any, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields with each abbreviated id replaced by the full one; raises NotFound or AmbiguousId."""
-    who = {name: operation.request.model_fields[name].default for name in ("user_id", "agent_id")} | dict(fields)
-    viewer = Viewer(engine.settings.tenant, str(who["user_id"]), str(who["agent_id"]))
+    owner = {name: operation.request.model_fields[name].default for name in ("user_id", "agent_id")} | dict(fields)
+    viewer = Viewer(engine.settings.tenant, str(owner["user_id"]), str(owner["agent_id"]))
     found: dict[str, Any] = {}
     for name, value in fields.items():
         if _takes_ids(name, operation.request.model_fields[name]):

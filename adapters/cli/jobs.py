@@ -35,7 +35,7 @@ def list_jobs(
     json: Json = False,
 ) -> None:
     """List jobs, newest first."""
-    found = _asked(context, lambda queue: queue.list(status, kind, limit))
+    found = _with_queue(context, lambda queue: queue.list(status, kind, limit))
     if json:
         output.as_json([job.as_dict() for job in found])
         return
@@ -46,7 +46,7 @@ def list_jobs(
 @jobs.command()
 def get(context: typer.Context, job_id: JobId, json: Json = False) -> None:
     """Read one job: its payload, its attempts, its progress and its last error."""
-    job = _asked(context, lambda queue: _job(queue, job_id))
+    job = _with_queue(context, lambda queue: _job(queue, job_id))
     if json:
         output.as_json(job.as_dict())
         return
@@ -57,13 +57,13 @@ def get(context: typer.Context, job_id: JobId, json: Json = False) -> None:
 @jobs.command()
 def retry(context: typer.Context, job_id: JobId, json: Json = False) -> None:
     """Queue a failed or cancelled job again."""
-    _told(_asked(context, lambda queue: _changed(queue, job_id, queue.retry)), json=json)
+    _show(_with_queue(context, lambda queue: _changed(queue, job_id, queue.retry)), json=json)
 
 
 @jobs.command()
 def cancel(context: typer.Context, job_id: JobId, json: Json = False) -> None:
     """Cancel a job. A running one is stopped within seconds."""
-    _told(_asked(context, lambda queue: _changed(queue, job_id, queue.cancel)), json=json)
+    _show(_with_queue(context, lambda queue: _changed(queue, job_id, queue.cancel)), json=json)
 
 
 async def _job(queue: JobQueue, id_: str) -> Job:
@@ -93,7 +93,7 @@ def _status(job: Job) -> str:
     return f"{job.status}, attempt {job.attempts}" if job.attempts > 1 else str(job.status)
 
 
-def _asked(context: typer.Context, ask: Callable[[JobQueue], Awaitable[T]]) -> T:
+def _with_queue(context: typer.Context, ask: Callable[[JobQueue], Awaitable[T]]) -> T:
     async def work(engine: Engine) -> T:
         engine.require_operator()
         return await ask(engine.jobs)
@@ -101,7 +101,7 @@ def _asked(context: typer.Context, ask: Callable[[JobQueue], Awaitable[T]]) -> T
     return with_engine(settings_of(context.obj), work, passive=True)
 
 
-def _told(job: Job, *, json: bool) -> None:
+def _show(job: Job, *, json: bool) -> None:
     if json:
         output.as_json(job.as_dict())
     else:

@@ -63,8 +63,8 @@ def _announce(engine: Engine, url: str, *, json: bool) -> None:
 
     token = token_file(engine.settings) if engine.settings.http_token == "on" else None
     if json:
-        told = {"http_url": url, "pid": engine.endpoints.pid, "data_dir": str(engine.settings.directory)}
-        output.as_json({**told, "http_token_file": str(token) if token else None})
+        started = {"http_url": url, "pid": engine.endpoints.pid, "data_dir": str(engine.settings.directory)}
+        output.as_json({**started, "http_token_file": str(token) if token else None})
         return
     output.done(f"Mnemolog runs on [bold]{engine.settings.directory}[/]")
     output.console.print(f"  HTTP     {url}  [dim](documentation: {url}/docs)[/]")

@@ -59,15 +59,15 @@ def get(
     settings = settings_of(context.obj)
     policy = settings.policy
     if version is None or version == policy.version:
-        version, told = policy.version, policy.as_dict()
+        version, content = policy.version, policy.as_dict()
     else:
-        told = _kept(context, version)
+        content = _kept(context, version)
     if json:
-        output.as_json({"version": version, "policy": told})
+        output.as_json({"version": version, "policy": content})
         return
-    unlisted = told.pop("unlisted_agents", "all")
+    unlisted = content.pop("unlisted_agents", "all")
     output.console.print(f"# version {version}; setting unlisted_agents: {unlisted}", highlight=False)
-    text = yaml.safe_dump(told, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=100)
     output.console.print(text, markup=False, highlight=False, end="", soft_wrap=True)
 
 
@@ -78,8 +78,8 @@ def _kept(context: typer.Context, version: str) -> dict[str, Any]:
             raise NotFound(f"there is no policy version {version!r}", field="version", fix="see `mnemolog why ID`")
         return found[version]
 
-    told: dict[str, Any] = json_format.loads(with_engine(settings_of(context.obj), find))
-    return told
+    content: dict[str, Any] = json_format.loads(with_engine(settings_of(context.obj), find))
+    return content
 
 
 def _counts(policy: Policy) -> str:

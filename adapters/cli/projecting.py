@@ -102,7 +102,7 @@ def skip(
     stop = None if yes else _with_engine(context, lambda engine: _stop(engine, name, place))
     if stop:
         typer.confirm(f"Skip seq {stop.seq} of {place} in {name} until a rebuild?", abort=True, err=True)
-    skipped = _with_engine(context, lambda engine: engine.projections.skip(name, place, _who(by)))
+    skipped = _with_engine(context, lambda engine: engine.projections.skip(name, place, _operator(by)))
     if json:
         fields = {"seq": skipped.seq, "event_id": skipped.event_id, "type": skipped.type, "reason": skipped.reason}
         output.as_json({"projection": name, "stream": str(place), **fields, "at": skipped.at, "by": skipped.by})
@@ -117,7 +117,7 @@ def pause(context: typer.Context, name: Name, by: By = None, json: Json = False)
     While paused, a read that must see a newer write fails at once (projection_paused), including reads by commands.
     Erasures still remove text from it.
     """
-    _with_engine(context, lambda engine: engine.projections.pause(name, Pause(now(), _who(by))))
+    _with_engine(context, lambda engine: engine.projections.pause(name, Pause(now(), _operator(by))))
     _say(name, f"{name} is paused; run `mnemolog projection resume {name}` to resume it", paused=True, json=json)
 
 
@@ -155,7 +155,7 @@ def _stream(text: str) -> StreamId:
     return StreamId(tenant, name)
 
 
-def _who(by: str | None) -> str:
+def _operator(by: str | None) -> str:
     try:
         return by or getpass.getuser()
     except (OSError, KeyError):  # In a container the user may have no name.

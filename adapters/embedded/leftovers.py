@@ -24,10 +24,10 @@ def end_leftovers(
 ) -> None:
     """Signal the processes that `may_ask` allows, wait, and kill the rest."""
     found = working_in(directory, names)
-    asked = [process for process in found if may_ask(process.pid)]
-    for process in asked:
+    signalled = [process for process in found if may_ask(process.pid)]
+    for process in signalled:
         _signal(process, stop)
-    for process in _still_there(directory, names, CLEAN_END if asked else OWN_END) if found else []:
+    for process in _still_there(directory, names, CLEAN_END if signalled else OWN_END) if found else []:
         _signal(process, signal.SIGKILL)
     _still_there(directory, names, CLEAN_END)
 

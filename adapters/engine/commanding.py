@@ -25,7 +25,7 @@ class ObservedHandler(Handler):
         occurred_at: datetime | None = None,
         idempotency_key: str | Keyed | None = None,
     ) -> Receipt:
-        with telemetry.step("command", **_told(command)):
+        with telemetry.step("command", **_attributes(command)):
             return await super().handle(decider, command, occurred_at=occurred_at, idempotency_key=idempotency_key)
 
     async def handle_all(
@@ -37,10 +37,10 @@ class ObservedHandler(Handler):
     ) -> Sequence[Outcome]:
         if not commands:
             return await super().handle_all(decider, stream, commands, keyed)
-        with telemetry.step("command", commands=len(commands), **_told(commands[0][0])):
+        with telemetry.step("command", commands=len(commands), **_attributes(commands[0][0])):
             return await super().handle_all(decider, stream, commands, keyed)
 
 
-def _told(command: Command) -> dict[str, str]:
+def _attributes(command: Command) -> dict[str, str]:
     told = {"command": type(command).__name__}
     return told if command.correlation_id is None else {**told, "correlation_id": str(command.correlation_id)}

@@ -58,7 +58,7 @@ class Delivery:
     relay: Relay
     followers: list[Follower]
 
-    def told(self, events: Sequence[StoredEvent]) -> None:
+    def notify(self, events: Sequence[StoredEvent]) -> None:
         """Notify it of appended events."""
         for follower in self.followers:
             follower(events)
@@ -73,7 +73,7 @@ def delivery_of(
     streams = Streams(jetstream, limits_of(settings))
     anchors = _anchor_file(settings, to.roots)
     keeper = Anchoring(
-        anchors if anchoring and _held(stack, anchors) else None,
+        anchors if anchoring and _locked(stack, anchors) else None,
         AnchorStream(jetstream, settings.replicas),
         to.pool,
         to.roots.derived("anchors"),
@@ -160,7 +160,7 @@ def _anchor_file(settings: Settings, roots: Roots) -> AnchorFile:
     return AnchorFile(path, former)
 
 
-def _held(stack: AsyncExitStack, anchors: AnchorFile) -> bool:
+def _locked(stack: AsyncExitStack, anchors: AnchorFile) -> bool:
     """Whether this process writes the file: not while another does, such as a second relay on this machine."""
     lock = FileLock(anchors.path.with_suffix(".lock"))
     stack.callback(lock.release)

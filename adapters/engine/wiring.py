@@ -68,7 +68,7 @@ async def wire(
         Codec(),
         to.roots,
         now,
-        delivery.told,
+        delivery.notify,
         deadline=settings.append_deadline,
         known=delivery.anchoring.known,
         refused=delivery.incidents.refused,

@@ -43,47 +43,47 @@ class Forgotten:
     receipt: Receipt | None
 
 
-async def extent(engine: Services, asked: OfScope) -> Extent:
+async def extent(engine: Services, request: OfScope) -> Extent:
     """What it would delete now, including every write that has returned; changes nothing.
 
     NotPermitted if it would erase private data of agents that the API key does not cover.
     """
-    engine.writes.admitted(asked)
-    head = await engine.log.head(asked.stream())
-    moment = Moment(after=Position(asked.stream(), head) if head else None)
-    found = await _held(engine, asked, moment)
-    if isinstance(asked, EraseScope) and engine.principal and engine.principal.bound_agents is not None:
-        for command in _erasures(_who(asked), found):  # Before the first erasure: it is all or nothing.
+    engine.writes.admitted(request)
+    head = await engine.log.head(request.stream())
+    moment = Moment(after=Position(request.stream(), head) if head else None)
+    found = await _extent_at(engine, request, moment)
+    if isinstance(request, EraseScope) and engine.principal and engine.principal.bound_agents is not None:
+        for command in _erasures(_context(request), found):  # Before the first erasure: it is all or nothing.
             await erasing.extent(engine, command)
     return found
 
 
-async def _held(engine: Services, asked: OfScope, moment: Moment) -> Extent:
-    viewer, hard = Viewer(asked.tenant, asked.user_id, asked.agent_id), isinstance(asked, EraseScope)
-    if asked.scope is not Reach.SESSION:
-        return await engine.reads.extent(viewer, Scope(asked.scope), moment, hard=hard)
-    if not asked.with_episodes:
+async def _extent_at(engine: Services, request: OfScope, moment: Moment) -> Extent:
+    viewer, hard = Viewer(request.tenant, request.user_id, request.agent_id), isinstance(request, EraseScope)
+    if request.scope is not Reach.SESSION:
+        return await engine.reads.extent(viewer, Scope(request.scope), moment, hard=hard)
+    if not request.with_episodes:
         return Extent()
     today = engine.writes.now().replace(hour=0, minute=0, second=0, microsecond=0)
-    return Extent(await engine.reads.episodes_since(viewer, asked.thread_id, today, moment, hard=hard))
+    return Extent(await engine.reads.episodes_since(viewer, request.thread_id, today, moment, hard=hard))
 
 
-async def forget(engine: Services, asked: OfScope, idempotency_key: str | None = None) -> Forgotten:
+async def forget(engine: Services, request: OfScope, idempotency_key: str | None = None) -> Forgotten:
     """Delete what `extent` shows, and a session itself. Called again, it deletes what is new.
 
     The last write has the idempotency key, so that a retry after an interruption does the rest in the same batch.
     """
-    keyed = engine.writes.handler.keyed(asked, idempotency_key) if idempotency_key is not None else None
-    batch = _batch_of(asked.stream(), keyed) if keyed else engine.writes.new_id()
-    earlier = await engine.writes.handler.earlier(asked.stream(), keyed) if keyed else None
+    keyed = engine.writes.handler.keyed(request, idempotency_key) if idempotency_key is not None else None
+    batch = _batch_of(request.stream(), keyed) if keyed else engine.writes.new_id()
+    earlier = await engine.writes.handler.earlier(request.stream(), keyed) if keyed else None
     if not earlier:
-        found, last = await extent(engine, asked), None
-        async for receipt in _forgotten(engine, list(_steps(engine, asked, found, batch)), keyed):
+        found, last = await extent(engine, request), None
+        async for receipt in _forgotten(engine, list(_steps(engine, request, found, batch)), keyed):
             last = receipt
         if not keyed or not last:
             return Forgotten(found, batch, last)
         earlier = last
-    return Forgotten(await _taken(engine, asked.stream(), batch), batch, earlier)
+    return Forgotten(await _taken(engine, request.stream(), batch), batch, earlier)
 
 
 async def _forgotten(engine: Services, steps: Sequence[Step], keyed: Keyed | None) -> AsyncIterator[Receipt]:
@@ -100,14 +100,14 @@ async def _forgotten(engine: Services, steps: Sequence[Step], keyed: Keyed | Non
                         yield outcome
 
 
-def _steps(engine: Services, asked: OfScope, found: Extent, batch: UUID) -> Iterator[Step]:
-    who = {**_who(asked), "correlation_id": batch}
-    if asked.scope is Reach.SESSION:
-        yield validated(ForgetSession, who)
-    if isinstance(asked, EraseScope):
-        yield from _erasures(who, found)
+def _steps(engine: Services, request: OfScope, found: Extent, batch: UUID) -> Iterator[Step]:
+    context = {**_context(request), "correlation_id": batch}
+    if request.scope is Reach.SESSION:
+        yield validated(ForgetSession, context)
+    if isinstance(request, EraseScope):
+        yield from _erasures(context, found)
     else:
-        yield from _hidings({**who, "reason": getattr(asked, "reason", ""), "at": engine.writes.now()}, found)
+        yield from _hidings({**context, "reason": getattr(request, "reason", ""), "at": engine.writes.now()}, found)
 
 
 def _hidings(why: dict[str, Any], found: Extent) -> Iterator[Sequence[Hiding]]:
@@ -123,15 +123,15 @@ def _hidings(why: dict[str, Any], found: Extent) -> Iterator[Sequence[Hiding]]:
             yield commands[first : first + PORTION]
 
 
-def _erasures(who: dict[str, Any], found: Extent) -> Iterator[Erase]:
+def _erasures(context: dict[str, Any], found: Extent) -> Iterator[Erase]:
     for memory_id in found.memories:
-        yield validated(EraseMemory, {**who, "memory_id": memory_id, "with_survivors": True})
+        yield validated(EraseMemory, {**context, "memory_id": memory_id, "with_survivors": True})
     for kind, id_ in found.known:
-        yield validated(EraseKnown, {**who, "kind": kind, "name": str(id_)})
+        yield validated(EraseKnown, {**context, "kind": kind, "name": str(id_)})
 
 
-def _who(asked: OfScope) -> dict[str, Any]:
-    return asked.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "run_id"})
+def _context(request: OfScope) -> dict[str, Any]:
+    return request.model_dump(include={"tenant", "user_id", "agent_id", "thread_id", "run_id"})
 
 
 def _batch_of(stream: StreamId, keyed: Keyed) -> UUID:

@@ -155,10 +155,10 @@ def at_line(number: int, error: MnemologError) -> MnemologError:
 
 
 def _without_value(error: ValidationError, below: str = "") -> InvalidInput:
-    told = invalid_input(error)
-    message = told.message if error.errors()[0]["type"] == "refused" else error.errors()[0]["msg"].lower()
-    field = ".".join(part for part in (below, told.field) if part)
-    return InvalidInput(message, field=field, fix=told.fix)
+    invalid = invalid_input(error)
+    message = invalid.message if error.errors()[0]["type"] == "refused" else error.errors()[0]["msg"].lower()
+    field = ".".join(part for part in (below, invalid.field) if part)
+    return InvalidInput(message, field=field, fix=invalid.fix)
 
 
 def written(line: Head | EventLine | BlobLine) -> bytes:

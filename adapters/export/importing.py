@@ -158,8 +158,8 @@ def _blobs(source: Source) -> Iterator[tuple[int, BlobLine]]:
             try:
                 _ = line.bytes
             except (InvalidInput, ValueError) as error:
-                told = error if isinstance(error, InvalidInput) else InvalidInput("is not base64", field="content")
-                raise at_line(number, told) from error
+                invalid = error if isinstance(error, InvalidInput) else InvalidInput("is not base64", field="content")
+                raise at_line(number, invalid) from error
             yield number, line
 
 

@@ -120,11 +120,11 @@ def _checked(one: object, place: str, user_id: str | None) -> Exported:
     try:
         return Exported.model_validate(fields)
     except ValidationError as error:
-        told = invalid_input(error)
-        missing = told.field == "user_id"
-        fix = "say whose it is with --user" if missing else told.fix
+        invalid = invalid_input(error)
+        missing = invalid.field == "user_id"
+        fix = "say whose it is with --user" if missing else invalid.fix
         raise InvalidInput(
-            error.errors()[0]["msg"].lower(), field=f"{place}.{told.field}".rstrip("."), fix=fix
+            error.errors()[0]["msg"].lower(), field=f"{place}.{invalid.field}".rstrip("."), fix=fix
         ) from error
 
 

@@ -112,8 +112,8 @@ async def _on_error(request: Request, error: Exception) -> Response:
         _logger.warning("%s %s: %s", request.method, request.url.path, error)
     retry = {"Retry-After": str(RETRY_SECONDS)} if status in (429, 503) else None
     principal: Principal | None = request.state.principal
-    told = error.as_dict() if principal is None or principal.may(Role.READ) else error.plain()
-    return JSONResponse({"error": told}, status, retry)
+    fields = error.as_dict() if principal is None or principal.may(Role.READ) else error.plain()
+    return JSONResponse({"error": fields}, status, retry)
 
 
 async def _on_invalid(request: Request, error: Exception) -> Response:

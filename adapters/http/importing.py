@@ -58,13 +58,13 @@ async def import_user(user_id: UserInQuery, request: Request, engine: TheEngine)
 
 async def _spool(request: Request, file: IO[bytes]) -> None:
     """Spool the body to an unnamed file; only one chunk is in memory."""
-    held: list[bytes] = []
+    chunks: list[bytes] = []
     async for chunk in request.stream():
-        held.append(chunk)
-        if sum(map(len, held)) >= CHUNK:
-            await to_thread(file.writelines, held)
-            held = []
-    await to_thread(file.writelines, held)
+        chunks.append(chunk)
+        if sum(map(len, chunks)) >= CHUNK:
+            await to_thread(file.writelines, chunks)
+            chunks = []
+    await to_thread(file.writelines, chunks)
 
 
 def _checked(file: IO[bytes], now: datetime) -> Checked:

@@ -102,14 +102,14 @@ class Measured:
 def _log_request(scope: Scope, operation: str, status: int, seconds: float) -> None:
     """Without path and query, which name users."""
     principal = scope.get("state", {}).get("principal")
-    told = {
+    fields = {
         "method": scope["method"],
         "operation": operation,
         "status": status,
         "milliseconds": round(seconds * 1000, 1),
         "caller": principal.name if principal else "",
     }
-    _logger.info("%(method)s %(operation)s %(status)d in %(milliseconds)s ms", told, extra=told)
+    _logger.info("%(method)s %(operation)s %(status)d in %(milliseconds)s ms", fields, extra=fields)
 
 
 def operation_of(scope: Scope) -> str:

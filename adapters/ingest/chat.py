@@ -21,7 +21,7 @@ _LINE = re.compile(
 def turns(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every turn with its position, as a turn message without `user_id`; InvalidInput names the first invalid line."""
     user = ""
-    for number, (time, speaker, words) in _told(path):
+    for number, (time, speaker, words) in _turns(path):
         user = user or speaker
         text = "\n".join(words)
         said = hashlib.sha256(f"{time}\n{speaker}\n{text}".encode()).hexdigest()[:24]
@@ -37,7 +37,7 @@ def turns(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         )
 
 
-def _told(path: Path) -> Iterator[tuple[int, tuple[str, str, list[str]]]]:
+def _turns(path: Path) -> Iterator[tuple[int, tuple[str, str, list[str]]]]:
     """Each turn with the number of its first line."""
     began: tuple[int, tuple[str, str, list[str]]] | None = None
     for number, line in enumerate(_text(path).splitlines(), start=1):

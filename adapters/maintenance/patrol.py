@@ -106,8 +106,8 @@ async def close_cycle(engine: Services, being: Viewer, *, actor: str | None = No
         )
     due = {id_: node.session_count for id_, node in nodes.items() if node.after_cycle().status is not node.status}
     fields = {"memory_ids": tuple(due), "session_counts": tuple(due.values()), **({"actor": actor} if actor else {})}
-    who = {"tenant": being.tenant, "user_id": being.user_id, "agent_id": being.agent_id}
-    receipt = await engine.writes.close_cycle(validated(CloseCycle, {**who, **fields}), key)
+    owner = {"tenant": being.tenant, "user_id": being.user_id, "agent_id": being.agent_id}
+    receipt = await engine.writes.close_cycle(validated(CloseCycle, {**owner, **fields}), key)
     written = await engine.log.read(stream, after=receipt.first_seq - 1, until=receipt.last_seq)
     turned = [one.payload for one in written if isinstance(one.payload, MemoryStatusChanged)]
     return Closed(

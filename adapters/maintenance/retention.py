@@ -57,7 +57,7 @@ async def retain(
         progressed(1)
     async for row in _rows(engine, due.fading(retention, now)):
         seen, last = as_memory(row).content, row["last_accessed"]
-        expire = ExpireMemory(**_who(row), retention=retention, seen=seen, last_accessed=last, at=now)
+        expire = ExpireMemory(**_context(row), retention=retention, seen=seen, last_accessed=last, at=now)
         if dry_run or await _changed(engine, expire):
             done.faded.append(row["memory_id"])
         progressed(1)
@@ -96,7 +96,7 @@ async def _changed(engine: Services, command: MemoryCommand, key: str | None = N
 
 async def _grow(engine: Services, row: Row) -> bool:
     """Once per state of its count, even if the projection has not applied the last event yet."""
-    return await _changed(engine, ObserveUse(**_who(row)), f"use:{row['memory_id']}:{row['reactivation_count']}")
+    return await _changed(engine, ObserveUse(**_context(row)), f"use:{row['memory_id']}:{row['reactivation_count']}")
 
 
 async def _purge(engine: Services, id_: UUID, command: Erase, done: Retained) -> bool:
@@ -114,7 +114,7 @@ def _forgotten_memory(row: Row, now: datetime) -> EraseMemory:
     The turns of a faded memory have their own retention.
     """
     cause = Cause(row["deleted_cause"] or Cause.ASKED)
-    return EraseMemory(**_who(row), keep_turns=cause is not Cause.ASKED, cause=cause, due=now)
+    return EraseMemory(**_context(row), keep_turns=cause is not Cause.ASKED, cause=cause, due=now)
 
 
 def _forgotten_known(row: Row, kind: str, id_: UUID, now: datetime) -> EraseKnown:
@@ -122,7 +122,7 @@ def _forgotten_known(row: Row, kind: str, id_: UUID, now: datetime) -> EraseKnow
     return EraseKnown.model_validate({**who, "actor": ACTOR, "kind": kind, "name": str(id_), "due": now})
 
 
-def _who(row: Row) -> dict[str, Any]:
+def _context(row: Row) -> dict[str, Any]:
     """Acts for the job, as the agent that may see the memory, in the thread that it came from."""
     agent_id = row["agent_id"] or DEFAULT_AGENT
     names = ("tenant", "user_id", "memory_id", "thread_id")

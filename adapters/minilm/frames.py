@@ -36,8 +36,8 @@ def frame(kind: bytes, body: bytes) -> bytes:
 def refusal(error: MnemologError) -> bytes:
     """The frame of one of the FAULTS; StopIteration for any other error."""
     kind = next(kind for kind, fault in FAULTS.items() if isinstance(error, fault))
-    told = {"message": error.message, "field": error.field, "fix": error.fix}
-    return frame(kind, json.dumps(told).encode())
+    fields = {"message": error.message, "field": error.field, "fix": error.fix}
+    return frame(kind, json.dumps(fields).encode())
 
 
 def refused(kind: bytes, body: bytes) -> MnemologError:

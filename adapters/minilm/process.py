@@ -41,7 +41,7 @@ class EmbeddingProcess:
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One row per text, of length 1, in the given order."""
         portions = [texts[at : at + PORTION] for at in range(0, len(texts), PORTION)]
-        rows = b"".join([await self._asked(portion) for portion in portions])
+        rows = b"".join([await self._embedded(portion) for portion in portions])
         return np.frombuffer(rows, np.float32).reshape(len(texts), self.dimensions)
 
     async def aclose(self) -> None:
@@ -51,7 +51,7 @@ class EmbeddingProcess:
             if self._running:
                 await self._running.aclose()
 
-    async def _asked(self, texts: Sequence[str]) -> bytes:
+    async def _embedded(self, texts: Sequence[str]) -> bytes:
         running = await self._started()
         try:
             async with asyncio.timeout(ANSWER_SECONDS):

@@ -37,14 +37,14 @@ class SharedModel:
         if not texts:
             return await self._own.embed(texts)
         try:
-            kind, body = await self._asked(texts)
+            kind, body = await self._requested(texts)
         except (OSError, asyncio.IncompleteReadError):
             return await self._own.embed(texts)
         if kind != ROWS:
             raise refused(kind, body)
         return np.frombuffer(body, np.float32).reshape(len(texts), -1)
 
-    async def _asked(self, texts: Sequence[str]) -> tuple[bytes, bytes]:
+    async def _requested(self, texts: Sequence[str]) -> tuple[bytes, bytes]:
         async with asyncio.timeout(ANSWER_SECONDS):
             reader, writer = await asyncio.open_unix_connection(self._address)
             try:

@@ -16,7 +16,7 @@ from mnemolog.adapters.nats import wire
 from mnemolog.adapters.nats.pipeline import Answer, Pipeline, acknowledged
 from mnemolog.adapters.nats.streams import Streams
 from mnemolog.adapters.nats.subjects import EVENTS, event_subject
-from mnemolog.adapters.postgres.chained import Refused, unheard
+from mnemolog.adapters.postgres.chained import Refused, unrecorded
 from mnemolog.adapters.postgres.lease import Lease
 from mnemolog.adapters.postgres.outbox import Outbox, Pending, RelaySession
 from mnemolog.events.envelope import StoredEvent
@@ -48,7 +48,7 @@ class Relay:
         wire_key: bytes,
         streams: Streams,
         published: Callable[[Sequence[StoredEvent]], None] = lambda events: None,
-        refused: Refused = unheard,
+        refused: Refused = unrecorded,
     ) -> None:
         self._outbox, self._client, self._key, self._streams = outbox, client, wire_key, streams
         self._published, self._refused = published, refused

@@ -56,22 +56,22 @@ class AffectView(Result):
     done="Set",
     example={"user_id": "ana", "agent_id": "coach", "label": "stressed", "confidence": 0.85},
 )
-async def set_affect(engine: Engine, asked: Write) -> Written:
+async def set_affect(engine: Engine, request: Write) -> Written:
     """Set the affect of a thread: the user's mood, as this agent reads it.
 
     It fades with each message and ends at `decay_at`. It never becomes a fact.
     """
-    return Written.of(await engine.writes.set_affect(command_of(SetAffect, engine, asked), asked.idempotency_key))
+    return Written.of(await engine.writes.set_affect(command_of(SetAffect, engine, request), request.idempotency_key))
 
 
 @operation("affect get", "GET /affect", tag="conversation")
-async def get_affect(engine: Engine, asked: SessionRead) -> AffectView:
+async def get_affect(engine: Engine, request: SessionRead) -> AffectView:
     """Read the affect of a thread.
 
     It is `neutral` if none was set or it has ended.
     """
-    viewer, now = viewer_of(engine, asked), engine.writes.now()
-    return AffectView.model_validate(await engine.reads.affect(viewer, asked.thread_id, now, asked.moment()))
+    viewer, now = viewer_of(engine, request), engine.writes.now()
+    return AffectView.model_validate(await engine.reads.affect(viewer, request.thread_id, now, request.moment()))
 
 
 @operation(
@@ -82,12 +82,12 @@ async def get_affect(engine: Engine, asked: SessionRead) -> AffectView:
     done="Set",
     example={"user_id": "ana", "agent_id": "coach", "topic_focus": "family", "mode": "reflective"},
 )
-async def set_focus(engine: Engine, asked: Write) -> Written:
+async def set_focus(engine: Engine, request: Write) -> Written:
     """Set the focus of a thread: topic, mode, pending questions and active entities.
 
     The session shows it in `scratch` and `active_entity_ids`. Omitted fields stay the same.
     """
-    return Written.of(await engine.writes.set_focus(command_of(SetFocus, engine, asked), asked.idempotency_key))
+    return Written.of(await engine.writes.set_focus(command_of(SetFocus, engine, request), request.idempotency_key))
 
 
 ATTENTION = (set_affect, get_affect, set_focus)

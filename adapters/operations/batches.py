@@ -50,16 +50,16 @@ class Forgotten(Result):
     tag="changes",
     done="Rolled back",
 )
-async def rollback(engine: Engine, asked: Rehearsed) -> Undone:
+async def rollback(engine: Engine, request: Rehearsed) -> Undone:
     """Undo everything that a run, a batch or a thread changed, in one step.
 
     All or nothing: an item that was changed again later is a conflict; `skip_conflicts` leaves it as it is. Turns are
     kept.
     """
-    command = command_of(Rollback, engine, asked)
-    if asked.dry_run:
+    command = command_of(Rollback, engine, request)
+    if request.dry_run:
         return Undone.of(await engine.writes.preview_rollback(command), None)
-    return Undone.of(*await engine.writes.rolled_back(command, asked.idempotency_key))
+    return Undone.of(*await engine.writes.rolled_back(command, request.idempotency_key))
 
 
 @operation(
@@ -70,13 +70,13 @@ async def rollback(engine: Engine, asked: Rehearsed) -> Undone:
     arguments=("scope",),
     done="Forgotten",
 )
-async def forget(engine: Engine, asked: Rehearsed) -> Forgotten:
+async def forget(engine: Engine, request: Rehearsed) -> Forgotten:
     """Forget a session, everything owned by an agent, or everything the agents share.
 
     The items are hidden; `rollback` of the batch restores them. Without an idempotency key, a second call also forgets
     what was written since.
     """
-    return await _forgotten(ForgetScope, engine, asked)
+    return await _forgotten(ForgetScope, engine, request)
 
 
 @operation(
@@ -89,20 +89,20 @@ async def forget(engine: Engine, asked: Rehearsed) -> Forgotten:
     role=Role.ERASE,
     destroys=True,
 )
-async def erase_scope(engine: Engine, asked: Rehearsed) -> Forgotten:
+async def erase_scope(engine: Engine, request: Rehearsed) -> Forgotten:
     """Erase a session, everything owned by an agent, or everything the agents share, permanently.
 
     Includes hidden items and the turns that the memories were extracted from; scope `agent` includes the agent's todos,
     and scope `global` the profile. This cannot be undone.
     """
-    return await _forgotten(EraseScope, engine, asked)
+    return await _forgotten(EraseScope, engine, request)
 
 
-async def _forgotten(kind: type[OfScope], engine: Engine, asked: Rehearsed) -> Forgotten:
-    command = command_of(kind, engine, asked)
-    if asked.dry_run:
+async def _forgotten(kind: type[OfScope], engine: Engine, request: Rehearsed) -> Forgotten:
+    command = command_of(kind, engine, request)
+    if request.dry_run:
         return Forgotten.of(await forgetting.extent(engine, command))
-    return Forgotten.of_batch(await forgetting.forget(engine, command, asked.idempotency_key))
+    return Forgotten.of_batch(await forgetting.forget(engine, command, request.idempotency_key))
 
 
 BATCHES = (rollback, forget, erase_scope)

@@ -65,34 +65,34 @@ class VariantsRead(PagedRead):
     status=201,
     example={"user_id": "ana", "name": "Marta", "category": "Person"},
 )
-async def add_entity(engine: Engine, asked: Write) -> EntityAdded:
+async def add_entity(engine: Engine, request: Write) -> EntityAdded:
     """Add a person, place or thing.
 
     If an entity with that name exists, it is extended with the new data, and its id is returned.
     """
-    entity_id, receipt = await engine.writes.observe_entity(fields_of(engine, asked), asked.idempotency_key)
-    return EntityAdded.of(receipt, entity_id=entity_id, variants=await suggested(engine, asked, receipt))
+    entity_id, receipt = await engine.writes.observe_entity(fields_of(engine, request), request.idempotency_key)
+    return EntityAdded.of(receipt, entity_id=entity_id, variants=await suggested(engine, request, receipt))
 
 
 @operation("entity list", "GET /entities", tag="graph")
-async def list_entities(engine: Engine, asked: EntityList) -> Page[EntityView]:
+async def list_entities(engine: Engine, request: EntityList) -> Page[EntityView]:
     """List the people, places and things that a user mentions, last seen first.
 
     Without deleted and merged ones.
     """
-    viewer = viewer_of(engine, asked)
+    viewer = viewer_of(engine, request)
     return Page[EntityView].of(
-        await engine.reads.entities(viewer, asked.moment(), asked.name, asked.limit, asked.cursor)
+        await engine.reads.entities(viewer, request.moment(), request.name, request.limit, request.cursor)
     )
 
 
 @operation("entity get", "GET /entities/{entity_id}", tag="graph", arguments=("entity_id",))
-async def get_entity(engine: Engine, asked: EntityRead) -> EntityDetail:
+async def get_entity(engine: Engine, request: EntityRead) -> EntityDetail:
     """Read one entity, and the facts about it.
 
     Also returns hidden entities; see `status`. For a merged entity, returns the one it was merged into.
     """
-    found = await engine.reads.entity(viewer_of(engine, asked), asked.entity_id, asked.moment(), asked.when())
+    found = await engine.reads.entity(viewer_of(engine, request), request.entity_id, request.moment(), request.when())
     id_ = found.entity["entity_id"]
     outgoing = [row for row in found.facts if row["subject_id"] == id_]
     incoming = [row for row in found.facts if row["subject_id"] != id_]
@@ -108,13 +108,13 @@ async def get_entity(engine: Engine, asked: EntityRead) -> EntityDetail:
     done="Updated",
     example={"user_id": "ana", "category": "Person"},
 )
-async def update_entity(engine: Engine, asked: Write) -> EntityUpdated:
+async def update_entity(engine: Engine, request: Write) -> EntityUpdated:
     """Update an entity.
 
     Omitted fields stay the same. A replaced name is kept as an alias.
     """
-    receipt = await engine.writes.change_entity(command_of(UpdateEntity, engine, asked), asked.idempotency_key)
-    return EntityUpdated.of(receipt, variants=await suggested(engine, asked, receipt))
+    receipt = await engine.writes.change_entity(command_of(UpdateEntity, engine, request), request.idempotency_key)
+    return EntityUpdated.of(receipt, variants=await suggested(engine, request, receipt))
 
 
 @operation(
@@ -125,12 +125,12 @@ async def update_entity(engine: Engine, asked: Write) -> EntityUpdated:
     arguments=("entity_id", "alias"),
     done="Added the alias to",
 )
-async def add_alias(engine: Engine, asked: Write) -> Written:
+async def add_alias(engine: Engine, request: Write) -> Written:
     """Give an entity another name.
 
     Also answers the question of an `ambiguous_entity` error.
     """
-    return await _change_entity(AddAlias, engine, asked)
+    return await _change_entity(AddAlias, engine, request)
 
 
 @operation(
@@ -141,12 +141,12 @@ async def add_alias(engine: Engine, asked: Write) -> Written:
     arguments=("entity_id", "absorbed_ids"),
     done="Merged",
 )
-async def merge_entities(engine: Engine, asked: Write) -> Written:
+async def merge_entities(engine: Engine, request: Write) -> Written:
     """Merge entities that are the same.
 
     The others then resolve to this one; `undo` with the event's id separates them again.
     """
-    return await _change_entity(MergeEntities, engine, asked)
+    return await _change_entity(MergeEntities, engine, request)
 
 
 @operation(
@@ -157,12 +157,12 @@ async def merge_entities(engine: Engine, asked: Write) -> Written:
     arguments=("entity_id",),
     done="Deleted",
 )
-async def delete_entity(engine: Engine, asked: Write) -> Written:
+async def delete_entity(engine: Engine, request: Write) -> Written:
     """Delete an entity and the facts about it: hidden at once, restorable until purged.
 
     Purged after 30 days. `erase_entity` destroys it at once.
     """
-    return await _change_entity(ForgetEntity, engine, asked)
+    return await _change_entity(ForgetEntity, engine, request)
 
 
 @operation(
@@ -173,24 +173,24 @@ async def delete_entity(engine: Engine, asked: Write) -> Written:
     arguments=("entity_id",),
     done="Restored",
 )
-async def restore_entity(engine: Engine, asked: Write) -> Written:
+async def restore_entity(engine: Engine, request: Write) -> Written:
     """Restore a deleted entity and the facts about it."""
-    return await _change_entity(RestoreEntity, engine, asked)
+    return await _change_entity(RestoreEntity, engine, request)
 
 
 @operation("entity variants", "GET /entities/{entity_id}/variants", tag="graph", arguments=("entity_id",))
-async def list_variants(engine: Engine, asked: VariantsRead) -> Page[EntityView]:
+async def list_variants(engine: Engine, request: VariantsRead) -> Page[EntityView]:
     """List the entities that may be the same as this one.
 
     They have the same category and scope, and names that differ only by a possible typo, such as Makesh and Mukesh
     (D13).
     """
-    rows = await engine.reads.variants(viewer_of(engine, asked), asked.entity_id, asked.moment())
-    return Page[EntityView].of(slice_of(rows, "entity_id", asked.limit, asked.cursor))
+    rows = await engine.reads.variants(viewer_of(engine, request), request.entity_id, request.moment())
+    return Page[EntityView].of(slice_of(rows, "entity_id", request.limit, request.cursor))
 
 
-async def _change_entity(kind: type[EntityCommand], engine: Engine, asked: Write) -> Written:
-    return Written.of(await engine.writes.change_entity(command_of(kind, engine, asked), asked.idempotency_key))
+async def _change_entity(kind: type[EntityCommand], engine: Engine, request: Write) -> Written:
+    return Written.of(await engine.writes.change_entity(command_of(kind, engine, request), request.idempotency_key))
 
 
 ENTITIES = (

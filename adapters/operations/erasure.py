@@ -140,13 +140,13 @@ class ProveErased(Request):
     done="Erased",
     destroys=True,
 )
-async def erase(engine: Engine, asked: Rehearsed) -> Erased:
+async def erase(engine: Engine, request: Rehearsed) -> Erased:
     """Erase a memory permanently.
 
     Destroys its text and, unless `keep_turns`, the turns it was extracted from. This cannot be undone. If the text may
     survive in a memory that it was merged into, the erasure is refused without `with_survivors`.
     """
-    return await _erased(engine, command_of(EraseMemory, engine, asked), asked)
+    return await _erased(engine, command_of(EraseMemory, engine, request), request)
 
 
 @operation(
@@ -159,12 +159,12 @@ async def erase(engine: Engine, asked: Rehearsed) -> Erased:
     done="Erased",
     destroys=True,
 )
-async def erase_thread(engine: Engine, asked: Rehearsed) -> Erased:
+async def erase_thread(engine: Engine, request: Rehearsed) -> Erased:
     """Erase a thread permanently.
 
     Destroys its turns, the memories extracted from them, and its sessions. This cannot be undone.
     """
-    return await _erased(engine, command_of(EraseThread, engine, asked), asked)
+    return await _erased(engine, command_of(EraseThread, engine, request), request)
 
 
 @operation(
@@ -176,12 +176,12 @@ async def erase_thread(engine: Engine, asked: Rehearsed) -> Erased:
     done="Erased",
     destroys=True,
 )
-async def erase_user(engine: Engine, asked: Rehearsed) -> Erased:
+async def erase_user(engine: Engine, request: Rehearsed) -> Erased:
     """Erase everything about a user permanently.
 
     This cannot be undone. A user who returns starts empty, with new keys.
     """
-    return await _erased(engine, command_of(EraseUser, engine, asked), asked)
+    return await _erased(engine, command_of(EraseUser, engine, request), request)
 
 
 @operation(
@@ -193,12 +193,12 @@ async def erase_user(engine: Engine, asked: Rehearsed) -> Erased:
     done="Erased",
     destroys=True,
 )
-async def erase_entity(engine: Engine, asked: EraseEntity) -> Erased:
+async def erase_entity(engine: Engine, request: EraseEntity) -> Erased:
     """Erase an entity permanently.
 
     Destroys its facts too; turns and memories stay. `delete_entity` hides it instead.
     """
-    return await _erase_known(engine, asked, "entity", asked.entity_id)
+    return await _erase_known(engine, request, "entity", request.entity_id)
 
 
 @operation(
@@ -210,12 +210,12 @@ async def erase_entity(engine: Engine, asked: EraseEntity) -> Erased:
     done="Erased",
     destroys=True,
 )
-async def erase_fact(engine: Engine, asked: EraseFact) -> Erased:
+async def erase_fact(engine: Engine, request: EraseFact) -> Erased:
     """Erase a fact permanently.
 
     Turns and memories stay. `delete_fact` hides it instead.
     """
-    return await _erase_known(engine, asked, "relation", asked.relation_id)
+    return await _erase_known(engine, request, "relation", request.relation_id)
 
 
 @operation(
@@ -227,12 +227,12 @@ async def erase_fact(engine: Engine, asked: EraseFact) -> Erased:
     done="Erased",
     destroys=True,
 )
-async def erase_profile(engine: Engine, asked: EraseField) -> Erased:
+async def erase_profile(engine: Engine, request: EraseField) -> Erased:
     """Erase a profile field permanently.
 
     Destroys its value, earlier values and proposals.
     """
-    return await _erase_known(engine, asked, "profile", asked.field)
+    return await _erase_known(engine, request, "profile", request.field)
 
 
 @operation(
@@ -244,12 +244,12 @@ async def erase_profile(engine: Engine, asked: EraseField) -> Erased:
     done="Erased",
     destroys=True,
 )
-async def erase_todo(engine: Engine, asked: EraseTodo) -> Erased:
+async def erase_todo(engine: Engine, request: EraseTodo) -> Erased:
     """Erase a todo permanently.
 
     To close a todo and keep it, set its status to `dropped`.
     """
-    return await _erase_known(engine, asked, "todo", asked.todo_id)
+    return await _erase_known(engine, request, "todo", request.todo_id)
 
 
 @operation(
@@ -261,36 +261,36 @@ async def erase_todo(engine: Engine, asked: EraseTodo) -> Erased:
     done="Erased",
     destroys=True,
 )
-async def erase_artifact(engine: Engine, asked: EraseArtifact) -> Erased:
+async def erase_artifact(engine: Engine, request: EraseArtifact) -> Erased:
     """Erase an artifact permanently.
 
     Destroys its file and its texts; turns and memories stay. `delete_artifact` hides it instead.
     """
-    return await _erase_known(engine, asked, "artifact", asked.artifact_id)
+    return await _erase_known(engine, request, "artifact", request.artifact_id)
 
 
 @operation("prove-erased", "POST /prove-erased", tag="erasure", role=Role.ERASE)
-async def prove_erased(engine: Engine, asked: ProveErased) -> Proof:
+async def prove_erased(engine: Engine, request: ProveErased) -> Proof:
     """Prove that erased data cannot be read anywhere.
 
     Checks every place where it could be stored. Without an id, checks everything written about the user before the
     erasure.
     """
-    subject = asked.subject(stream_of(engine, asked))
+    subject = request.subject(stream_of(engine, request))
     async with engine.reads.long_read():
-        proof = await prove(engine, subject, asked.text, agent_id=asked.agent_id)
+        proof = await prove(engine, subject, request.text, agent_id=request.agent_id)
     return Proof.model_validate(proof.as_dict())
 
 
-async def _erase_known(engine: Engine, asked: Rehearsed, kind: str, name: object) -> Erased:
-    return await _erased(engine, command_of(EraseKnown, engine, asked, kind=kind, name=str(name)), asked)
+async def _erase_known(engine: Engine, request: Rehearsed, kind: str, name: object) -> Erased:
+    return await _erased(engine, command_of(EraseKnown, engine, request, kind=kind, name=str(name)), request)
 
 
-async def _erased(engine: Engine, command: Erase | EraseUser, asked: Rehearsed) -> Erased:
+async def _erased(engine: Engine, command: Erase | EraseUser, request: Rehearsed) -> Erased:
     """Returns once no projection shows the text."""
-    if asked.dry_run:
+    if request.dry_run:
         return Erased.of(await erasing.extent(engine, command))
-    return Erased.of_erasure(await erasing.erase(engine, command, asked.idempotency_key))
+    return Erased.of_erasure(await erasing.erase(engine, command, request.idempotency_key))
 
 
 ERASURE = (

@@ -42,26 +42,26 @@ class FactList(Bitemporal, PagedRead):
     status=201,
     example={"user_id": "ana", "subject": "Alice", "predicate": "lives_in", "object": "Berlin", "since": "2026-01-10"},
 )
-async def add_fact(engine: Engine, asked: Write) -> FactAdded:
+async def add_fact(engine: Engine, request: Write) -> FactAdded:
     """Record a fact.
 
     Unknown entities are added. A known fact is confirmed. If a name is ambiguous, the error `ambiguous_entity` lists
     the entities and contains a question to ask.
     """
-    relation_id, receipt = await engine.writes.remember(fields_of(engine, asked), asked.idempotency_key)
-    return FactAdded.of(receipt, relation_id=relation_id, variants=await suggested(engine, asked, receipt))
+    relation_id, receipt = await engine.writes.remember(fields_of(engine, request), request.idempotency_key)
+    return FactAdded.of(receipt, relation_id=relation_id, variants=await suggested(engine, request, receipt))
 
 
 @operation("fact list", "GET /facts", tag="graph")
-async def list_facts(engine: Engine, asked: FactList) -> Page[FactView]:
+async def list_facts(engine: Engine, request: FactList) -> Page[FactView]:
     """List facts.
 
     Returns facts that held at `valid_at`, as known at `known_at`: the agent's own first, then by critical, confidence
     and age. `overridden_by` is the fact of another scope that takes precedence (A09).
     """
-    viewer = viewer_of(engine, asked)
-    rows = await engine.reads.facts(viewer, asked.about, asked.when(), asked.moment(), inactive=asked.inactive)
-    return Page[FactView].of(slice_of(rows, "relation_id", asked.limit, asked.cursor))
+    viewer = viewer_of(engine, request)
+    rows = await engine.reads.facts(viewer, request.about, request.when(), request.moment(), inactive=request.inactive)
+    return Page[FactView].of(slice_of(rows, "relation_id", request.limit, request.cursor))
 
 
 @operation(
@@ -72,9 +72,9 @@ async def list_facts(engine: Engine, asked: FactList) -> Page[FactView]:
     arguments=("relation_id",),
     done="Ended",
 )
-async def end_fact(engine: Engine, asked: Write) -> Written:
+async def end_fact(engine: Engine, request: Write) -> Written:
     """End a fact: it held until then."""
-    return await _change_fact(EndFact, engine, asked)
+    return await _change_fact(EndFact, engine, request)
 
 
 @operation(
@@ -85,12 +85,12 @@ async def end_fact(engine: Engine, asked: Write) -> Written:
     arguments=("relation_id",),
     done="Retired",
 )
-async def retire_fact(engine: Engine, asked: Write) -> Written:
+async def retire_fact(engine: Engine, request: Write) -> Written:
     """Retire a fact: it never held.
 
     A fact that it had ended is valid again.
     """
-    return await _change_fact(RetireFact, engine, asked)
+    return await _change_fact(RetireFact, engine, request)
 
 
 @operation(
@@ -101,12 +101,12 @@ async def retire_fact(engine: Engine, asked: Write) -> Written:
     arguments=("relation_id",),
     done="Deleted",
 )
-async def delete_fact(engine: Engine, asked: Write) -> Written:
+async def delete_fact(engine: Engine, request: Write) -> Written:
     """Delete a fact: hidden at once, restorable until purged.
 
     Purged after 30 days. `erase_fact` destroys it at once.
     """
-    return await _change_fact(ForgetFact, engine, asked)
+    return await _change_fact(ForgetFact, engine, request)
 
 
 @operation(
@@ -117,13 +117,13 @@ async def delete_fact(engine: Engine, asked: Write) -> Written:
     arguments=("relation_id",),
     done="Restored",
 )
-async def restore_fact(engine: Engine, asked: Write) -> Written:
+async def restore_fact(engine: Engine, request: Write) -> Written:
     """Restore a deleted fact."""
-    return await _change_fact(RestoreFact, engine, asked)
+    return await _change_fact(RestoreFact, engine, request)
 
 
-async def _change_fact(kind: type[FactCommand], engine: Engine, asked: Write) -> Written:
-    return Written.of(await engine.writes.change_fact(command_of(kind, engine, asked), asked.idempotency_key))
+async def _change_fact(kind: type[FactCommand], engine: Engine, request: Write) -> Written:
+    return Written.of(await engine.writes.change_fact(command_of(kind, engine, request), request.idempotency_key))
 
 
 FACTS = (

@@ -133,9 +133,9 @@ class Bitemporal(Read):
         return When(self.valid_at, self.known_at)
 
 
-async def suggested(engine: Engine, asked: Request, receipt: Receipt) -> list[EntityView]:
+async def suggested(engine: Engine, request: Request, receipt: Receipt) -> list[EntityView]:
     """Empty for an API key without the role `read`."""
     if not engine.writes.may(Role.READ):
         return []
-    rows = await engine.reads.suggested(viewer_of(engine, asked), receipt)
+    rows = await engine.reads.suggested(viewer_of(engine, request), receipt)
     return [EntityView.model_validate(row) for row in rows]

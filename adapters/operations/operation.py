@@ -88,8 +88,8 @@ def operation(
 
     def defined(run: Callable[[Engine, Q], Awaitable[R]]) -> Operation[Q, R]:
         hints = get_type_hints(run, include_extras=True)
-        asked: Any = asks or hints["asked"]
-        request: Any = request_of(asked) if issubclass(asked, Command) else asked
+        of: Any = asks or next(hint for name, hint in hints.items() if name not in ("engine", "return"))
+        request: Any = request_of(of) if issubclass(of, Command) else of
         return Operation(
             name=run.__name__.removesuffix("_"),
             command=command,

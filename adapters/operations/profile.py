@@ -117,12 +117,12 @@ class SeededView(Written):
 
 
 @operation("profile get", "GET /profile", tag="profile")
-async def get_profile(engine: Engine, asked: ProfileRead) -> Profile:
+async def get_profile(engine: Engine, request: ProfileRead) -> Profile:
     """Read a user's profile, field by field.
 
     Without proposals that await consent.
     """
-    rows = await engine.reads.profile(viewer_of(engine, asked), asked.moment())
+    rows = await engine.reads.profile(viewer_of(engine, request), request.moment())
     return Profile.model_validate({"fields": rows})
 
 
@@ -136,38 +136,38 @@ async def get_profile(engine: Engine, asked: ProfileRead) -> Profile:
     status=201,
     example={"user_id": "ana", "field": "city", "value": "Lisbon", "turn_id": "m-17"},
 )
-async def propose_profile(engine: Engine, asked: Write) -> Proposed:
+async def propose_profile(engine: Engine, request: Write) -> Proposed:
     """Propose a profile change.
 
     preferred_name, pronouns, city and language wait up to 7 days for the user's consent. Other fields are set by a
     second signal from another turn, or at once by a signal with confidence 0.8.
     """
-    fields = fields_of(engine, asked)
+    fields = fields_of(engine, request)
     consented, field = fields.pop("consent", False), fields["field"]
-    found = await engine.writes.propose(fields, asked.idempotency_key, consented=consented)
+    found = await engine.writes.propose(fields, request.idempotency_key, consented=consented)
     return Proposed.of(found.receipt, patch_id=found.patch_id, field=field, status=found.status)
 
 
 @operation("profile history", "GET /profile/{field}/history", tag="profile", arguments=("field",))
-async def profile_history(engine: Engine, asked: ProfileHistoryRead) -> Page[HistoryEntry]:
+async def profile_history(engine: Engine, request: ProfileHistoryRead) -> Page[HistoryEntry]:
     """Read the history of a profile field, newest first.
 
     Returns what was proposed, decided and set.
     """
-    viewer, moment = viewer_of(engine, asked), asked.moment()
-    rows = await engine.reads.field_history(viewer, asked.field, asked.limit, moment, asked.cursor)
+    viewer, moment = viewer_of(engine, request), request.moment()
+    rows = await engine.reads.field_history(viewer, request.field, request.limit, moment, request.cursor)
     return Page[HistoryEntry].of(rows)
 
 
 @operation("consent list", "GET /consent", tag="profile")
-async def list_consent(engine: Engine, asked: ConsentRead) -> Page[Proposal]:
+async def list_consent(engine: Engine, request: ConsentRead) -> Page[Proposal]:
     """List proposed profile changes, newest first.
 
     Returns those that await consent, unless `status` is given; with the proposers and the decider.
     """
-    status = None if asked.status == "all" else asked.status
-    viewer, moment = viewer_of(engine, asked), asked.moment()
-    return Page[Proposal].of(await engine.reads.consent(viewer, status, asked.limit, moment, asked.cursor))
+    status = None if request.status == "all" else request.status
+    viewer, moment = viewer_of(engine, request), request.moment()
+    return Page[Proposal].of(await engine.reads.consent(viewer, status, request.limit, moment, request.cursor))
 
 
 @operation(
@@ -179,12 +179,12 @@ async def list_consent(engine: Engine, asked: ConsentRead) -> Page[Proposal]:
     done="Granted",
     role=Role.CONSENT,
 )
-async def grant_consent(engine: Engine, asked: Write) -> Written:
+async def grant_consent(engine: Engine, request: Write) -> Written:
     """Grant a proposed change, in the user's name.
 
     It is applied at once. An agent cannot grant its own proposals.
     """
-    return await _decide(engine, asked, PatchStatus.GRANTED)
+    return await _decide(engine, request, PatchStatus.GRANTED)
 
 
 @operation(
@@ -196,17 +196,17 @@ async def grant_consent(engine: Engine, asked: Write) -> Written:
     done="Refused",
     role=Role.CONSENT,
 )
-async def refuse_consent(engine: Engine, asked: Write) -> Written:
+async def refuse_consent(engine: Engine, request: Write) -> Written:
     """Refuse a proposed change, in the user's name.
 
     The profile does not change.
     """
-    return await _decide(engine, asked, PatchStatus.REFUSED)
+    return await _decide(engine, request, PatchStatus.REFUSED)
 
 
-async def _decide(engine: Engine, asked: Write, decision: PatchStatus) -> Written:
-    fields = {**fields_of(engine, asked), "decision": decision}
-    return Written.of(await engine.writes.decide_patch(fields, asked.idempotency_key))
+async def _decide(engine: Engine, request: Write, decision: PatchStatus) -> Written:
+    fields = {**fields_of(engine, request), "decision": decision}
+    return Written.of(await engine.writes.decide_patch(fields, request.idempotency_key))
 
 
 @operation(
@@ -222,14 +222,14 @@ async def _decide(engine: Engine, asked: Write, decision: PatchStatus) -> Writte
         "content": {"profile": {"tone": "brief"}, "memories": [{"text": "Ana drinks tea", "category": "preferences"}]},
     },
 )
-async def seed(engine: Engine, asked: Write) -> SeededView:
+async def seed(engine: Engine, request: Write) -> SeededView:
     """Give a user an initial profile: fields, memories and facts.
 
     All events share one correlation id. Seeding the same content again writes only what is missing.
     """
     seed_id = engine.writes.new_id()
-    command = command_of(SeedUser, engine, asked, seed=seed_id, correlation_id=seed_id)
-    found = await engine.writes.seed(command, asked.idempotency_key)
+    command = command_of(SeedUser, engine, request, seed=seed_id, correlation_id=seed_id)
+    found = await engine.writes.seed(command, request.idempotency_key)
     return SeededView.of(
         found.receipt,
         correlation_id=found.correlation_id,

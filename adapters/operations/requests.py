@@ -127,21 +127,21 @@ def request_of(command: type[Command], *without: str, base: type[Write] = Write,
     return create_model(command.__name__, __base__=base, __doc__=command.__doc__, **{**own, **more})
 
 
-def command_of(kind: type[C], engine: Engine, asked: Request, /, **more: Any) -> C:
+def command_of(kind: type[C], engine: Engine, request: Request, /, **more: Any) -> C:
     """The command for a request, with the engine's tenant and the current time."""
-    given = asked.model_dump(include=set(kind.model_fields), exclude_unset=True)
+    given = request.model_dump(include=set(kind.model_fields), exclude_unset=True)
     now = {"at": engine.writes.now()} if "at" in kind.model_fields else {}
     return validated(kind, {**given, **now, **more, "tenant": engine.settings.tenant})
 
 
-def fields_of(engine: Engine, asked: Request) -> dict[str, Any]:
+def fields_of(engine: Engine, request: Request) -> dict[str, Any]:
     """The fields that the caller gave for a command, with the engine's tenant."""
-    return {**asked.model_dump(exclude_unset=True, exclude={"idempotency_key"}), "tenant": engine.settings.tenant}
+    return {**request.model_dump(exclude_unset=True, exclude={"idempotency_key"}), "tenant": engine.settings.tenant}
 
 
-def viewer_of(engine: Engine, asked: Request) -> Viewer:
-    return Viewer(engine.settings.tenant, asked.user_id, asked.agent_id)
+def viewer_of(engine: Engine, request: Request) -> Viewer:
+    return Viewer(engine.settings.tenant, request.user_id, request.agent_id)
 
 
-def stream_of(engine: Engine, asked: Request) -> StreamId:
-    return StreamId.of_user(asked.user_id, engine.settings.tenant)
+def stream_of(engine: Engine, request: Request) -> StreamId:
+    return StreamId.of_user(request.user_id, engine.settings.tenant)

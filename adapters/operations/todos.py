@@ -62,24 +62,24 @@ class TodoAdded(Written):
     status=201,
     example={"user_id": "ana", "agent_id": "coach", "text": "walk tomorrow", "due": "2026-01-04T00:00:00Z"},
 )
-async def add_todo(engine: Engine, asked: Write) -> TodoAdded:
+async def add_todo(engine: Engine, request: Write) -> TodoAdded:
     """Add a todo for this agent.
 
     Commitments, habits, open threads and frictions; other agents do not see them.
     """
-    todo_id, receipt = await engine.writes.open_todo(fields_of(engine, asked), asked.idempotency_key)
+    todo_id, receipt = await engine.writes.open_todo(fields_of(engine, request), request.idempotency_key)
     return TodoAdded.of(receipt, todo_id=todo_id)
 
 
 @operation("todo list", "GET /todos", tag="todos")
-async def list_todos(engine: Engine, asked: TodosRead) -> Page[Todo]:
+async def list_todos(engine: Engine, request: TodosRead) -> Page[Todo]:
     """List this agent's todos, by due time, then oldest first.
 
     Returns open todos, unless `status` is given.
     """
-    status = None if asked.status == "all" else asked.status
-    viewer, moment = viewer_of(engine, asked), asked.moment()
-    return Page[Todo].of(await engine.reads.todos(viewer, status, asked.kind, moment, asked.limit, asked.cursor))
+    status = None if request.status == "all" else request.status
+    viewer, moment = viewer_of(engine, request), request.moment()
+    return Page[Todo].of(await engine.reads.todos(viewer, status, request.kind, moment, request.limit, request.cursor))
 
 
 @operation(
@@ -91,22 +91,22 @@ async def list_todos(engine: Engine, asked: TodosRead) -> Page[Todo]:
     done="Updated",
     example={"user_id": "ana", "agent_id": "coach", "status": "done"},
 )
-async def update_todo(engine: Engine, asked: Write) -> Written:
+async def update_todo(engine: Engine, request: Write) -> Written:
     """Update a todo, or close it with status `done` or `dropped`.
 
     Omitted fields stay the same.
     """
-    return Written.of(await engine.writes.change_todo(fields_of(engine, asked), asked.idempotency_key))
+    return Written.of(await engine.writes.change_todo(fields_of(engine, request), request.idempotency_key))
 
 
 @operation("todo history", "GET /todos/{todo_id}/history", tag="todos", arguments=("todo_id",))
-async def todo_history(engine: Engine, asked: TodoHistoryRead) -> Page[HistoryEntry]:
+async def todo_history(engine: Engine, request: TodoHistoryRead) -> Page[HistoryEntry]:
     """Read the history of a todo, newest first.
 
     Returns how it was added and changed.
     """
-    viewer, moment = viewer_of(engine, asked), asked.moment()
-    rows = await engine.reads.todo_history(viewer, asked.todo_id, asked.limit, moment, asked.cursor)
+    viewer, moment = viewer_of(engine, request), request.moment()
+    rows = await engine.reads.todo_history(viewer, request.todo_id, request.limit, moment, request.cursor)
     return Page[HistoryEntry].of(rows)
 
 

@@ -34,7 +34,7 @@ class NoHeads:
         return 0
 
 
-async def unheard(damage: TamperedEvent) -> None:
+async def unrecorded(damage: TamperedEvent) -> None:
     """Incidents are not recorded."""
 
 
@@ -42,7 +42,7 @@ class ChainedRows:
     """Events by range, tag or id. TamperedEvent, after a call of `refused`, if the log is damaged."""
 
     def __init__(
-        self, pool: Pool, chain_key: bytes, known: LatestHeads | None = None, refused: Refused = unheard
+        self, pool: Pool, chain_key: bytes, known: LatestHeads | None = None, refused: Refused = unrecorded
     ) -> None:
         self._pool, self._key, self._refused = pool, chain_key, refused
         self._known = known or NoHeads()

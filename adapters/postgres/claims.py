@@ -68,8 +68,8 @@ async def claim_and_ask(
 ) -> tuple[Sequence[Progress], T]:
     """Like `claim`, plus what `beside` asks in the same round trip, once the streams are locked."""
     driver = pipelining(connection)
-    held, told = await _claimed(driver, tuple(schemas), streams, beside)
-    new = [set(streams).difference(StreamId(*row[:2]) for row in rows) for rows in held]
+    rows_by_schema, answer = await _claimed(driver, tuple(schemas), streams, beside)
+    new = [set(streams).difference(StreamId(*row[:2]) for row in rows) for rows in rows_by_schema]
     if any(new):
         # Release the others first: whoever waits for the new ones may hold some that come earlier in the order.
         await driver.rollback()
@@ -77,13 +77,13 @@ async def claim_and_ask(
             await driver.execute(_HOLD_SCHEMAS, {"schemas": list(schemas)})
             for schema, begun in zip(schemas, new, strict=True):
                 await driver.execute(_on(_BEGIN, schema), _names(begun))
-        held, told = await _claimed(driver, tuple(schemas), streams, beside)
+        rows_by_schema, answer = await _claimed(driver, tuple(schemas), streams, beside)
     seal = seal_of(connection)
     progress = [
         {StreamId(*row[:2]): row[2] for row in rows if row[3] is None or not is_stopped(seal, schema, _named(row))}
-        for schema, rows in zip(schemas, held, strict=True)
+        for schema, rows in zip(schemas, rows_by_schema, strict=True)
     ]
-    return progress, told
+    return progress, answer
 
 
 async def save(connection: AsyncConnection, reached: Mapping[str, Progress]) -> None:
@@ -116,9 +116,9 @@ async def _claimed(
         *answers[:], found = await driver.ask_all([*questions, (statement, values)])
         return found
 
-    told = await beside(along)
+    answer = await beside(along)
     _, rows = answers or await driver.ask_all(questions)
-    return [[row[1:] for row in rows if row[0] == place] for place in range(len(schemas))], told
+    return [[row[1:] for row in rows if row[0] == place] for place in range(len(schemas))], answer
 
 
 async def nothing(ask: Ask) -> None:

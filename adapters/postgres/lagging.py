@@ -117,10 +117,10 @@ async def oldest(engine: AsyncEngine, places: Sequence[Position]) -> datetime | 
 
 
 async def _batch(engine: AsyncEngine, last: tuple[str, str]) -> Sequence[RowMapping]:
-    held = progress_table.c
-    applied = func.coalesce(held.seq, 0)
+    stored = progress_table.c
+    applied = func.coalesce(stored.seq, 0)
     place = tuple_(_heads.c.tenant, _heads.c.stream)
-    seen = (applied.label("applied"), _heads.c.seq.label("head"), held.stopped_at, held.reason, held.mac)
+    seen = (applied.label("applied"), _heads.c.seq.label("head"), stored.stopped_at, stored.reason, stored.mac)
     statement = (
         select(_heads.c.tenant, _heads.c.stream, *seen)
         .select_from(_heads.outerjoin(progress_table, _SAME))

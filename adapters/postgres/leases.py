@@ -53,10 +53,10 @@ class Leases:
         """How many partitions are a fair share for this process, and which are free."""
         rows = await (await lease.execute("look_at_leases")).fetchall()
         workers = sorted(row["pid"] for row in rows if row["partition"] == NOBODY)
-        held = {row["partition"] for row in rows}
+        in_use = {row["partition"] for row in rows}
         share, rest = divmod(self._count, len(workers))
         wanted = share + (workers.index(lease.pid) < rest)
-        return wanted, [one for one in range(self._count) if one not in held | own]
+        return wanted, [one for one in range(self._count) if one not in in_use | own]
 
     async def _take(self, lease: Lease, free: Collection[int]) -> frozenset[int]:
         if not free:

@@ -11,7 +11,7 @@ from uuid import UUID
 from mnemolog.adapters import telemetry
 from mnemolog.adapters.encryption import ALGORITHM, Keyring
 from mnemolog.adapters.postgres.append import Appender
-from mnemolog.adapters.postgres.chained import END, ChainedRows, LatestHeads, Refused, fetch, unheard
+from mnemolog.adapters.postgres.chained import END, ChainedRows, LatestHeads, Refused, fetch, unrecorded
 from mnemolog.adapters.postgres.keys import StreamKeys, ask_keys, destroyed, find_keys
 from mnemolog.adapters.postgres.pool import Connection, Pool, repeated
 from mnemolog.adapters.postgres.receipts import receipt_of
@@ -32,7 +32,7 @@ _Place = tuple[StreamId, int]
 _Find = Callable[[Collection[tuple[StreamId, str]]], Awaitable[Mapping[StreamId, StreamKeys]]]
 
 
-async def _unasked(streams: Collection[StreamId]) -> None:
+async def _unchecked(streams: Collection[StreamId]) -> None:
     """Text without a key is assumed to be erased."""
 
 
@@ -52,14 +52,14 @@ class PostgresLog:
         *,
         deadline: float | None = None,
         known: LatestHeads | None = None,
-        refused: Refused = unheard,
+        refused: Refused = unrecorded,
     ) -> None:
         self.pool, self._codec, self._deadline = pool, codec, deadline
         self._secrets, self._refused = LogSecrets.of(roots), refused
         self._chained = ChainedRows(pool, self._secrets.chain, known, refused)
         self._writer = GroupWriter(pool, codec, self._secrets, now, appended, known)
         self._appender = Appender(self._writer.write)
-        self._erased: Callable[[Collection[StreamId]], Awaitable[None]] = _unasked
+        self._erased: Callable[[Collection[StreamId]], Awaitable[None]] = _unchecked
 
     def asking(self, erased: Callable[[Collection[StreamId]], Awaitable[None]]) -> "PostgresLog":
         """The same log, whose `decode` calls `erased` with the streams of events whose text has no key any more."""

@@ -53,8 +53,8 @@ def is_known(revision: str) -> bool:
 async def behind(engine: AsyncEngine, of: Kind = "log") -> bool:
     """Whether migrations are pending."""
     async with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
-        asked = select(column("version_num", Text)).select_from(table("migrations", schema=SCHEMA))
-        return (await connection.execute(asked)).scalar_one_or_none() != _newest(of)
+        query = select(column("version_num", Text)).select_from(table("migrations", schema=SCHEMA))
+        return (await connection.execute(query)).scalar_one_or_none() != _newest(of)
 
 
 @cache

@@ -130,20 +130,20 @@ class PipeliningCursor(AsyncCursor[Any]):
     """Handles every statement, including SQLAlchemy's, except those of server-side cursors."""
 
     async def execute(self, *args: Any, **kwargs: Any) -> Self:
-        async with self._held().turn():
+        async with self._pipelining().turn():
             await super().execute(*args, **kwargs)
         return self
 
     async def executemany(self, *args: Any, **kwargs: Any) -> None:
-        async with self._held().alone():
+        async with self._pipelining().alone():
             await super().executemany(*args, **kwargs)
 
     @asynccontextmanager
     async def copy(self, *args: Any, **kwargs: Any) -> AsyncIterator[AsyncCopy]:
-        async with self._held().alone(), super().copy(*args, **kwargs) as copy:
+        async with self._pipelining().alone(), super().copy(*args, **kwargs) as copy:
             yield copy
 
-    def _held(self) -> PipeliningConnection:
+    def _pipelining(self) -> PipeliningConnection:
         assert isinstance(self.connection, PipeliningConnection)
         return self.connection
 

@@ -91,9 +91,9 @@ class RebuildablePostgres:
         """The result of `compare`, computed again for streams that moved since."""
         if self._live.former:
             return {}
-        live, shadow = await self._progress(self._held())
+        live, shadow = await self._progress(self._locked_connection())
         moved = {owner_of(one) for one in {*live, *shadow} if self._compared.get(one) != live.get(one)}
-        again = await differing_rows(self._held(), self._live, self._shadow, moved) if moved else {}
+        again = await differing_rows(self._locked_connection(), self._live, self._shadow, moved) if moved else {}
         counts = {
             name: sum(count for owner, count in found.items() if owner not in moved) + sum(again.get(name, {}).values())
             for name, found in self._found.items()
@@ -108,16 +108,16 @@ class RebuildablePostgres:
         the shadow's new schema name would look for them where they no longer are (ADR 5).
         """
         for one in self._tables():
-            await self._held().execute(Ddl("ALTER TABLE {} RESET (autovacuum_enabled)", one))
+            await self._locked_connection().execute(Ddl("ALTER TABLE {} RESET (autovacuum_enabled)", one))
         # One statement each, so that no time passes between their locks.
         for statement, kind in (("DROP VIEW {} CASCADE", "v"), ("DROP TABLE {} CASCADE", "r")):
-            if places := await _relations_of(self._held(), self._live.schema, kind):
-                await self._held().execute(Ddl(statement, places))
+            if places := await _relations_of(self._locked_connection(), self._live.schema, kind):
+                await self._locked_connection().execute(Ddl(statement, places))
         progress = [(self._shadow.schema, one.name) for one in progress_table.metadata.sorted_tables]
         for one in (*self._tables(), *progress):
-            await self._held().execute(Ddl("ALTER TABLE {} SET SCHEMA {}", one, self._live.schema))
-        await self._held().execute(DropSchema(self._shadow.schema, cascade=True))
-        await admit(self._held(), self._live.schema)
+            await self._locked_connection().execute(Ddl("ALTER TABLE {} SET SCHEMA {}", one, self._live.schema))
+        await self._locked_connection().execute(DropSchema(self._shadow.schema, cascade=True))
+        await admit(self._locked_connection(), self._live.schema)
 
     async def drop_former(self) -> Sequence[str]:
         """Drop the tables of other versions and other embedding models of the projection; returns their schemas."""
@@ -148,7 +148,7 @@ class RebuildablePostgres:
         """The shadow's tables, with their schema."""
         return [(self._shadow.schema, one.name) for one in self._shadow.projector.tables.sorted_tables]
 
-    def _held(self) -> AsyncConnection:
+    def _locked_connection(self) -> AsyncConnection:
         assert self._quiet is not None, "inside quiet() only"
         return self._quiet
 

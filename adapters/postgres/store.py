@@ -356,9 +356,9 @@ async def progress_in(
 ) -> Mapping[str, Mapping[StreamId, int]]:
     """The progress of each of these stores, which share an engine, in each stream, in one query."""
     reached: dict[str, dict[StreamId, int]] = {store.name: dict.fromkeys(streams, 0) for store in stores}
-    asked = _progress_in(tuple((store.name, store.schema) for store in stores))
+    query = _progress_in(tuple((store.name, store.schema) for store in stores))
     async with connected(stores[0].engine.execution_options(isolation_level="AUTOCOMMIT")) as connection:
-        for row in await connection.execute(asked, {"streams": [(one.tenant, one.name) for one in streams]}):
+        for row in await connection.execute(query, {"streams": [(one.tenant, one.name) for one in streams]}):
             reached[row.name][StreamId(row.tenant, row.stream)] = row.seq
     return reached
 

@@ -62,7 +62,7 @@ async def _fill(order: Order, lines: IO[bytes]) -> Mapping[str, int]:
         shadows = [await projections.shadow(name) for name in order.names]
 
         async def fill_shares() -> None:
-            while (number := await parent.asked()) < order.shares:
+            while (number := await parent.next_share()) < order.shares:
                 share = Share(number, order.shares)
                 taken.update(await projections.fill(shadows, share, lambda count: _tell(applied=count)))
 
@@ -78,7 +78,7 @@ class _Parent:
         self._loop = asyncio.get_running_loop()
         threading.Thread(target=self._listen, args=(lines,), daemon=True).start()
 
-    async def asked(self) -> int:
+    async def next_share(self) -> int:
         _tell(asks=True)
         return await self._numbers.get()
 
@@ -113,6 +113,6 @@ async def _wire(stack: AsyncExitStack, place: FillEndpoints) -> Projections:
     return projections
 
 
-def _tell(**told: object) -> None:
-    sys.stdout.write(json.dumps(told) + "\n")
+def _tell(**report: object) -> None:
+    sys.stdout.write(json.dumps(report) + "\n")
     sys.stdout.flush()

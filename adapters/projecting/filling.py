@@ -91,15 +91,15 @@ async def _listened(process: Process, order: Order, left: Iterator[int], progres
     assert process.stdout is not None
     # Not by arguments or environment, which others can read. Its input stays open: when it closes, we have ended.
     process.stdin.write(order.line())
-    told: dict[str, Any] = {}
+    report: dict[str, Any] = {}
     async for line in process.stdout:
-        told = json.loads(line)
-        progressed(told.get("applied", 0))
-        if "asks" in told:
+        report = json.loads(line)
+        progressed(report.get("applied", 0))
+        if "asks" in report:
             process.stdin.write(b"%d\n" % next(left, order.shares))
     await process.wait()
-    if "taken" not in told:
-        why = told.get("failed", f"it ended with {process.returncode}")
+    if "taken" not in report:
+        why = report.get("failed", f"it ended with {process.returncode}")
         raise EngineError(f"a process of the rebuild failed: {why}", fix="rebuild again: it resumes where it stopped")
-    taken: Mapping[str, int] = told["taken"]
+    taken: Mapping[str, int] = report["taken"]
     return taken

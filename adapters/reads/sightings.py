@@ -23,14 +23,14 @@ class Sightings:
         active: Sequence[str] = ()
         with suppress(NotFound, ServerFailed):
             active = (await self._reads.session(viewer, command.thread_id)).active_entity_ids
-        asked = {str(one["entity_id"]) for one in error.candidates}
+        candidates = {str(one["entity_id"]) for one in error.candidates}
         stream = command.stream()
         written = Moment(after=Position(stream, await self._log.head(stream)))
         try:
             rows = await self._reads.entities(viewer, written)
         except ReadTimeout:
             rows = await self._reads.entities(viewer, NOW)
-        found = [row for row in rows if str(row["entity_id"]) in asked]
+        found = [row for row in rows if str(row["entity_id"]) in candidates]
         return [
             Seen(entity_id=row["entity_id"], active=str(row["entity_id"]) in active, last_seen=row["last_seen"])
             for row in found

@@ -43,7 +43,7 @@ class RedisSession:
 
     def __init__(self, store: "WorkingStore", progress: Mapping[StreamId, int]) -> None:
         self._store, self._progress = store, dict(progress)
-        self._anew: dict[SessionPlace, Kept] | None = None
+        self._rebuilt: dict[SessionPlace, Kept] | None = None
         self._gone: Sequence[SessionPlace] = ()
         self._reached: dict[StreamId, int] = {}
 
@@ -53,8 +53,8 @@ class RedisSession:
 
     async def apply(self, events: Sequence[Recorded], reached: Mapping[StreamId, int] | None = None) -> None:
         new = reached_by(events) if reached is None else reached
-        if self._anew is not None:
-            self._anew.update(fold({place: kept[0] for place, kept in self._anew.items() if kept}, events))
+        if self._rebuilt is not None:
+            self._rebuilt.update(fold({place: kept[0] for place, kept in self._rebuilt.items() if kept}, events))
             self._reached.update(new)
             return
         places = {place for event in events if (place := place_of(event))}
@@ -65,7 +65,7 @@ class RedisSession:
 
     async def reset(self, stream: StreamId) -> Collection[int]:
         self._progress[stream] = await self._store.progress(stream)
-        self._anew, self._reached = {}, {stream: 0}
+        self._rebuilt, self._reached = {}, {stream: 0}
         self._gone = await self._store.places_of(stream)
         return {skipped.seq for skipped in await self._store.skipped(-1) if skipped.stream == stream}
 
@@ -74,8 +74,8 @@ class RedisSession:
 
     async def end(self) -> None:
         """Write what was rebuilt, in one step."""
-        if self._anew is not None:
-            await self._store.save(self._anew, self._progress, self._reached, self._gone)
+        if self._rebuilt is not None:
+            await self._store.save(self._rebuilt, self._progress, self._reached, self._gone)
             await self._store.resume(self._reached)
 
 

@@ -20,12 +20,12 @@ class MissingKeyCheck:
         self.missing: TamperedEvent | None = None
 
     async def __call__(self, streams: Collection[StreamId]) -> None:
-        asked = sorted(set(streams) - self._complete)
-        if not asked:
+        unchecked = sorted(set(streams) - self._complete)
+        if not unchecked:
             return
         try:
-            await self._require(asked)
+            await self._require(unchecked)
         except TamperedEvent as damage:
             self.missing = damage
             raise
-        self._complete.update(asked)
+        self._complete.update(unchecked)

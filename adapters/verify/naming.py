@@ -59,13 +59,13 @@ def _what(
 
 
 def _moved(
-    here: tuple[StreamId, int], origin: tuple[StreamId, int], standing: Sequence[tuple[StreamId, int]]
+    here: tuple[StreamId, int], origin: tuple[StreamId, int], existing: Sequence[tuple[StreamId, int]]
 ) -> tuple[Kind, str]:
     """Moved from another stream, or out of order; copied, if it still exists at its original place."""
     stream, seq = origin
     if stream != here[0]:
         return Kind.COPIED, f"it was appended as {stream} seq {seq}"
-    if origin in standing:
+    if origin in existing:
         return Kind.REPLAYED, f"it was appended as seq {seq}, where it still stands"
     return Kind.REORDERED, f"it was appended as seq {seq}"
 

@@ -53,9 +53,9 @@ class RowComparison:
         for table, live, replayed in self._tables:
             left, right = (select(one).where(among(one, streams)) for one in (live, replayed))
             stand = await _rows(connection, left.except_all(right), table)
-            shall = await _rows(connection, right.except_all(left), table)
-            for key in [*stand, *(key for key in shall if key not in stand)]:
-                both = (stand.get(key), shall.get(key))
+            expected = await _rows(connection, right.except_all(left), table)
+            for key in [*stand, *(key for key in expected if key not in stand)]:
+                both = (stand.get(key), expected.get(key))
                 report.add(await self._damage(connection, table, (live, replayed), *both))
             count = select(func.count()).select_from(live).where(among(live, streams))
             report.rows += (await connection.execute(count)).scalar_one()
@@ -69,11 +69,11 @@ class RowComparison:
                 report.add(await self._damage(connection, table, (live, replayed), row, None))
 
     async def _damage(
-        self, connection: AsyncConnection, table: Table, both: Sequence[Table], stands: Row | None, shall: Row | None
+        self, connection: AsyncConnection, table: Table, both: Sequence[Table], actual: Row | None, expected: Row | None
     ) -> Damage:
-        row = stands or shall
+        row = actual or expected
         assert row is not None
-        kind, detail = await _what(connection, table, both, stands, shall)
+        kind, detail = await _what(connection, table, both, actual, expected)
         key = key_of(table, row)
         return Damage(Part.ROW, kind, stream_of(row), detail, 0, "", self._name, table.name, key)
 
@@ -87,15 +87,17 @@ async def _rows(
 
 
 async def _what(
-    connection: AsyncConnection, table: Table, both: Sequence[Table], stands: Row | None, shall: Row | None
+    connection: AsyncConnection, table: Table, both: Sequence[Table], actual: Row | None, expected: Row | None
 ) -> tuple[Kind, str]:
-    if stands is None:
+    if actual is None:
         return Kind.REMOVED, "the log has it, the table has not"
-    if MAC in table.columns and seal_of(connection).fits(table, stands):
+    if MAC in table.columns and seal_of(connection).fits(table, actual):
         return Kind.REPLAYED, "its MAC fits: it was once so, and is no longer"
-    if MAC in table.columns and await _twin(connection, both, stands):
+    if MAC in table.columns and await _twin(connection, both, actual):
         return Kind.COPIED, "another row has this MAC"
-    return (Kind.FORGED, "the log has no such row") if shall is None else (Kind.CHANGED, "it is not as it was written")
+    return (
+        (Kind.FORGED, "the log has no such row") if expected is None else (Kind.CHANGED, "it is not as it was written")
+    )
 
 
 async def _twin(connection: AsyncConnection, both: Sequence[Table], row: Row) -> bool:

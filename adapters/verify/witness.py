@@ -60,9 +60,9 @@ class Witnesses:
         if not counted:
             return
         async with self._pool.connection() as connection:
-            held = await _held(connection, [(one.stream, one.seq) for one in counted])
+            rows_at = await _rows_at(connection, [(one.stream, one.seq) for one in counted])
             for one in counted:
-                await self._compare(connection, one, held[one.stream, one.seq])
+                await self._compare(connection, one, rows_at[one.stream, one.seq])
 
     async def conclude(self) -> None:
         """A stream that lost its end while others continued was truncated; otherwise the database is an older one."""
@@ -111,12 +111,12 @@ class Witnesses:
         elif one.seq == 1:
             previous = START
         else:
-            before = await _held(connection, [(one.stream, one.seq - 1)])
+            before = await _rows_at(connection, [(one.stream, one.seq - 1)])
             previous = bytes(before[one.stream, one.seq - 1]["link"] or b"")
         return link(self._key, previous, one.event.header, one.event.data) == one.link
 
 
-async def _held(
+async def _rows_at(
     connection: Connection, places: Sequence[tuple[StreamId, int]]
 ) -> Mapping[tuple[StreamId, int], Mapping[str, Any]]:
     columns = {

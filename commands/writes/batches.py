@@ -38,8 +38,8 @@ class BatchWrites:
 
     async def rollback(self, command: Rollback, idempotency_key: str | None = None) -> Receipt:
         """Undo one change, or all of a run, a batch or a stretch of a thread, in one append (X03, X15)."""
-        meant = await self._meant(command)
-        return await self._handler.handle(ROLLBACKS.decider, meant, idempotency_key=idempotency_key)
+        completed = await self._completed(command)
+        return await self._handler.handle(ROLLBACKS.decider, completed, idempotency_key=idempotency_key)
 
     async def rolled_back(self, command: Rollback, idempotency_key: str | None = None) -> tuple[Plan, Receipt]:
         """A rollback, with what its events undid, sent again or not, and the conflicts that are left as they are."""
@@ -49,17 +49,17 @@ class BatchWrites:
 
     async def preview_rollback(self, command: Rollback) -> Plan:
         """What a rollback would undo now, and what stands in its way, for whoever asks."""
-        meant = self._handler.admitted(await self._meant(command))
-        state = await self._handler.read(ROLLBACKS.decider, meant)
+        completed = self._handler.admitted(await self._completed(command))
+        state = await self._handler.read(ROLLBACKS.decider, completed)
         if command.of_event:
-            ROLLBACKS.require_change(state, meant)
-        return ROLLBACKS.plan(state, meant)
+            ROLLBACKS.require_change(state, completed)
+        return ROLLBACKS.plan(state, completed)
 
     async def preview_undo(
-        self, stream: StreamId, memory_id: UUID | None, event_id: UUID | None = None, **who: str | None
+        self, stream: StreamId, memory_id: UUID | None, event_id: UUID | None = None, **context: str | None
     ) -> Plan:
         """What an undo of the last change of a memory, or of an event, would write; what stands in its way."""
-        about = {"tenant": stream.tenant, "user_id": stream.owner, "at": self._handler.now(), **who}
+        about = {"tenant": stream.tenant, "user_id": stream.owner, "at": self._handler.now(), **context}
         if memory_id is not None:
             last = validated(UndoChange, {**about, "memory_id": memory_id})
             event_id = last_change(self._handler.admitted(last), await self._handler.read(MEMORIES, last))
@@ -71,7 +71,7 @@ class BatchWrites:
         own = (event.payload for event in written if event.event_id in receipt.event_ids)
         return tuple(dict.fromkeys(undoes for payload in own if (undoes := getattr(payload, "undoes", None))))
 
-    async def _meant(self, command: Rollback) -> Rollback:
+    async def _completed(self, command: Rollback) -> Rollback:
         """With the events of what it names. What an event touched never changes, so nothing can come between."""
         events = await self._events_of(self._handler.admitted(command))
         generated = {"event_ids": tuple(event.event_id for event in events), "touched": touched_by(events)}

@@ -72,8 +72,8 @@ class ProfileWrites:
 
     async def expire_patch(self, stream: StreamId, patch_id: UUID) -> Receipt:
         """Note that nobody decided in time; nothing when somebody did."""
-        who = {"tenant": stream.tenant, "user_id": stream.owner, "actor": consent.CLOCK}
-        command = validated(ExpirePatch, {**who, "patch_id": patch_id, "at": self._handler.now()})
+        context = {"tenant": stream.tenant, "user_id": stream.owner, "actor": consent.CLOCK}
+        command = validated(ExpirePatch, {**context, "patch_id": patch_id, "at": self._handler.now()})
         return await self._handler.handle(PROFILE, command)
 
     async def open_todo(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]:

@@ -70,24 +70,24 @@ class SeedWrites(ProfileWrites, GraphWrites):
         return Seeded(seed_id, tuple(applied), tuple(queued), tuple(memory_ids), len(facts), receipt)
 
     def _parts(
-        self, given: Seed, who: Mapping[str, Any]
+        self, given: Seed, context: Mapping[str, Any]
     ) -> tuple[Sequence[ProposeProfile], Sequence[CreateMemory], Sequence[Remember]]:
         """The commands that a seed holds."""
         proposals, memories, facts = list[ProposeProfile](), list[CreateMemory](), list[Remember]()
         for field, value in given.values:
-            fields = {**who, "field": field, "value": value, "confidence": 1.0, "source": SEEDED}
+            fields = {**context, "field": field, "value": value, "confidence": 1.0, "source": SEEDED}
             with within(f"content.profile.{field}"):
                 proposals.append(self.proposal(fields, consented=given.consent))
         for place, memory in enumerate(given.memories):
             with within(f"content.memories[{place}]"):
                 _require_own(CreateMemory, memory)
-                fields = {**who, **memory, "source": SEEDED, "memory_id": self._handler.new_id()}
+                fields = {**context, **memory, "source": SEEDED, "memory_id": self._handler.new_id()}
                 memories.append(validated(CreateMemory, fields))
                 self._policy.known(memories[-1].category)
         for place, fact in enumerate(given.facts):
             with within(f"content.facts[{place}]"):
                 _require_own(Remember, fact)
-                facts.append(self.fact({**who, **fact}))
+                facts.append(self.fact({**context, **fact}))
         return proposals, memories, facts
 
 

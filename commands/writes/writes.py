@@ -151,8 +151,8 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites):
         """The command of a turn in its principal's name, with what was extracted from it: `memories` and `facts`."""
         generated = {"memory_id": self._handler.new_id(), "entity_id": self._handler.new_id()}
         plain = {name: value for name, value in fields.items() if name not in ("memories", "facts")}
-        asked = self._handler.admitted(validated(HearTurn, {**plain, **generated}))
-        turn = asked.model_copy(update={"turn_id": self._handler.turn_id(asked.turn_id)})
+        plain_turn = self._handler.admitted(validated(HearTurn, {**plain, **generated}))
+        turn = plain_turn.model_copy(update={"turn_id": self._handler.turn_id(plain_turn.turn_id)})
         about = {**turn.model_dump(include=set(Command.model_fields)), "source_turn_ids": (turn.turn_id,)}
         memories = [self._extracted(about, one) for one in fields.get("memories", ())]
         facts = [self.fact({**about, "at": turn.occurred_at, **one}) for one in fields.get("facts", ())]
@@ -192,8 +192,8 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites):
         if self._sightings is None:
             return turn
         seen = tuple(await self._sightings.of(self._handler.admitted(turn), error))
-        told = tuple(fact.model_copy(update={"seen": (*fact.seen, *seen)}) for fact in turn.facts)
-        return turn.model_copy(update={"facts": told})
+        facts_seen = tuple(fact.model_copy(update={"seen": (*fact.seen, *seen)}) for fact in turn.facts)
+        return turn.model_copy(update={"facts": facts_seen})
 
     async def create(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
         """A memory; its id is generated unless it is given. A retry with the same idempotency key gives the first id.
@@ -233,18 +233,18 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites):
         return replace(receipt, erased=gone)
 
     async def undo_event(
-        self, stream: StreamId, event_id: UUID, idempotency_key: str | None = None, **who: str | None
+        self, stream: StreamId, event_id: UUID, idempotency_key: str | None = None, **context: str | None
     ) -> Receipt:
         """Undo the change of one event, on all that it changed (X03)."""
         about = {"tenant": stream.tenant, "user_id": stream.owner, "at": self.now(), "of_event": event_id}
-        return await self.rollback(validated(Rollback, {**about, **who}), idempotency_key)
+        return await self.rollback(validated(Rollback, {**about, **context}), idempotency_key)
 
     async def undo_last(
-        self, stream: StreamId, memory_id: UUID, idempotency_key: str | None = None, **who: str | None
+        self, stream: StreamId, memory_id: UUID, idempotency_key: str | None = None, **context: str | None
     ) -> Receipt:
         """Undo the last change that is in force on a memory. Without a key, a retry goes one change further back."""
         about = {"tenant": stream.tenant, "user_id": stream.owner, "at": self.now()}
-        return await self.execute(validated(UndoChange, {**about, "memory_id": memory_id, **who}), idempotency_key)
+        return await self.execute(validated(UndoChange, {**about, "memory_id": memory_id, **context}), idempotency_key)
 
     async def _written_to(self, command: CreateMemory, receipt: Receipt) -> UUID:
         """The memory that a creation was written to: a new one, the one that it met, or a retry's first."""

@@ -57,7 +57,9 @@ async def between(
         )
         page = await fetch(connection, change_log, statement)
         seen = await memories.by_ids(connection, viewer, {row["memory_id"] for row in page})
-        entries += [_entry(row, seen[row["memory_id"]]) for row in page if _told(row, seen.get(row["memory_id"]))]
+        entries += [
+            _entry(row, seen[row["memory_id"]]) for row in page if _is_reported(row, seen.get(row["memory_id"]))
+        ]
         if len(page) < PAGE:
             break
         until = page[-1]["rev"] - 1
@@ -73,11 +75,13 @@ async def last_of_each(
     """
     log, memory = change_log.c, memory_table.c
     created = log.event == Change.CREATED
-    told = or_(memory.status.in_(sorted(VISIBLE)), log.event.in_(sorted(ENDS)))
+    reported = or_(memory.status.in_(sorted(VISIBLE)), log.event.in_(sorted(ENDS)))
     last = (
         select(*stored(change_log), func.max(log.rev).over(partition_by=log.memory_id).label("last"))
         .join(memory_table, owned(memory_table, viewer) & (memory.memory_id == log.memory_id))
-        .where(*_of_thread(viewer, thread_id), log.rev > since, log.rev <= until, told, *visible_to(viewer), unasked())
+        .where(
+            *_of_thread(viewer, thread_id), log.rev > since, log.rev <= until, reported, *visible_to(viewer), unasked()
+        )
         .ext(distinct_on(log.memory_id, created))
         .order_by(log.memory_id, created, log.rev.desc())
         .subquery()
@@ -86,14 +90,14 @@ async def last_of_each(
     statement = select(*columns).order_by(last.c.last.desc(), last.c.rev.desc()).limit(2 * MAX_BULLETS)
     rows = await fetch(connection, change_log, statement)
     seen = await memories.by_ids(connection, viewer, {row["memory_id"] for row in rows})
-    return [_entry(row, seen[row["memory_id"]]) for row in rows if _told(row, seen.get(row["memory_id"]))]
+    return [_entry(row, seen[row["memory_id"]]) for row in rows if _is_reported(row, seen.get(row["memory_id"]))]
 
 
 def _of_thread(viewer: Viewer, thread_id: str) -> list[ColumnElement[bool]]:
     return [owned(change_log, viewer), change_log.c.thread_id == thread_id]
 
 
-def _told(row: Row, memory: Mapping[str, Any] | None) -> bool:
+def _is_reported(row: Row, memory: Mapping[str, Any] | None) -> bool:
     """Whether the change is visible. Procedures are only reported on request (B §12)."""
     if memory is None or memory["kind"] == Kind.PROCEDURE or memory["category"] == PROCEDURAL:
         return False

@@ -100,23 +100,25 @@ async def facts(
     precedence, if any (A09). `inactive` adds facts that have ended, were retired or have not begun, but not deleted
     ones.
     """
-    meant = None if about is None else await reader.kin(connection, viewer, about)
-    narrowed = None if meant is None else _about(meant)
+    related = None if about is None else await reader.kin(connection, viewer, about)
+    narrowed = None if related is None else _about(related)
     found = await _at(connection, viewer, point, narrowed)
-    rivals = found if meant is None else await _slots_of(connection, viewer, point, found)
-    told = _once(rivals)
-    winners = overridden([_told(row) for row in told], predicates)
+    rivals = found if related is None else await _slots_of(connection, viewer, point, found)
+    distinct = _distinct(rivals)
+    winners = overridden([_scoped(row) for row in distinct], predicates)
     wanted = {row["relation_id"] for row in found}
-    shown = [_fact(row, predicates, winners.get(row["relation_id"])) for row in told if row["relation_id"] in wanted]
+    shown = [
+        _fact(row, predicates, winners.get(row["relation_id"])) for row in distinct if row["relation_id"] in wanted
+    ]
     if inactive:
         others = await _at(connection, viewer, point, narrowed, inactive=True)
         shown += [_fact(row, predicates, None) for row in others if row["relation_id"] not in wanted]
     return sorted(shown, key=_priority)
 
 
-def entity_card(entity: Row, told: Iterable[Row]) -> str:
+def entity_card(entity: Row, about: Iterable[Row]) -> str:
     """The first facts of an entity in one line (D06), without overridden ones."""
-    lines = (_line(entity, fact) for fact in told if fact["overridden_by"] is None)
+    lines = (_line(entity, fact) for fact in about if fact["overridden_by"] is None)
     return card.card(card.reference(entity["category"], entity["name"]), lines)
 
 
@@ -164,7 +166,7 @@ async def _at(
     found = [
         {**row, **_dates(held[key]), "state": point.state(held[key]), **_between(row, known)}
         for key, row in rows.items()
-        if _stands(row, known)
+        if _is_shown(row, known)
     ]
     return sorted(found, key=lambda row: (-row["confidence"], row["created_at"], row["relation_id"]))
 
@@ -182,7 +184,7 @@ async def _ends(
     }
 
 
-def _stands(relation: Row, ends: Mapping[UUID, Row]) -> bool:
+def _is_shown(relation: Row, ends: Mapping[UUID, Row]) -> bool:
     """Whether both ends may be shown."""
     return relation["subject_id"] in ends and (relation["object_id"] is None or relation["object_id"] in ends)
 
@@ -199,15 +201,15 @@ def _dates(period: Row) -> Row:
     return {name: period[name] for name in ("valid_from", "valid_to", "known_from", "known_to")}
 
 
-def _once(rows: Iterable[Row]) -> Sequence[Row]:
+def _distinct(rows: Iterable[Row]) -> Sequence[Row]:
     """Facts that a merge of entities made identical are shown once, as the first of them."""
     first: dict[ScopedFact, Row] = {}
     for row in rows:
-        first.setdefault(replace(_told(row), relation_id=UUID(int=0)), row)
+        first.setdefault(replace(_scoped(row), relation_id=UUID(int=0)), row)
     return list(first.values())
 
 
-def _told(row: Row) -> ScopedFact:
+def _scoped(row: Row) -> ScopedFact:
     value = row["object"]["entity_id"] if row["object"] else value_key(row["value"])
     return ScopedFact(row["relation_id"], Scope(row["scope"]), row["subject"]["entity_id"], row["predicate"], value)
 
@@ -247,8 +249,8 @@ def _priority(fact: Row) -> tuple[Any, ...]:
 def _line(entity: Row, fact: Row) -> str:
     """As the subject sees it: `lives_in Berlin`; in full if the entity is the object: `Ana knows Marta`."""
     thing = fact["object"] if fact["object"] is not None else as_text(fact["value"])
-    told = f"{fact['predicate']} {thing}"
-    return told if fact["subject_id"] == entity["entity_id"] else f"{fact['subject']} {told}"
+    phrase = f"{fact['predicate']} {thing}"
+    return phrase if fact["subject_id"] == entity["entity_id"] else f"{fact['subject']} {phrase}"
 
 
 def as_text(value: object) -> str:

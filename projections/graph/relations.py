@@ -32,9 +32,11 @@ def touched(event: Recorded) -> frozenset[UUID]:
 def after(rows: Rows, event: Recorded) -> dict[UUID, Row]:
     """The rows that an event changes. A missing relation, whose event was skipped, is ignored."""
     known = RELATION.evolve({id_: _as_relation(row) for id_, row in rows.items()}, event.payload)
-    told = {one.relation_id: _spans(one) for one in graph.validity_of(event.payload)}
+    spans_of = {one.relation_id: _spans(one) for one in graph.validity_of(event.payload)}
     found = {id_: {**(rows.get(id_) or _birth(one, event)), **_of_relation(one)} for id_, one in known.items()}
-    return {id_: _believed(row, told[id_] if id_ in told else row["periods"], event) for id_, row in found.items()}
+    return {
+        id_: _believed(row, spans_of[id_] if id_ in spans_of else row["periods"], event) for id_, row in found.items()
+    }
 
 
 def beliefs(before: Row | None, after: Row, event: Recorded) -> Sequence[Row]:

@@ -33,7 +33,7 @@ class Changed:
     new: Any
 
 
-def told(kind: str, id_: str, events: Sequence[Recorded]) -> Mapping[int, Mapping[str, Any]]:
+def by_seq(kind: str, id_: str, events: Sequence[Recorded]) -> Mapping[int, Mapping[str, Any]]:
     """By seq, what a history row adds: `changes`, and whether their text is `erased`."""
     subject, known = SUBJECTS[kind], dict[Any, Any]()
     own, found = subject.read_id(id_), dict[int, Mapping[str, Any]]()
@@ -85,7 +85,7 @@ def _relation(one: Relation) -> Fields:
         "confidence": one.confidence,
         "metadata": dict(one.metadata),
         "status": one.status.value,
-        "periods": [[held.valid_from, held.valid_to] for held in one.validity.periods],
+        "periods": [[period.valid_from, period.valid_to] for period in one.validity.periods],
     }
 
 

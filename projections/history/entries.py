@@ -48,10 +48,10 @@ def entry(payload: Event, subject: Ref) -> Entry:
     if subject.kind != RELATION.name:
         return ENTRIES[type(payload)](payload)
     periods = {str(one.relation_id): _dates(one) for one in graph.validity_of(payload)}
-    held = {"periods": periods[subject.id]} if subject.id in periods else {}
+    validity = {"periods": periods[subject.id]} if subject.id in periods else {}
     own = subjects(payload)[0]
     word, more = ENTRIES[type(payload)](payload) if own == subject else ("UPDATE", {"because_of": own.id})
-    return word, {**more, **held}
+    return word, {**more, **validity}
 
 
 def _sources(payload: Any) -> dict[str, Any]:
@@ -106,7 +106,9 @@ def _never_holds(payload: Undo) -> bool:
 
 
 def _dates(one: Validity) -> list[list[str | None]]:
-    return [[utc_text(held.valid_from), utc_text(held.valid_to) if held.valid_to else None] for held in one.periods]
+    return [
+        [utc_text(period.valid_from), utc_text(period.valid_to) if period.valid_to else None] for period in one.periods
+    ]
 
 
 # A proposal and its decision are UPDATEs of their field; an erasure is a DELETE.

@@ -22,7 +22,7 @@ from mnemolog.events.profile import (
 from mnemolog.events.profile_fold import FIELD, TODO
 from mnemolog.events.subjects import of_each_event
 from mnemolog.events.unread import Unread
-from mnemolog.projections.history.changed import told
+from mnemolog.projections.history.changed import by_seq
 from mnemolog.projections.profile.reader import require_profile
 
 
@@ -48,7 +48,7 @@ def of_todo(viewer: Viewer, todo_id: UUID, events: Sequence[Recorded]) -> Sequen
 
 def _rows(subject: str, id_: str, events: Sequence[Recorded]) -> Sequence[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    changes = told(subject, id_, events)
+    changes = by_seq(subject, id_, events)
     for event in events:
         if isinstance(event.payload, Unread):
             continue

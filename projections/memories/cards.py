@@ -37,26 +37,26 @@ async def cards(connection: AsyncConnection, viewer: Viewer, refs: Iterable[str]
     wanted = list(dict.fromkeys(refs))
     if not wanted:
         return []
-    told: dict[str, list[UUID]] = {ref: [] for ref in wanted}
+    ids_of: dict[str, list[UUID]] = {ref: [] for ref in wanted}
     for row in await connection.execute(_first_of_each(viewer, wanted)):
-        told[row.ref].append(row.memory_id)
-    rows = await reader.by_ids(connection, viewer, {memory_id for ids in told.values() for memory_id in ids})
-    found = {ref: [rows[one] for one in dict.fromkeys(ids) if one in rows] for ref, ids in told.items()}
+        ids_of[row.ref].append(row.memory_id)
+    rows = await reader.by_ids(connection, viewer, {memory_id for ids in ids_of.values() for memory_id in ids})
+    found = {ref: [rows[one] for one in dict.fromkeys(ids) if one in rows] for ref, ids in ids_of.items()}
     return [Card(ref, known) for ref, known in found.items() if known]
 
 
 def _first_of_each(viewer: Viewer, refs: Sequence[str]) -> Select[Any]:
     """References with the memories of their cards, in order."""
     ref = func.unnest(column.entity_refs).table_valued("ref", name="told").render_derived()
-    asked = literal(refs, ARRAY(Text))
+    references = literal(refs, ARRAY(Text))
     order = (column.pinned.desc(), column.importance.desc(), column.created_at.desc(), column.memory_id)
     place = func.row_number().over(partition_by=ref.c.ref, order_by=order).label("place")
     ranked = (
         select(ref.c.ref, column.memory_id, place)
         .select_from(memories)
         .join(ref, true())
-        .where(*visible_to(viewer), active(), unasked(), retrievable(), _telling(), ref.c.ref == any_(asked))
-        .where(func.cardinality(column.entity_refs) > 0, column.entity_refs.overlap(asked))
+        .where(*visible_to(viewer), active(), unasked(), retrievable(), _telling(), ref.c.ref == any_(references))
+        .where(func.cardinality(column.entity_refs) > 0, column.entity_refs.overlap(references))
         .subquery()
     )
     shown = select(ranked.c.ref, ranked.c.memory_id).where(ranked.c.place <= TOP_FACTS)

@@ -45,11 +45,13 @@ class MemoriesProjector:
             after = _changed(rows, event)
             changed.update(after)
             rows.update(after)
-        gone = {(*owner(event), event.payload.memory_id) for event in batch if isinstance(event.payload, MemoryErased)}
+        erased_keys = {
+            (*owner(event), event.payload.memory_id) for event in batch if isinstance(event.payload, MemoryErased)
+        }
         await upsert(connection, memories, [_documented(row, known.get(key)) for key, row in changed.items()], known)
-        await upsert(connection, links, [edge for key, edge in edges.items() if edge and _stands(key, gone)])
+        await upsert(connection, links, [edge for key, edge in edges.items() if edge and _is_kept(key, erased_keys)])
         await remove(connection, links, [key for key, edge in edges.items() if edge is None])
-        await _unlink(connection, gone)
+        await _unlink(connection, erased_keys)
 
 
 async def _nodes(connection: AsyncConnection, batch: Sequence[Recorded]) -> dict[Key, Row]:
@@ -61,16 +63,16 @@ async def _nodes(connection: AsyncConnection, batch: Sequence[Recorded]) -> dict
     return {primary_key(memories)(row): row for row in rows}
 
 
-def _stands(edge: Key, gone: Collection[Key]) -> bool:
+def _is_kept(edge: Key, erased_keys: Collection[Key]) -> bool:
     *whose, from_id, to_id = edge
-    return (*whose, from_id) not in gone and (*whose, to_id) not in gone
+    return (*whose, from_id) not in erased_keys and (*whose, to_id) not in erased_keys
 
 
-async def _unlink(connection: AsyncConnection, gone: Collection[Key]) -> None:
+async def _unlink(connection: AsyncConnection, erased_keys: Collection[Key]) -> None:
     """Delete the edges from and to erased memories."""
     for end in (links.c.from_id, links.c.to_id):
-        if gone:
-            edges = tuple_(*indexed(links), end).in_(sorted(gone))
+        if erased_keys:
+            edges = tuple_(*indexed(links), end).in_(sorted(erased_keys))
             await connection.execute(delete(links).where(edges))
 
 

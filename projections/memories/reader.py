@@ -155,13 +155,13 @@ async def _read(connection: AsyncConnection, viewer: Viewer, rows: Sequence[Row]
     if far:
         wanted = select(*stored(memories)).where(*visible_to(viewer), active(), unasked(), identified(far))
         seen = {row["memory_id"]: row for row in await fetch(connection, memories, wanted)}
-    told = {id_: [seen[one] for one in sorted(against.get(id_, set()) & seen.keys())] for id_ in ids}
+    contradicting = {id_: [seen[one] for one in sorted(against.get(id_, set()) & seen.keys())] for id_ in ids}
     return [
         {
             **{name: value for name, value in row.items() if name not in _INTERNAL},
             "importance_level3": to_level(row["importance"]),
             "importance_level5": to_five(row["importance"]),
-            **_contradictions(row, told[row["memory_id"]]),
+            **_contradictions(row, contradicting[row["memory_id"]]),
         }
         for row in rows
     ]

@@ -160,13 +160,15 @@ def _erased(rows: Rows, event: Recorded, place: str) -> Sequence[Change]:
     """The structure stays: that something was set and proposed, by whom and when. Pending proposals expire."""
     whose = owner(event)
     key = (*whose, place)
-    held = [(profile_fields, key, {**rows[profile_fields][key], "held": []})] if key in rows[profile_fields] else []
+    setting_row = (
+        [(profile_fields, key, {**rows[profile_fields][key], "held": []})] if key in rows[profile_fields] else []
+    )
     blank = [
         (consent, one, {**_closed(row, event), "value": ""})
         for one, row in rows[consent].items()
         if one[:-1] == whose and place_of(row["field"]) == place
     ]
-    return [*held, *blank]
+    return [*setting_row, *blank]
 
 
 def _closed(row: Row, event: Recorded) -> Row:

@@ -94,9 +94,9 @@ def require_profile(viewer: Viewer) -> None:
 
 
 def _field(row: Row) -> dict[str, Any]:
-    held = row["held"]
+    values = row["held"]
     shown = {name: value for name, value in _shown(row).items() if name != "held"}
-    return {**shown, "value": held[0] if len(held) == 1 else held}
+    return {**shown, "value": values[0] if len(values) == 1 else values}
 
 
 def _shown(row: Row) -> dict[str, Any]:

@@ -73,8 +73,8 @@ class GraphReads(Reading):
 
         async def ask(connection: AsyncConnection, viewer: Viewer) -> Known:
             found = await reader.one(connection, viewer, entity_id)
-            told = await facts.facts(connection, viewer, point, self._predicates, [found["entity_id"]])
-            return Known(found, told, facts.entity_card(found, told))
+            known_facts = await facts.facts(connection, viewer, point, self._predicates, [found["entity_id"]])
+            return Known(found, known_facts, facts.entity_card(found, known_facts))
 
         return await self._read(viewer, then, (GRAPH,), ask)
 

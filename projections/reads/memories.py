@@ -62,9 +62,9 @@ class MemoryReads(Reading):
         self._admitted(viewer)
         self._policy.allowed(viewer.agent_id, request.categories)
         gather = partial(context.gather, request=request, policy=self._policy)
-        _, told = await self._by_meaning(viewer, moment, (MEMORIES, VECTORS), request.query, gather)
-        self._used(viewer, moment, told.shown)
-        return told
+        _, found = await self._by_meaning(viewer, moment, (MEMORIES, VECTORS), request.query, gather)
+        self._used(viewer, moment, found.shown)
+        return found
 
     async def cards(self, viewer: Viewer, refs: Collection[str], moment: Moment = NOW) -> Sequence[Card]:
         """What is known about each reference, such as `person:john`, in one line, if there is enough (D06)."""
@@ -108,9 +108,9 @@ class MemoryReads(Reading):
                 tag = f"{subject}:{id_}"
                 events = await self._log.read(stream, tags=from_log.read_by(tag))
                 changed.require_keys(tag, events)
-                told = changed.told(subject, str(id_), [one for one in events if one.seq <= rows[0]["seq"]])
+                added = changed.by_seq(subject, str(id_), [one for one in events if one.seq <= rows[0]["seq"]])
                 for row in rows:
-                    row |= told.get(row["seq"], {})
+                    row |= added.get(row["seq"], {})
             return rows
 
         return await self._read(viewer, moment, (MEMORIES, GRAPH, ARTIFACTS, HISTORY), ask)
@@ -120,15 +120,15 @@ class MemoryReads(Reading):
 
         async def ask(connection: AsyncConnection, viewer: Viewer) -> Changes:
             rev = await changes.revision(connection, viewer, thread_id)
-            told = await changes.last_of_each(connection, viewer, thread_id, since, rev)
+            latest = await changes.last_of_each(connection, viewer, thread_id, since, rev)
             entries = await changes.between(connection, viewer, thread_id, since, rev)
-            return Changes(delta.header(since, told), rev, entries)
+            return Changes(delta.header(since, latest), rev, entries)
 
         return await self._read(viewer, moment, (MEMORIES, CHANGES), ask)
 
     async def extent(self, viewer: Viewer, scope: Scope, moment: Moment = NOW, *, hard: bool = False) -> extent.Extent:
         """The subjects in a scope; for the scope `agent`, those of the viewing agent."""
-        ask = partial(extent.held, scope=scope, hard=hard)
+        ask = partial(extent.load, scope=scope, hard=hard)
         return await self._read(viewer, moment, (MEMORIES, GRAPH, PROFILE, ARTIFACTS), ask)
 
     async def episodes_since(
