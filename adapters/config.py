@@ -100,12 +100,18 @@ class Settings(BaseSettings):
         str | None, Field(description="The API of your models, compatible with OpenAI's. Default: OpenAI.")
     ] = None
     model_api_key: Annotated[str | None, Field(description="The API key for model_url.", repr=False)] = None
-    chat_model: Annotated[str | None, Field(description="The chat model, such as gpt-4o-mini.")] = None
-    embedding_model: Annotated[
-        str | None, Field(description="The embedding model for search, instead of the bundled one (embedder).")
+    chat_model: Annotated[
+        str | None, Field(description="The chat model, such as gpt-4o-mini. Without it, summaries are extracts.")
     ] = None
-    vision_model: Annotated[str | None, Field(description="The model that describes images.")] = None
-    transcription_model: Annotated[str | None, Field(description="The model that transcribes audio.")] = None
+    embedding_model: Annotated[
+        str | None, Field(description="The embedding model for search. Without it, the bundled one (embedder).")
+    ] = None
+    vision_model: Annotated[
+        str | None, Field(description="The model that describes images. Without it, none are described.")
+    ] = None
+    transcription_model: Annotated[
+        str | None, Field(description="The model that transcribes audio. Without it, none is transcribed.")
+    ] = None
     model_urls: Annotated[
         dict[ModelFeature, str], Field(description="Another URL for single features, such as embedding.")
     ] = {}

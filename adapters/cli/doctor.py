@@ -4,8 +4,8 @@ import asyncio
 import shutil
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 
 import psycopg
 from sqlalchemy.exc import DBAPIError
@@ -14,17 +14,21 @@ from mnemolog.adapters import clock
 from mnemolog.adapters.background.clients import others
 from mnemolog.adapters.cli import output
 from mnemolog.adapters.cli.background import KINDS
-from mnemolog.adapters.config import Settings
+from mnemolog.adapters.config import ModelFeature, Settings
 from mnemolog.adapters.embedded import versions
 from mnemolog.adapters.embedded.servers import without_secrets
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.jobs.job import Status
 from mnemolog.adapters.minilm import MiniLM
+from mnemolog.adapters.openai.budget import SETTING
+from mnemolog.adapters.openai.client import ModelClient
+from mnemolog.adapters.openai.endpoint import FEATURES, endpoint_of
 from mnemolog.adapters.unreachable import UNREACHABLE, own_words
 from mnemolog.domain.errors import MnemologError
 
 LITTLE_SPACE = 1 << 30
 PATIENCE = 15.0
+MODEL_SECONDS = 10.0
 LOOK_SECONDS = 0.2
 _UPGRADE_FIX = "readers stay on the previous version; run a Mnemolog that can apply this event"
 
@@ -44,7 +48,12 @@ class Finding:
 
 def examine(settings: Settings) -> list[Finding]:
     """Check every component; starts an engine unless one is running."""
-    return [*_machine(settings), *_binaries(settings), _model(), *asyncio.run(_engine(settings))]
+    return [*_machine(settings), *_binaries(settings), _model(), *asyncio.run(_connected(settings))]
+
+
+async def _connected(settings: Settings) -> list[Finding]:
+    models = await asyncio.gather(*(_feature(settings, feature) for feature in FEATURES))
+    return [*models, *await _engine(settings)]
 
 
 def show(findings: list[Finding]) -> None:
@@ -84,6 +93,40 @@ def _model() -> Finding:
     return Finding("model", True, f"{MiniLM.model}, {MiniLM.dimensions} dimensions, checksums match")
 
 
+# What is skipped without a model, or done without it (X12).
+WITHOUT: Mapping[ModelFeature, str] = {
+    "chat": "no model: summaries are extracts",
+    "embedding": "no model: search uses the bundled one",
+    "vision": "no model: images are not described",
+    "transcription": "no model: audio is not transcribed",
+}
+
+
+async def _feature(settings: Settings, feature: ModelFeature) -> Finding:
+    endpoint = endpoint_of(settings, feature)
+    if endpoint is None:
+        return Finding(feature, True, f"{WITHOUT[feature]} (set {feature}_model)")
+    client = ModelClient(replace(endpoint, retries=0, timeout=min(endpoint.timeout, MODEL_SECONDS)))
+    try:
+        await client.check()
+    except MnemologError as error:
+        return Finding(feature, False, error.message, error.fix)
+    finally:
+        await client.aclose()
+    return Finding(feature, True, f"{endpoint.model} at {endpoint.host}")
+
+
+async def _tokens(engine: Engine) -> Finding:
+    """The budget of the tenant whose settings these are."""
+    settings = engine.settings
+    used = sum(one.input_tokens + one.output_tokens for one in await engine.models.budget.of_today(settings.tenant))
+    limit, left = settings.model_tokens_per_day, settings.model_tokens_per_day - used
+    if not limit:
+        return Finding("tokens", True, f"{used:,} used today by tenant {settings.tenant}, without a limit")
+    fix = "" if left > 0 else f"raise {SETTING}, or wait until 00:00 UTC"
+    return Finding("tokens", left > 0, f"{used:,} of {limit:,} used today by tenant {settings.tenant}", fix)
+
+
 async def _engine(settings: Settings) -> list[Finding]:
     try:
         async with open_engine(settings, attach=True) as engine:
@@ -120,6 +163,8 @@ async def _running(engine: Engine) -> AsyncIterator[Finding]:
         ", ".join(f"{counts_of_jobs[one]:,} {one}" for one in (Status.RUNNING, Status.QUEUED, Status.FAILED)),
         "see `mnemolog job list --status failed`, then `mnemolog job retry`" if failed else "",
     )
+    if any(endpoint_of(engine.settings, feature) for feature in FEATURES):
+        yield await _tokens(engine)
     paused, stopped = await engine.projections.paused(), await engine.projections.stopped()
     running = [name for name in engine.projections.running if name not in paused and name not in stopped]
     lags = await asyncio.gather(*(watched(engine.projections.running[name].lag) for name in running))

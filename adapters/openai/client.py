@@ -5,7 +5,7 @@ The package `openai` takes most of a second to import, so it is imported with th
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -61,6 +61,27 @@ class ModelClient:
                 await asyncio.sleep(max(patience, longest * (0.5 + random() / 2)))
             failure.retry_after = failure.retry_after or UNAVAILABLE_SECONDS
             raise failure
+
+    async def check(self) -> None:
+        """Whether the server answers, takes the key and lists the model; a server without a list is believed."""
+
+        async def models(client: "AsyncOpenAI") -> Collection[str]:
+            return [one.id async for one in client.models.list()]
+
+        endpoint = self.endpoint
+        try:
+            listed = await self.call(models)
+        except ModelRequestRefused as refused:
+            if refused.status in (404, 405):
+                return
+            raise
+        names = {*listed, *(name.removesuffix(":latest") for name in listed)}  # Ollama's tag.
+        if listed and endpoint.model not in names:
+            raise ModelRequestRefused(
+                f"the server at {endpoint.host} does not list the {endpoint.feature} model {endpoint.model!r}",
+                field=f"{endpoint.feature}_model",
+                fix=f"correct {endpoint.feature}_model, or load the model on the server",
+            )
 
     async def _once(self, client: "AsyncOpenAI", ask: Callable[["AsyncOpenAI"], Awaitable[Answer]]) -> Answer:
         """One request, within the time-out however slowly the answer trickles in."""

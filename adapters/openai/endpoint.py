@@ -1,10 +1,12 @@
 """Where a model is, as the settings say."""
 
 from dataclasses import dataclass, field
+from typing import get_args
 from urllib.parse import urlsplit
 
 from mnemolog.adapters.config import ModelFeature, Settings
 
+FEATURES: tuple[ModelFeature, ...] = get_args(ModelFeature)
 OPENAI_URL = "https://api.openai.com/v1"
 
 

@@ -48,6 +48,7 @@ class ModelServer:
     def __init__(self) -> None:
         self.address, self.requests, self.free = "", list[Asked](), asyncio.Event()
         self.replies: deque[Reply] = deque()
+        self.models = ["m-1", "m-2:latest"]
         self.chat: Callable[[Json], str] = lambda request: filled(schema_of(request))
         self.free.set()
 
@@ -90,6 +91,8 @@ class ModelServer:
                 rows = Lexical().embed(request.json["input"])
                 data = [{"object": "embedding", "index": n, "embedding": row.tolist()} for n, row in enumerate(rows)]
                 return Reply({"object": "list", "model": request.json["model"], "data": data})
+            case "/models":
+                return Reply({"object": "list", "data": [{"id": name, "object": "model"} for name in self.models]})
             case "/audio/transcriptions":
                 return Reply({"text": "hello there", "usage": {"type": "duration", "seconds": 3}})
             case _:

@@ -214,9 +214,15 @@ async def test_doctor_finds_every_part_well(engine: Engine) -> None:
 async def test_config_shows_every_setting_and_no_secret(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MNEMOLOG_MASTER_KEY", "c2VjcmV0")
     monkeypatch.setenv("MNEMOLOG_POSTGRES_URL", "postgresql://ana:hunter2@db.example/mnemolog")
+    monkeypatch.setenv("MNEMOLOG_MODEL_URL", "https://ana:hunter2@models.example/v1")
+    monkeypatch.setenv("MNEMOLOG_MODEL_URLS", '{"embedding": "https://:hunter2@tei.example/v1"}')
+    monkeypatch.setenv("MNEMOLOG_MODEL_API_KEY", "sk-secret")
+    monkeypatch.setenv("MNEMOLOG_MODEL_API_KEYS", '{"embedding": "sk-secret"}')
     shown = await run(engine, "config")
     assert set(shown) == set(Settings.model_fields)
     assert "hunter2" not in json.dumps(shown)
+    assert "sk-secret" not in json.dumps(shown)
+    assert (shown["model_api_key"], shown["model_api_keys"]) == ("set", {"embedding": "set"})
     assert "c2VjcmV0" not in json.dumps(shown)
 
 

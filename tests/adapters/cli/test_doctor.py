@@ -6,10 +6,15 @@ from pathlib import Path
 import pytest
 
 from mnemolog.adapters.cli import doctor
-from mnemolog.adapters.cli.doctor import watched
+from mnemolog.adapters.cli.doctor import Finding, watched
 from mnemolog.adapters.config import load
 from mnemolog.adapters.engine.engine import open_engine
+from mnemolog.adapters.openai.endpoint import FEATURES, endpoint_of
 from tests.engine.person import Person
+from tests.testkit.model_server import error, model_server
+from tests.testkit.settings import settings_in
+
+AWAY = "http://127.0.0.1:9/v1"
 
 
 def looks(*seen: int) -> Iterator[int]:
@@ -41,6 +46,41 @@ async def test_a_lag_is_well_when_it_shrinks(
     lag = await watched(look, patience=60 if well else 0.05)
 
     assert (lag.well, lag.course) == (well, course)
+
+
+async def test_without_models_it_says_what_is_skipped(tmp_path: Path) -> None:
+    found = [await doctor._feature(load(data_dir=tmp_path), feature) for feature in FEATURES]
+    assert all(finding.good and finding.found.startswith("no model") for finding in found)
+    assert [finding.part for finding in found] == ["chat", "embedding", "vision", "transcription"]
+
+
+async def test_models_are_asked_for_and_their_faults_name_the_fix(tmp_path: Path) -> None:
+    async with model_server() as server:
+        models = {"chat_model": "m-1", "vision_model": "m-2", "embedding_model": "m-3", "transcription_model": "m-1"}
+        settings = load(data_dir=tmp_path, model_url=server.url, model_urls={"transcription": AWAY}, **models)
+        found = {feature: await doctor._feature(settings, feature) for feature in FEATURES}
+        assert found["chat"] == Finding("chat", True, f"m-1 at {server.url[7:-3]}")
+        assert found["vision"].good
+        assert (found["embedding"].good, "does not list" in found["embedding"].found) == (False, True)
+        assert "cannot be reached" in found["transcription"].found
+        assert "model_urls.transcription" in found["transcription"].fix
+        server.replies.extend([error(401), error(404)])
+        refused = await doctor._feature(settings, "chat")
+        assert (refused.good, "401" in refused.found, refused.fix) == (False, True, "set a key that may use this model")
+        assert (await doctor._feature(settings, "embedding")).good  # A server that lists no models.
+
+
+async def test_the_tokens_of_the_day_are_shown(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path, chat_model="m-1", model_url=AWAY, model_tokens_per_day=100)
+    async with open_engine(settings, passive=True) as engine:
+        endpoint = endpoint_of(settings, "chat")
+        assert endpoint
+        assert await doctor._tokens(engine) == Finding("tokens", True, "0 of 100 used today by tenant default")
+        async with engine.models.budget.reserved("default", endpoint, 100) as spent:
+            spent.add(90, 10)
+        used = await doctor._tokens(engine)
+        assert (used.good, used.found) == (False, "100 of 100 used today by tenant default")
+        assert "model_tokens_per_day" in used.fix
 
 
 async def test_events_that_nobody_applies_are_no_good_health(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
