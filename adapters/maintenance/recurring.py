@@ -1,5 +1,6 @@
 """The recurring jobs over all users."""
 
+from mnemolog.adapters.artifacts.extraction import extractions
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.adapters.maintenance.expiring import expire
 from mnemolog.adapters.maintenance.patrol import Patrol
@@ -30,4 +31,5 @@ def recurring(engine: Services) -> list[Kind]:
         Kind(name="retention", every=HOUR, run=retention),
         Kind(name="expire-proposals", every=HOUR, run=proposals),
         Kind(name="patrol", every=FIVE_MINUTES, run=cycles),
+        *extractions(engine),
     ]

@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import Field
 
 from mnemolog.adapters.artifacts import content as contents
+from mnemolog.adapters.artifacts.extraction import enqueue
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import PagedRead, Read, Write, fields_of, stream_of, viewer_of
@@ -122,6 +123,8 @@ async def add_artifact(engine: Engine, asked: AddArtifact, content: bytes | None
     """Add a file or link. Its text is extracted in the background."""
     fields = {name: value for name, value in fields_of(engine, asked).items() if value is not None}
     artifact_id, receipt = await contents.store(engine, content, fields, asked.idempotency_key)
+    if content is not None and not receipt.already:
+        await enqueue(engine, receipt.stream, artifact_id)
     return ArtifactAdded.of(receipt, artifact_id=artifact_id)
 
 

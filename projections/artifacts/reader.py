@@ -30,7 +30,7 @@ NEWEST = ("-seq", "artifact_id")
 IN_ORDER = ("text_kind", "position", "text_id")
 PAGE = 200
 _INTERNAL = frozenset({*OWNER, "blob", "withdrawn", "document"}) - {"user_id"}
-_SHORT = frozenset(TextKind) - {TextKind.CHUNK, TextKind.TRANSCRIPT}
+_SHORT = frozenset(TextKind) - {TextKind.CHUNK}
 
 
 def seen(viewer: Viewer) -> list[ColumnElement[bool]]:
@@ -135,22 +135,22 @@ def _standing() -> ColumnElement[bool]:
 async def _texts(
     connection: AsyncConnection, viewer: Viewer, rows: Sequence[Row], kinds: Collection[TextKind]
 ) -> Sequence[Row]:
-    """The texts of these kinds, of these artifacts, in their order; none that was undone."""
+    """The texts of these kinds, of these artifacts, the first passage of each; none that was undone."""
     if not rows:
         return []
     column = artifact_texts.c
     ids = sorted(row["artifact_id"] for row in rows)
     withdrawn = {one for row in rows for one in row["withdrawn"]}
-    wanted = column.artifact_id.in_(ids) & column.text_kind.in_(sorted(kinds))
+    wanted = column.artifact_id.in_(ids) & column.text_kind.in_(sorted(kinds)) & (column.position == 0)
     statement = select(*stored(artifact_texts)).where(owned(artifact_texts, viewer), wanted)
-    found = await fetch(connection, artifact_texts, statement.order_by(column.position, column.seq, column.text_id))
+    found = await fetch(connection, artifact_texts, statement.order_by(column.seq, column.text_id))
     return [text for text in found if text["event_id"] not in withdrawn]
 
 
 def _shown(row: Row, texts: Sequence[Row]) -> dict[str, Any]:
     own = [text for text in texts if text["artifact_id"] == row["artifact_id"]]
     # The newest caption says what the user means by it now.
-    said = {text["text_kind"]: text["text"] for text in own if text["position"] == 0}
+    said = {text["text_kind"]: text["text"] for text in own}
     description = next((said[kind] for kind in DESCRIBING if kind in said), row["name"] or row["url"])
     return {
         **{name: value for name, value in row.items() if name not in _INTERNAL},

@@ -1,0 +1,287 @@
+"""Reads one file from standard input and writes its text to standard output. Runs as a process with limits of its own.
+
+Files come from anybody. So this process has no environment, no files to write and little memory and time, and what it
+cannot read it refuses with a reason. Input: a line of JSON (`name`, `mime`, `limits`), then the bytes. Output: JSON, a
+`Found`, or `refused` with `detail`.
+"""
+
+import io
+import json
+import resource
+import sys
+import zipfile
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from html.parser import HTMLParser
+from typing import Any
+
+from mnemolog.adapters.artifacts.chunks import Section, markdown_sections, pieces
+from mnemolog.domain.artifact import Refusal
+
+MAX_PAGES = 2000
+MAX_CHARACTERS = 5_000_000
+MAX_PIXELS = 50_000_000
+MAX_UNPACKED = 200 * 1024 * 1024
+MAX_RATIO = 200
+MAX_MEMBERS = 10_000
+# What a model is shown: larger images cost tokens and tell it no more.
+SIDE = 2048
+
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+MARKDOWN = frozenset({"text/markdown", "text/x-markdown"})
+HTML = frozenset({"text/html", "application/xhtml+xml"})
+# The bytes that recordings begin with, after so many others.
+RECORDINGS = ((0, b"ID3"), (0, b"RIFF"), (0, b"OggS"), (0, b"fLaC"), (4, b"ftyp"), (0, b"\x1aE\xdf\xa3"))
+
+
+class Refused(Exception):
+    """The file is not read."""
+
+    def __init__(self, reason: Refusal, detail: str = "") -> None:
+        super().__init__(reason)
+        self.reason, self.detail = reason, detail
+
+
+@dataclass(slots=True)
+class Found:
+    """What a file holds: its sections, with a title, or the picture of an image, made small for a model."""
+
+    kind: str
+    reader: str = ""
+    title: str = ""
+    pages: int | None = None
+    chunks: list[Section] = field(default_factory=list)
+    picture: str = ""
+    media_type: str = ""
+
+
+def read(content: bytes, name: str, mime: str) -> Found:
+    """What the bytes say they are counts, and has to fit the declared type; Refused otherwise."""
+    ending = name.rpartition(".")[2].lower()
+    declared = mime.partition(";")[0].strip().lower()
+    if content.startswith(b"%PDF-"):
+        return _pdf(content)
+    if content.startswith(b"PK\x03\x04"):
+        return _docx(content)
+    if content.startswith(OLE):
+        raise Refused(Refusal.UNSUPPORTED, "an Office file of before 2007")
+    if declared.startswith("image/") and declared != "image/svg+xml":
+        return _image(content, declared)
+    if declared.startswith(("audio/", "video/")):
+        return _recording(content, declared)
+    if declared in ("application/pdf",) or ending in ("pdf", "docx", "docm"):
+        raise Refused(Refusal.WRONG_TYPE, "the content does not begin as this type does")
+    return _text(content, declared, ending)
+
+
+def _pdf(content: bytes) -> Found:
+    import pypdf
+    from pypdf.errors import PyPdfError
+
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(content))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise Refused(Refusal.ENCRYPTED)
+        count = reader.get_num_pages()
+        if count > MAX_PAGES:
+            raise Refused(Refusal.TOO_MANY_PAGES, f"{count:,} pages, at most {MAX_PAGES:,} are read")
+        sections = _bounded(Section(f"page {n}", page.extract_text()) for n, page in enumerate(reader.pages, start=1))
+        title = str(reader.metadata.title or "") if reader.metadata else ""
+    except Refused:
+        raise
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        raise Refused(Refusal.BROKEN, type(error).__name__) from error
+    return Found("document", f"pypdf {pypdf.__version__}", title, count, sections)
+
+
+def _docx(content: bytes) -> Found:
+    import docx
+    from docx.table import Table
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = archive.infolist()
+        names = {member.filename for member in members}
+        unpacked = sum(member.file_size for member in members)
+        if len(members) > MAX_MEMBERS or unpacked > MAX_UNPACKED or unpacked > MAX_RATIO * max(len(content), 1 << 20):
+            raise Refused(Refusal.ARCHIVE_BOMB, f"{len(members):,} files that unpack to {unpacked:,} bytes")
+        if any(name.lower().endswith("vbaproject.bin") for name in names):
+            raise Refused(Refusal.MACROS)
+        if "word/document.xml" not in names:
+            raise Refused(Refusal.UNSUPPORTED, "an archive that is no Word document")
+        document = docx.Document(io.BytesIO(content))
+    except Refused:
+        raise
+    except (zipfile.BadZipFile, SyntaxError, KeyError, ValueError, NotImplementedError, RuntimeError) as error:
+        raise Refused(Refusal.BROKEN, type(error).__name__) from error
+
+    def sections() -> Iterator[Section]:
+        heading, lines = "", list[str]()
+        for block in document.iter_inner_content():
+            if isinstance(block, Table):
+                lines += [" | ".join(cell.text.strip() for cell in row.cells) for row in block.rows]
+            elif ((block.style and block.style.name) or "").startswith(("Heading", "Title")) and block.text.strip():
+                yield Section(heading, "\n\n".join(lines))
+                heading, lines = block.text.strip(), []
+            else:
+                lines.append(block.text)
+        yield Section(heading, "\n\n".join(lines))
+
+    try:
+        title = document.core_properties.title or ""
+        return Found("document", "python-docx", title, None, _bounded(sections()))
+    except (KeyError, ValueError, IndexError, AttributeError) as error:
+        raise Refused(Refusal.BROKEN, type(error).__name__) from error
+
+
+def _text(content: bytes, declared: str, ending: str) -> Found:
+    try:
+        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        known = declared.startswith("text/") or ending in ("txt", "md", "html", "htm", "csv", "json")
+        raise Refused(Refusal.WRONG_TYPE if known else Refusal.UNSUPPORTED, "it is not text in UTF-8 or UTF-16")
+    begins = text.lstrip()[:100].lower()
+    if declared in HTML or ending in ("html", "htm") or begins.startswith(("<!doctype html", "<html")):
+        parser = _Page()
+        parser.feed(text)
+        parser.close()
+        return Found("document", "html.parser", parser.title.strip(), None, _bounded(iter(parser.sections())))
+    if declared in MARKDOWN or ending in ("md", "markdown"):
+        return Found("document", "markdown", "", None, _bounded(markdown_sections(text)))
+    return Found("document", "plain text", "", None, _bounded(iter([Section("", text)])))
+
+
+class _Page(HTMLParser):
+    """The text of a page, by its headings; no scripts, styles or templates."""
+
+    BLOCKS = frozenset(
+        {"p", "div", "li", "tr", "br", "section", "article", "header", "footer", "table", "ul", "ol", "pre"}
+        | {"blockquote", "h1", "h2", "h3", "h4", "h5", "h6"}
+    )
+    HIDDEN = frozenset({"script", "style", "template", "noscript"})
+    HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.title = ""
+        self._hidden = 0
+        self._in_title = self._in_heading = False
+        self._found: list[Section] = []
+        self._place, self._heading, self._text = "", "", list[str]()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._hidden += tag in self.HIDDEN
+        self._in_title |= tag == "title"
+        if tag in self.BLOCKS:
+            self._text.append("\n\n")
+        if tag in self.HEADINGS:
+            self._found.append(Section(self._place, "".join(self._text)))
+            self._text, self._heading, self._in_heading = [], "", True
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden = max(0, self._hidden - (tag in self.HIDDEN))
+        self._in_title &= tag != "title"
+        if tag in self.HEADINGS and self._in_heading:
+            self._place, self._in_heading = " ".join(self._heading.split()), False
+
+    def handle_data(self, data: str) -> None:
+        if self._hidden:
+            return
+        if self._in_title:
+            self.title += data
+        elif self._in_heading:
+            self._heading += data
+        else:
+            self._text.append(data)
+
+    def sections(self) -> list[Section]:
+        return [*self._found, Section(self._place, "".join(self._text))]
+
+
+def _bounded(sections: Iterator[Section]) -> list[Section]:
+    """The pieces; Refused when there is too much, before all of it is in memory."""
+    found: list[Section] = []
+    count = 0
+
+    def counted() -> Iterator[Section]:
+        nonlocal count
+        for section in sections:
+            text = _clean(section.text)
+            count += len(text)
+            if count > MAX_CHARACTERS:
+                raise Refused(Refusal.TOO_MUCH_TEXT, f"more than {MAX_CHARACTERS:,} characters")
+            yield Section(_clean(section.place)[:200], text)
+
+    found += pieces(counted())
+    return found
+
+
+def _clean(text: str) -> str:
+    """Without what cannot be stored: control characters and halves of characters."""
+    plain = "".join(one for one in text if one in "\n\t" or (one >= " " and one != "\x7f"))
+    return plain.encode("utf-8", "ignore").decode()
+
+
+def _image(content: bytes, declared: str) -> Found:
+    from PIL import Image, UnidentifiedImageError, __version__
+
+    Image.MAX_IMAGE_PIXELS = None  # Checked here, before anything is decoded.
+    try:
+        with Image.open(io.BytesIO(content)) as image:
+            width, height = image.size
+            if width * height > MAX_PIXELS:
+                raise Refused(
+                    Refusal.TOO_MANY_PIXELS, f"{width:,} x {height:,}, at most {MAX_PIXELS:,} pixels are read"
+                )
+            actual = Image.MIME.get(image.format or "", "")
+            if actual != declared and {actual, declared} != {"image/jpeg", "image/jpg"}:
+                raise Refused(Refusal.WRONG_TYPE, f"it is {actual or 'of another type'}")
+            image.draft("RGB", (SIDE, SIDE))
+            small = image.convert("RGB")
+            small.thumbnail((SIDE, SIDE))
+            out = io.BytesIO()
+            small.save(out, "PNG" if declared == "image/png" else "JPEG", quality=90)
+    except Refused:
+        raise
+    except UnidentifiedImageError as error:
+        raise Refused(Refusal.WRONG_TYPE, "it is no image") from error
+    except (OSError, ValueError, SyntaxError, KeyError, IndexError, TypeError) as error:
+        raise Refused(Refusal.BROKEN, type(error).__name__) from error
+    media_type = "image/png" if declared == "image/png" else "image/jpeg"
+    return Found("image", f"Pillow {__version__}", picture=b64encode(out.getvalue()).decode(), media_type=media_type)
+
+
+def _recording(content: bytes, declared: str) -> Found:
+    mpeg = len(content) > 1 and content[0] == 0xFF and content[1] & 0xE0 == 0xE0
+    if not mpeg and not any(content[at : at + len(begin)] == begin for at, begin in RECORDINGS):
+        raise Refused(Refusal.WRONG_TYPE, "the content does not begin as a recording does")
+    return Found(declared.partition("/")[0])
+
+
+def _limit(limits: dict[str, int]) -> None:
+    """Nothing to be written, no core, and so much memory and processor time."""
+    resource.setrlimit(resource.RLIMIT_AS, (limits["bytes"], limits["bytes"]))
+    resource.setrlimit(resource.RLIMIT_CPU, (limits["seconds"], limits["seconds"] + 1))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def main() -> None:
+    asked: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
+    _limit(asked["limits"])
+    try:
+        answer: dict[str, Any] = asdict(read(sys.stdin.buffer.read(), asked["name"], asked["mime"]))
+    except Refused as refused:
+        answer = {"refused": refused.reason, "detail": refused.detail}
+    except MemoryError:
+        answer = {"refused": Refusal.TOO_MUCH_MEMORY, "detail": ""}
+    except RecursionError:
+        answer = {"refused": Refusal.BROKEN, "detail": "it is nested too deeply"}
+    sys.stdout.write(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()

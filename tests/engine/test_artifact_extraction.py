@@ -1,0 +1,201 @@
+"""Extraction as a durable job: text by kind, what was skipped, refusals, and models that answer or do not."""
+
+import asyncio
+import shutil
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+from uuid import UUID
+
+import pytest
+
+from mnemolog.adapters.artifacts import content as contents
+from mnemolog.adapters.artifacts.extraction import EXTRACT, _extract, _find
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.adapters.jobs.job import Attempt, Payload
+from mnemolog.adapters.operations.artifacts import ArtifactDetail
+from mnemolog.commands.erasure import EraseKnown
+from mnemolog.commands.models import Completion, ImageDescription, Transcript
+from mnemolog.domain.artifact import Extraction, Refusal, TextKind
+from mnemolog.domain.errors import ModelOutputInvalid, ModelUnavailable
+from mnemolog.events.generation import Generation
+from tests.adapters.artifacts import files
+from tests.engine.equality import assert_live_equals_replayed
+from tests.engine.person import Person
+from tests.engine.test_artifacts import added, read
+
+pytestmark = pytest.mark.spec_part("E05")
+
+
+@pytest.fixture
+def ana(engine: Engine, user: str) -> Person:
+    return Person(engine, user)
+
+
+async def extracted(ana: Person, artifact_id: UUID) -> ArtifactDetail:
+    for _ in range(600):
+        if (found := await read(ana, artifact_id)).extraction is not Extraction.PENDING:
+            return found
+        await asyncio.sleep(0.1)
+    raise TimeoutError("the text is not extracted")
+
+
+async def test_a_document_is_read_in_the_background(ana: Person) -> None:
+    found = await extracted(ana, await added(ana, files.pdf("Buy milk", "and eggs"), name="list.pdf"))
+    assert (found.extraction, found.pages, found.skipped) == (Extraction.DONE, 2, [])
+    assert [(one.text_kind, one.text, one.writer) for one in found.texts] == [
+        (TextKind.FILE_SUMMARY, "Buy milk", "extract")
+    ]
+    assert found.surrogate == f"[file#{found.label}] Buy milk"
+    chunks = await ana.engine.reads.artifact_texts(ana.viewer, found.artifact_id, TextKind.CHUNK)
+    assert [(one["place"], one["text"]) for one in chunks] == [("page 1", "Buy milk"), ("page 2", "and eggs")]
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def test_without_models_it_says_what_was_skipped(ana: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    image = await extracted(ana, await added(ana, files.picture(), name="a.png"))
+    assert {one.text_kind: one.reason for one in image.skipped} == {
+        TextKind.VISION_SHORT: "no vision model is set (`vision_model`)",
+        TextKind.VISION_DETAIL: "no vision model is set (`vision_model`)",
+        TextKind.OCR: "tesseract is not installed",
+    }
+    song = await extracted(ana, await added(ana, b"ID3" + b"\0" * 99, name="a.mp3"))
+    assert [(one.text_kind, one.reason) for one in song.skipped] == [
+        (TextKind.TRANSCRIPT, "no transcription model is set (`transcription_model`)")
+    ]
+
+
+async def test_a_hostile_file_is_refused_and_the_turn_survives(ana: Person) -> None:
+    await ana.says("look at this", turn_id=f"{ana.user}-1")
+    bomb = await added(ana, files.zip_bomb(), name="a.docx", source_turn_ids=[f"{ana.user}-1"])
+    found = await extracted(ana, bomb)
+    assert (found.extraction, found.refused) == (Extraction.REFUSED, Refusal.ARCHIVE_BOMB)
+    assert "unpack" in found.detail
+    assert await ana.finds("look at this")
+
+
+class Vision:
+    """Answers, or raises."""
+
+    model = "eye"
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error, self.asked = error, 0
+
+    async def describe(self, tenant: str, image: bytes, media_type: str, *, caption: str = "") -> Completion[Any]:
+        self.asked += 1
+        if self.error:
+            raise self.error
+        assert (tenant, media_type, image[:4]) == ("default", "image/png", b"\x89PNG")
+        generation = Generation(model="eye", prompt="image_description", prompt_version=1, input_tokens=9)
+        return Completion(ImageDescription("a red square", "It is red.", "STOP"), generation)
+
+
+class Ear:
+    model = "ear"
+
+    async def transcribe(self, tenant: str, audio: bytes, file_name: str) -> Completion[Transcript]:
+        assert file_name.endswith(".mp3")
+        return Completion(Transcript("I moved to Lisbon"), Generation(model="ear"))
+
+
+@dataclass
+class Tried:
+    """An attempt of the job, made by hand."""
+
+    job: Any
+
+    async def save(self, progress: Payload) -> None:
+        pass
+
+
+def tried(ana: Person, artifact_id: UUID, attempts: int = 1) -> Attempt:
+    payload: Mapping[str, str] = {"artifact_id": str(artifact_id)}
+    own = {"tenant": ana.tenant, "stream": ana.stream.name, "attempts": attempts, "max_attempts": 8}
+    return cast(Attempt, Tried(SimpleNamespace(payload=payload, **own)))
+
+
+def with_models(engine: Engine, vision: Vision) -> Engine:
+    seeing = copy(engine)
+    seeing.models = replace(engine.models, vision=vision, transcription=Ear())
+    return seeing
+
+
+async def stored(ana: Person, content: bytes, name: str) -> UUID:
+    """Without its job."""
+    artifact_id, _ = await contents.store(ana.engine, content, {"user_id": ana.user, "name": name})
+    return artifact_id
+
+
+async def test_models_describe_images_and_transcribe_recordings_once(
+    ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    engine = with_models(ana.engine, vision := Vision())
+    image, song = await stored(ana, files.picture(), "a.png"), await stored(ana, b"ID3" + b"\0" * 99, "a.mp3")
+    for _ in range(2):
+        await _extract(engine, tried(ana, image))
+        await _extract(engine, tried(ana, song))
+    assert vision.asked == 1
+    found = await read(ana, image)
+    assert {one.text_kind: (one.text, one.writer) for one in found.texts} == {
+        TextKind.VISION_SHORT: ("a red square", "eye"),
+        TextKind.VISION_DETAIL: ("It is red.", "eye"),
+        TextKind.OCR: ("STOP", "eye"),
+    }
+    assert found.surrogate == f"[image#{found.label}] a red square"
+    assert (await read(ana, song)).surrogate.endswith("] I moved to Lisbon")
+
+
+async def test_a_model_that_is_away_is_asked_again_and_skipped_in_the_end(ana: Person) -> None:
+    image = await stored(ana, files.picture(size=(8, 8)), "a.png")
+    engine = with_models(ana.engine, Vision(ModelUnavailable()))
+    with pytest.raises(ModelUnavailable):
+        await _extract(engine, tried(ana, image))
+    assert (await read(ana, image)).extraction is Extraction.PENDING
+    await _extract(engine, tried(ana, image, attempts=8))
+    skipped = {one.text_kind: one.reason for one in (await read(ana, image)).skipped}
+    assert skipped[TextKind.VISION_SHORT] == "the model gave nothing (model_unavailable)"
+    other = await stored(ana, files.picture(size=(9, 9)), "b.png")
+    await _extract(with_models(ana.engine, Vision(ModelOutputInvalid())), tried(ana, other))
+    assert (await read(ana, other)).extraction is Extraction.DONE
+
+
+async def test_tesseract_reads_images_where_it_is_installed(
+    ana: Person, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A stand-in that prints a table as Tesseract does: where it is missing, the real one cannot be tried."""
+    rows = ["level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext"]
+    rows += [
+        f"5\t1\t1\t1\t{line}\t1\t0\t0\t9\t9\t{conf}\t{word}" for line, conf, word in ((1, 90, "STOP"), (2, 70, "now"))
+    ]
+    program = tmp_path / "tesseract"
+    program.write_text("#!/bin/sh\ncat >/dev/null\nprintf '%s\\n' " + " ".join(f"'{row}'" for row in rows) + "\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda name: str(program))
+    image = await stored(ana, files.picture(size=(7, 7)), "a.png")
+    await _extract(ana.engine, tried(ana, image))
+    [text] = (await read(ana, image)).texts
+    assert (text.text_kind, text.text, text.confidence) == (TextKind.OCR, "STOP\nnow", 0.8)
+
+
+async def test_a_job_that_was_never_enqueued_is_found(ana: Person) -> None:
+    artifact_id = await stored(ana, b"Buy tea", "a.txt")
+    await read(ana, artifact_id)
+    await _find(ana.engine, tried(ana, artifact_id))
+    assert (await extracted(ana, artifact_id)).extraction is Extraction.DONE
+    assert [one for one in await ana.engine.jobs.list(kind=EXTRACT) if one.stream == ana.stream.name]
+
+
+@pytest.mark.spec("X07")
+async def test_an_erasure_in_the_middle_leaves_no_text(ana: Person) -> None:
+    artifact_id = await stored(ana, b"Zanzibarquux", "a.txt")
+    await erase(ana.engine, EraseKnown(user_id=ana.user, kind="artifact", name=str(artifact_id)))
+    before = await ana.engine.log.head(ana.stream)
+    await _extract(ana.engine, tried(ana, artifact_id))
+    assert await ana.engine.log.head(ana.stream) == before
