@@ -4,7 +4,6 @@ A large value is cut into chunks, which are named by their content: a list that 
 first and its last chunk with what it was before.
 """
 
-import hmac
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,14 +54,26 @@ class Write:
     channel: str
     value: Value
 
+    def packed(self) -> bytes:
+        header = to_json((self.task_id, self.task_path, self.idx, self.channel, self.value.type))
+        return _LENGTH.pack(len(header)) + header + self.value.data
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> "Write":
+        [length] = _LENGTH.unpack_from(packed)
+        end = _LENGTH.size + length
+        task_id, task_path, idx, channel, type_ = from_json(packed[_LENGTH.size : end])
+        return cls(task_id, task_path, idx, channel, Value(type_, packed[end:]))
+
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The contents of a row: a checkpoint without its values, its metadata, and where the values are."""
+    """The contents of a row: a checkpoint without its values, its metadata, where the values are, the run it is of."""
 
     state: Value
     metadata: Value
     values: Mapping[str, Stored]
+    run_id: str | None = None
 
     @property
     def chunk_ids(self) -> list[bytes]:
@@ -74,7 +85,7 @@ class Contents:
             channel: (one.version, one.type, one.size, len(one.chunk_ids)) for channel, one in self.values.items()
         }
         described = [(one.type, len(one.data)) for one in (self.state, self.metadata)]
-        header = to_json({"state": described[0], "metadata": described[1], "values": values})
+        header = to_json({"state": described[0], "metadata": described[1], "values": values, "run_id": self.run_id})
         inline = (one.data for one in self.values.values())
         return b"".join((_LENGTH.pack(len(header)), header, self.state.data, self.metadata.data, *inline))
 
@@ -88,7 +99,7 @@ class Contents:
             channel: Stored(version, type_, size, b"" if count else rest.take(size), tuple(_taken(ids, count)))
             for channel, (version, type_, size, count) in header["values"].items()
         }
-        return cls(state, metadata, values)
+        return cls(state, metadata, values, header.get("run_id"))
 
 
 class _Bytes:
@@ -97,6 +108,8 @@ class _Bytes:
 
     def take(self, size: int) -> bytes:
         self._at += size
+        if self._at > len(self._data):
+            raise ValueError("it ends too early")
         return self._data[self._at - size : self._at]
 
 
@@ -119,8 +132,11 @@ class Box:
         if size <= INLINE:
             return Stored(version, value.type, size, value.data), {}
         parts = [value.data[start : start + CHUNK] for start in range(0, size, CHUNK)]
-        ids = [blake2b(part, key=self._naming, digest_size=CHUNK_ID_BYTES).digest() for part in parts]
+        ids = list(map(self.chunk_id, parts))
         return Stored(version, value.type, size, chunk_ids=tuple(ids)), dict(zip(ids, parts, strict=True))
+
+    def chunk_id(self, part: bytes) -> bytes:
+        return blake2b(part, key=self._naming, digest_size=CHUNK_ID_BYTES).digest()
 
     def value(self, stored: Stored, chunks: Mapping[bytes, bytes]) -> Value:
         """The value, from its row or from chunks that are sealed; MalformedEvent when one is missing."""
@@ -142,23 +158,6 @@ class Box:
     def open(self, sealed: bytes, *names: str | bytes) -> bytes:
         return unsealed(self._key, sealed, self._context(names))
 
-    def sealed_write(self, write: Write, namespace: str, checkpoint_id: str) -> bytes:
-        header = to_json((write.task_id, write.task_path, write.idx, write.channel, write.value.type))
-        packed = _LENGTH.pack(len(header)) + header + write.value.data
-        return self.seal(packed, "write", namespace, checkpoint_id)
-
-    def opened_write(self, sealed: bytes, namespace: str, checkpoint_id: str) -> Write:
-        packed = self.open(sealed, "write", namespace, checkpoint_id)
-        [length] = _LENGTH.unpack_from(packed)
-        end = _LENGTH.size + length
-        task_id, task_path, idx, channel, type_ = from_json(packed[_LENGTH.size : end])
-        return Write(task_id, task_path, idx, channel, Value(type_, packed[end:]))
-
     def _context(self, names: Sequence[str | bytes]) -> bytes:
         """No name holds a NUL, but for an id of a chunk, whose length is known."""
         return b"\0".join((self._place, *(one.encode() if isinstance(one, str) else one for one in names)))
-
-
-def run_hash(run_id: str, key: bytes) -> bytes:
-    """How a run is found again, whatever its id looks like."""
-    return hmac.digest(key, run_id.encode(), "sha256")[:CHUNK_ID_BYTES]

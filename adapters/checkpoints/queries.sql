@@ -114,6 +114,40 @@ JOIN mnemolog.supervisor_checkpoints AS one USING (tenant, stream, key_id)
 WHERE (key.tenant, key.stream, key.scope) = (%(tenant)s, %(stream)s, %(scope)s)
 ORDER BY one.checkpoint_id DESC, one.namespace;
 
+-- export_threads --
+SELECT thread.agent_id, thread.thread_id, own.root_id, own.wrapped AS stream_key, key.key_id, key.wrapped AS data_key
+FROM mnemolog.checkpoint_threads AS thread
+JOIN mnemolog_keys.stream_keys AS own USING (tenant, stream)
+JOIN mnemolog_keys.data_keys AS key USING (tenant, stream, scope, key_id)
+WHERE (thread.tenant, thread.stream) = (%(tenant)s, %(stream)s)
+ORDER BY thread.agent_id, thread.thread_id;
+
+-- export_chunks --
+SELECT chunk_id, data FROM mnemolog.checkpoint_chunks
+WHERE (tenant, stream, key_id) = (%(tenant)s, %(stream)s, %(key_id)s);
+
+-- export_checkpoints --
+SELECT namespace, checkpoint_id, parent_id, chunk_ids, data FROM mnemolog.supervisor_checkpoints
+WHERE (tenant, stream, key_id) = (%(tenant)s, %(stream)s, %(key_id)s);
+
+-- export_writes --
+SELECT namespace, checkpoint_id, data FROM mnemolog.checkpoint_writes
+WHERE (tenant, stream, key_id) = (%(tenant)s, %(stream)s, %(key_id)s);
+
+-- import_chunk --
+INSERT INTO mnemolog.checkpoint_chunks (tenant, stream, key_id, chunk_id, data)
+VALUES (%(tenant)s, %(stream)s, %(key_id)s, %(chunk_id)s, %(data)s) ON CONFLICT DO NOTHING;
+
+-- import_checkpoint --
+INSERT INTO mnemolog.supervisor_checkpoints
+    (tenant, stream, key_id, namespace, checkpoint_id, parent_id, run_hash, chunk_ids, data)
+VALUES (%(tenant)s, %(stream)s, %(key_id)s, %(namespace)s, %(checkpoint_id)s, %(parent_id)s, %(run_hash)s,
+        %(chunk_ids)s, %(data)s);
+
+-- import_write --
+INSERT INTO mnemolog.checkpoint_writes (tenant, stream, key_id, namespace, checkpoint_id, task_id, idx, data)
+VALUES (%(tenant)s, %(stream)s, %(key_id)s, %(namespace)s, %(checkpoint_id)s, %(task_id)s, %(idx)s, %(data)s);
+
 -- begin_pruning --
 -- Waits for those who save, and makes later ones look again.
 UPDATE mnemolog.checkpoint_threads AS thread SET prunings = prunings + 1

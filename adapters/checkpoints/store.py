@@ -1,6 +1,7 @@
 """The checkpoints of graphs in Postgres: saved, loaded, listed, copied, pruned and erased (B15)."""
 
 import asyncio
+import hmac
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from copy import copy
@@ -10,7 +11,7 @@ from typing import Any, Self
 
 from psycopg.sql import SQL
 
-from mnemolog.adapters.checkpoints.contents import Box, Contents, Stored, Value, Version, Write, run_hash
+from mnemolog.adapters.checkpoints.contents import Box, Contents, Stored, Value, Version, Write
 from mnemolog.adapters.postgres.keys import StreamKeys
 from mnemolog.adapters.postgres.pool import Connection, Pool, repeated
 from mnemolog.adapters.postgres.queries import query
@@ -55,13 +56,13 @@ class Thread:
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A checkpoint to be saved. `values` are those of its channels, each with its version; what it shares with its
-    parent may be given as it is stored there. `run` is the id of the run that made it, or what that is found by.
+    parent may be given as it is stored there.
     """
 
     namespace: str
     checkpoint_id: str
     parent_id: str | None
-    run: str | bytes | None
+    run_id: str | None
     state: Value
     metadata: Value
     values: Mapping[str, Stored | tuple[Version, Value]]
@@ -83,6 +84,7 @@ class Loaded:
     namespace: str
     checkpoint_id: str
     parent_id: str | None
+    run_id: str | None
     state: Value
     metadata: Value
     values: Mapping[str, tuple[Version, Value]]
@@ -124,7 +126,7 @@ class CheckpointStore:
     """`untried` is a pool whose connections need not be tried before their use."""
 
     def __init__(self, untried: Pool, roots: Roots, handler: Handler) -> None:
-        self._pool, self._roots, self._handler = untried, roots, handler
+        self._pool, self.roots, self._handler = untried, roots, handler
         self._runs = roots.derived("runs of checkpoints")
         self._known: OrderedDict[Thread, _Opened] = OrderedDict()
         self._opening = asyncio.Lock()
@@ -151,7 +153,7 @@ class CheckpointStore:
             checkpoint = compose(opened.values.get(parent, {}) if parent else {})
             _require_fit(checkpoint)
             values, new = _stored(opened.box, checkpoint.values)
-            contents = Contents(checkpoint.state, checkpoint.metadata, values)
+            contents = Contents(checkpoint.state, checkpoint.metadata, values, checkpoint.run_id)
             sent = {one: data for one, data in new.items() if one not in opened.chunks}
             row = {
                 **thread.row,
@@ -160,7 +162,7 @@ class CheckpointStore:
                 "namespace": checkpoint.namespace,
                 "checkpoint_id": checkpoint.checkpoint_id,
                 "parent_id": checkpoint.parent_id,
-                "run_hash": run_hash(checkpoint.run, self._runs) if isinstance(checkpoint.run, str) else checkpoint.run,
+                "run_hash": self.run_hash(checkpoint.run_id),
                 "chunk_ids": contents.chunk_ids,
                 "data": opened.box.seal(contents.packed(), "checkpoint", *checkpoint.place, checkpoint.parent_id or ""),
                 "new_ids": list(sent),
@@ -189,7 +191,7 @@ class CheckpointStore:
                 "checkpoint_id": checkpoint_id,
                 "task_id": identifier(writes[0].task_id, "task_id"),
                 "idxs": list(by_idx),
-                "data": [opened.box.sealed_write(one, *place) for one in by_idx.values()],
+                "data": [opened.box.seal(one.packed(), "write", *place) for one in by_idx.values()],
             }
             if await self._rows("save_writes", row):
                 return
@@ -226,7 +228,7 @@ class CheckpointStore:
             "agent_id": agent_id,
             "thread_id": thread_id,
             "remains": remains,
-            "runs": [run_hash(one, self._runs) for one in runs or ()],
+            "runs": list(map(self.run_hash, runs or ())),
         }
         rows = await self._rows("find_threads" if runs is None else "find_threads_of_runs", wanted)
         found = [Thread(StreamId(tenant, row["stream"]), row["agent_id"], row["thread_id"]) for row in rows]
@@ -249,12 +251,12 @@ class CheckpointStore:
         for row in reversed(await self._listed(source) if source != target else []):
             one = await self.load(source, row["namespace"], row["checkpoint_id"])
             if one is not None:
-                await self.save_loaded(target, one, row["run_hash"])
+                await self.save_loaded(target, one)
 
-    async def save_loaded(self, thread: Thread, one: Loaded, run: str | bytes | None) -> None:
+    async def save_loaded(self, thread: Thread, one: Loaded) -> None:
         """Save a checkpoint as it was loaded elsewhere, and what is pending there."""
-        place, values = (one.namespace, one.checkpoint_id), one.values
-        checkpoint = Checkpoint(*place, one.parent_id, run, one.state, one.metadata, values)
+        place = (one.namespace, one.checkpoint_id)
+        checkpoint = Checkpoint(*place, one.parent_id, one.run_id, one.state, one.metadata, one.values)
         await self.save(thread, lambda known: checkpoint, None)
         for task_id in dict.fromkeys(write.task_id for write in one.writes):
             await self.save_writes(thread, *place, [write for write in one.writes if write.task_id == task_id])
@@ -276,9 +278,13 @@ class CheckpointStore:
 
     async def delete_runs(self, thread: Thread, runs: Collection[str]) -> None:
         """Delete the checkpoints that these runs made."""
-        hashes = {run_hash(one, self._runs) for one in runs}
+        hashes = {self.run_hash(one) for one in runs}
         rows = [row for row in await self._listed(thread) if row["run_hash"] and bytes(row["run_hash"]) in hashes]
         await self.delete(thread, [(row["namespace"], row["checkpoint_id"]) for row in rows])
+
+    def run_hash(self, run_id: str | None) -> bytes | None:
+        """How the checkpoints of a run are found, whatever its id looks like."""
+        return None if run_id is None else hmac.digest(self._runs, run_id.encode(), "sha256")
 
     async def _listed(self, thread: Thread) -> Sequence[Mapping[str, Any]]:
         return await self._rows("list_checkpoints", thread.row)
@@ -307,16 +313,11 @@ class CheckpointStore:
             erased = known.erased if known else frozenset[Place]()
             if known and known.box.key_id != key_id:
                 erased |= known.values.keys()
-            known = self._known[thread] = _Opened(self._box(thread, row), row["prunings"], erased)
+            known = self._known[thread] = _Opened(box_of(thread, row, self.roots), row["prunings"], erased)
         self._known.move_to_end(thread)
         while len(self._known) > THREADS:
             self._known.popitem(last=False)
         return known
-
-    def _box(self, thread: Thread, row: Mapping[str, Any]) -> Box:
-        keys = StreamKeys(thread.stream, self._roots)
-        keys.load({**row, "scope": thread.scope})
-        return Box(thread.stream, thread.scope, keys.data_keys[thread.scope], self._roots.random_bytes)
 
     async def _loaded(
         self, thread: Thread, namespace: str, checkpoint_id: str | None, connection: Connection
@@ -332,9 +333,19 @@ class CheckpointStore:
         chunks = {one: data for one, data in zip(ids, row["chunks"], strict=True) if data is not None}
         values = {channel: (one.version, opened.box.value(one, chunks)) for channel, one in contents.values.items()}
         opened.note(place, contents.values, ids)
-        writes = [opened.box.opened_write(one, *place) for one in row["writes"]]
+        writes = [Write.unpacked(opened.box.open(one, "write", *place)) for one in row["writes"]]
         writes.sort(key=lambda one: (one.task_path, one.task_id, one.idx))
-        return Loaded(thread, *place, row["parent_id"], contents.state, contents.metadata, values, writes)
+        return Loaded(
+            thread,
+            namespace,
+            row["checkpoint_id"],
+            row["parent_id"],
+            contents.run_id,
+            contents.state,
+            contents.metadata,
+            values,
+            writes,
+        )
 
     def _admit(self, thread: Thread, role: Role) -> None:
         if self._principal:
@@ -357,6 +368,13 @@ class CheckpointStore:
             return await cursor.fetchall() if cursor.description else ()
 
         return await repeated(self._pool, execute)
+
+
+def box_of(thread: Thread, row: Mapping[str, Any], roots: Roots) -> Box:
+    """With the key of a thread, as `find_thread` found it."""
+    keys = StreamKeys(thread.stream, roots)
+    keys.load({**row, "scope": thread.scope})
+    return Box(thread.stream, thread.scope, keys.data_keys[thread.scope], roots.random_bytes)
 
 
 def _named(name: str) -> SQL:

@@ -3,8 +3,9 @@
 from collections.abc import AsyncIterator, Sequence
 
 from mnemolog.adapters.blobs.store import blob_name
+from mnemolog.adapters.checkpoints.transfer import Snapshot, Started
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.export.form import BlobLine, EventLine, Head, written
+from mnemolog.adapters.export.form import BlobLine, CheckpointLine, End, EventLine, Head, written
 from mnemolog.domain.errors import Conflict, LogError, NotFound
 from mnemolog.domain.principal import Role
 from mnemolog.events.artifacts import blobs_in
@@ -40,12 +41,22 @@ async def lines(engine: Engine, stream: StreamId, head: Head) -> AsyncIterator[t
 
     Conflict at the end if something was erased meanwhile: the chunks read before may contain its text.
     """
-    yield 0, written(head)
-    async for batch in engine.log.scan(stream, until=head.head):
-        yield len(batch), await _written(engine.log, batch)
-        for blob in (blob for event in batch for blob in blobs_in(event.header)):
-            if (content := await engine.blobs.get(blob_name(stream, blob))) is not None:
-                yield 0, written(BlobLine.of(blob, content))
+    async with Snapshot.taken(engine.endpoints.postgres_dsn, engine.checkpoints, stream) as checkpoints:
+        yield 0, written(head.model_copy(update={"checkpoints": bool(checkpoints.boxes)}))
+        started = Started()
+        async for batch in engine.log.scan(stream, until=head.head):
+            yield len(batch), await _written(engine.log, batch)
+            for event in batch:
+                started.take(event.header.type, event.header.tags)
+            for blob in (blob for event in batch for blob in blobs_in(event.header)):
+                if (content := await engine.blobs.get(blob_name(stream, blob))) is not None:
+                    yield 0, written(BlobLine.of(blob, content))
+        if checkpoints.boxes:
+            count = 0
+            async for part in checkpoints.parts(started):
+                yield 0, written(CheckpointLine.of(part))
+                count += 1
+            yield 0, written(End(parts=count))
     async for batch in engine.log.scan(stream, after=head.head):
         if not SHREDDING.isdisjoint(event.header.type for event in batch):
             what = f"something of {stream.owner!r} was erased meanwhile"

@@ -7,6 +7,8 @@ The file of an artifact follows on a line of its own, as the blob store has it: 
 
     {"blob": "<sha256>", "content": "<base64>"}
 
+With `checkpoints` in the first line, the parts of checkpoints follow, and a last line says how many those are.
+
 An erased event keeps its shape: its personal fields stand at their defaults, and `erased` says so. One that cannot be
 read has no data: `unreadable` holds its stored bytes, in base64.
 """
@@ -17,6 +19,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from mnemolog.adapters.checkpoints.store import MAX_NAMESPACE
+from mnemolog.adapters.checkpoints.transfer import Chunk, Part, Pending, Row
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.json_value import parsed_json
 from mnemolog.events.access import ApiKeyEvent
@@ -27,6 +31,8 @@ from mnemolog.events.registry import REGISTRY
 
 FORMAT: Literal["mnemolog-user"] = "mnemolog-user"
 VERSION: Literal[1] = 1
+Namespace = Annotated[str, Field(max_length=MAX_NAMESPACE, pattern=r"^[^\x00]*$")]
+Hex = Annotated[str, Field(pattern=r"^(?:[0-9a-f]{2}){1,32}$")]
 
 
 class _Line(BaseModel):
@@ -34,7 +40,10 @@ class _Line(BaseModel):
 
 
 class Head(_Line):
-    """The first line. `policies` has the texts of the policies that the events refer to, by version."""
+    """The first line. `policies` has the texts of the policies that the events refer to, by version.
+
+    `checkpoints`: whether parts of checkpoints follow the events.
+    """
 
     format: Literal["mnemolog-user"] = FORMAT
     version: Literal[1] = VERSION
@@ -42,6 +51,7 @@ class Head(_Line):
     events: Annotated[int, Field(ge=1)]
     head: Annotated[int, Field(ge=1)]
     policies: dict[str, str] = {}
+    checkpoints: bool = False
 
 
 class EventLine(_Line):
@@ -138,7 +148,63 @@ class BlobLine(_Line):
 BLOB = b'{"blob":'
 
 
-def parsed(line: bytes, number: int, model: type[Head] | type[EventLine] | type[BlobLine]) -> Any:
+class CheckpointLine(_Line):
+    """A part of a graph's checkpoints: its bytes in base64, ids of chunks in hex."""
+
+    part: Literal["chunk", "checkpoint", "write"]
+    agent_id: Id
+    thread_id: Id
+    namespace: Namespace = ""
+    checkpoint_id: Id | None = None
+    parent_id: Id | None = None
+    chunk_id: Hex | None = None
+    chunk_ids: tuple[Hex, ...] = ()
+    data: str
+
+    @classmethod
+    def of(cls, part: Part) -> "CheckpointLine":
+        fields: dict[str, Any]
+        match part.of:
+            case Chunk(chunk_id=chunk_id):
+                fields = {"part": "chunk", "chunk_id": chunk_id.hex()}
+            case Row() as row:
+                ids = {"parent_id": row.parent_id, "chunk_ids": tuple(one.hex() for one in row.chunk_ids)}
+                fields = {"part": "checkpoint", "namespace": row.namespace, "checkpoint_id": row.checkpoint_id, **ids}
+            case Pending(namespace, checkpoint_id):
+                fields = {"part": "write", "namespace": namespace, "checkpoint_id": checkpoint_id}
+        data = b64encode(part.of.data).decode()
+        return cls(agent_id=part.agent_id, thread_id=part.thread_id, data=data, **fields)
+
+    def opened(self) -> Part:
+        """The part; InvalidInput when it is none."""
+        try:
+            data = b64decode(self.data, validate=True)
+        except ValueError as error:
+            raise InvalidInput("is not base64", field="data", fix="export the user again") from error
+        of: Chunk | Row | Pending
+        if self.part == "chunk" and self.chunk_id:
+            of = Chunk(bytes.fromhex(self.chunk_id), data)
+        elif self.part == "checkpoint" and self.checkpoint_id:
+            ids = tuple(map(bytes.fromhex, self.chunk_ids))
+            of = Row(self.namespace, self.checkpoint_id, self.parent_id, ids, data)
+        elif self.part == "write" and self.checkpoint_id:
+            of = Pending(self.namespace, self.checkpoint_id, data)
+        else:
+            raise InvalidInput("has no id", field="checkpoint_id", fix="export the user again")
+        return Part(self.agent_id, self.thread_id, of)
+
+
+class End(_Line):
+    """The last line, where parts of checkpoints follow the events: how many those are."""
+
+    parts: Annotated[int, Field(ge=0)]
+
+
+# How the lines of parts begin, and the one that counts them.
+PART, END = b'{"part', b'{"parts":'
+
+
+def parsed(line: bytes, number: int, model: type[_Line]) -> Any:
     """A parsed line; errors name the line but never a value, which may be personal."""
     try:
         return model.model_validate(parsed_json(line, ""))
@@ -161,5 +227,5 @@ def _without_value(error: ValidationError, below: str = "") -> InvalidInput:
     return InvalidInput(message, field=field, fix=invalid.fix)
 
 
-def written(line: Head | EventLine | BlobLine) -> bytes:
-    return line.model_dump_json().encode() + b"\n"
+def written(line: Head | EventLine | BlobLine | CheckpointLine | End) -> bytes:
+    return line.model_dump_json(exclude_defaults=isinstance(line, CheckpointLine)).encode() + b"\n"

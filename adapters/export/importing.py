@@ -4,15 +4,28 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO
 from uuid import UUID
 
 from mnemolog.adapters.blobs.store import blob_name
+from mnemolog.adapters.checkpoints.transfer import Check, Part, Started, take_in
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.export.exporting import require_admin
-from mnemolog.adapters.export.form import BLOB, BlobLine, EventLine, Head, at_line, parsed
+from mnemolog.adapters.export.form import (
+    BLOB,
+    END,
+    PART,
+    BlobLine,
+    CheckpointLine,
+    End,
+    EventLine,
+    Head,
+    at_line,
+    parsed,
+)
 from mnemolog.adapters.postgres.writing import has_events
 from mnemolog.domain.errors import InvalidInput, MnemologError
 from mnemolog.domain.policy import version_of
@@ -51,8 +64,9 @@ def checked(source: Source, now: datetime, progressed: Callable[[int], None] = l
     """Read the whole file once; InvalidInput names the first invalid line. Nothing is written."""
     head = head_of(source)
     last: NewEvent | None = None
-    stored = set[str]()
+    stored, started = set[str](), Started()
     for event in _events(source, head):
+        started.take(event.payload.type_name(), event.tags)
         stored |= {event.payload.blob} if isinstance(event.payload, ArtifactStored) else set()
         assert event.recorded_at
         if last and last.recorded_at and event.recorded_at < last.recorded_at:
@@ -72,6 +86,12 @@ def checked(source: Source, now: datetime, progressed: Callable[[int], None] = l
     for number, line in _blobs(source):
         if line.blob not in stored:
             raise InvalidInput("belongs to no artifact", field=f"line {number} blob", fix="export the user again")
+    check = Check(started)
+    for number, part in _parts(source, head):
+        try:
+            check.take(part)
+        except InvalidInput as error:
+            raise at_line(number, error) from error
     return Checked(source, head, last.event_id)
 
 
@@ -96,12 +116,14 @@ async def imported(
     for version, text in file.head.policies.items():
         if version_of(text) == version:
             await engine.policies.keep(text, engine.writes.now())
+    parts = (part for _, part in _parts(file.source, file.head))
+    also = partial(take_in, engine.checkpoints, stream, parts)
     put = list[str]()
     try:
         for blob, content in file.blobs():
             put.append(blob_name(stream, blob))
             await engine.blobs.put(put[-1], content)
-        return await engine.log.append_whole(stream, _counted(file.batches(), progressed))
+        return await engine.log.append_whole(stream, _counted(file.batches(), progressed), also)
     except BaseException:
         if not await engine.log.head(stream):
             for name in put:
@@ -136,7 +158,7 @@ def _lines(source: Source) -> Generator[bytes]:
 def _events(source: Source, head: Head) -> Iterator[NewEvent]:
     seq = 0
     for number, text in enumerate(_lines(source), start=1):
-        if number == 1 or text.startswith(BLOB):
+        if number == 1 or text.startswith((BLOB, PART)):
             continue
         line: EventLine = parsed(text, number, EventLine)
         seq += 1
@@ -161,6 +183,30 @@ def _blobs(source: Source) -> Iterator[tuple[int, BlobLine]]:
                 invalid = error if isinstance(error, InvalidInput) else InvalidInput("is not base64", field="content")
                 raise at_line(number, invalid) from error
             yield number, line
+
+
+def _parts(source: Source, head: Head) -> Iterator[tuple[int, Part]]:
+    """The parts of checkpoints, each with the number of its line."""
+    count, end = 0, None
+    for number, text in enumerate(_lines(source), start=1):
+        if not text.startswith(PART):
+            continue
+        if end is not None or not head.checkpoints:
+            raise InvalidInput("is after the last line", field=f"line {number}", fix="export the user again")
+        if text.startswith(END):
+            end = parsed(text, number, End)
+            continue
+        line: CheckpointLine = parsed(text, number, CheckpointLine)
+        try:
+            part = line.opened()
+        except InvalidInput as error:
+            raise at_line(number, error) from error
+        yield number, part
+        count += 1
+    if head.checkpoints and (end is None or end.parts != count):
+        raise InvalidInput(
+            "the file does not have all checkpoints", field="path", fix="it is truncated: export it again"
+        )
 
 
 def _event(line: EventLine, number: int) -> NewEvent:

@@ -18,7 +18,7 @@ from mnemolog.adapters.postgres.receipts import receipt_of
 from mnemolog.adapters.postgres.roots import Roots
 from mnemolog.adapters.postgres.statements import Ask
 from mnemolog.adapters.postgres.tail import LogSecrets
-from mnemolog.adapters.postgres.writing import GroupWriter
+from mnemolog.adapters.postgres.writing import Also, GroupWriter, nothing
 from mnemolog.domain.errors import LogError, TamperedEvent, Unstorable
 from mnemolog.events.codec import Body, Codec, PlainCipher
 from mnemolog.events.envelope import NewEvent, Receipt, Recorded, StoredEvent, StreamId
@@ -83,12 +83,14 @@ class PostgresLog:
                     await self._refused(outcome)
             return found
 
-    async def append_whole(self, stream: StreamId, batches: Iterable[Sequence[NewEvent]]) -> Receipt:
+    async def append_whole(
+        self, stream: StreamId, batches: Iterable[Sequence[NewEvent]], also: Also = nothing
+    ) -> Receipt:
         """A whole stream recorded by another log, in one transaction, with its own times (X17).
 
         Conflict if the stream has events; if `batches` raises MnemologError, nothing is written.
         """
-        return await self._writer.write_whole(stream, map(partial(self._readable, stream), batches))
+        return await self._writer.write_whole(stream, map(partial(self._readable, stream), batches), also)
 
     async def receipt(self, stream: StreamId, idempotency_key: str, fingerprint: bytes) -> Receipt | None:
         rows = await self._rows("find_receipts", tenants=[stream.tenant], streams=[stream.name], keys=[idempotency_key])

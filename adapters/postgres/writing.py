@@ -1,7 +1,7 @@
 """Writes groups of appends: known streams in one statement, others under locks in two round trips."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -24,6 +24,8 @@ from mnemolog.events.erasure import UserErased
 from mnemolog.events.log import Append, Outcome
 from mnemolog.events.registry import SHREDDING
 
+# What else belongs to the transaction that writes a whole stream.
+Also = Callable[[Connection], Awaitable[None]]
 REMEMBERED = 4096
 # How long a batch waits for the heads of its streams: for a neighbour's transaction, not for one that hangs. An append
 # to a locked stream then waits separately, without limit.
@@ -42,6 +44,10 @@ class Doubt:
     """
 
     open: bool = False
+
+
+async def nothing(connection: Connection) -> None:
+    """A stream may be all that there is."""
 
 
 def leaves_doubt(error: Exception) -> bool:
@@ -87,7 +93,7 @@ class GroupWriter:
         pairs = zip(appends, group.outcomes, strict=True)
         return [outcome if append.stream in written else next(late) for append, outcome in pairs]
 
-    async def write_whole(self, stream: StreamId, batches: Iterable[Sequence[NewEvent]]) -> Receipt:
+    async def write_whole(self, stream: StreamId, batches: Iterable[Sequence[NewEvent]], also: Also) -> Receipt:
         """A stream without events yet, from first to last, in one transaction: all of it or nothing.
 
         Conflict if it has events. If the server fails, nothing is written, and the error is raised.
@@ -107,6 +113,7 @@ class GroupWriter:
                 if group.tails[stream].base_seq != last:
                     raise has_events(stream)
                 last += len(batch)
+            await also(connection)
         added = tuple(group.tails[stream].added)
         self._appended(added)
         return Receipt(stream, (added[-1].header.event_id,), 1, last)

@@ -140,7 +140,7 @@ class MnemologSaver(BaseCheckpointSaver[str]):
         configurable = config["configurable"]
         namespace, parent_id = configurable.get("checkpoint_ns") or "", get_checkpoint_id(config)
         told = get_serializable_checkpoint_metadata(config, metadata)
-        run_id = told.get("run_id")
+        run_id = _run_id(told)
         state = self._dumped({name: value for name, value in checkpoint.items() if name != "channel_values"})
         described, versions = self._dumped(told), checkpoint["channel_versions"]
 
@@ -152,8 +152,7 @@ class MnemologSaver(BaseCheckpointSaver[str]):
                 else (versions.get(channel), self._dumped(value))
                 for channel, value in checkpoint["channel_values"].items()
             }
-            run = None if run_id is None else str(run_id)
-            return Saved(namespace, checkpoint["id"], parent_id, run, state, described, values)
+            return Saved(namespace, checkpoint["id"], parent_id, run_id, state, described, values)
 
         async def put(store: CheckpointStore, tenant: str) -> Thread:
             thread = self._thread(config, tenant)
@@ -257,9 +256,9 @@ class MnemologSaver(BaseCheckpointSaver[str]):
             owner = {name: metadata[name] for name in OWNERS if name in metadata}
             thread = self._thread({"configurable": {**owner, "thread_id": thread_id}}, tenant)
             place, described = (namespace, checkpoint_id), (self._dumped(state), self._dumped(metadata))
-            run_id = metadata.get("run_id")
-            loaded = Loaded(thread, *place, parent_id, *described, values, writes)
-            await store.save_loaded(thread, loaded, None if run_id is None else str(run_id))
+            await store.save_loaded(
+                thread, Loaded(thread, *place, parent_id, _run_id(metadata), *described, values, writes)
+            )
 
         return take
 
@@ -425,6 +424,10 @@ async def _run(memory: AsyncMemory, work: Work[T]) -> T:
     """The result of `work` with the memory's engine, for the principal of its API key."""
     engine = await memory._engine()
     return await work(engine.checkpoints, engine.settings.tenant)
+
+
+def _run_id(metadata: Mapping[str, Any]) -> str | None:
+    return str(metadata["run_id"]) if metadata.get("run_id") is not None else None
 
 
 async def _next(listing: AsyncIterator[T]) -> T | None:

@@ -213,7 +213,7 @@ async def test_an_api_key_reaches_its_own_users_and_agents_alone(
 
     with pytest.raises(error):
         await store.load(thread, "")
-    assert await store.threads("default", None) == []
+    assert await store.threads("default", StreamId.of_user(user)) == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,195 @@
+"""The checkpoints of a user leave an engine and come into another one, part by part (X17)."""
+
+import struct
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Self
+
+from psycopg import AsyncConnection
+from psycopg.rows import dict_row
+
+from mnemolog.adapters.checkpoints.contents import Box, Contents, Write
+from mnemolog.adapters.checkpoints.store import QUERIES, CheckpointStore, Thread, box_of
+from mnemolog.adapters.postgres.pool import Connection
+from mnemolog.adapters.postgres.queries import query
+from mnemolog.adapters.postgres.roots import Roots
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.identity import identifier
+from mnemolog.events.checkpoints import CheckpointsErased, CheckpointsStarted, checkpoints_tag
+from mnemolog.events.envelope import StreamId
+from mnemolog.events.erasure import ThreadErased, UserErased
+
+_BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+ROWS_AT_ONCE = 50
+SMALLINT = 2**15
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A part of the values of a thread's channels, which its checkpoints refer to by the id."""
+
+    chunk_id: bytes
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A checkpoint: its contents, and its chunks in the order in which they refer to them."""
+
+    namespace: str
+    checkpoint_id: str
+    parent_id: str | None
+    chunk_ids: tuple[bytes, ...]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What a task wrote after a checkpoint."""
+
+    namespace: str
+    checkpoint_id: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What belongs to a thread: first all its chunks, then its checkpoints, then what is pending."""
+
+    agent_id: str
+    thread_id: str
+    of: Chunk | Row | Pending
+
+
+class Started:
+    """The threads that have checkpoints after some events of their user: by their tags, as headers tell them."""
+
+    def __init__(self) -> None:
+        self._threads: dict[str, str] = {}
+
+    def take(self, event_type: str, tags: Iterable[str]) -> None:
+        named = {tag.partition(":")[0]: tag for tag in tags}
+        if event_type == CheckpointsStarted.type_name():
+            self._threads[named["checkpoints"]] = named["thread"]
+        elif event_type == CheckpointsErased.type_name():
+            self._threads.pop(named["checkpoints"], None)
+        elif event_type == ThreadErased.type_name():
+            self._threads = {one: thread for one, thread in self._threads.items() if thread != named["thread"]}
+        elif event_type == UserErased.type_name():
+            self._threads = {}
+
+    def __contains__(self, part: Part | Thread) -> bool:
+        return checkpoints_tag(part.agent_id, part.thread_id) in self._threads
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All checkpoints of a user at one moment, by their threads."""
+
+    _connection: Connection
+    boxes: Sequence[tuple[Thread, Box]]
+
+    @classmethod
+    @asynccontextmanager
+    async def taken(cls, postgres_dsn: str, store: CheckpointStore, stream: StreamId) -> AsyncIterator[Self]:
+        """On a connection of its own, since the reader may take its time."""
+        owner = {"tenant": stream.tenant, "stream": stream.name}
+        connection: Connection = await AsyncConnection.connect(postgres_dsn, autocommit=True, row_factory=dict_row)
+        async with connection:
+            await connection.execute(_BEGIN)
+            threads = await (await connection.execute(query("export_threads", QUERIES), owner)).fetchall()
+            named = [(Thread(stream, row["agent_id"], row["thread_id"]), row) for row in threads]
+            boxes = [(thread, box_of(thread, row, store.roots)) for thread, row in named]
+            yield cls(connection, boxes)
+
+    async def parts(self, started: Started) -> AsyncIterator[Part]:
+        """Those of threads that had started by then."""
+        for thread, box in self.boxes:
+            if thread not in started:
+                continue
+            part = partial(Part, thread.agent_id, thread.thread_id)
+            async for row in self._rows("export_chunks", thread, box):
+                yield part(Chunk(row["chunk_id"], box.open(row["data"], "chunk", row["chunk_id"])))
+            async for row in self._rows("export_checkpoints", thread, box):
+                place = (row["namespace"], row["checkpoint_id"])
+                data = box.open(row["data"], "checkpoint", *place, row["parent_id"] or "")
+                yield part(Row(*place, row["parent_id"], tuple(row["chunk_ids"]), data))
+            async for row in self._rows("export_writes", thread, box):
+                place = (row["namespace"], row["checkpoint_id"])
+                yield part(Pending(*place, box.open(row["data"], "write", *place)))
+
+    async def _rows(self, name: str, thread: Thread, box: Box) -> AsyncIterator[dict[str, Any]]:
+        async with self._connection.cursor("exported") as cursor:
+            cursor.itersize = ROWS_AT_ONCE
+            await cursor.execute(query(name, QUERIES), {**thread.row, "key_id": box.key_id}, binary=True)
+            async for row in cursor:
+                yield row
+
+
+@dataclass(slots=True)
+class Check:
+    """Checks the parts of a file before any of them is written; InvalidInput names what is wrong."""
+
+    started: Started
+    _chunks: dict[tuple[str, str], set[bytes]] = field(default_factory=dict)
+
+    def take(self, part: Part) -> None:
+        if part not in self.started:
+            raise InvalidInput("has no CheckpointsStarted", field="thread_id", fix="export the user again")
+        known = self._chunks.setdefault((part.agent_id, part.thread_id), set())
+        try:
+            match part.of:
+                case Chunk(chunk_id=chunk_id):
+                    known.add(chunk_id)
+                case Row(chunk_ids=chunk_ids, data=data):
+                    referred = Contents.unpacked(data, chunk_ids).chunk_ids
+                    if referred != list(chunk_ids) or not known.issuperset(referred):
+                        raise InvalidInput("refers to other chunks", field="chunk_ids", fix="export the user again")
+                case Pending(data=data):
+                    write = Write.unpacked(data)
+                    identifier(write.task_id, "data.task_id")
+                    if not -SMALLINT <= write.idx < SMALLINT:
+                        raise ValueError(write.idx)
+        # What the forms of a struct, of JSON and of a generator that ends too early raise.
+        except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, struct.error) as error:
+            raise InvalidInput("is no checkpoint", field="data", fix="export the user again") from error
+
+
+async def take_in(store: CheckpointStore, stream: StreamId, parts: Iterable[Part], connection: Connection) -> None:
+    """Write the parts, which were checked, with the keys that the events of this transaction made."""
+    opened: tuple[Thread, Box] | None = None
+    ids: dict[bytes, bytes] = {}
+    for part in parts:
+        thread = Thread(stream, part.agent_id, part.thread_id)
+        if opened is None or opened[0] != thread:
+            opened, ids = (thread, await _begun(connection, thread, store.roots)), {}
+        box = opened[1]
+        owner = {**thread.row, "key_id": box.key_id}
+        match part.of:
+            case Chunk(chunk_id=chunk_id, data=data):
+                ids[chunk_id] = box.chunk_id(data)
+                row = {"chunk_id": ids[chunk_id], "data": box.seal(data, "chunk", ids[chunk_id])}
+                await connection.execute(query("import_chunk", QUERIES), {**owner, **row})
+            case Row(namespace, checkpoint_id, parent_id, chunk_ids, data):
+                run_id = Contents.unpacked(data, chunk_ids).run_id
+                place = {"namespace": namespace, "checkpoint_id": checkpoint_id, "parent_id": parent_id}
+                sealed = box.seal(data, "checkpoint", namespace, checkpoint_id, parent_id or "")
+                found = {"run_hash": store.run_hash(run_id), "chunk_ids": [ids[one] for one in chunk_ids]}
+                await connection.execute(
+                    query("import_checkpoint", QUERIES), {**owner, **place, **found, "data": sealed}
+                )
+            case Pending(namespace, checkpoint_id, data):
+                write = Write.unpacked(data)
+                place = {"namespace": namespace, "checkpoint_id": checkpoint_id}
+                named = {"task_id": write.task_id, "idx": write.idx}
+                sealed = box.seal(data, "write", namespace, checkpoint_id)
+                await connection.execute(query("import_write", QUERIES), {**owner, **place, **named, "data": sealed})
+
+
+async def _begun(connection: Connection, thread: Thread, roots: Roots) -> Box:
+    names = {"agent_id": thread.agent_id, "thread_id": thread.thread_id}
+    await connection.execute(query("insert_thread", QUERIES), {**thread.row, **names})
+    [row] = await (await connection.execute(query("find_thread", QUERIES), thread.row)).fetchall()
+    return box_of(thread, row, roots)
