@@ -195,10 +195,11 @@ class BandsEntry(_Part):
 
 
 class RetentionEntry(_Part):
-    """When memories that nobody uses fade (B §7)."""
+    """When memories that nobody uses fade (B §7), and how long messages are kept."""
 
     ttl_days: Annotated[int, Strict(), Field(ge=1)] = Retention().ttl_days
     ttl_importance: Unit = Retention().ttl_importance
+    message_days: Annotated[int, Strict(), Field(ge=1)] | None = Retention().message_days
 
 
 ProfileField = Annotated[str, Strict(), _ruled(lambda name: ProfilePolicy(benign=frozenset({name})))]

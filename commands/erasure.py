@@ -1,12 +1,12 @@
 """Commands that erase a memory, a thread, another subject, or a user (X07)."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
 from mnemolog.commands.decider import Decider
 from mnemolog.commands.entities import content
-from mnemolog.commands.erasure_requests import Erase, EraseKnown, EraseMemory, EraseThread, EraseUser
+from mnemolog.commands.erasure_requests import Erase, EraseKnown, EraseMemory, EraseMessages, EraseThread, EraseUser
 from mnemolog.commands.erasure_state import KnownSubject, Written, evolve
 from mnemolog.commands.erasure_taken import Taken, gone_with, ground_of, purged, taken
 from mnemolog.commands.profile import holding
@@ -14,6 +14,7 @@ from mnemolog.commands.words import UNTOLD
 from mnemolog.domain.consent import PatchStatus as Decision
 from mnemolog.domain.errors import NotFound, TransitionRefused
 from mnemolog.domain.memory import Cause, Status, no_such_memory
+from mnemolog.domain.message import no_such_message
 from mnemolog.domain.principal import beyond_agents
 from mnemolog.domain.scope import private_to_others, readable
 from mnemolog.events.conversation import turn_tag
@@ -22,6 +23,7 @@ from mnemolog.events.event import Event, memory_tag
 from mnemolog.events.graph import SAID, EntityCleared, EntityKept
 from mnemolog.events.graph_fold import ENTITY
 from mnemolog.events.graph_tags import about_tag
+from mnemolog.events.message import MessagesErased
 from mnemolog.events.profile_fold import ProfileField
 from mnemolog.events.subjects import subject_of
 
@@ -31,6 +33,7 @@ __all__ = [
     "Erase",
     "EraseKnown",
     "EraseMemory",
+    "EraseMessages",
     "EraseThread",
     "EraseUser",
     "at_stake",
@@ -44,7 +47,11 @@ def _tags(state: Written, command: Erase) -> frozenset[str]:
     going = {*found.memories, *found.survivors}
     partners = {id_ for merge in state.merges if not going.isdisjoint(merge.members) for id_ in merge.members}
     tags = {command.subject(), USER, *map(memory_tag, going | partners), *map(turn_tag, found.turns)}
-    tags |= {*map(turn_tag, command.spoken_in), *(state.speakers[one] for one in found.turns if one in state.speakers)}
+    named = command.message_ids if isinstance(command, EraseMessages) else ()
+    tags |= {
+        *map(turn_tag, (*named, *command.spoken_in)),
+        *(state.speakers[one] for one in found.turns if one in state.speakers),
+    }
     concerned = _concerned(state, found)
     for tag in concerned:
         tags |= {tag, *state.known[tag].sources} - {SAID, UNTOLD}
@@ -81,23 +88,27 @@ def _unnamed(state: Written, found: Taken, concerned: Iterable[str]) -> Sequence
 def decide(state: Written, command: Erase) -> Sequence[Event]:
     """The events that erase each memory, what was extracted with it, and the thread; none if nothing is left."""
     _require_there(state, command)
-    if command.due and not _due(state, command, command.due):
+    if command.due and not isinstance(command, EraseMessages) and not _due(state, command, command.due):
         return []
     found = taken(state, command)
     require_own(state, command, found)
     if found.survivors:
         raise TransitionRefused(
             f"its text may survive in what it was merged into: {', '.join(map(str, found.survivors))}",
-            field="memory_id" if isinstance(command, EraseMemory) else "thread_id",
+            field=command.named,
             fix="erase that too: --with-survivors, or with_survivors=true",
         )
-    thread = command.thread_id if isinstance(command, EraseThread) else None
     left = {id_: state.turns[id_] for id_ in found.turns if id_ in state.turns}
     cause = command.cause if isinstance(command, EraseMemory) else None
+    thread = command.thread_id if isinstance(command, EraseThread) else None
     places = {id_: at for id_, at in left.items() if at != thread}
     erased: list[Event] = list(_erased(state, found.memories, places, cause))
+    # What went with no memory.
+    alone = {id_: at for id_, at in left.items() if at == thread or id_ in places}
+    ended: list[Event] = list(_messages_erased(command, alone))
     saved = any(one == thread for one, _ in state.checkpoints)
-    ended = [ThreadErased(thread_id=thread)] if thread is not None and (left or erased or saved) else []
+    if thread is not None and (ended or erased or saved):
+        ended.append(ThreadErased(thread_id=thread))
     known = [event for tag in found.known for event in _known_erased(state.known[tag], tag, found)]
     cleared = [event for tag in found.cleared for event in _cleared(state, tag, found)]
     return [*erased, *known, *cleared, *ended]
@@ -184,6 +195,18 @@ def _erased(
             yield MemoryErased(memory_id=id_, turns=places, cause=cause)
 
 
+def _messages_erased(command: Erase, left: Mapping[str, str]) -> Iterable[MessagesErased]:
+    """The events that erase the turns that go with no memory, by thread."""
+    cause = command.cause if isinstance(command, EraseMessages) else Cause.ASKED
+    threads: dict[str, list[str]] = {}
+    for turn_id, thread_id in left.items():
+        threads.setdefault(thread_id, []).append(turn_id)
+    for thread_id, turn_ids in threads.items():
+        for first in range(0, len(turn_ids), MessagesErased.MAX):
+            portion = tuple(turn_ids[first : first + MessagesErased.MAX])
+            yield MessagesErased(thread_id=thread_id, turn_ids=portion, cause=cause)
+
+
 def _require_there(state: Written, command: Erase) -> None:
     match command:
         case EraseMemory(memory_id=memory_id):
@@ -193,6 +216,8 @@ def _require_there(state: Written, command: Erase) -> None:
         case EraseThread(thread_id=thread_id) if thread_id not in state.threads:
             what = f"user {command.user_id!r} has no thread {thread_id!r}"
             raise NotFound(what, field="thread_id", fix="give the thread of a recorded turn")
+        case EraseMessages(message_ids=message_ids) if not state.threads:
+            raise no_such_message(command.user_id, message_ids[0])
         case EraseKnown():
             known = state.known.get(command.subject())
             if known is None or not readable(known.scope, known.agent_id, command.agent_id):

@@ -8,7 +8,7 @@ from mnemolog.commands.decider import Command
 from mnemolog.domain.errors import InvalidInput, NotFound
 from mnemolog.domain.memory import Cause
 from mnemolog.domain.principal import Role
-from mnemolog.events.conversation import thread_tag
+from mnemolog.events.conversation import thread_tag, turn_tag
 from mnemolog.events.event import memory_tag
 from mnemolog.events.fields import Flag, Id, Instant, Uuid, checked_by
 from mnemolog.events.subjects import KNOWN, SUBJECTS, of_each
@@ -21,6 +21,7 @@ def _kind(value: object, field: str) -> str:
     raise InvalidInput(f"{value!r:.40} is not a kind of subject", field=field, fix=f"use one of {names}")
 
 
+MAX_MESSAGES = 200
 KnownKind = Annotated[str, checked_by(_kind)]
 # The request field for each kind of subject.
 NAMED = of_each(
@@ -43,6 +44,8 @@ class Erase(Command):
     speakers who would otherwise be erased; looked up for the request and checked by the decision.
     """
 
+    # The field that names what is erased.
+    named: ClassVar[str]
     generated: ClassVar[frozenset[str]] = frozenset({"spoken_in"})
     needs: ClassVar[Role] = Role.ERASE
 
@@ -60,6 +63,8 @@ class EraseMemory(Erase):
     `cause`: why it had been hidden, for a scheduled purge.
     """
 
+    named: ClassVar[str] = "memory_id"
+
     memory_id: Annotated[Uuid, Field(description="The memory's id.")]
     keep_turns: Annotated[Flag, Field(description="Keep the turns it was extracted from.")] = False
     cause: Cause | None = None
@@ -71,10 +76,28 @@ class EraseMemory(Erase):
 class EraseThread(Erase):
     """Erases every turn of `thread_id` and every memory extracted from one."""
 
+    named: ClassVar[str] = "thread_id"
+
     thread_id: Id
 
     def subject(self) -> str:
         return thread_tag(self.thread_id)
+
+
+class EraseMessages(Erase):
+    """Erases messages and, unless `keep_memories`, every memory extracted from them.
+
+    `cause`: why, for a scheduled erasure. With `due`, only those that are deleted and due.
+    """
+
+    named: ClassVar[str] = "message_id"
+
+    message_ids: Annotated[tuple[Id, ...], Field(min_length=1, max_length=MAX_MESSAGES)]
+    keep_memories: Annotated[Flag, Field(description="Keep the memories that were extracted from it.")] = False
+    cause: Cause = Cause.ASKED
+
+    def subject(self) -> str:
+        return turn_tag(self.message_ids[0])
 
 
 class EraseKnown(Erase):

@@ -9,6 +9,7 @@ from mnemolog.commands.words import Words, after
 from mnemolog.domain.artifact import Artifact
 from mnemolog.domain.entity import Entity
 from mnemolog.domain.memory import Content, Kind, Memory
+from mnemolog.domain.message import Message
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.todo import Todo
@@ -21,6 +22,8 @@ from mnemolog.events.event import Event, memory_tag, sources_of
 from mnemolog.events.graph import SAID, EntityEvent, RelationEvent
 from mnemolog.events.graph_tags import entity_tag
 from mnemolog.events.memory_fold import MEMORY
+from mnemolog.events.message import MessageEvent, MessagesErased
+from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile_fold import ProfileField
 from mnemolog.events.registry import REGISTRY
 from mnemolog.events.subjects import KNOWN, subject_of
@@ -95,7 +98,7 @@ class KnownSubject:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The memories and turns that a decision reads. `turns`: those that are not erased.
+    """The memories and turns that a decision reads. `turns`: those that are not erased; `messages`: those hidden once.
 
     `speakers`: the tag of the entity that spoke, by turn. `checkpoints`: the threads and agents that have some.
     """
@@ -107,6 +110,7 @@ class Written:
     speakers: Mapping[str, str] = field(default_factory=dict)
     threads: frozenset[str] = frozenset()
     checkpoints: frozenset[tuple[str, str]] = frozenset()
+    messages: Mapping[str, Message] = field(default_factory=dict)
     known: Mapping[str, KnownSubject] = field(default_factory=dict)
 
 
@@ -133,9 +137,12 @@ def _told(state: Written, payload: Event) -> Written:
             state = replace(_with_sources(state, payload), merges=(*state.merges, _merge(state, payload)))
         case events.MemoryEvent():
             state = _with_sources(state, payload)
-        case MemoryErased():
-            gone = {turn.turn_id for turn in payload.turns}
+        case MemoryErased() | MessagesErased():
+            gone = set(MESSAGE.touched(payload))
             state = replace(state, turns={id_: one for id_, one in state.turns.items() if id_ not in gone})
+        case MessageEvent():
+            before = {payload.turn_id: Message(payload.turn_id, payload.thread_id), **state.messages}
+            return replace(state, messages={**before, **MESSAGE.evolve(before, payload)})
         case UserErased():
             found = ((tag, one, subject_of(tag)) for tag, one in state.known.items() if one.thing)
             known = {tag: replace(one, thing=kind.erased(one.thing), words=NO_WORDS) for tag, one, kind in found}

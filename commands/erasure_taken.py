@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from mnemolog.commands.erasure_requests import Erase, EraseKnown, EraseMemory, EraseThread
+from mnemolog.commands.erasure_requests import Erase, EraseKnown, EraseMemory, EraseMessages, EraseThread
 from mnemolog.commands.erasure_state import KnownSubject, Written
 from mnemolog.commands.erasure_words import Ground
 from mnemolog.domain.memory import Status
@@ -48,6 +48,8 @@ class Taken:
 
 def taken(state: Written, command: Erase) -> Taken:
     """What the command includes, given what was read so far."""
+    if isinstance(command, EraseMessages) and command.keep_memories:
+        return Taken((), tuple(one for one in _wanted(state, command) if one in state.turns))
     found = _found(state, command, ())
     while command.with_survivors and found.survivors:
         found = _found(state, command, (*found.memories, *found.survivors))
@@ -116,7 +118,8 @@ def _entities(state: Written) -> Sequence[str]:
 
 def _found(state: Written, command: Erase, more: tuple[UUID, ...]) -> Taken:
     own = with_absorbed(state, (*([command.memory_id] if isinstance(command, EraseMemory) else []), *more))
-    turns = dict.fromkeys(id_ for id_, at in state.turns.items() if _of_thread(command, at))
+    turns = dict.fromkeys(_wanted(state, command) if isinstance(command, EraseMessages) else ())
+    turns |= dict.fromkeys(id_ for id_, at in state.turns.items() if _of_thread(command, at))
     if not (isinstance(command, EraseMemory) and command.keep_turns):
         turns |= dict.fromkeys(id_ for one in own for id_ in state.sources.get(one, ()))
     extracted = [one for one, sources in state.sources.items() if not turns.keys().isdisjoint(sources)]
@@ -126,6 +129,14 @@ def _found(state: Written, command: Erase, more: tuple[UUID, ...]) -> Taken:
 
 def _of_thread(command: Erase, thread_id: str) -> bool:
     return isinstance(command, EraseThread) and command.thread_id == thread_id
+
+
+def _wanted(state: Written, command: EraseMessages) -> Sequence[str]:
+    """The messages to erase; for a scheduled purge, those that are still deleted and due."""
+    if command.due is None:
+        return command.message_ids
+    times = {id_: message.purge_at for id_, message in state.messages.items()}
+    return [id_ for id_ in command.message_ids if (at := times.get(id_)) and at <= command.due]
 
 
 def _survivors(state: Written, going: Sequence[UUID]) -> tuple[UUID, ...]:

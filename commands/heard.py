@@ -118,7 +118,7 @@ def _took(state: Heard, turn: HearTurn, events: list[Event], decided: Sequence[E
 def _after(state: Heard, turn: HearTurn, events: Sequence[Event]) -> Heard:
     for event in events:
         # Nothing is undone here, so any ids will do.
-        happened = NewEvent(uuid5(turn.memory_id, event.type_name()), event, turn.meta(), turn.occurred_at)
+        happened = NewEvent(uuid5(turn.entity_id, event.type_name()), event, turn.meta(), turn.occurred_at)
         state = evolve(state, happened)
     return state
 
@@ -137,7 +137,8 @@ def _written(turn: HearTurn, placed: Sequence[Placed]) -> Sequence[Placed]:
     said = [place for place, event in placed if _is(event, turn)]
     if not said:
         return []
-    first = said[0] - isinstance(_payload(by_place, said[0] - 1), EntityObserved)
+    before = _payload(by_place, said[0] - 1)
+    first = said[0] - (isinstance(before, EntityObserved) and turn.turn_id in before.source_turn_ids)
     last = said[0]
     while last + 1 in by_place and turn_tag(turn.turn_id) in by_place[last + 1].payload.tags():
         last += 1
@@ -164,12 +165,12 @@ HEARD: Decider[HearTurn, Heard] = Decider(
 
 def together(turns: Sequence[HearTurn]) -> Decider[HearTurn, Heard]:
     """A decider for these turns, all or none; raises TurnRefused for the first refused one."""
-    places = {turn.memory_id: place for place, turn in enumerate(turns)}
+    places = {turn.entity_id: place for place, turn in enumerate(turns)}
 
     def decide_or_stop(state: Heard, turn: HearTurn) -> Sequence[Event]:
         try:
             return decide(state, turn)
         except MnemologError as error:
-            raise TurnRefused(places[turn.memory_id], error) from error
+            raise TurnRefused(places[turn.entity_id], error) from error
 
     return replace(HEARD, decide=decide_or_stop)

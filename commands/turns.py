@@ -1,4 +1,4 @@
-"""Record a turn: the message, a new speaker as an entity, and an episodic memory (X12)."""
+"""Record a turn: the message, and a new speaker as an entity (E §2)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,9 +14,8 @@ from mnemolog.commands.naming import bearers, name_of
 from mnemolog.domain import principal
 from mnemolog.domain.entity import PERSON
 from mnemolog.domain.errors import IdempotencyConflict
-from mnemolog.domain.memory import Content, Kind, default_importance
 from mnemolog.domain.scope import Scope
-from mnemolog.domain.turn import CATEGORY, Role, Shown, as_memory
+from mnemolog.domain.turn import Role
 from mnemolog.events.conversation import Attachment, TurnRecorded, turn_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import UserErased
@@ -24,13 +23,12 @@ from mnemolog.events.event import Event
 from mnemolog.events.fields import Detail, Id, Instant, Label, Text, Uuid
 from mnemolog.events.graph import ENTITIES, EntityEvent, EntityObserved
 from mnemolog.events.graph_tags import name_tag
-from mnemolog.events.memory import MemoryCreated
 
 MAX_ATTACHMENTS = 50
 
 
 class ShownAttachment(Attachment):
-    """An attachment as a producer sends it. Its caption becomes part of a memory, so it obeys the rules of text."""
+    """An attachment as a producer sends it. Searches find a message by its captions, so they obey the rules of text."""
 
     type: Id
     url: Detail = ""
@@ -38,9 +36,9 @@ class ShownAttachment(Attachment):
 
 
 class RecordTurn(Command):
-    """Records one message of a producer. `turn_id` makes it idempotent; `memory_id` and `entity_id` are generated."""
+    """Records one message of a producer. `turn_id` makes it idempotent; `entity_id` is generated."""
 
-    generated: ClassVar[frozenset[str]] = frozenset({"memory_id", "entity_id"})
+    generated: ClassVar[frozenset[str]] = frozenset({"entity_id"})
     needs: ClassVar[principal.Role] = principal.Role.PUBLISH
 
     turn_id: Id
@@ -50,7 +48,6 @@ class RecordTurn(Command):
     attachments: Annotated[tuple[ShownAttachment, ...], Field(max_length=MAX_ATTACHMENTS)] = ()
     metadata: Metadata = {}  # noqa: RUF012
     occurred_at: Instant
-    memory_id: Uuid
     entity_id: Uuid
 
 
@@ -88,10 +85,10 @@ def decide(state: Conversation, turn: RecordTurn) -> Sequence[Event]:
     known = bearers(state.people, turn, turn.speaker, Scope.GLOBAL, PERSON) if turn.speaker else []
     if turn.speaker and not known:
         new = turn.entity_id
-        return [_person(turn, new), _recorded(turn, new), _remembered(turn, new)]
+        return [_person(turn, new), _recorded(turn, new)]
     # An ambiguous speaker resolves to no entity.
     speaker = known[0].entity_id if len(known) == 1 else None
-    return [_recorded(turn, speaker), _remembered(turn, speaker)]
+    return [_recorded(turn, speaker)]
 
 
 def _person(turn: RecordTurn, entity_id: UUID) -> EntityObserved:
@@ -115,28 +112,13 @@ def _recorded(turn: RecordTurn, entity_id: UUID | None) -> TurnRecorded:
     )
 
 
-def _remembered(turn: RecordTurn, entity_id: UUID | None) -> MemoryCreated:
-    shown = [Shown(item.type, item.caption) for item in turn.attachments]
-    text = as_memory(turn.speaker, turn.text, shown)
-    return MemoryCreated.of(
-        turn.memory_id,
-        Content(text, CATEGORY, default_importance(Kind.EPISODE), 1.0, pinned=False, metadata=turn.metadata),
-        kind=Kind.EPISODE,
-        scope=Scope.GLOBAL,
-        role=turn.role,
-        run_id=turn.run_id,
-        source_turn_ids=(turn.turn_id,),
-        entity_ids=(entity_id,) if entity_id else (),
-    )
-
-
 def _written(turn: RecordTurn, placed: Sequence[Placed]) -> Sequence[Placed]:
-    """A turn's event lies between those of a new speaker and of its memory."""
+    """A turn's event follows that of a new speaker."""
     turns = [(place, event.payload) for place, event in placed if isinstance(event.payload, TurnRecorded)]
     place = next((place for place, recorded in turns if recorded.turn_id == turn.turn_id), None)
     if place is None:
         return []
-    kinds = {place - 1: EntityObserved, place: TurnRecorded, place + 1: MemoryCreated}
+    kinds = {place - 1: EntityObserved, place: TurnRecorded}
     return [one for one in placed if one[0] in kinds and isinstance(one[1].payload, kinds[one[0]])]
 
 

@@ -8,6 +8,7 @@ from mnemolog.commands.artifacts import ARTIFACTS, UndoArtifact
 from mnemolog.commands.attention import ATTENTION_UNDO, UndoAttention
 from mnemolog.commands.graph_undo import GRAPH_UNDO, UndoGraph
 from mnemolog.commands.memories import MEMORIES, UndoChange, ends
+from mnemolog.commands.messages import MESSAGES, UndoMessage
 from mnemolog.commands.profile import PROFILE, UndoProfile
 from mnemolog.commands.rollback import Rollbacks, Undoable
 from mnemolog.commands.sessions import SESSION_UNDO, UndoSession
@@ -15,6 +16,7 @@ from mnemolog.commands.todos import TODOS, UndoTodo
 from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
+from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile_fold import FIELD, TODO
 from mnemolog.events.subjects import of_each
 
@@ -23,6 +25,10 @@ Who = Mapping[str, Any]
 
 def _memory(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoChange:
     return UndoChange(**context, event_id=event_id, memory_id=ends(subjects)[0])
+
+
+def _message(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoMessage:
+    return UndoMessage(**context, event_id=event_id, message_id=MESSAGE.id_of(subjects[0]))
 
 
 def _graph(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoGraph:
@@ -55,6 +61,7 @@ def _without_time(context: Who) -> Who:
 
 UNDOABLE: Mapping[str, Undoable[Any]] = {
     "memories": Undoable(MEMORIES, _memory, (MEMORY, LINK)),
+    "messages": Undoable(MESSAGES, _message, (MESSAGE,)),
     "graph": Undoable(GRAPH_UNDO, _graph, (ENTITY, RELATION)),
     "profile": Undoable(PROFILE, _profile, (FIELD,)),
     "todos": Undoable(TODOS, _todo, (TODO,)),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from mnemolog.domain import message
 from mnemolog.domain import text as texts
 from mnemolog.domain.contradiction import marked
 
@@ -34,9 +35,11 @@ def fuse(vector: Mapping[Id, float], text: Mapping[Id, float]) -> dict[Id, float
     return fused
 
 
-def bullet(memory: Mapping[str, Any]) -> str:
-    """A bullet such as `[tasks] ...` (B §6), with a contradicting memory if there is one."""
-    return f"[{memory['category']}] {marked(memory)}"
+def bullet(found: Mapping[str, Any]) -> str:
+    """A bullet such as `[tasks] ...` (B §6), with a contradicting memory if there is one; or `[message] Ana: ...`."""
+    if found["kind"] == message.KIND:
+        return f"[{message.KIND}] {found['line']}"
+    return f"[{found['category']}] {marked(found)}"
 
 
 def within_budget(hits: Iterable[Hit], budget_tokens: int | None, text_of: Callable[[Hit], str]) -> Sequence[Hit]:

@@ -21,15 +21,19 @@ class Attachment(BaseModel):
 
 
 class TurnRecorded(Event):
-    """One message of a thread. `turn_id` is the producer's message id, unique in the stream."""
+    """One message of a thread. `turn_id` is the producer's message id, unique in the stream.
 
-    version: ClassVar[int] = 2
+    `remembered`: a memory with the same text was created with it, as in every log before version 3.
+    """
+
+    version: ClassVar[int] = 3
 
     turn_id: str
     thread_id: str
     role: Role
     run_id: str | None = None
     speaker_entity_id: UUID | None = None
+    remembered: bool = False
     speaker: PersonalText = ""
     text: PersonalText = ""
     attachments: Annotated[tuple[Attachment, ...], Personal()] = ()

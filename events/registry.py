@@ -5,7 +5,18 @@ from types import UnionType
 from typing import Any
 
 from mnemolog.domain.errors import UnknownEvent
-from mnemolog.events import access, artifacts, checkpoints, conversation, erasure, graph, memory, patrol, profile
+from mnemolog.events import (
+    access,
+    artifacts,
+    checkpoints,
+    conversation,
+    erasure,
+    graph,
+    memory,
+    message,
+    patrol,
+    profile,
+)
 from mnemolog.events.event import Event
 
 Fields = dict[str, Any]
@@ -109,6 +120,10 @@ REGISTRY = Registry(
         memory.MemoriesLinked,
         memory.LinkReverted,
         memory.MemoriesRecalled,
+        message.MessageDeleted,
+        message.MessageRestored,
+        message.MessageReverted,
+        message.MessagesErased,
         patrol.CycleClosed,
         profile.ProfileProposed,
         profile.ProfileDecided,
@@ -133,6 +148,7 @@ REGISTRY = Registry(
         ("EntityObserved", 2): dict,  # A different key, and fields with defaults.
         # Fields were added, with defaults.
         ("TurnRecorded", 1): dict,
+        ("TurnRecorded", 2): lambda fields: {**fields, "remembered": True},
         ("EntityUpdated", 1): dict,
         ("RelationReverted", 1): dict,
         ("RelationObserved", 1): dict,

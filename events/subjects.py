@@ -13,6 +13,8 @@ from mnemolog.events.event import Event
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory import MemoriesRecalled
 from mnemolog.events.memory_fold import LINK, MEMORY
+from mnemolog.events.message import MessageEvent
+from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile_fold import FIELD, TODO
 from mnemolog.events.registry import REGISTRY
 from mnemolog.events.subject import Subject
@@ -20,14 +22,15 @@ from mnemolog.events.subject import Subject
 T = TypeVar("T")
 
 SUBJECTS: Mapping[str, Subject[Any, Any]] = {
-    one.name: one for one in (MEMORY, LINK, ENTITY, RELATION, FIELD, TODO, ARTIFACT)
+    one.name: one for one in (MEMORY, LINK, ENTITY, RELATION, MESSAGE, FIELD, TODO, ARTIFACT)
 }
 
-# Kinds with text of their own, except memories, which are erased together with their source turns.
-KNOWN = tuple(one for one in SUBJECTS.values() if one.erase and one is not MEMORY)
-# The event types that change a subject of any kind.
-CHANGING = tuple(dict.fromkeys(event_type for one in SUBJECTS.values() for event_type in one.folds))
-# Events that change no subject: turns, recalls, checkpoints, API keys.
+# Kinds with text of their own, except memories and messages, which are erased together.
+_ERASED_TOGETHER = (MEMORY, MESSAGE)
+KNOWN = tuple(one for one in SUBJECTS.values() if one.erase and one not in _ERASED_TOGETHER)
+# Kinds with a history. A message is never rewritten, and a row for each would bury what changed.
+WITH_HISTORY = tuple(one for one in SUBJECTS.values() if one is not MESSAGE)
+# Events that change no subject: sessions, recalls, checkpoints, API keys.
 OF_NO_SUBJECT: frozenset[type[Event]] = frozenset(
     {
         access.ApiKeyCreated,
@@ -35,7 +38,6 @@ OF_NO_SUBJECT: frozenset[type[Event]] = frozenset(
         access.ApiKeyRevoked,
         checkpoints.CheckpointsStarted,
         checkpoints.CheckpointsErased,
-        conversation.TurnRecorded,
         conversation.SessionForgotten,
         conversation.SessionReverted,
         conversation.AffectSet,
@@ -62,7 +64,7 @@ def folding(event_type: type[Event]) -> Sequence[Subject[Any, Any]]:
 def key_scopes(header: Header) -> frozenset[str]:
     """Whose keys an event's words go with, as far as its header tells: for events that cannot be read."""
     event_type = REGISTRY.types.get(header.type, Event)
-    if event_type is conversation.TurnRecorded:
+    if issubclass(event_type, conversation.TurnRecorded | MessageEvent):
         named = {tag.partition(":")[0]: tag.partition(":")[2] for tag in header.tags}
         return frozenset({conversation.turn_scope(named.get("thread", ""), named.get("turn", ""))})
     kinds = [one for one in folding(event_type) if one.erase]

@@ -12,8 +12,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import ranking
 from mnemolog.domain.category import CategoryPolicy, Context, ContextMode
+from mnemolog.domain.message import CATEGORY, KIND
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.fields import WHOLE, Text
+from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.memories.filters import active, unasked, visible_to
@@ -43,16 +45,19 @@ class ContextRequest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A category that has something to say, and what: by importance where it is taken whole, else best first."""
+    """A category that has something to say, and what: by importance where it is taken whole, else best first.
+
+    `rows` are memories and, in the category of messages, messages.
+    """
 
     category: str
     mode: ContextMode
-    memories: Sequence[Row]
+    rows: Sequence[Row]
 
 
 @dataclass(frozen=True, slots=True)
 class AgentContext:
-    """`foundation` are pinned memories, which stand in their sections too; `memories` tells each once, in order.
+    """`foundation` are pinned memories, which stand in their sections too; `rows` tells each row once, in order.
 
     `cards` are those of whom the memories of the sections are about.
     """
@@ -60,16 +65,16 @@ class AgentContext:
     cards: Sequence[Card]
     foundation: Sequence[Row]
     sections: Sequence[Section]
-    memories: Sequence[Row]
+    rows: Sequence[Row]
 
     @property
     def shown(self) -> Iterator[Row]:
         """The memories that an agent is told, some twice: in a card and by themselves."""
-        return chain(self.memories, *(card.memories for card in self.cards))
+        return chain(self.rows, *(card.memories for card in self.cards))
 
     @property
     def bullets(self) -> list[str]:
-        return [*(card.line for card in self.cards), *map(ranking.bullet, self.memories)]
+        return [*(card.line for card in self.cards), *map(ranking.bullet, self.rows)]
 
 
 async def gather(
@@ -87,13 +92,13 @@ async def gather(
         Section(category, policy.mode(category), await _section(connection, viewer, category, policy, index, question))
         for category in await _categories(connection, viewer)
     ]
-    told = {row["memory_id"]: row for rows in (foundation, *(one.memories for one in sections)) for row in rows}
-    about = await cards(connection, viewer, (ref for row in told.values() for ref in row["entity_refs"]))
+    told = {_id(row): row for rows in (foundation, *(one.rows for one in sections)) for row in rows}
+    about = await cards(connection, viewer, (ref for row in told.values() for ref in row.get("entity_refs", ())))
     block: list[Card | Row] = [*about, *told.values()]
     within = ranking.within_budget(block, request.budget_tokens, _line)
     cards_within = [one for one in within if isinstance(one, Card)]
     rows = [one for one in within if not isinstance(one, Card)]
-    return AgentContext(cards_within, foundation, [one for one in sections if one.memories], rows)
+    return AgentContext(cards_within, foundation, [one for one in sections if one.rows], rows)
 
 
 async def _section(
@@ -121,9 +126,15 @@ async def _categories(connection: AsyncConnection, viewer: Viewer) -> Sequence[s
         select(table.c.category)
         .where(*visible_to(viewer), active(), unasked(viewer.categories or frozenset()))
         .distinct()
-        .order_by(table.c.category)
     )
-    return list((await connection.execute(held)).scalars())
+    found = set((await connection.execute(held)).scalars())
+    if await conversation.any_of(connection, viewer):
+        found.add(CATEGORY)
+    return sorted(found)
+
+
+def _id(row: Row) -> object:
+    return row["message_id"] if row["kind"] == KIND else row["memory_id"]
 
 
 def _line(one: Card | Row) -> str:

@@ -16,9 +16,11 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
+from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile_fold import FIELD, TODO
 from mnemolog.events.subjects import of_each
 from mnemolog.projections.artifacts.tables import artifacts
+from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.graph.tables import entities, relations
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.profile.tables import consent, profile_fields, todos
@@ -33,6 +35,7 @@ HELD: Mapping[str, str | None] = of_each(
         RELATION.name: "facts",
         ENTITY.name: "entities",
         TODO.name: "todos",
+        MESSAGE.name: "messages",
         FIELD.name: "profile",
         ARTIFACT.name: "artifacts",
     },
@@ -41,7 +44,10 @@ HELD: Mapping[str, str | None] = of_each(
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What a deletion by scope covers. `todos` and `profile` (field names without the operation) can only be erased."""
+    """What a deletion by scope covers. `todos` and `profile` (field names without the operation) can only be erased.
+
+    `messages` does not include those of older logs, each of which has a memory with the same text.
+    """
 
     memories: Sequence[UUID] = ()
     facts: Sequence[UUID] = ()
@@ -49,11 +55,12 @@ class Extent:
     todos: Sequence[UUID] = ()
     profile: Sequence[str] = ()
     artifacts: Sequence[UUID] = ()
+    messages: Sequence[str] = ()
 
     @property
     def known(self) -> Sequence[tuple[str, object]]:
-        """The kind and the id of each subject except memories."""
-        listed = [(kind, name) for kind, name in HELD.items() if name and kind != MEMORY.name]
+        """The kind and the id of each subject except memories and messages."""
+        listed = [(kind, name) for kind, name in HELD.items() if name and kind not in (MEMORY.name, MESSAGE.name)]
         return [(kind, id_) for kind, name in listed for id_ in getattr(self, name)]
 
     def as_dict(self) -> dict[str, Any]:
@@ -76,17 +83,30 @@ async def load(connection: AsyncConnection, viewer: Viewer, scope: Scope, *, har
     ]
     own = await _todos(connection, viewer) if hard and scope is Scope.AGENT else ()
     places = await _places(connection, viewer) if hard and scope is Scope.GLOBAL else ()
-    return Extent(found, facts, known, own, places, files)
+    said = await _messages(connection, viewer, hard=hard) if scope is Scope.GLOBAL else ()
+    return Extent(found, facts, known, own, places, files, said)
 
 
-async def episodes_since(
-    connection: AsyncConnection, viewer: Viewer, thread_id: str, since: datetime, *, hard: bool
-) -> Sequence[UUID]:
-    """The episodes of a thread that happened since then and that the viewer may see; with `hard`, also hidden ones."""
+async def since(connection: AsyncConnection, viewer: Viewer, thread_id: str, moment: datetime, *, hard: bool) -> Extent:
+    """What the viewer may see of a thread since then: messages and episodic memories; `hard`: also hidden ones."""
     column = memories.c
     seen = _within(memories, viewer, Scope.GLOBAL, hard=hard) | _within(memories, viewer, Scope.AGENT, hard=hard)
-    episodes = (column.kind == Kind.EPISODE) & (column.thread_id == thread_id) & (column.occurred_at >= since)
-    return await _ids(connection, memories, column.memory_id, seen & episodes)
+    episodes = (column.kind == Kind.EPISODE) & (column.thread_id == thread_id) & (column.occurred_at >= moment)
+    of_thread = (messages.c.thread_id == thread_id) & (messages.c.occurred_at >= moment)
+    return Extent(
+        await _ids(connection, memories, column.memory_id, seen & episodes),
+        messages=await _messages(connection, viewer, of_thread, hard=hard),
+    )
+
+
+async def _messages(
+    connection: AsyncConnection, viewer: Viewer, within: ColumnElement[bool] | None = None, *, hard: bool
+) -> Sequence[str]:
+    column = messages.c
+    taken = column.status != Status.PURGED if hard else column.status.in_(sorted(VISIBLE))
+    own = [owned(messages, viewer), taken, ~column.remembered, *([] if within is None else [within])]
+    found = await connection.execute(select(column.message_id).where(*own).order_by(column.seq))
+    return found.scalars().all()
 
 
 def _within(table: Table, viewer: Viewer, scope: Scope, *, hard: bool) -> ColumnElement[bool]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 from sqlalchemy import ColumnElement, Select, Text, Uuid, and_, cast, or_, select, union
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -17,7 +16,7 @@ EVENT = "event"  # Not a subject, but histories show the ids of events, and an u
 
 async def ids_beginning(
     connection: AsyncConnection, viewer: Viewer, prefix: str, kind: str | None, limit: int
-) -> Sequence[UUID]:
+) -> Sequence[str]:
     """Ids that begin with these digits, of subjects that the viewer may see or of their events; at most `limit`.
 
     `kind` is a kind of subject, EVENT, or None for any kind of subject.
@@ -27,13 +26,16 @@ async def ids_beginning(
         seen = (
             and_(history.c.subject == name, history.c.subject_id.in_(_texts(one, viewer)))
             for name, one in SHOWN.items()
-            if one
+            if one and isinstance(one.id.type, Uuid)
         )
         events = select(id_).where(owned(history, viewer), or_(*seen))
-        places: list[tuple[ColumnElement[UUID], Select[Any]]] = [(id_, events)]
+        places: list[tuple[ColumnElement[Any], Select[Any]]] = [(id_, events)]
     else:
         places = [(one.id, one.ids(viewer)) for name, one in SHOWN.items() if one and kind in (None, name)]
-    begin = [ids.where(cast(id_, Text).startswith(prefix.lower(), autoescape=True)) for id_, ids in places]
+    begin = [
+        ids.with_only_columns(text := cast(id_, Text)).where(text.startswith(prefix.lower(), autoescape=True))
+        for id_, ids in places
+    ]
     found = await connection.execute(union(*begin).limit(limit))
     return sorted(found.scalars())
 

@@ -13,10 +13,13 @@ from mnemolog.domain import delta, ranking
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import VISIBLE
+from mnemolog.domain.message import KIND
+from mnemolog.domain.text import same_text
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, StreamId
 from mnemolog.events.fields import WHOLE, Id, Tenant, Text
 from mnemolog.projections.changes import reader as changes
+from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph import reader as entities
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.filters import Candidates, Filters
@@ -24,7 +27,7 @@ from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
 
 CANDIDATES = 50  # D: the top 50 by cosine, and as many by full text; more when more are asked for.
-EVERYTHING = Candidates()
+EVERYTHING = Candidates(messages=True)
 
 
 class Searching(BaseModel):
@@ -93,9 +96,13 @@ class MemoryQuery(Searching):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One memory that answers. `score` in [0, 1] is the fused rank; `similarity` the cosine; `row` the whole memory."""
+    """A memory or a message that answers. `score` in [0, 1] is the fused rank; `similarity` the cosine.
 
-    memory_id: UUID
+    `row` is the whole memory or message.
+    """
+
+    id: str
+    kind: str
     category: str
     text: str
     score: float
@@ -153,10 +160,10 @@ async def _header(connection: AsyncConnection, viewer: Viewer, request: MemoryQu
 async def _candidates(connection: AsyncConnection, viewer: Viewer, filters: Filters) -> Candidates:
     """The entities that are asked for, with all that was merged with them."""
     if not filters.entity_ids:
-        return Candidates(filters=filters)
+        return Candidates(filters=filters, messages=True)
     known = await entities.survivors(connection, viewer, await entities.by_ids(connection, viewer, filters.entity_ids))
     kin = await entities.kin(connection, viewer, {row["entity_id"] for row in known.values()})
-    return Candidates(filters=filters, about=frozenset(kin))
+    return Candidates(filters=filters, messages=True, about=frozenset(kin))
 
 
 async def hybrid(
@@ -168,20 +175,26 @@ async def hybrid(
     among: Candidates = EVERYTHING,
     threshold: float | None = None,
 ) -> Sequence[Hit]:
-    """The memories that answer, best first: by meaning and by words, fused; `threshold` is a cosine similarity."""
+    """What answers, best first: by meaning and by words, fused; `threshold` is a cosine similarity.
+
+    A message is left out where a memory extracted from it says the same.
+    """
     at_most = max(CANDIDATES, limit)
     nearest = partial(index.search, connection, viewer, model=question.model, vector=question.vector)
     near = dict(await nearest(among, limit=at_most))
-    worded = await memories.by_text(connection, among.conditions(viewer), question.text, at_most)
+    worded = await memories.by_text(connection, among, viewer, question.text, at_most)
     if threshold is not None:
         if far := worded.keys() - near.keys():  # By words only, but perhaps as similar as the threshold asks.
-            near |= await nearest(replace(among, memory_ids=frozenset(far)), limit=len(far))
+            near |= await nearest(replace(among, ids=frozenset(far)), limit=len(far))
         near = {id_: score for id_, score in near.items() if score >= threshold}
         worded = {id_: score for id_, score in worded.items() if id_ in near}
     fused = ranking.fuse(near, worded)
-    best = sorted(fused, key=lambda id_: (-fused[id_], id_))[:limit]
+    best = sorted(fused, key=lambda id_: (-fused[id_], id_))[: 2 * limit]
     rows = await memories.by_ids(connection, viewer, set(best))
-    return [_hit(rows[id_], fused[id_], near.get(id_), worded.get(id_)) for id_ in best if _still_visible(rows, id_)]
+    rows |= await conversation.found(connection, viewer, set(best) - rows.keys())
+    hits = [_hit(rows[id_], fused[id_], near.get(id_), worded.get(id_)) for id_ in best if _still_visible(rows, id_)]
+    remembered = {(turn_id, same_text(hit.text)) for hit in hits for turn_id in hit.row.get("source_turn_ids", ())}
+    return [hit for hit in hits if (hit.id, same_text(hit.text)) not in remembered][:limit]
 
 
 def _still_visible(rows: Mapping[UUID, Mapping[str, Any]], id_: UUID) -> bool:
@@ -190,4 +203,5 @@ def _still_visible(rows: Mapping[UUID, Mapping[str, Any]], id_: UUID) -> bool:
 
 
 def _hit(row: Mapping[str, Any], score: float, similarity: float | None, text_rank: float | None) -> Hit:
-    return Hit(row["memory_id"], row["category"], row["text"], score, similarity, text_rank, row)
+    id_, text = (row["message_id"], row["line"]) if row["kind"] == KIND else (str(row["memory_id"]), row["text"])
+    return Hit(id_, row["kind"], row["category"], text, score, similarity, text_rank, row)

@@ -14,9 +14,12 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
+from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile_fold import FIELD, TODO
 from mnemolog.events.subjects import SUBJECTS, of_each
 from mnemolog.projections.artifacts.tables import artifacts
+from mnemolog.projections.conversation import reader as message_reader
+from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.graph.tables import entities, relations
 from mnemolog.projections.memories.filters import visible_to
 from mnemolog.projections.memories.tables import memories
@@ -32,7 +35,7 @@ class Shown:
     `seen` restricts a statement to what a viewer may see.
     """
 
-    id: Column[UUID]
+    id: Column[Any]
     seen: Callable[[Viewer], Sequence[ColumnElement[bool]]]
     merged_into: Column[UUID] | None = None
 
@@ -52,6 +55,7 @@ SHOWN: Mapping[str, Shown | None] = of_each(
         LINK.name: None,  # Visible with the memories at its ends.
         ENTITY.name: Shown(entities.c.entity_id, partial(_in_graph, table=entities), entities.c.merged_into),
         RELATION.name: Shown(relations.c.relation_id, partial(_in_graph, table=relations)),
+        MESSAGE.name: Shown(messages.c.message_id, message_reader.visible_to),
         FIELD.name: None,  # Named by its field, for any viewer who may see the profile.
         ARTIFACT.name: Shown(artifacts.c.artifact_id, partial(_in_graph, table=artifacts)),
         TODO.name: Shown(
@@ -69,10 +73,11 @@ async def visible(connection: AsyncConnection, viewer: Viewer, kind: str, ids: C
         readable = viewer.categories is None or profile.CATEGORY in viewer.categories
         return frozenset(ids) - uuids.keys() if readable else frozenset()
     shown = SHOWN[kind]
-    if shown is None or not uuids:
+    named: Collection[Any] = ids if kind == MESSAGE.name else uuids.values()
+    if shown is None or not named:
         return frozenset()
     table = shown.id.table
-    wanted = select(*stored(table)).where(*shown.seen(viewer), shown.id.in_(sorted(uuids.values())))
+    wanted = select(*stored(table)).where(*shown.seen(viewer), shown.id.in_(sorted(named)))
     return frozenset(str(row[shown.id.name]) for row in await fetch(connection, table, wanted))
 
 

@@ -75,11 +75,10 @@ async def _conversation(story: Story) -> None:
 async def _question(story: Story) -> None:
     question = "Which city is Ana moving to?"
     _title(f"A question: [italic]{question}[/]")
-    answer = await story.ask(question, since=0)
+    answer = await story.ask(question)
     _require(any("Lisbon" in hit.text for hit in answer.hits), "an answer names Lisbon")
-    output.header(answer.header)
     output.bullets([hit.bullet for hit in answer.hits])
-    story.results |= {"header": answer.header, "bullets": [hit.bullet for hit in answer.hits]}
+    story.results |= {"bullets": [hit.bullet for hit in answer.hits]}
 
 
 async def _merge(story: Story) -> None:

@@ -15,12 +15,14 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import MEMORY
+from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile_fold import TODO
 from mnemolog.projections.id_prefix import EVENT
 
 BEGINNING = re.compile(r"(?=[0-9a-f-]{6,35}$)[0-9a-f]{1,8}(-[0-9a-f]{0,4}){0,3}(-[0-9a-f]{0,11})?", re.IGNORECASE)
 _KINDS = {
     "memory_id": MEMORY.name,
+    "message_id": MESSAGE.name,
     "entity_id": ENTITY.name,
     "entity_ids": ENTITY.name,
     "relation_id": RELATION.name,
@@ -66,7 +68,7 @@ async def _whole(engine: Engine, viewer: Viewer, operation: Operation[Any, Any],
         return text
     same = _KINDS[operation.arguments[0]] if name in _SAME_KIND else None
     try:
-        return str(await engine.reads.id_beginning(viewer, text, name, _KINDS.get(name, same)))
+        return await engine.reads.id_beginning(viewer, text, name, _KINDS.get(name, same))
     except NotFound:
         if operation.request.model_fields[name].annotation is str:
             return text

@@ -53,6 +53,7 @@ GROUPS = {
     "fact": "Bitemporal facts about people, places and things.",
     "profile": "What a user says about themselves, field by field.",
     "consent": "Proposed profile changes awaiting the user's consent.",
+    "message": "The messages of conversations.",
     "thread": "Conversations.",
     "affect": "The mood of a conversation, which fades by itself.",
     "focus": "What a conversation is about.",

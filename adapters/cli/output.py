@@ -16,6 +16,7 @@ from rich.text import Text
 from mnemolog.adapters.operations.results import Written
 from mnemolog.domain.contradiction import marked
 from mnemolog.domain.errors import AmbiguousEntity, MnemologError
+from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.events.envelope import Receipt
 
 console = Console()
@@ -62,19 +63,31 @@ def receipt(sentence: str, written: Receipt | Written) -> None:
 
 
 def memories(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> None:
-    """Memories as a table."""
+    """Memories and messages as a table."""
     scored = any(row.get("score") is not None for row in rows)
     told = [
         (
             *([f"{row['score']:.2f}"] if scored else []),
             day(row["occurred_at"]),
-            row["category"],
-            marked(row),
-            row["memory_id"],
+            row["kind"] if row["kind"] == MESSAGE else row["category"],
+            row["line"] if row["kind"] == MESSAGE else marked(row),
+            _id(row),
         )
         for row in rows
     ]
     show((*(["score"] if scored else []), "date", "category", "text", "id"), told, title=title, short=True)
+
+
+def _id(row: Mapping[str, Any]) -> UUID | str:
+    return id_of(str(row["message_id" if row["kind"] == MESSAGE else "memory_id"]))
+
+
+def id_of(text: str) -> UUID | str:
+    """An id, as a UUID where it is one: only these are abbreviated."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return text
 
 
 def links(rows: Sequence[Mapping[str, Any]]) -> None:

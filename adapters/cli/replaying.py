@@ -24,4 +24,4 @@ def show(rebuilt: Sequence[Rebuilt]) -> None:
     for one in rebuilt:
         differed = output.count(sum(one.differences.values()), "row") + " differed"
         verdict = "[green]equal to the live one[/]" if one.equal else f"[yellow]{differed}[/]"
-        output.done(f"{one.name:<9} {one.events:>7,} events  {verdict}")
+        output.done(f"{one.name:<12} {one.events:>7,} events  {verdict}")

@@ -27,6 +27,7 @@ from mnemolog.adapters.operations.results import (
     HistoryEntry,
     LinkView,
     MemoryView,
+    MessageView,
     Page,
     SearchResult,
     Undone,
@@ -55,7 +56,7 @@ def show(operation: Operation[Any, Any], request: Request, result: Any) -> None:
             output.line("possible duplicate:", f"{one.name} ({one.entity_id}); `mnemolog entity merge` combines them")
 
 
-def _memories(page: Page[MemoryView]) -> None:
+def _memories(page: Page[MemoryView] | Page[MessageView]) -> None:
     output.memories([one.model_dump() for one in page.items])
     _more(page)
 
@@ -63,13 +64,13 @@ def _memories(page: Page[MemoryView]) -> None:
 def _search(found: SearchResult) -> None:
     if found.header:
         output.header(found.header)
-    output.memories([one.model_dump() for one in found.memories])
+    output.memories([one.model_dump() for one in found])
 
 
 def _bullets(found: Bullets) -> None:
     if found.header:
         output.header(found.header)
-    output.show(("text", "id"), [(one.text, one.id) for one in found.bullets], short=True)
+    output.show(("text", "id"), [(one.text, output.id_of(one.id)) for one in found.bullets], short=True)
 
 
 def _context(found: Context) -> None:
@@ -111,6 +112,7 @@ def _undone(found: Undone) -> None:
 def _forgotten(found: Forgotten) -> None:
     counts = [
         output.count(len(found.memories), "memory", "memories"),
+        *([output.count(len(found.messages), "message")] if found.messages else []),
         output.count(len(found.facts), "fact"),
         output.count(len(found.entities), "entity", "entities"),
         *([output.count(len(found.artifacts), "artifact")] if found.artifacts else []),
@@ -205,8 +207,8 @@ def _how(event: CauseView, seqs: Mapping[UUID, str]) -> str:
     return "".join(f"\n{part}" for part in parts if part)
 
 
-def _one_memory(found: MemoryView) -> None:
-    for name in dict.fromkeys(["text", *MemoryView.model_fields]):
+def _one_memory(found: MemoryView | MessageView) -> None:
+    for name in dict.fromkeys(["text", *type(found).model_fields]):
         value = getattr(found, name)
         if isinstance(value, datetime):
             output.line(name, output.when(value))
@@ -215,8 +217,11 @@ def _one_memory(found: MemoryView) -> None:
 
 
 def _added(found: Added) -> None:
-    ids = ", ".join(f"[cyan]{one}[/]" for one in output.shortened(found.memory_ids).values())
-    output.receipt(f"Added {output.count(len(found.memory_ids), 'memory', 'memories')}: {ids}", found)
+    ids = [output.id_of(one) for one in found.message_ids]
+    short = output.shortened([one for one in ids if isinstance(one, UUID)])
+    shown = [short[one] if isinstance(one, UUID) else escape(one) for one in ids]
+    told = ", ".join(f"[cyan]{one}[/]" for one in shown)
+    output.receipt(f"Added {output.count(len(ids), 'message')}: {told}", found)
 
 
 def _session(found: Session) -> None:
@@ -381,6 +386,8 @@ def _more(page: Page[Any]) -> None:
 SHOWN: Mapping[type, Callable[[Any], None]] = {
     MemoryView: _one_memory,
     Page[MemoryView]: _memories,
+    Page[MessageView]: _memories,
+    MessageView: _one_memory,
     SearchResult: _search,
     Bullets: _bullets,
     Context: _context,

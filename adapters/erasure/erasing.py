@@ -23,6 +23,7 @@ from mnemolog.commands.erasure_taken import Taken, taken
 from mnemolog.commands.handler import ATTEMPTS, Keyed
 from mnemolog.commands.speakers import spoken_in
 from mnemolog.domain.errors import MnemologError, NotFound
+from mnemolog.domain.message import subject_id
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.events.erasure import UserErased
@@ -76,7 +77,7 @@ async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: s
     try:
         held_up = await _forgotten(engine, Position(stream, receipt.last_seq))
     finally:
-        await _sweep(engine, stream, before.memories)
+        await _sweep(engine, stream, [*before.memories, *map(subject_id, before.turns)])
         await engine.checkpoints.delete_erased(stream)
         await delete_blobs(engine, stream, _gone(command, before), receipt.last_seq)
         if isinstance(command, EraseUser):
@@ -161,7 +162,7 @@ async def _everything(engine: Services, stream: StreamId, until: int | None = No
     return Taken(tuple(map(UUID, memories)), tuple(turns))
 
 
-async def _sweep(engine: Services, stream: StreamId, memories: Sequence[UUID]) -> None:
+async def _sweep(engine: Services, stream: StreamId, indexed: Sequence[UUID]) -> None:
     """What no projector covers: stale schemas in Postgres, shadows in Redis, and Redis' append-only file."""
     await engine.reads.replays.forget(stream)
     stores = [store for store in engine.projections.stores.values() if isinstance(store, PostgresStore)]
@@ -172,7 +173,7 @@ async def _sweep(engine: Services, stream: StreamId, memories: Sequence[UUID]) -
         await forget_embeddings(engine.projections.beside_log, stream)
     # Once more: a rebuild that had already read the text may have stored its embedding after the projector's sweep.
     async with engine.projections.live.begin() as connection:
-        await engine.projections.index.remove(connection, [(*owner_of(stream), one) for one in memories])
+        await engine.projections.index.remove(connection, [(*owner_of(stream), one) for one in indexed])
     redis = Redis.from_url(engine.endpoints.redis_url)
     try:
         await _forget_shadow(WorkingStore(redis, SHADOW), stream)

@@ -12,10 +12,12 @@ from mnemolog.adapters.erasure import erasing
 from mnemolog.adapters.services import Services
 from mnemolog.commands.artifacts import DeleteArtifact
 from mnemolog.commands.entities import ForgetEntity
-from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory
+from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory, EraseMessages
+from mnemolog.commands.erasure_requests import MAX_MESSAGES
 from mnemolog.commands.fact_changes import ForgetFact
 from mnemolog.commands.handler import Keyed
 from mnemolog.commands.memories import SoftDeleteMemory
+from mnemolog.commands.messages import DeleteMessage
 from mnemolog.commands.scopes import EraseScope, OfScope, Reach
 from mnemolog.commands.sessions import ForgetSession
 from mnemolog.commands.writes.batches import Hiding
@@ -25,6 +27,8 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, Receipt, StreamId, batch_tag
 from mnemolog.events.fields import validated
 from mnemolog.events.graph import EntityCleared, EntityKept
+from mnemolog.events.message import MessageEvent, MessagesErased
+from mnemolog.events.message_fold import MESSAGE
 from mnemolog.projections.extent import Extent
 from mnemolog.projections.reads.moment import Moment
 
@@ -65,7 +69,7 @@ async def _extent_at(engine: Services, request: OfScope, moment: Moment) -> Exte
     if not request.with_episodes:
         return Extent()
     today = engine.writes.now().replace(hour=0, minute=0, second=0, microsecond=0)
-    return Extent(await engine.reads.episodes_since(viewer, request.thread_id, today, moment, hard=hard))
+    return await engine.reads.extent_since(viewer, request.thread_id, today, moment, hard=hard)
 
 
 async def forget(engine: Services, request: OfScope, idempotency_key: str | None = None) -> Forgotten:
@@ -114,6 +118,7 @@ def _hidings(why: dict[str, Any], found: Extent) -> Iterator[Sequence[Hiding]]:
     """The commands that hide it, each for one kind and at most as many subjects as one append takes."""
     hidings: Sequence[Sequence[Hiding]] = (
         [validated(SoftDeleteMemory, {**why, "memory_id": id_, "cause": Cause.SCOPE}) for id_ in found.memories],
+        [validated(DeleteMessage, {**why, "message_id": id_, "cause": Cause.SCOPE}) for id_ in found.messages],
         [validated(ForgetFact, {**why, "relation_id": id_}) for id_ in found.facts],
         [validated(ForgetEntity, {**why, "entity_id": id_}) for id_ in found.entities],
         [validated(DeleteArtifact, {**why, "artifact_id": id_}) for id_ in found.artifacts],
@@ -126,6 +131,9 @@ def _hidings(why: dict[str, Any], found: Extent) -> Iterator[Sequence[Hiding]]:
 def _erasures(context: dict[str, Any], found: Extent) -> Iterator[Erase]:
     for memory_id in found.memories:
         yield validated(EraseMemory, {**context, "memory_id": memory_id, "with_survivors": True})
+    for first in range(0, len(found.messages), MAX_MESSAGES):
+        portion = tuple(found.messages[first : first + MAX_MESSAGES])
+        yield validated(EraseMessages, {**context, "message_ids": portion, "with_survivors": True})
     for kind, id_ in found.known:
         yield validated(EraseKnown, {**context, "kind": kind, "name": str(id_)})
 
@@ -144,9 +152,13 @@ async def _taken(engine: Services, stream: StreamId, batch: UUID) -> Extent:
     taken: dict[str, dict[str, None]] = {}
     events = await engine.log.read(stream, tags=[batch_tag(batch)])
     for event in (one for one in events if not isinstance(one.payload, EntityCleared | EntityKept)):
+        if isinstance(event.payload, MessageEvent | MessagesErased):
+            taken.setdefault(MESSAGE.name, {}).update(dict.fromkeys(MESSAGE.touched(event.payload)))
+            continue
         kind, _, name = event.payload.key_scope().partition(":")
         taken.setdefault(kind, {})[name] = None
     memories, facts, entities, todos, artifacts = (
         [UUID(name) for name in taken.get(kind, ())] for kind in ("memory", "relation", "entity", "todo", "artifact")
     )
-    return Extent(memories, facts, entities, todos, list(taken.get("profile", ())), artifacts)
+    messages, profile = (list(taken.get(name, ())) for name in (MESSAGE.name, "profile"))
+    return Extent(memories, facts, entities, todos, profile, artifacts, messages)

@@ -33,7 +33,7 @@ from mnemolog.adapters.erasure.proof import NAMED, ProofPlace
 from mnemolog.adapters.erasure.target import Target
 from mnemolog.domain.profile import ADDING, place_of
 from mnemolog.domain.text import search_document
-from mnemolog.projections.memories.tables import CONFIGURATION
+from mnemolog.projections.full_text import CONFIGURATION
 from mnemolog.projections.owner import OWNER, owner_of
 
 LOG, KEYS = "mnemolog", "mnemolog_keys"
@@ -170,6 +170,8 @@ def _more_than_shape(one: Columns, rows: TableClause) -> ColumnElement[bool]:
     match one.name:
         case "memories":
             return or_(rows.c.text != "", rows.c.document != "", _identified(one, rows))
+        case "messages":
+            return or_(rows.c.text != "", rows.c.speaker != "", rows.c.document != "")
         case "history":
             return func.coalesce(rows.c.meta.op("->>")("reason"), "") != ""
         case "change_log" | "periods":

@@ -11,6 +11,7 @@ from mnemolog.commands.erasure_state import KNOWING, Written
 from mnemolog.commands.erasure_taken import Taken, ground_of, left_without_sources, taken, with_absorbed, with_told
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.memory import no_such_memory
+from mnemolog.domain.message import no_such_message, subject_id
 from mnemolog.domain.principal import beyond_agents
 from mnemolog.domain.scope import Owned, private_to_others
 from mnemolog.events.artifacts import blobs_in
@@ -21,6 +22,7 @@ from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 from mnemolog.events.event import memory_tag, sources_of
 from mnemolog.events.log import EventLog
 from mnemolog.events.memory import MemoryCreated, MemoryEvent
+from mnemolog.events.message import MessageEvent, MessagesErased
 from mnemolog.events.subjects import subject_of
 from mnemolog.events.unread import Unread
 
@@ -30,16 +32,17 @@ NEVER = 2**63
 
 @dataclass(frozen=True, slots=True)
 class ProofSubject:
-    """What was erased: one memory, one thread, one subject given by its tag, or all of the user's stream."""
+    """What was erased: one memory, message or thread, one subject given by its tag, or all of the user's stream."""
 
     stream: StreamId
     memory_id: UUID | None = None
     thread_id: str | None = None
     known: str | None = None
+    message_id: str | None = None
 
     @property
     def everything(self) -> bool:
-        return self.memory_id is None and self.thread_id is None and self.known is None
+        return not any(one is not None for one in (self.memory_id, self.thread_id, self.known, self.message_id))
 
 
 @dataclass(slots=True)
@@ -69,7 +72,7 @@ class Target:
     def ids(self) -> frozenset[UUID]:
         """The ids of everything that has a UUID."""
         named = (subject_of(tag).id_of(tag) for tag in self.known)
-        return self.memory_ids | {id_ for id_ in named if isinstance(id_, UUID)}
+        return self.memory_ids.union(map(subject_id, self.turn_ids), (id_ for id_ in named if isinstance(id_, UUID)))
 
 
 async def target_of(log: EventLog, subject: ProofSubject, agents: frozenset[str] | None = None) -> Target:
@@ -95,7 +98,10 @@ async def target_of(log: EventLog, subject: ProofSubject, agents: frozenset[str]
 
 @dataclass(slots=True)
 class _Read:
-    """What a stream says about a subject. `until` is its last erasure, since later events do not count."""
+    """What a stream says about a subject. `until` is its last erasure, since later events do not count.
+
+    `alone`: the messages that were erased without a memory.
+    """
 
     subject: ProofSubject
     until: int
@@ -107,6 +113,7 @@ class _Read:
     born: dict[UUID, int] = field(default_factory=dict)
     kept_turns: list[bool] = field(default_factory=list)
     checkpointed: set[str] = field(default_factory=set)
+    alone: set[str] = field(default_factory=set)
 
     def take(self, event: Recorded) -> None:
         self.state = ERASURE.evolve(self.state, event)
@@ -126,6 +133,8 @@ class _Read:
                 self.born[memory_id] = event.seq
             case MemoryErased(memory_id=memory_id, turns=turns) if memory_id == self.subject.memory_id:
                 self.kept_turns.append(not turns)
+            case MessagesErased(turn_ids=turn_ids):
+                self.alone.update(turn_ids)
             case UserErased() if self.subject.everything or self._of_thread():
                 self.until = event.seq
             case ThreadErased(thread_id=thread_id) if thread_id == self.subject.thread_id:
@@ -146,6 +155,12 @@ class _Read:
                 raise NotFound(what, field="thread_id", fix="give the thread of a recorded turn")
             turns = {id_ for id_, at in meant.items() if at == subject.thread_id}
             return self._with_known(_of_thread(self.state, subject, turns))
+        if subject.message_id is not None:
+            if subject.message_id not in self.turns:
+                raise no_such_message(subject.stream.owner, subject.message_id)
+            only = frozenset({subject.message_id})
+            found = Target(subject, turn_ids=only)
+            return found if only <= self.alone else self._with_known(_of_thread(self.state, subject, set(only)))
         if subject.known is not None:
             return _of_known(self.state, subject, subject.known)
         if not (self.turns or self.born or self.met or self.checkpointed):
@@ -220,7 +235,7 @@ def _concerned(target: Target, event: Recorded) -> bool:
     if not event.payload.personal_fields():
         return False
     match event.payload:
-        case TurnRecorded(turn_id=turn_id):
+        case TurnRecorded(turn_id=turn_id) | MessageEvent(turn_id=turn_id):
             return turn_id in target.turn_ids
         case CheckpointsStarted(thread_id=thread_id):
             return target.subject.everything or thread_id == target.subject.thread_id

@@ -64,7 +64,7 @@ class Ingest:
     async def _recorded_by(self, writes: Writes) -> AsyncIterator[Sent]:
         for body in self._bodies():
             try:
-                yield (await writes.record_turn(command_fields(read_turn(body), self._tenant)))[1]
+                yield await writes.record_turn(command_fields(read_turn(body), self._tenant))
             except MnemologError as error:
                 yield error
 

@@ -1,8 +1,9 @@
 """One pass of retention: soft-delete unused memories, purge deleted ones, strengthen used ones (B §7)."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 from uuid import UUID
 
@@ -10,12 +11,13 @@ from sqlalchemy import ColumnElement, Table
 
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.services import Services
-from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory
+from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory, EraseMessages
 from mnemolog.commands.memories import ExpireMemory, MemoryCommand, ObserveUse
 from mnemolog.domain.errors import Conflict, NotFound
 from mnemolog.domain.memory import Cause
 from mnemolog.events.envelope import DEFAULT_AGENT
 from mnemolog.projections.artifacts.tables import artifacts
+from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.graph.tables import entities, relations
 from mnemolog.projections.memories import due
 from mnemolog.projections.memories.stored import as_memory
@@ -37,11 +39,13 @@ class Retained:
     purged_facts: list[UUID] = field(default_factory=list)
     purged_entities: list[UUID] = field(default_factory=list)
     purged_artifacts: list[UUID] = field(default_factory=list)
+    purged_messages: list[str] = field(default_factory=list)
     grown: list[UUID] = field(default_factory=list)
     refused: dict[UUID, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        names = ("faded", "purged", "purged_facts", "purged_entities", "purged_artifacts", "grown")
+        purged = ("purged", "purged_facts", "purged_entities", "purged_artifacts", "purged_messages")
+        names = ("faded", *purged, "grown")
         ids = {name: [str(id_) for id_ in getattr(self, name)] for name in names}
         return {**ids, "refused": {str(id_): why for id_, why in self.refused.items()}}
 
@@ -76,15 +80,36 @@ async def retain(
             if dry_run or await _purge(engine, id_, _forgotten_known(row, kind, id_, now), done):
                 purged.append(id_)
             progressed(1)
+    ended = ((due.purgeable(now, messages), {"due": now}), (due.expired_messages(retention, now), {"cause": Cause.TTL}))
+    for condition, why in ended:
+        async for page in _pages(engine, condition, messages):
+            for command in _ended_messages(page, why):
+                if not dry_run:
+                    await erase(engine, command)
+                done.purged_messages += command.message_ids
+                progressed(len(command.message_ids))
     return done
 
 
+def _ended_messages(page: Sequence[Row], why: Mapping[str, Any]) -> Iterator[EraseMessages]:
+    """By user. The memories drawn from them stay."""
+    for (tenant, user_id), rows in groupby(page, key=lambda row: (row["tenant"], row["user_id"])):
+        ids = tuple(row["message_id"] for row in rows)
+        who = {"tenant": tenant, "user_id": user_id, "actor": ACTOR}
+        yield EraseMessages.model_validate({**who, **why, "message_ids": ids, "keep_memories": True})
+
+
 async def _rows(engine: Services, condition: ColumnElement[bool], table: Table = memories) -> AsyncIterator[Row]:
+    async for page in _pages(engine, condition, table):
+        for row in page:
+            yield row
+
+
+async def _pages(engine: Services, condition: ColumnElement[bool], table: Table) -> AsyncIterator[Sequence[Row]]:
     async with engine.projections.live.connect() as connection:
         async for page in due.pages(connection, condition, table):
             await connection.commit()  # No transaction stays open meanwhile.
-            for row in page:
-                yield row
+            yield page
 
 
 async def _changed(engine: Services, command: MemoryCommand, key: str | None = None) -> bool:

@@ -11,6 +11,7 @@ from mnemolog.adapters.operations.entities import ENTITIES
 from mnemolog.adapters.operations.erasure import ERASURE
 from mnemolog.adapters.operations.facts import FACTS
 from mnemolog.adapters.operations.memories import MEMORIES
+from mnemolog.adapters.operations.messages import MESSAGES
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import PROFILE
 from mnemolog.adapters.operations.todos import TODOS
@@ -18,6 +19,7 @@ from mnemolog.adapters.operations.todos import TODOS
 OPERATIONS: Sequence[Operation[Any, Any]] = (
     *MEMORIES,
     *CONVERSATION,
+    *MESSAGES,
     *ATTENTION,
     *ENTITIES,
     *FACTS,

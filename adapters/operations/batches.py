@@ -25,6 +25,7 @@ class Forgotten(Result):
     """
 
     memories: list[UUID]
+    messages: list[str]
     facts: list[UUID]
     entities: list[UUID]
     artifacts: list[UUID]
@@ -53,8 +54,7 @@ class Forgotten(Result):
 async def rollback(engine: Engine, request: Rehearsed) -> Undone:
     """Undo everything that a run, a batch or a thread changed, in one step.
 
-    All or nothing: an item that was changed again later is a conflict; `skip_conflicts` leaves it as it is. Turns are
-    kept.
+    All or nothing: an item that was changed again later is a conflict; `skip_conflicts` leaves it as it is.
     """
     command = command_of(Rollback, engine, request)
     if request.dry_run:

@@ -87,15 +87,14 @@ class Add(Write):
 
 
 class Added(Written):
-    """The receipt, and the ids created for each message, in order."""
+    """The receipt, and the id of each message, in order."""
 
-    turn_ids: list[str] = Field(description="The ids of the turns, as in `source_turn_ids` of memories.")
-    memory_ids: list[UUID] = Field(description="The ids of the episodic memories.")
+    message_ids: list[str] = Field(description="The ids of the messages, as in `source_turn_ids` of memories.")
 
     @property
-    def memory_id(self) -> UUID:
-        """The memory of the first message."""
-        return self.memory_ids[0]
+    def message_id(self) -> str:
+        """The id of the first message."""
+        return self.message_ids[0]
 
 
 class SessionRead(Read):
@@ -143,10 +142,10 @@ class Session(Result):
     role=Role.PUBLISH,
 )
 async def add(engine: Engine, asked: Add) -> Added:
-    """Add messages: record each as a turn and create a memory from it.
+    """Add messages to a conversation.
 
-    All messages are recorded atomically. Each creates an episodic memory, together with the `memories` and `facts` that
-    you extracted from it. A retry is safe with your own `message_id`s or an idempotency key.
+    All are recorded atomically, together with the `memories` and `facts` that you extracted from them, and `search`
+    finds them. A retry is safe with your own `message_id`s or an idempotency key.
     """
     who = {name: value for name, value in fields_of(engine, asked).items() if name not in ("messages", "metadata")}
     turns = [{**who, **_turn(engine, asked, place, message)} for place, message in enumerate(asked.messages)]
@@ -155,7 +154,7 @@ async def add(engine: Engine, asked: Add) -> Added:
         added = await engine.writes.add(turns, keyed=keyed)
     except TurnRefused as refused:
         raise _within_message(refused, keyed=keyed) from refused
-    return Added.of(added.receipt, turn_ids=added.turn_ids, memory_ids=added.memory_ids)
+    return Added.of(added.receipt, message_ids=added.message_ids)
 
 
 def _turn(engine: Engine, asked: Add, place: int, message: Any) -> Mapping[str, Any]:

@@ -109,6 +109,7 @@ class ProveErased(Request):
     """What was erased: one of these ids, or none for the whole user."""
 
     memory_id: Annotated[Uuid | None, Field(description="A memory.")] = None
+    message_id: Annotated[Id | None, Field(description="A message.")] = None
     thread_id: Annotated[Id | None, Field(description="A thread.")] = None
     entity_id: Annotated[Uuid | None, Field(description="An entity.")] = None
     relation_id: Annotated[Uuid | None, Field(description="A fact.")] = None
@@ -120,14 +121,15 @@ class ProveErased(Request):
     ] = None
 
     def subject(self, stream: StreamId) -> ProofSubject:
-        things = ("memory_id", "thread_id", *NAMED.values())
+        things = ("memory_id", "message_id", "thread_id", *NAMED.values())
         if len(named := [name for name in things if getattr(self, name) is not None]) > 1:
             raise InvalidInput(
                 "only one item can be checked at a time", field=named[0], fix=f"leave out {' or '.join(named)}"
             )
         known = {kind: getattr(self, name) for kind, name in NAMED.items()}
         tags = [f"{kind}:{id_}" for kind, id_ in known.items() if id_ is not None]
-        return ProofSubject(stream, self.memory_id, self.thread_id, *tags)
+        known_tag = tags[0] if tags else None
+        return ProofSubject(stream, self.memory_id, self.thread_id, known_tag, self.message_id)
 
 
 @operation(

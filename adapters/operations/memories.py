@@ -23,7 +23,6 @@ from mnemolog.adapters.operations.results import (
     Context,
     Created,
     HistoryEntry,
-    HitView,
     LinkView,
     MemoryView,
     Page,
@@ -31,6 +30,7 @@ from mnemolog.adapters.operations.results import (
     Undone,
     WhyView,
     Written,
+    hit_view,
 )
 from mnemolog.commands.memories import (
     ChangeStatus,
@@ -175,7 +175,7 @@ async def list_(engine: Engine, asked: List) -> Page[MemoryView]:
 
 @operation("search", "POST /search", tag="recall", arguments=("query",), example=SEARCH_EXAMPLE)
 async def search(engine: Engine, asked: Search) -> Bullets | SearchResult:
-    """Search a user's memories (memory.query).
+    """Search a user's memories and messages (memory.query).
 
     Searches by meaning and by keywords. Filters and the agent's allowlist are applied in the database.
     """
@@ -183,9 +183,9 @@ async def search(engine: Engine, asked: Search) -> Bullets | SearchResult:
     who = {"tenant": engine.settings.tenant, "user_id": asked.user_id, "agent_id": asked.agent_id}
     answer = await engine.reads.query(validated(MemoryQuery, {**fields, **who}), asked.moment())
     if asked.returns == "bullets":
-        bullets = [Bullet(id=hit.memory_id, category=hit.category, text=hit.bullet) for hit in answer.hits]
+        bullets = [Bullet.of(hit.row) for hit in answer.hits]
         return Bullets(header=answer.header, rev=answer.rev, bullets=bullets)
-    return SearchResult(header=answer.header, rev=answer.rev, memories=[HitView.of(hit) for hit in answer.hits])
+    return SearchResult(header=answer.header, rev=answer.rev, hits=list(map(hit_view, answer.hits)))
 
 
 @operation("context", "POST /context", tag="recall", arguments=("query",))

@@ -1,6 +1,6 @@
 """Results of operations, the same in HTTP, the command line and Python. Times are in UTC."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Generic, Literal, Self, TypeVar
 from uuid import UUID
 
@@ -11,6 +11,7 @@ from mnemolog.domain.category import Context as Mode
 from mnemolog.domain.delta import Change, Entry
 from mnemolog.domain.memory import Cause, Kind, Status
 from mnemolog.domain.memory_key import EntityType, FactType, MemoryType, Source
+from mnemolog.domain.message import KIND as MESSAGE
 from mnemolog.domain.ranking import bullet
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
@@ -73,11 +74,17 @@ class Created(Written):
 
 
 class Bullet(Result):
-    """One memory as a line for a prompt."""
+    """One memory or message as a line for a prompt."""
 
-    id: UUID
+    id: str
+    kind: str = Field(description="The kind of memory, or `message`.")
     category: str
     text: str = Field(examples=["[tasks] Ship v1 by September"])
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Self:
+        id_ = row["message_id"] if row["kind"] == MESSAGE else str(row["memory_id"])
+        return cls(id=id_, kind=row["kind"], category=row["category"], text=bullet(row))
 
 
 class MemoryView(ContentFields, Result):
@@ -141,17 +148,63 @@ class LinkView(Result):
     created_at: Instant
 
 
-class HitView(MemoryView):
-    """A memory that matches a query, with its scores."""
+class AttachmentView(Result):
+    """An attachment of a message."""
+
+    type: str
+    url: str
+    caption: str
+
+
+class MessageView(Result):
+    """One message of a conversation."""
+
+    def __str__(self) -> str:
+        return self.line
+
+    user_id: str
+    message_id: str
+    kind: Literal["message"]
+    thread_id: str
+    agent_id: str = Field(description="The agent of the conversation.")
+    actor_id: str
+    run_id: str | None
+    role: Role
+    speaker: str
+    speaker_entity_id: UUID | None
+    text: str
+    line: str = Field(description="Speaker, text and captions in one line.")
+    attachments: list[AttachmentView]
+    metadata: dict[str, Any]
+    category: str
+    status: Status
+    purge_at: Instant | None
+    occurred_at: Instant
+    created_at: Instant
+    updated_at: Instant
+    seq: int
+
+
+class Scored(Result):
+    """How well a hit matches a query."""
 
     score: float = Field(description="The fused score, in [0, 1].")
     similarity: float | None = Field(description="The cosine similarity to the query.")
     text_rank: float | None = Field(description="The keyword (BM25) score.")
 
-    @classmethod
-    def of(cls, hit: Hit) -> Self:
-        found = {"score": hit.score, "similarity": hit.similarity, "text_rank": hit.text_rank}
-        return cls.model_validate({**hit.row, **found})
+
+class MemoryHit(MemoryView, Scored):
+    """A memory that matches a query, with its scores."""
+
+
+class MessageHit(MessageView, Scored):
+    """A message that matches a query, with its scores."""
+
+
+def hit_view(hit: Hit) -> MemoryHit | MessageHit:
+    view = MessageHit if hit.kind == MESSAGE else MemoryHit
+    scores = {"score": hit.score, "similarity": hit.similarity, "text_rank": hit.text_rank}
+    return view.model_validate({**hit.row, **scores})
 
 
 class Bullets(Result):
@@ -163,20 +216,20 @@ class Bullets(Result):
 
 
 class SearchResult(Result):
-    """Search results as whole memories, the best first."""
+    """Search results as whole memories and messages, the best first."""
 
     header: str = Field(description='What changed since `since_rev`, or "".')
     rev: int = Field(description="The thread's revision: the next `since_rev`.")
-    memories: list[HitView]
+    hits: list[MemoryHit | MessageHit]
 
-    def __iter__(self) -> Iterator[HitView]:  # type: ignore[override]
-        return iter(self.memories)
+    def __iter__(self) -> Iterator[MemoryHit | MessageHit]:  # type: ignore[override]
+        return iter(self.hits)
 
     def __len__(self) -> int:
-        return len(self.memories)
+        return len(self.hits)
 
-    def __getitem__(self, place: int) -> HitView:
-        return self.memories[place]
+    def __getitem__(self, place: int) -> MemoryHit | MessageHit:
+        return self.hits[place]
 
 
 class FieldChange(Result):
@@ -256,18 +309,24 @@ class HealthView(Result):
 
 
 class SectionView(Result):
-    """The memories of a category. `rag_length` is null if the whole category is shown."""
+    """The memories of a category, and its messages. `rag_length` is null if the whole category is shown."""
 
     category: str
     context: Mode
     rag_length: int | None
     memories: list[MemoryView]
+    messages: list[MessageView]
 
     @classmethod
     def of(cls, section: Section) -> Self:
         length = section.mode.rag_length if section.mode.context is Mode.RAG else None
-        rows = [MemoryView.model_validate(row) for row in section.memories]
-        return cls(category=section.category, context=section.mode.context, rag_length=length, memories=rows)
+        return cls(
+            category=section.category,
+            context=section.mode.context,
+            rag_length=length,
+            memories=[MemoryView.model_validate(row) for row in section.rows if row["kind"] != MESSAGE],
+            messages=[MessageView.model_validate(row) for row in section.rows if row["kind"] == MESSAGE],
+        )
 
 
 class CardView(Result):
@@ -284,14 +343,12 @@ class CardView(Result):
 
 
 class Context(Result):
-    """`foundation`: pinned memories, which are in their categories too. `bullets` contains each memory once."""
+    """`foundation`: pinned memories, which are in their categories too. `bullets` contains each item once."""
 
     cards: list[CardView] = Field(description="Cards of the entities in these memories; put them first in the prompt.")
     foundation: list[MemoryView]
     categories: list[SectionView]
-    bullets: list[Bullet] = Field(
-        description="The memories that fit into `budget_tokens`: foundation first, then by category."
-    )
+    bullets: list[Bullet] = Field(description="What fits into `budget_tokens`: foundation first, then by category.")
 
     @property
     def lines(self) -> list[str]:
@@ -304,7 +361,7 @@ class Context(Result):
             cards=[CardView.of(card) for card in found.cards],
             foundation=[MemoryView.model_validate(row) for row in found.foundation],
             categories=[SectionView.of(section) for section in found.sections],
-            bullets=[Bullet(id=row["memory_id"], category=row["category"], text=bullet(row)) for row in found.memories],
+            bullets=list(map(Bullet.of, found.rows)),
         )
 
 

@@ -15,7 +15,6 @@ from mnemolog.adapters.pgvector.tables import embeddings, metadata, vectors
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.former import as_written
 from mnemolog.projections.memories.filters import Candidates
-from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.owner import Owner, indexed
 from mnemolog.projections.raw_sql import fetch_all, keyed, live_key, options_of, plain_names, schema_of, write
 from mnemolog.projections.rows import Key
@@ -84,7 +83,7 @@ class PgVectorIndex:
     ) -> Mapping[UUID, float]:
         """The ids go to the vectors as an array: a join of the two tables turns quadratic without statistics."""
         distance = vectors.c.embedding.cosine_distance(vector)
-        wanted = func.array(select(memories.c.memory_id).where(*candidates.conditions(viewer)).scalar_subquery())
+        wanted = func.array(select(candidates.documents(viewer).subquery().c.id).scalar_subquery())
         statement = (
             select(vectors.c.subject_id, (1 - distance).label("score"))
             .where(owned(vectors, viewer), vectors.c.model == model)

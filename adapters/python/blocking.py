@@ -29,6 +29,11 @@ class Memory(Blocking):
 
     add = mirrored(AsyncMemory.add)
     session = mirrored(AsyncMemory.session)
+    list_messages = mirrored(AsyncMemory.list_messages)
+    get_message = mirrored(AsyncMemory.get_message)
+    delete_message = mirrored(AsyncMemory.delete_message)
+    restore_message = mirrored(AsyncMemory.restore_message)
+    erase_message = mirrored(AsyncMemory.erase_message)
     set_affect = mirrored(AsyncMemory.set_affect)
     get_affect = mirrored(AsyncMemory.get_affect)
     set_focus = mirrored(AsyncMemory.set_focus)

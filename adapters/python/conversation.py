@@ -10,13 +10,15 @@ from mnemolog.asking import After, Asking, Id, Moment
 from mnemolog.deferred import Deferred
 
 if TYPE_CHECKING:
-    from mnemolog.adapters.operations import attention, conversation
+    from mnemolog.adapters.operations import attention, conversation, messages
     from mnemolog.adapters.operations.attention import AffectView
     from mnemolog.adapters.operations.conversation import Added, Session
-    from mnemolog.adapters.operations.results import Written
+    from mnemolog.adapters.operations.erasure import Erased
+    from mnemolog.adapters.operations.results import MessageView, Page, Written
 else:
     attention = Deferred("mnemolog.adapters.operations.attention")
     conversation = Deferred("mnemolog.adapters.operations.conversation")
+    messages = Deferred("mnemolog.adapters.operations.messages")
 
 
 class ConversationVerbs(Asking):
@@ -37,13 +39,12 @@ class ConversationVerbs(Asking):
         """Add what was said: a text, a message as chat APIs have it, or a list of them, which are recorded together.
 
         A message has `content`, and may have `role`, `name` (who speaks), `message_id`, `occurred_at`, `attachments`,
-        `metadata`, and the `memories` and `facts` that you extracted from it. Each leaves an episodic memory, which
-        keeps its `metadata` and that of all messages given here. A `message_id` of your own makes a retry harmless, as
-        an `idempotency_key` does.
+        `metadata`, and the `memories` and `facts` that you extracted from it. `metadata` given here is added to that of
+        each message. A `message_id` of your own makes a retry harmless, as an `idempotency_key` does.
 
         Example:
             memory.add("I moved to Lisbon", user_id="ana")
-            memory.add([{"role": "user", "name": "Ana", "content": "I like it here"}], user_id="ana").memory_ids
+            memory.add([{"role": "user", "name": "Ana", "content": "I like it here"}], user_id="ana").message_ids
         """
         return await self._ask(conversation.add, locals())
 
@@ -65,6 +66,105 @@ class ConversationVerbs(Asking):
             [turn.text for turn in memory.session(user_id="ana").turns]
         """
         return await self._ask(conversation.session, locals())
+
+    async def list_messages(
+        self,
+        *,
+        thread_id: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
+    ) -> Page[MessageView]:
+        """List the messages of a user or of one thread, newest first. Deleted ones are left out.
+
+        Example:
+            memory.add("I moved to Lisbon", user_id="ana")
+            [message.text for message in memory.list_messages(user_id="ana")]
+        """
+        return await self._ask(messages.list_messages, locals())
+
+    async def get_message(
+        self,
+        message_id: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
+    ) -> MessageView:
+        """Read one message, deleted or not.
+
+        Example:
+            added = memory.add("I moved to Lisbon", user_id="ana")
+            memory.get_message(added.message_id, user_id="ana").text
+        """
+        return await self._ask(messages.get_message, locals())
+
+    async def delete_message(
+        self,
+        message_id: str,
+        *,
+        reason: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Delete a message: hidden at once, and restorable until it is purged. Memories extracted from it stay.
+
+        Example:
+            added = memory.add("I moved to Lisbon", user_id="ana")
+            memory.delete_message(added.message_id, user_id="ana")
+        """
+        return await self._ask(messages.delete_message, locals())
+
+    async def restore_message(
+        self,
+        message_id: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Written:
+        """Restore a deleted message.
+
+        Example:
+            added = memory.add("I moved to Lisbon", user_id="ana")
+            memory.delete_message(added.message_id, user_id="ana")
+            memory.restore_message(added.message_id, user_id="ana")
+        """
+        return await self._ask(messages.restore_message, locals())
+
+    async def erase_message(
+        self,
+        message_id: str,
+        *,
+        keep_memories: bool | None = None,
+        with_survivors: bool | None = None,
+        dry_run: bool | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Erased:
+        """Erase a message permanently, with the memories extracted from it unless `keep_memories`.
+
+        Example:
+            added = memory.add("I moved to Lisbon", user_id="ana")
+            memory.erase_message(added.message_id, user_id="ana")
+        """
+        return await self._ask(messages.erase_message, locals())
 
     async def set_affect(
         self,

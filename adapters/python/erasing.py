@@ -174,6 +174,7 @@ class ErasureVerbs(Asking):
         self,
         *,
         memory_id: Id | None = None,
+        message_id: str | None = None,
         thread_id: str | None = None,
         entity_id: Id | None = None,
         relation_id: Id | None = None,

@@ -12,6 +12,7 @@ from mnemolog.commands.fact_changes import FACT_CHANGES, ForgetFact
 from mnemolog.commands.handler import Handler, Keyed
 from mnemolog.commands.memories import MEMORIES, SoftDeleteMemory, UndoChange
 from mnemolog.commands.memory_undo import last_change
+from mnemolog.commands.messages import MESSAGES, DeleteMessage
 from mnemolog.commands.rollback import NAMED, Plan, Rollback
 from mnemolog.commands.rollback import touched as touched_by
 from mnemolog.commands.sessions import SESSIONS, ForgetSession
@@ -21,9 +22,10 @@ from mnemolog.events.envelope import Receipt, Recorded, StreamId, batch_tag, run
 from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog, Outcome
 
-Hiding = SoftDeleteMemory | ForgetFact | ForgetEntity | DeleteArtifact
+Hiding = SoftDeleteMemory | DeleteMessage | ForgetFact | ForgetEntity | DeleteArtifact
 HIDING: Mapping[type[Command], Decider[Any, Any]] = {
     SoftDeleteMemory: MEMORIES,
+    DeleteMessage: MESSAGES,
     ForgetFact: FACT_CHANGES,
     ForgetEntity: ENTITIES,
     DeleteArtifact: ARTIFACTS,

@@ -10,6 +10,7 @@ from mnemolog.commands.decider import Command
 from mnemolog.commands.handler import C, Handler
 from mnemolog.commands.heard import HEARD, HearTurn, TurnRefused, together
 from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, UndoChange, UpdateMemory
+from mnemolog.commands.messages import MESSAGES, MessageCommand
 from mnemolog.commands.patrol import PATROL, CloseCycle
 from mnemolog.commands.recalls import RECALLING, RecordRecalls
 from mnemolog.commands.rollback import Rollback
@@ -19,25 +20,22 @@ from mnemolog.commands.writes.ports import Neighbours, Sightings
 from mnemolog.commands.writes.seeding import SeedWrites
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import AmbiguousEntity, IdempotencyConflict, MnemologError
-from mnemolog.domain.memory import Kind
 from mnemolog.domain.predicates import DEFAULT_PREDICATES, PredicatePolicy
 from mnemolog.domain.principal import Principal, Role
 from mnemolog.domain.profile import DEFAULT_PROFILE, ProfilePolicy
-from mnemolog.events.conversation import turn_tag
+from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Receipt, StreamId
 from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.fields import validated
 from mnemolog.events.log import EventLog, Outcome
-from mnemolog.events.memory import MemoryCreated
 from mnemolog.events.memory_fold import MEMORY
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """Turns that are recorded, and the memory that each left."""
+    """The messages that are recorded."""
 
-    turn_ids: tuple[str, ...]
-    memory_ids: tuple[UUID, ...]
+    message_ids: tuple[str, ...]
     receipt: Receipt
 
 
@@ -86,13 +84,12 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites):
         """An id for a turn that came without one."""
         return str(self._handler.new_id())
 
-    async def record_turn(self, fields: Mapping[str, Any]) -> tuple[UUID, Receipt]:
-        """One turn of a conversation, and the memory that it left; the same turn_id again changes nothing."""
+    async def record_turn(self, fields: Mapping[str, Any]) -> Receipt:
+        """One turn of a conversation; the same turn_id again changes nothing."""
         try:
-            added = await self.add([fields])
+            return (await self.add([fields])).receipt
         except TurnRefused as refused:
             raise refused.error from refused
-        return added.memory_ids[0], added.receipt
 
     async def add(self, turns: Sequence[Mapping[str, Any]], *, keyed: bool = False) -> Added:
         """Turns of one user in one append, all or none; TurnRefused names the first that is refused.
@@ -106,13 +103,11 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites):
                 commands.append(self.turn({"occurred_at": now, **fields}))
             except MnemologError as error:
                 raise TurnRefused(place, error) from error
-        if keyed and 0 < len(await self._memories_of(commands)) < len(commands):
+        if keyed and 0 < len(await self._recorded(commands)) < len(commands):
             raise IdempotencyConflict(field="idempotency_key", fix="use a new key for other messages")
         receipts = await self._together(commands)
         whole = await self._marked(_combined(receipts))
-        known = await self._memories_of(commands) if any(one.already for one in receipts) else {}
-        memory_ids = tuple(known.get(turn.turn_id, turn.memory_id) for turn in commands)
-        return Added(tuple(turn.turn_id for turn in commands), memory_ids, whole)
+        return Added(tuple(turn.turn_id for turn in commands), whole)
 
     async def _together(self, turns: Sequence[HearTurn]) -> Sequence[Receipt]:
         """All in one append, or none. A turn with a name that several bear is tried once more, as `_seeing` has it."""
@@ -137,19 +132,14 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites):
             else:
                 return [outcome for outcome in outcomes if isinstance(outcome, Receipt)]
 
-    async def _memories_of(self, turns: Sequence[HearTurn]) -> Mapping[str, UUID]:
-        """The memory that each turn left when it was recorded; of those that are."""
-        found: dict[str, UUID] = {}
-        for event in await self._log.read(turns[0].stream(), tags=[turn_tag(turn.turn_id) for turn in turns]):
-            if isinstance(event.payload, MemoryCreated) and event.payload.kind is Kind.EPISODE:
-                for turn_id in event.payload.source_turn_ids:
-                    # Later ones may be extracted from the same turn.
-                    found.setdefault(turn_id, event.payload.memory_id)
-        return found
+    async def _recorded(self, turns: Sequence[HearTurn]) -> frozenset[str]:
+        """Which of these turns are recorded already."""
+        events = await self._log.read(turns[0].stream(), tags=[turn_tag(turn.turn_id) for turn in turns])
+        return frozenset(event.payload.turn_id for event in events if isinstance(event.payload, TurnRecorded))
 
     def turn(self, fields: Mapping[str, Any]) -> HearTurn:
         """The command of a turn in its principal's name, with what was extracted from it: `memories` and `facts`."""
-        generated = {"memory_id": self._handler.new_id(), "entity_id": self._handler.new_id()}
+        generated = {"entity_id": self._handler.new_id()}
         plain = {name: value for name, value in fields.items() if name not in ("memories", "facts")}
         plain_turn = self._handler.admitted(validated(HearTurn, {**plain, **generated}))
         turn = plain_turn.model_copy(update={"turn_id": self._handler.turn_id(plain_turn.turn_id)})
@@ -194,6 +184,10 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites):
         seen = tuple(await self._sightings.of(self._handler.admitted(turn), error))
         facts_seen = tuple(fact.model_copy(update={"seen": (*fact.seen, *seen)}) for fact in turn.facts)
         return turn.model_copy(update={"facts": facts_seen})
+
+    async def change_message(self, command: MessageCommand, idempotency_key: str | None = None) -> Receipt:
+        """Hide a message, or show it again."""
+        return await self._marked(await self._handler.handle(MESSAGES, command, idempotency_key=idempotency_key))
 
     async def create(self, fields: Mapping[str, Any], idempotency_key: str | None = None) -> tuple[UUID, Receipt]:
         """A memory; its id is generated unless it is given. A retry with the same idempotency key gives the first id.

@@ -4,7 +4,7 @@ from sqlalchemy import BigInteger, Column, Computed, DateTime, Double, Index, Me
 from sqlalchemy import literal_column as literal
 from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
 
-from mnemolog.projections.memories.tables import CONFIGURATION
+from mnemolog.projections.full_text import CONFIGURATION
 from mnemolog.projections.owner import OWNER, owner_columns
 from mnemolog.projections.seal import JsonText, mac_column
 

@@ -18,7 +18,7 @@ from mnemolog.events.envelope import Recorded
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
 from mnemolog.events.profile_fold import FIELD, TODO, ProfileField
-from mnemolog.events.subjects import SUBJECTS, of_each
+from mnemolog.events.subjects import SUBJECTS, WITH_HISTORY, of_each
 from mnemolog.events.unread import Unread
 
 Fields = Mapping[str, Any]
@@ -113,4 +113,5 @@ FIELDS: Mapping[str, Callable[[Any], Fields]] = of_each(
         TODO.name: _todo,
         ARTIFACT.name: _artifact,
     },
+    WITH_HISTORY,
 )

@@ -11,7 +11,7 @@ from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event
 from mnemolog.events.graph_fold import RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
-from mnemolog.events.subjects import folding, of_each_event
+from mnemolog.events.subjects import WITH_HISTORY, of_each_event
 
 # ADD, UPDATE, DELETE, MERGE, LINK, TTL or RESTORE, and the other columns of the row.
 Entry = tuple[str, dict[str, Any]]
@@ -29,7 +29,7 @@ def subjects(payload: Event) -> Sequence[Ref]:
     """The subjects that get a row. A link is reported with the memory that it leads from."""
     if LINK.touched(payload):
         return [Ref(MEMORY.name, str(ends.from_id)) for ends in LINK.touched(payload)]
-    return [Ref(kind.name, str(id_)) for kind in folding(type(payload)) for id_ in kind.touched(payload)]
+    return [Ref(kind.name, str(id_)) for kind in WITH_HISTORY for id_ in kind.touched(payload)]
 
 
 def erased(payload: Event) -> Ref | None:
@@ -162,4 +162,4 @@ ENTRIES: Mapping[type[Event], Callable[[Any], Entry]] = {
     profile.TodoChanged: lambda it: ("UPDATE", {"status": it.status, **_undoes(it)}),
     profile.TodoErased: lambda it: ("DELETE", {"erased": True}),
 }
-of_each_event("ENTRIES in projections/history/entries.py", ENTRIES)
+of_each_event("ENTRIES in projections/history/entries.py", ENTRIES, WITH_HISTORY)

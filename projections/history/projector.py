@@ -13,8 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.memory_fold import MEMORY
-from mnemolog.events.subjects import CHANGING
-from mnemolog.projections.history.entries import Ref, entry, erased, left, subjects
+from mnemolog.projections.history.entries import ENTRIES, Ref, entry, erased, left, subjects
 from mnemolog.projections.history.tables import NAME, READABLE_FROM, VERSION, history, metadata
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.owner import indexed, owner, owner_row
@@ -28,7 +27,7 @@ class HistoryProjector:
     readable_from = READABLE_FROM
     variant = ""
     tables: MetaData = metadata
-    kinds = Kinds(CHANGING)
+    kinds = Kinds(tuple(ENTRIES))
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         touched = [(_key(event, one), event, one) for event in batch for one in subjects(event.payload)]

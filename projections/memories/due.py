@@ -1,19 +1,20 @@
 """Scheduled changes, for jobs: memories due to fade or to be strengthened, and items to be purged."""
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, Table, select, tuple_
+from sqlalchemy import ColumnElement, Table, false, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.corroboration import USES
 from mnemolog.domain.memory import VISIBLE, Kind, Status
 from mnemolog.domain.retention import Retention
 from mnemolog.events.envelope import USER
+from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.rows import Row, fetch, stored
 
-PAGE = 200
+PAGE = 200  # At most as many messages as one erasure takes.
 
 
 def fading(retention: Retention, now: datetime) -> ColumnElement[bool]:
@@ -29,9 +30,17 @@ def fading(retention: Retention, now: datetime) -> ColumnElement[bool]:
 
 
 def purgeable(now: datetime, table: Table = memories) -> ColumnElement[bool]:
-    """Deleted, with the grace period over. `table` has memories, entities or relations."""
+    """Deleted, with the grace period over. `table` has memories, messages, entities or relations."""
     column = table.c
     return column.purge_at.is_not(None) & (column.purge_at <= now) & (column.status == Status.SOFT_DELETED)
+
+
+def expired_messages(retention: Retention, now: datetime) -> ColumnElement[bool]:
+    """Messages whose retention has ended; none if the policy sets no end."""
+    if retention.message_days is None:
+        return false()
+    column = messages.c
+    return (column.status != Status.PURGED) & (column.created_at < now - timedelta(days=retention.message_days))
 
 
 def used() -> ColumnElement[bool]:

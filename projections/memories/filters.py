@@ -1,14 +1,29 @@
 """The filters of a query, applied in the database (B §6, §6.1, B06)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, Strict, WithJsonSchema
-from sqlalchemy import ARRAY, ColumnElement, FromClause, Uuid, and_, cast, func, literal, true
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    CompoundSelect,
+    FromClause,
+    Select,
+    Uuid,
+    and_,
+    cast,
+    func,
+    literal,
+    select,
+    true,
+    union_all,
+)
 from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from mnemolog.domain import identity
 from mnemolog.domain.category import PROCEDURAL
@@ -16,11 +31,14 @@ from mnemolog.domain.importance import from_five
 from mnemolog.domain.json_value import checked_json
 from mnemolog.domain.memory import VISIBLE, Kind
 from mnemolog.domain.memory_key import MAX_REFS, MemoryType
+from mnemolog.domain.message import CATEGORY
 from mnemolog.domain.turn import Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events import fields
 from mnemolog.events.fields import Flag, Id, checked_by
 from mnemolog.events.shapes import DAY
+from mnemolog.projections.conversation import reader as message_reader
+from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.visibility import owned, shared
 
@@ -58,20 +76,27 @@ class Filters(BaseModel):
     def conditions(self) -> list[ColumnElement[bool]]:
         """What the caller narrowed down to."""
         column = memories.c
-        equal: dict[str, Any] = self.model_dump(
-            include={"agent_id", "run_id", "actor_id", "role", "category", "pinned"}, exclude_none=True
-        )
-        found: list[ColumnElement[bool]] = [column[name] == value for name, value in equal.items()]
+        found = self.of(column)
+        if self.category is not None:
+            found.append(column.category == self.category)
+        if self.pinned is not None:
+            found.append(column.pinned == self.pinned)
         if self.importance_min is not None:
             found.append(column.importance >= from_five(self.importance_min, "filters.importance_min"))
         if self.importance_max is not None:
             found.append(column.importance <= from_five(self.importance_max, "filters.importance_max"))
+        return found
+
+    def of(self, column: ReadOnlyColumnCollection[str, Any]) -> list[ColumnElement[bool]]:
+        """What the caller narrowed down to by properties that memories and messages share."""
+        equal: dict[str, Any] = self.model_dump(include={"agent_id", "run_id", "actor_id", "role"}, exclude_none=True)
+        found: list[ColumnElement[bool]] = [column[name] == value for name, value in equal.items()]
         if self.metadata is not None:
             found.append(cast(column["metadata"], JSONB).contains(self.metadata))
         if self.updated_after is not None:
-            found.append(column.updated_at > self.updated_after)
+            found.append(column["updated_at"] > self.updated_after)
         if self.updated_before is not None:
-            found.append(column.updated_at < self.updated_before)
+            found.append(column["updated_at"] < self.updated_before)
         return found
 
 
@@ -80,15 +105,16 @@ UNFILTERED = Filters()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """Which memories a search may find, of those that its viewer sees. None of these leaves anything out.
+    """Which memories a search may find, of those that its viewer sees, and with `messages` which messages as well.
 
     `about`: of any of these entities; `kinds`: of these, where else procedures that nobody asked for and open loops
-    stay out.
+    stay out; `ids`: of these.
     """
 
     filters: Filters = UNFILTERED
+    messages: bool = False
     about: frozenset[UUID] | None = None
-    memory_ids: frozenset[UUID] | None = None
+    ids: frozenset[UUID] | None = None
     other_than: UUID | None = None
     kinds: frozenset[Kind] | None = None
 
@@ -101,10 +127,33 @@ class Candidates:
             found.append(memories.c.kind.in_(sorted(self.kinds)))
         if self.about is not None:
             found.append(about(self.about))
-        if self.memory_ids is not None:
-            found.append(memories.c.memory_id.in_(sorted(self.memory_ids)))
+        if self.ids is not None:
+            found.append(memories.c.memory_id.in_(sorted(self.ids)))
         if self.other_than is not None:
             found.append(memories.c.memory_id != self.other_than)
+        return found
+
+    def documents(self, viewer: Viewer) -> Select[Any] | CompoundSelect[Any]:
+        """The candidates: each `id` with the terms that a full-text search finds it by, as `search`."""
+        column = memories.c
+        found = select(column.memory_id.label("id"), column.search.label("search")).where(*self.conditions(viewer))
+        among = self._messages(viewer) if self.messages else None
+        if among is None:
+            return found
+        said = select(messages.c.subject_id, messages.c.search).where(*among)
+        return union_all(found, said)
+
+    def _messages(self, viewer: Viewer) -> Sequence[ColumnElement[bool]] | None:
+        """The conditions on messages; None when the filters leave none, since a message is never pinned or weighed."""
+        column, asked = messages.c, self.filters
+        weighed = asked.pinned or asked.importance_min is not None or asked.importance_max is not None
+        if weighed or self.kinds is not None or asked.category not in (None, CATEGORY):
+            return None
+        found = [*message_reader.visible_to(viewer), message_reader.active(), ~column.remembered, *asked.of(column)]
+        if self.about is not None:
+            found.append(column.speaker_entity_id.in_(sorted(self.about)))
+        if self.ids is not None:
+            found.append(column.subject_id.in_(sorted(self.ids)))
         return found
 
 

@@ -6,7 +6,7 @@ from itertools import permutations
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, ColumnElement, Uuid, any_, func, literal, or_, select, true
+from sqlalchemy import ARRAY, Uuid, any_, func, literal, or_, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.contradiction import CONTRADICTS
@@ -14,15 +14,14 @@ from mnemolog.domain.importance import to_five, to_level
 from mnemolog.domain.memory import VISIBLE, Kind, erased_memory, no_such_memory
 from mnemolog.domain.text import search_terms
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.memories.filters import active, identified, unasked, visible_to
-from mnemolog.projections.memories.tables import CONFIGURATION, links, memories
+from mnemolog.projections.full_text import CONFIGURATION
+from mnemolog.projections.memories.filters import Candidates, active, identified, unasked, visible_to
+from mnemolog.projections.memories.tables import links, memories
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import fetch, stored
 from mnemolog.projections.visibility import owned
 
 Row = dict[str, Any]
-Conditions = Sequence[ColumnElement[bool]]
-
 K1, B = 1.5, 0.75
 FOUNDATION = 20  # D §pinned
 
@@ -31,8 +30,10 @@ _INTERNAL = frozenset({"document", "tenant", "stream_kind", "recalls"})
 NEWEST = ("-seq", "memory_id")
 
 
-async def by_text(connection: AsyncConnection, conditions: Conditions, query: str, limit: int) -> dict[UUID, float]:
-    """BM25 scores of the memories with any word of the query, over the memories that the conditions allow.
+async def by_text(
+    connection: AsyncConnection, candidates: Candidates, viewer: Viewer, query: str, limit: int
+) -> dict[UUID, float]:
+    """BM25 scores of the candidates with any word of the query, over all candidates.
 
     Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with an idf that is never negative.
     """
@@ -41,33 +42,30 @@ async def by_text(connection: AsyncConnection, conditions: Conditions, query: st
         return {}
     wanted = func.to_tsquery(CONFIGURATION, " | ".join(terms))
     lexemes = func.tsvector_to_array(func.to_tsvector(CONFIGURATION, " ".join(terms)))
-    among = select(func.count().label("n"), func.avg(func.length(memories.c.search)).label("length")).where(*conditions)
+    documents = candidates.documents(viewer).subquery()
+    among = select(func.count().label("n"), func.avg(func.length(documents.c.search)).label("length"))
     # Computed once, even by a cached plan that was made for users with few memories.
     collection = among.cte("collection").prefix_with("MATERIALIZED")
-    word = func.unnest(memories.c.search).table_valued("lexeme", "positions", "weights").render_derived()
+    document = candidates.documents(viewer).subquery()
+    word = func.unnest(document.c.search).table_valued("lexeme", "positions", "weights").render_derived()
     matches = (
         select(
-            memories.c.memory_id,
+            document.c.id,
             func.cardinality(word.c.positions).label("tf"),
-            (func.length(memories.c.search) / collection.c.length).label("length"),
+            (func.length(document.c.search) / collection.c.length).label("length"),
             func.count().over(partition_by=word.c.lexeme).label("df"),
             collection.c.n,
         )
-        .select_from(memories)
+        .select_from(document)
         .join(word, true())
         .join(collection, true())
-        .where(memories.c.search.op("@@")(wanted), word.c.lexeme == any_(lexemes), *conditions)
+        .where(document.c.search.op("@@")(wanted), word.c.lexeme == any_(lexemes))
         .subquery()
     )
     idf = func.ln(1 + (matches.c.n - matches.c.df + 0.5) / (matches.c.df + 0.5))
     frequency = matches.c.tf * (K1 + 1) / (matches.c.tf + K1 * (1 - B + B * matches.c.length))
     score = func.sum(idf * frequency)
-    statement = (
-        select(matches.c.memory_id, score)
-        .group_by(matches.c.memory_id)
-        .order_by(score.desc(), matches.c.memory_id)
-        .limit(limit)
-    )
+    statement = select(matches.c.id, score).group_by(matches.c.id).order_by(score.desc(), matches.c.id).limit(limit)
     return {row[0]: float(row[1]) for row in await connection.execute(statement)}
 
 

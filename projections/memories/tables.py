@@ -4,7 +4,6 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
-    ColumnElement,
     Computed,
     DateTime,
     Double,
@@ -20,14 +19,13 @@ from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
 
 from mnemolog.domain.contradiction import CONTRADICTS
 from mnemolog.projections.former import added
+from mnemolog.projections.full_text import CONFIGURATION
 from mnemolog.projections.owner import OWNER, indexed, owner_columns
 from mnemolog.projections.seal import JsonText, mac_column
 
 NAME = "memories"
 VERSION = 5
 READABLE_FROM = 3
-# Stems without stop words, created by the migrations; the domain removes stop words itself.
-CONFIGURATION: ColumnElement[str] = literal_column("'mnemolog.words'::regconfig")
 metadata = MetaData(schema=NAME)
 
 memories = Table(

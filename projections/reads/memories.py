@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain import delta
 from mnemolog.domain.errors import AmbiguousId, NotFound
 from mnemolog.domain.identity import identifier
+from mnemolog.domain.message import KIND
 from mnemolog.domain.patrol import Node
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
@@ -19,6 +20,8 @@ from mnemolog.events.envelope import StreamId
 from mnemolog.projections import context, extent, query
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.context import AgentContext
+from mnemolog.projections.conversation import reader as conversation
+from mnemolog.projections.extent import Extent
 from mnemolog.projections.history import changed, from_log
 from mnemolog.projections.history import reader as history
 from mnemolog.projections.id_prefix import ids_beginning
@@ -27,12 +30,24 @@ from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.paging import Slice
 from mnemolog.projections.reads.moment import NOW, Moment, seq_of
-from mnemolog.projections.reads.reading import ARTIFACTS, CHANGES, GRAPH, HISTORY, MEMORIES, PROFILE, VECTORS, Reading
+from mnemolog.projections.reads.reading import (
+    ARTIFACTS,
+    CHANGES,
+    CONVERSATION,
+    GRAPH,
+    HISTORY,
+    MEMORIES,
+    PROFILE,
+    VECTORS,
+    Reading,
+)
 from mnemolog.projections.reads.why import Inquiry, Why
 from mnemolog.projections.vectors import neighbours
 from mnemolog.projections.vectors.question import Question
 
 LISTED_IDS = 5
+# What a search reads.
+RECALLED = (MEMORIES, CONVERSATION, VECTORS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +68,7 @@ class MemoryReads(Reading):
         self._admitted(viewer)
         query.categories(request, self._policy)
         ask = partial(query.answer, request=request, policy=self._policy)
-        _, answer = await self._by_meaning(viewer, moment, (MEMORIES, VECTORS, CHANGES, *graph), request.query, ask)
+        _, answer = await self._by_meaning(viewer, moment, (*RECALLED, CHANGES, *graph), request.query, ask)
         self._used(request.viewer, moment, (hit.row for hit in answer.hits))
         return answer
 
@@ -62,7 +77,7 @@ class MemoryReads(Reading):
         self._admitted(viewer)
         self._policy.allowed(viewer.agent_id, request.categories)
         gather = partial(context.gather, request=request, policy=self._policy)
-        _, found = await self._by_meaning(viewer, moment, (MEMORIES, VECTORS), request.query, gather)
+        _, found = await self._by_meaning(viewer, moment, RECALLED, request.query, gather)
         self._used(viewer, moment, found.shown)
         return found
 
@@ -126,28 +141,40 @@ class MemoryReads(Reading):
 
         return await self._read(viewer, moment, (MEMORIES, CHANGES), ask)
 
-    async def extent(self, viewer: Viewer, scope: Scope, moment: Moment = NOW, *, hard: bool = False) -> extent.Extent:
+    async def extent(self, viewer: Viewer, scope: Scope, moment: Moment = NOW, *, hard: bool = False) -> Extent:
         """The subjects in a scope; for the scope `agent`, those of the viewing agent."""
         ask = partial(extent.load, scope=scope, hard=hard)
-        return await self._read(viewer, moment, (MEMORIES, GRAPH, PROFILE, ARTIFACTS), ask)
+        return await self._read(viewer, moment, (MEMORIES, CONVERSATION, GRAPH, PROFILE, ARTIFACTS), ask)
 
-    async def episodes_since(
+    async def extent_since(
         self, viewer: Viewer, thread_id: str, since: datetime, moment: Moment = NOW, *, hard: bool = False
-    ) -> Sequence[UUID]:
-        """The episodes of a thread that happened since then."""
-        ask = partial(extent.episodes_since, thread_id=thread_id, since=since, hard=hard)
-        return await self._read(viewer, moment, (MEMORIES,), ask)
+    ) -> Extent:
+        """The messages and episodic memories of a thread since then."""
+        ask = partial(extent.since, thread_id=thread_id, moment=since, hard=hard)
+        return await self._read(viewer, moment, (MEMORIES, CONVERSATION), ask)
 
-    async def id_beginning(self, viewer: Viewer, prefix: str, field: str, kind: str | None = None) -> UUID:
+    async def message(self, viewer: Viewer, message_id: str, moment: Moment = NOW) -> Mapping[str, Any]:
+        """One message, hidden or not."""
+        return await self._read(viewer, moment, (CONVERSATION,), partial(conversation.one, message_id=message_id))
+
+    async def messages(
+        self, viewer: Viewer, thread_id: str | None, limit: int, moment: Moment = NOW, cursor: str | None = None
+    ) -> Slice:
+        """The messages of a user, or of one thread, the newest first."""
+        ask = partial(conversation.newest, thread_id=thread_id, limit=limit, cursor=cursor)
+        return await self._read(viewer, moment, (CONVERSATION,), ask)
+
+    async def id_beginning(self, viewer: Viewer, prefix: str, field: str, kind: str | None = None) -> str:
         """The id of a subject, of one kind or any, that begins so; AmbiguousId if there are several."""
         ask = partial(ids_beginning, prefix=prefix, kind=kind, limit=LISTED_IDS + 1)
-        found = await self._read(viewer, Moment(), (MEMORIES, GRAPH, PROFILE, ARTIFACTS, HISTORY), ask)
+        names = (MEMORIES, CONVERSATION, GRAPH, PROFILE, ARTIFACTS, HISTORY)
+        found = await self._read(viewer, Moment(), names, ask)
         if not found:
             raise NotFound(f"no id begins with {prefix}", field=field, fix="give a longer prefix, or the full id")
-        if len(found) > 1:
+        if len(found) > 1 and prefix not in found:
             listed = ", ".join(map(str, found[:LISTED_IDS])) + (" and others" if len(found) > LISTED_IDS else "")
             raise AmbiguousId(f"several ids begin with {prefix}: {listed}", field=field, fix="give a longer prefix")
-        return found[0]
+        return prefix if prefix in found else found[0]
 
     async def why(self, viewer: Viewer, id_: str, moment: Moment = NOW) -> Why:
         """Why a memory, an entity, a fact, a todo or a profile field is known (X04)."""
@@ -157,7 +184,7 @@ class MemoryReads(Reading):
             until = None if moment.as_of is None else await seq_of(self._log, stream, moment.as_of)
             return await Inquiry(connection, viewer, self._log, until).answer(identifier(id_, "id"))
 
-        return await self._read(viewer, moment, (MEMORIES, GRAPH, PROFILE, ARTIFACTS), ask)
+        return await self._read(viewer, moment, (MEMORIES, CONVERSATION, GRAPH, PROFILE, ARTIFACTS), ask)
 
     async def nodes(self, viewer: Viewer, moment: Moment = NOW) -> Mapping[UUID, Node]:
         """The agent's own active and dying scenes, as its patrol sees them (C)."""
@@ -166,4 +193,4 @@ class MemoryReads(Reading):
     def _used(self, viewer: Viewer, moment: Moment, rows: Iterable[Mapping[str, Any]]) -> None:
         """Record that memories shown to an agent are in use, once per read, so that they do not fade (B §7, D13)."""
         if moment.as_of is None:
-            self.recalled(viewer, list(dict.fromkeys(row["memory_id"] for row in rows)))
+            self.recalled(viewer, list(dict.fromkeys(row["memory_id"] for row in rows if row["kind"] != KIND)))

@@ -18,7 +18,7 @@ from mnemolog.projections.vectors.question import Question
 T = TypeVar("T")
 
 MEMORIES, CHANGES, HISTORY, VECTORS = "memories", "changes", "history", "vectors"
-GRAPH, PROFILE, ARTIFACTS = "graph", "profile", "artifacts"
+GRAPH, PROFILE, ARTIFACTS, CONVERSATION = "graph", "profile", "artifacts", "conversation"
 
 
 class Reading(ABC):

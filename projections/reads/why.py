@@ -15,8 +15,7 @@ from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Recorded, StreamId
 from mnemolog.events.event import sources_of
 from mnemolog.events.log import EventLog
-from mnemolog.events.memory import MemoryCreated
-from mnemolog.events.memory_fold import MEMORY
+from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile_fold import FIELD
 from mnemolog.projections.shown import SHOWN, kind_of, visible
 from mnemolog.projections.visibility import owned
@@ -92,6 +91,8 @@ class Inquiry:
         if kind is None:
             raise self._unknown(id_)
         events = await self._events([f"{kind}:{_place(kind, id_)}"])
+        if kind == MESSAGE.name:  # Events of what was extracted from it have its tag, too.
+            events = [event for event in events if MESSAGE.touched(event.payload)]
         if not events and kind == FIELD.name:
             raise self._unknown(id_)
         if not events:
@@ -107,6 +108,7 @@ class Inquiry:
             found = [await self._absorbed(kind, one, further) for one in sorted(absorbed)]
             absorbed = frozenset().union(*found) - {*merged, id_}
         turn_ids = sorted({turn_id for event in behind for turn_id in sources_of(event.payload) or ()})
+        turn_ids = [id_] if kind == MESSAGE.name else turn_ids
         turns = await self._turns(turn_ids)
         into = await self._into(kind, id_)
         causes = [await self._cause(kind, _place(kind, id_), event) for event in events]
@@ -166,16 +168,10 @@ class Inquiry:
         )
 
     async def _turns(self, turn_ids: Sequence[str]) -> Sequence[SourceTurn]:
-        """The turns for which the viewer may see the first memory that was extracted from them."""
-        events = await self._events(map(turn_tag, turn_ids))
-        own: dict[str, str] = {}
-        for event in events:
-            if isinstance(event.payload, MemoryCreated):
-                for turn_id in event.payload.source_turn_ids:
-                    own.setdefault(turn_id, str(event.payload.memory_id))
-        seen = await self._visible(MEMORY.name, set(own.values()))
-        said = [(event, event.payload) for event in events if isinstance(event.payload, TurnRecorded)]
-        return [_turn(event, turn) for event, turn in said if own.get(turn.turn_id) in seen]
+        """The turns whose message the viewer may see."""
+        seen = await self._visible(MESSAGE.name, turn_ids)
+        events = await self._events(map(turn_tag, sorted(seen)))
+        return [_turn(event, event.payload) for event in events if isinstance(event.payload, TurnRecorded)]
 
 
 def _turn(event: Recorded, turn: TurnRecorded) -> SourceTurn:

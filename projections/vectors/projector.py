@@ -8,13 +8,20 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from typing import NamedTuple
+from uuid import UUID
 
 from sqlalchemy import MetaData
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.domain.message import subject_id
+from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased, UserErased
+from mnemolog.events.event import Event
 from mnemolog.events.memory import ContentEvent
+from mnemolog.events.message import MessagesErased
+from mnemolog.events.message_fold import MESSAGE
+from mnemolog.projections.conversation.projector import indexed_text
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.owner import owner
 from mnemolog.projections.preparing import Unprepared, made
@@ -41,7 +48,7 @@ class VectorsProjector:
     name = NAME
     version = 3
     readable_from = 1
-    kinds = Kinds(ContentEvent | MemoryErased)
+    kinds = Kinds(ContentEvent | TurnRecorded | MemoryErased | MessagesErased)
 
     def __init__(self, embedder: Embedder, index: VectorIndex) -> None:
         self._embedder, self._index = embedder, index
@@ -50,9 +57,7 @@ class VectorsProjector:
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
         # What is erased; of an erased user what was told before, since a replay finds later embeddings as well.
-        gone: Collection[Key] = {
-            (*owner(event), event.payload.memory_id) for event in batch if isinstance(event.payload, MemoryErased)
-        }
+        gone: Collection[Key] = {(*owner(event), id_) for event in batch for id_ in _erased(event.payload)}
         await self._index.remove(connection, gone)
         users = {owner(event): event.seq for event in batch if isinstance(event.payload, UserErased)}
         for whose, seq in sorted(users.items()):
@@ -83,6 +88,12 @@ class VectorsProjector:
         return {(self._embedder.model, text): row for text, row in zip(texts, rows, strict=True)}
 
 
+def _erased(payload: Event) -> Sequence[UUID]:
+    """The memory and the messages that an event erases, as the index knows them."""
+    own = [payload.memory_id] if isinstance(payload, MemoryErased) else []
+    return [*own, *map(subject_id, MESSAGE.touched(payload) if payload.shreds() else ())]
+
+
 class _Said(NamedTuple):
     text: str
     digest: bytes
@@ -90,14 +101,17 @@ class _Said(NamedTuple):
 
 
 def _texts(batch: Sequence[Recorded]) -> dict[Key, _Said]:
-    """The last text of each memory; none of what is erased, whether its erasure is in this batch or comes later."""
+    """The text of each message and the last one of each memory; none of what is erased, in this batch or later."""
     said: dict[Key, tuple[str, int]] = {}
     for event in batch:
         match event.payload:
             case ContentEvent(memory_id=memory_id, text=text):
                 said[*owner(event), memory_id] = (text, event.seq)
-            case MemoryErased(memory_id=memory_id):
-                said.pop((*owner(event), memory_id), None)
+            case TurnRecorded(turn_id=turn_id) as turn:
+                said[*owner(event), subject_id(turn_id)] = (indexed_text(turn), event.seq)
+            case payload:
+                for id_ in _erased(payload):
+                    said.pop((*owner(event), id_), None)
     return {key: _Said(text, _hash(text), seq) for key, (text, seq) in said.items() if text}
 
 

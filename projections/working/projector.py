@@ -7,16 +7,21 @@ from typing import Self
 
 from mnemolog.domain import session
 from mnemolog.domain.affect import DEFAULT_MODE, Affect
+from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.session import Session
 from mnemolog.events.conversation import AffectSet, FocusSet, SessionForgotten, SessionReverted, TurnRecorded
 from mnemolog.events.envelope import USER, Recorded, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 from mnemolog.events.graph import EntityErased, EntityForgotten
+from mnemolog.events.message import MessageDeleted, MessageReverted, MessagesErased
+from mnemolog.events.message_fold import MESSAGE
 from mnemolog.projections.kinds import Kinds
 
 NAME = "working"
 AFFECT = "affect"
 ERASURES = MemoryErased | ThreadErased | UserErased | EntityErased | EntityForgotten
+# A deleted message leaves its session, and does not return to it when it is restored.
+HIDING = MessagesErased | MessageDeleted | MessageReverted
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -72,7 +77,7 @@ Kept = tuple[Session, datetime] | None
 
 # Event types that may change a single session.
 OF_ONE_CHAT = SessionForgotten | SessionReverted | AffectSet | FocusSet
-KINDS = Kinds(TurnRecorded | OF_ONE_CHAT | ERASURES)
+KINDS = Kinds(TurnRecorded | OF_ONE_CHAT | ERASURES, shapes=HIDING)
 
 
 def place_of(event: Recorded) -> SessionPlace | None:
@@ -88,7 +93,7 @@ def place_of(event: Recorded) -> SessionPlace | None:
 
 def erases(event: Recorded) -> bool:
     """Whether an event may remove something from any session of its user."""
-    return isinstance(event.payload, ERASURES)
+    return isinstance(event.payload, ERASURES | HIDING)
 
 
 def fold(before: Mapping[SessionPlace, Session], events: Sequence[Recorded]) -> Mapping[SessionPlace, Kept]:
@@ -159,6 +164,16 @@ def _erased(current: Session, event: Recorded) -> Kept:
     match event.payload:
         case MemoryErased(turns=turns):
             left = current.without({turn.turn_id for turn in turns if turn.thread_id == current.chat_id})
+            return left, left.ends_at
+        case MessageReverted(status=status) if status in VISIBLE:
+            return current, current.ends_at
+        case (
+            MessagesErased(thread_id=thread_id)
+            | MessageDeleted(thread_id=thread_id)
+            | MessageReverted(thread_id=thread_id)
+        ):
+            hidden = frozenset(MESSAGE.touched(event.payload)) if thread_id == current.chat_id else frozenset()
+            left = current.without(hidden) if hidden else current
             return left, left.ends_at
         case EntityErased(entity_id=entity_id) | EntityForgotten(entity_id=entity_id):
             left = current.forgetting(str(entity_id))

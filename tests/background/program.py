@@ -49,7 +49,7 @@ class Program:
         with ThreadPoolExecutor(2 * count) as pool:
             written = [pool.submit(one.add, f"thread {number}", user_id=USER) for number, one in enumerate(objects)]
             looped = [pool.submit(asyncio.run, self._in_a_loop(number)) for number in range(count)]
-        return len({one.result().memory_id for one in written} | {one.result() for one in looped})
+        return len({one.result().message_id for one in written} | {one.result() for one in looped})
 
     def fork(self, text: str) -> list[Any]:
         """What the child sees with the parent's own object and its own pids; and what the parent then sees."""
@@ -76,7 +76,7 @@ class Program:
 
     async def _in_a_loop(self, number: int) -> Any:
         async with AsyncMemory(self._data_dir, **self._settings) as memory:
-            return (await memory.add(f"loop {number}", user_id=USER)).memory_id
+            return (await memory.add(f"loop {number}", user_id=USER)).message_id
 
 
 def main() -> None:

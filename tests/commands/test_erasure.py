@@ -1,5 +1,6 @@
 """What an erasure takes along, what stands in its way, and that nothing slips in beside it (X07)."""
 
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -8,19 +9,20 @@ from hypothesis import example, settings
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from mnemolog.commands.erasure import ERASURE, USER_ERASURE, Erase, EraseMemory, EraseThread, EraseUser
+from mnemolog.commands.erasure import ERASURE, USER_ERASURE, Erase, EraseMemory, EraseMessages, EraseThread, EraseUser
 from mnemolog.commands.memories import MEMORIES, UpdateMemory
 from mnemolog.commands.turns import TURNS, RecordTurn
 from mnemolog.domain.errors import NotFound, TransitionRefused
-from mnemolog.domain.memory import Memory, Status
+from mnemolog.domain.memory import Cause, Memory, Status
 from mnemolog.domain.turn import Role
 from mnemolog.events import memory as events
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.erasure import USER, MemoryErased, SourceTurn, ThreadErased, UserErased
 from mnemolog.events.event import Event, memory_tag
+from mnemolog.events.message import MessageDeleted, MessageRestored, MessagesErased
 from tests.testkit.clock import START
 from tests.testkit.decider import Story, given
-from tests.testkit.events import created
+from tests.testkit.events import created, ended
 from tests.testkit.examples import examples
 
 A, B, C, D = (UUID(int=number) for number in (10, 11, 12, 13))
@@ -147,7 +149,7 @@ def test_a_memory_of_an_erased_user_is_erased_already() -> None:
 def test_a_turn_that_changed_or_confirmed_a_memory_is_one_of_its_sources(told: Event) -> None:
     history = (said("t1"), remembered(A, "t1"), said("t2", "other"), told)
 
-    then(history, thread("other"), erased(A), ThreadErased(thread_id="other"))
+    then(history, thread("other"), erased(A), *ended("other", "t2"))
     then(history, memory(), erased(A, ("main", "t1"), ("other", "t2")))
 
 
@@ -181,18 +183,67 @@ def test_a_memory_of_another_agent_is_not_found() -> None:
 def test_a_thread_takes_what_was_drawn_from_its_turns() -> None:
     history = (said("t1"), said("t2", "other"), remembered(A, "t1"), remembered(B, "t2"), created(C))
 
-    then(history, thread(), erased(A), ThreadErased(thread_id="main"))
+    then(history, thread(), erased(A), *ended("main", "t1"))
 
 
 def test_a_thread_without_memories_is_erased() -> None:
-    then((said("t1"),), thread(), ThreadErased(thread_id="main"))
+    then((said("t1"),), thread(), *ended("main", "t1"))
 
 
 def test_a_thread_is_erased_once_and_again_when_more_was_said() -> None:
-    history = (said("t1"), remembered(A, "t1"), erased(A), ThreadErased(thread_id="main"))
+    history = (said("t1"), remembered(A, "t1"), erased(A), *ended("main", "t1"))
 
     then(history, thread())
-    then((*history, said("t2")), thread(), ThreadErased(thread_id="main"))
+    then((*history, said("t2")), thread(), *ended("main", "t2"))
+
+
+# A message
+
+
+def message(*turn_ids: str, **fields: Any) -> EraseMessages:
+    return EraseMessages.model_validate({"user_id": "ana", "message_ids": turn_ids, **fields})
+
+
+def hidden(turn_id: str, purge_at: datetime) -> MessageDeleted:
+    return MessageDeleted(turn_id=turn_id, thread_id="main", purge_at=purge_at, cause=Cause.ASKED)
+
+
+def gone(*turn_ids: str, thread_id: str = "main", cause: Cause = Cause.ASKED) -> MessagesErased:
+    return MessagesErased(thread_id=thread_id, turn_ids=turn_ids, cause=cause)
+
+
+@pytest.mark.spec("X07")
+def test_a_message_takes_the_memories_that_were_extracted_from_it_unless_they_are_kept() -> None:
+    history = (said("t1"), said("t2"), remembered(A, "t1"), remembered(B, "t2"))
+
+    then(history, message("t1"), erased(A, ("main", "t1")))
+    then(history, message("t1", keep_memories=True), gone("t1"))
+
+
+def test_a_message_without_memories_is_erased_once() -> None:
+    story = given(ERASURE, said("t1"), said("t2"))
+
+    story.when(message("t1")).then(gone("t1"))
+    story.after(message("t1")).when(message("t1")).then_nothing()
+    given(ERASURE).when(message("t1")).then_refused(NotFound, "message_id")
+
+
+def test_messages_are_erased_by_thread() -> None:
+    history = (said("t1"), said("t2", "other"), said("t3"))
+
+    then(history, message("t1", "t2", "t3"), gone("t1", "t3"), gone("t2", thread_id="other"))
+
+
+def test_a_purge_takes_those_that_are_still_deleted_and_due() -> None:
+    due = {"due": START, "keep_memories": True}
+    later = START + timedelta(days=1)
+    history = (said("t1"), said("t2"), said("t3"), hidden("t1", START), hidden("t2", START), hidden("t3", later))
+
+    then(
+        (*history, MessageRestored(turn_id="t2", thread_id="main")),
+        message("t1", "t2", "t3", **due, cause=Cause.TTL),
+        gone("t1", cause=Cause.TTL),
+    )
 
 
 def test_an_unknown_thread_is_not_found() -> None:
@@ -204,7 +255,7 @@ def test_a_survivor_outside_the_thread_stands_in_its_way() -> None:
 
     story.when(thread()).then_refused(TransitionRefused, "thread_id", str(B))
     taken = story.when(thread(with_survivors=True)).events()
-    assert set(taken) == {erased(A), erased(B), ThreadErased(thread_id="main")}
+    assert set(taken) == {erased(A), erased(B), *ended("main", "t1")}
 
 
 # A user
@@ -242,7 +293,7 @@ def test_no_thread_covers_the_turns_of_another(one: str, other: str, turn: str) 
 def test_commands_that_meet_an_erasure_read_its_tags() -> None:
     """So an erasure that comes between their reading and their append is a conflict, never overlooked."""
     update = UpdateMemory(user_id="ana", memory_id=A, text="anew")
-    turn = RecordTurn(user_id="ana", turn_id="t1", text="hello", occurred_at=START, memory_id=A, entity_id=B)
+    turn = RecordTurn(user_id="ana", turn_id="t1", text="hello", occurred_at=START, entity_id=B)
     spoken = turn.model_copy(update={"speaker": "Ana"})
 
     for event in (erased(A), UserErased()):

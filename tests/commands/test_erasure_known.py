@@ -11,7 +11,6 @@ from mnemolog.domain.consent import PatchStatus as Decision
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.scope import Scope
 from mnemolog.events.conversation import TurnRecorded
-from mnemolog.events.erasure import ThreadErased
 from mnemolog.events.event import Event
 from mnemolog.events.graph import (
     EntitiesMerged,
@@ -27,6 +26,7 @@ from mnemolog.events.graph_tags import about_tag, relation_tag
 from mnemolog.events.profile import ProfileDecided, ProfileErased, ProfileProposed, ProfileSet, TodoErased, TodoOpened
 from tests.testkit.clock import START
 from tests.testkit.decider import given
+from tests.testkit.events import ended
 
 MARTA, LISBON, FACT, TODO = (UUID(int=number) for number in (1, 2, 3, 4))
 THREAD = EraseThread(user_id="ana", thread_id="main")
@@ -72,7 +72,7 @@ def opened(*turns: str) -> TodoOpened:
     ],
 )
 def test_what_was_drawn_from_an_erased_thread_alone_goes_with_it(drawn: Event, gone: Event) -> None:
-    given(ERASURE, said("t1"), drawn).when(THREAD).then(gone, ThreadErased(thread_id="main"))
+    given(ERASURE, said("t1"), drawn).when(THREAD).then(gone, *ended("main", "t1"))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_what_was_drawn_from_an_erased_thread_alone_goes_with_it(drawn: Event, g
     ],
 )
 def test_what_somebody_said_elsewhere_too_stays(told_again: list[Event]) -> None:
-    given(ERASURE, said("t1"), asserted("t1"), *told_again).when(THREAD).then(ThreadErased(thread_id="main"))
+    given(ERASURE, said("t1"), asserted("t1"), *told_again).when(THREAD).then(*ended("main", "t1"))
 
 
 def test_what_was_said_in_two_turns_goes_with_the_second() -> None:
@@ -92,7 +92,7 @@ def test_what_was_said_in_two_turns_goes_with_the_second() -> None:
 
     story = given(ERASURE, *both).after(THREAD)
 
-    story.when(other).then(RelationErased(relation_id=FACT), ThreadErased(thread_id="other"))
+    story.when(other).then(RelationErased(relation_id=FACT), *ended("other", "t2"))
 
 
 @pytest.mark.spec("A19", "X07", "B10")
@@ -102,10 +102,10 @@ def test_a_place_of_the_profile_loses_every_word_of_an_erased_turn_and_keeps_wha
         ProfileSet(field="tone", source="api", source_turn_ids=(turn,), values=(value,))
         for turn, value in (("t1", "warm"), ("t9", "dry"))
     )
-    ended = ThreadErased(thread_id="main")
+    last = ended("main", "t1")
 
-    given(ERASURE, *told, first, second).when(THREAD).then(ProfileErased(field="tone"), second, ended)
-    given(ERASURE, *told, second, first).when(THREAD).then(ProfileErased(field="tone"), ended)
+    given(ERASURE, *told, first, second).when(THREAD).then(ProfileErased(field="tone"), second, *last)
+    given(ERASURE, *told, second, first).when(THREAD).then(ProfileErased(field="tone"), *last)
     story = given(ERASURE, *told, first, second).after(THREAD)
     story.when(THREAD).then_nothing()
 
@@ -115,9 +115,9 @@ def test_whom_others_speak_of_stays_with_what_they_told_of_him() -> None:
     first = (said("t1"), seen(source_turn_ids=("t1",)), asserted("t1"))
     later = (said("t9", "other"), asserted("t9", relation_id=TODO, value="Porto"))
 
-    given(ERASURE, *first, *later).when(THREAD).then(RelationErased(relation_id=FACT), ThreadErased(thread_id="main"))
+    given(ERASURE, *first, *later).when(THREAD).then(RelationErased(relation_id=FACT), *ended("main", "t1"))
     told = (EntityErased(entity_id=MARTA), RelationErased(relation_id=FACT))
-    given(ERASURE, *first).when(THREAD).then(*told, ThreadErased(thread_id="main"))
+    given(ERASURE, *first).when(THREAD).then(*told, *ended("main", "t1"))
 
 
 @pytest.mark.spec("A19")
@@ -178,7 +178,7 @@ def test_what_others_proposed_for_a_place_waits_on_without_the_erased_turn() -> 
     story = given(ERASURE, *told, mine, theirs, both, stated, proposed(11, "Evora", "t9"), refused)
 
     story.when(THREAD).then(
-        ProfileErased(field="city"), theirs, proposed(9, "Faro", "t9"), stated, ThreadErased(thread_id="main")
+        ProfileErased(field="city"), theirs, proposed(9, "Faro", "t9"), stated, *ended("main", "t1")
     )
     story.after(THREAD).when(THREAD).then_nothing()
     story.when(EraseKnown(user_id="ana", kind="profile", name="city")).then(ProfileErased(field="city"))

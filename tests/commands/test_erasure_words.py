@@ -16,7 +16,6 @@ from mnemolog.commands.graph_undo import GRAPH_UNDO, UndoGraph
 from mnemolog.domain.errors import MnemologError, NotFound, UndoConflict
 from mnemolog.domain.scope import Scope
 from mnemolog.events.conversation import TurnRecorded, turn_tag
-from mnemolog.events.erasure import ThreadErased
 from mnemolog.events.event import Event
 from mnemolog.events.graph import (
     EntitiesMerged,
@@ -31,7 +30,7 @@ from mnemolog.events.graph import (
 from mnemolog.events.graph_tags import about_tag, entity_tag
 from tests.testkit.clock import START
 from tests.testkit.decider import Story, given
-from tests.testkit.events import new
+from tests.testkit.events import ended, new
 
 MARTA, OTHER, FACT = (UUID(int=number) for number in (1, 2, 3))
 WHO: dict[str, Any] = {"user_id": "ana"}
@@ -91,7 +90,7 @@ def test_an_alias_goes_with_the_turn_that_told_it_and_what_other_turns_told_stay
                 Telling(sources=("turn:t3",), attributes=("city",)),
             ),
         ),
-        ThreadErased(thread_id="t2"),
+        *ended("t2", "t2"),
     )
     story.after(erasing("t2")).when(erasing("t2")).then_nothing()
 
@@ -112,7 +111,7 @@ def test_a_word_that_two_turns_told_stays_until_both_are_erased() -> None:
     twice = [observing("Marta", turn, aliases=("Zanzi",)) for turn in ("t2", "t3")]
     story = given(ERASURE, *told(observing("Marta", "t1"), *twice))
 
-    story.when(erasing("t2")).then(ThreadErased(thread_id="t2"))
+    story.when(erasing("t2")).then(*ended("t2", "t2"))
     assert kept(story.after(erasing("t2")).when(erasing("t3")).events()).aliases == ()
 
 
@@ -161,9 +160,9 @@ def test_a_speaker_goes_with_the_last_turn_that_he_speaks_in() -> None:
     speaks = [said(turn, speaker="Marta", speaker_entity_id=MARTA) for turn in ("t1", "t2")]
     story = given(ERASURE, seen, *speaks)
 
-    story.when(erasing("t1")).then(ThreadErased(thread_id="t1"))
+    story.when(erasing("t1")).then(*ended("t1", "t1"))
     last = story.after(erasing("t1")).and_then(said("t1", text="", speaker="", speaker_entity_id=MARTA))
-    last.when(erasing("t2")).then(EntityErased(entity_id=MARTA), ThreadErased(thread_id="t2"))
+    last.when(erasing("t2")).then(EntityErased(entity_id=MARTA), *ended("t2", "t2"))
 
 
 def test_where_a_speaker_speaks_elsewhere_is_looked_up_for_the_decision() -> None:
@@ -256,16 +255,16 @@ def test_what_a_user_put_there_himself_stays_as_long_as_the_entity() -> None:
 
     left = kept(story.when(erasing("t3")).events())
     assert (left.aliases, left.attributes) == (("Mar",), {"city": "Porto"})
-    story.after(erasing("t3")).when(erasing("t2")).then(ThreadErased(thread_id="t2"))
+    story.after(erasing("t3")).when(erasing("t2")).then(*ended("t2", "t2"))
     last = story.after(erasing("t3")).after(erasing("t2")).when(erasing("t1"))
-    last.then(EntityErased(entity_id=MARTA), ThreadErased(thread_id="t1"))
+    last.then(EntityErased(entity_id=MARTA), *ended("t1", "t1"))
 
 
 def test_what_an_older_version_did_not_say_stays_as_long_as_the_entity() -> None:
     before = EntityUpdated(entity_id=MARTA, category="Thing", name="Marta", aliases=("Mar",), changed=("aliases",))
     story = given(ERASURE, *told(observing("Marta", "t1")), before)
 
-    story.when(erasing("t1")).then(EntityErased(entity_id=MARTA), ThreadErased(thread_id="t1"))
+    story.when(erasing("t1")).then(EntityErased(entity_id=MARTA), *ended("t1", "t1"))
 
 
 BY_NAME = {"marta": MARTA, "martha": OTHER, "zanzi": FACT}

@@ -45,7 +45,7 @@ def update(user: str, memory_id: UUID, **fields: Any) -> UpdateMemory:
 
 
 def turn(user: str, turn_id: str, **fields: Any) -> RecordTurn:
-    drawn = {"memory_id": new_id(), "entity_id": new_id()}
+    drawn = {"entity_id": new_id()}
     plain = {"user_id": user, "turn_id": turn_id, "text": f"text of {turn_id}", "occurred_at": START}
     return RecordTurn.model_validate({**plain, **drawn, **fields})
 
@@ -63,7 +63,7 @@ async def test_a_receipt_names_the_events_as_they_stand_in_the_log(engine: Engin
     receipt = await handler(engine.log).handle(TURNS, turn(user, "msg-1", speaker="Ana"), occurred_at=START)
 
     events = await read(engine.log, user)
-    assert receipt == Receipt(StreamId.of_user(user), tuple(event.event_id for event in events), 1, 3)
+    assert receipt == Receipt(StreamId.of_user(user), tuple(event.event_id for event in events), 1, 2)
     assert {event.occurred_at for event in events} == {START}
     assert events[0].meta.actor == "user"
 
@@ -197,9 +197,9 @@ async def test_a_turn_that_was_recorded_before_is_answered_with_where_it_stands(
 
     assert isinstance(again, Receipt)
     assert isinstance(fresh, Receipt)
-    assert (again.already, again.last_seq) == (True, 2)
-    assert (fresh.already, fresh.first_seq, fresh.last_seq) == (False, 3, 4)
-    assert await engine.log.head(StreamId.of_user(user)) == 4
+    assert (again.already, again.last_seq) == (True, 1)
+    assert (fresh.already, fresh.first_seq, fresh.last_seq) == (False, 2, 2)
+    assert await engine.log.head(StreamId.of_user(user)) == 2
 
 
 @pytest.mark.spec("X14")
@@ -226,7 +226,7 @@ async def test_one_turn_from_many_writers_at_once_is_recorded_once(engine: Engin
 
     found = await payloads(engine.log, user)
     assert sorted(one.turn_id for one in found if isinstance(one, TurnRecorded)) == group
-    assert len(found) == 1 + 2 * len(group), "one speaker, and a memory for each turn"
+    assert len(found) == 1 + len(group), "one speaker, and the turns"
 
 
 # Idempotency keys

@@ -35,7 +35,6 @@ def turn(turn_id: str = "t1", **fields: Any) -> HearTurn:
         "turn_id": turn_id,
         "text": "hello",
         "occurred_at": START,
-        "memory_id": UUID(int=1),
         "entity_id": UUID(int=2),
     }
     return HearTurn.model_validate({**ANA, **said, **fields})
@@ -48,7 +47,6 @@ def test_a_turn_comes_with_the_memories_and_facts_that_were_drawn_from_it() -> N
     assert [type(event) for event in events] == [
         TurnRecorded,
         MemoryCreated,
-        MemoryCreated,
         EntityObserved,
         EntityObserved,
         RelationAsserted,
@@ -59,16 +57,16 @@ def test_a_turn_comes_with_the_memories_and_facts_that_were_drawn_from_it() -> N
 def test_what_is_known_already_is_observed_and_not_kept_twice() -> None:
     story = given(HEARD).after(turn(memories=(memory(),), facts=(fact(),)))
 
-    again = turn("t2", memory_id=uuid4(), memories=(memory(turn_id="t2"),), facts=(fact("t2"),))
+    again = turn("t2", memories=(memory(turn_id="t2"),), facts=(fact("t2"),))
     events = story.when(again).events()
 
-    assert [type(event) for event in events] == [TurnRecorded, MemoryCreated, MemoryObserved, RelationObserved]
+    assert [type(event) for event in events] == [TurnRecorded, MemoryObserved, RelationObserved]
 
 
 def test_what_one_turn_says_twice_is_kept_once() -> None:
     events = given(HEARD).when(turn(memories=(memory(), memory()), facts=(fact(), fact()))).events()
 
-    assert sum(isinstance(event, MemoryCreated) for event in events) == 2, "that of the turn itself, and one"
+    assert sum(isinstance(event, MemoryCreated) for event in events) == 1
     assert sum(isinstance(event, RelationAsserted) for event in events) == 1
 
 

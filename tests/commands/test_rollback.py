@@ -6,15 +6,17 @@ from uuid import UUID, uuid4
 import pytest
 
 from mnemolog.commands.memories import Memories
+from mnemolog.commands.messages import Messages
 from mnemolog.commands.rollback import Rollback, UndoState, touched
 from mnemolog.commands.undo import ROLLBACKS
 from mnemolog.domain.errors import NotFound, UndoConflict
 from mnemolog.domain.memory import Memory, Status
+from mnemolog.domain.message import Message
 from mnemolog.domain.scope import Scope
+from mnemolog.domain.turn import Role
 from mnemolog.events import memory as events
-from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.conversation import SessionForgotten, TurnRecorded
 from mnemolog.events.envelope import NewEvent
-from mnemolog.events.event import Event
 from mnemolog.events.memory import MemoriesLinked, MemoryUpdated
 from mnemolog.events.profile import ProfileSet
 from tests.testkit.clock import START
@@ -39,6 +41,16 @@ def known(story: Story[Rollback, UndoState]) -> dict[UUID, Memory]:
     memories = story.state.of["memories"]
     assert isinstance(memories, Memories)
     return dict(memories.known)
+
+
+def said(turn_id: str) -> TurnRecorded:
+    return TurnRecorded(turn_id=turn_id, thread_id="main", role=Role.USER, text="hello")
+
+
+def messages(story: Story[Rollback, UndoState]) -> dict[str, Message]:
+    found = story.state.of["messages"]
+    assert isinstance(found, Messages)
+    return dict(found.known)
 
 
 @pytest.mark.spec("X15")
@@ -129,11 +141,22 @@ def test_kinds_that_are_undone_differently_go_together() -> None:
     assert isinstance(decided[1], events.MemoryReverted)
 
 
-def test_what_was_said_stays_said_and_a_run_of_nothing_else_is_not_found() -> None:
-    said: Event = TurnRecorded.model_validate({"turn_id": "t", "thread_id": "main", "role": "user", "text": "hello"})
-    run = [new(said)]
+def test_the_messages_of_a_run_are_hidden_and_shown_again_by_an_undo_of_that() -> None:
+    run = [new(said("t1")), new(said("t2"))]
+    story = given(DECIDER, *run)
 
-    given(DECIDER, *run).when(of(*run)).then_refused(NotFound, "of_run")
+    hidden = story.after(of(*run))
+
+    assert {one.status for one in messages(hidden).values()} == {Status.SOFT_DELETED}
+    reverts = [new(event) for event in story.when(of(*run)).events()]
+    shown = given(DECIDER, *run, *reverts).after(of(*reverts))
+    assert {one.status for one in messages(shown).values()} == {Status.ACTIVE}
+
+
+def test_a_run_that_changed_nothing_is_not_found() -> None:
+    run = [new(SessionForgotten(agent_id="coach", chat_id="main"))]
+
+    given(DECIDER).when(of(*run)).then_refused(NotFound, "of_run")
 
 
 @pytest.mark.spec("A01", "X15")

@@ -1,4 +1,4 @@
-"""A turn is recorded once, its speaker is seen once, and an episodic memory of it remains."""
+"""A turn is recorded once, and its speaker is seen once."""
 
 from typing import Any
 from uuid import UUID, uuid4
@@ -7,18 +7,15 @@ import pytest
 
 from mnemolog.commands.turns import MAX_ATTACHMENTS, TURNS, RecordTurn
 from mnemolog.domain.errors import IdempotencyConflict, InvalidInput
-from mnemolog.domain.memory import Kind
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
 from mnemolog.events.conversation import Attachment, TurnRecorded
 from mnemolog.events.fields import validated
 from mnemolog.events.graph import EntityObserved
-from mnemolog.events.memory import MemoryCreated
 from tests.testkit.clock import START
 from tests.testkit.decider import given
-from tests.testkit.events import created
 
-MEMORY, ENTITY = uuid4(), uuid4()
+ENTITY = uuid4()
 PICTURE = {"type": "image", "url": "https://example.org/a.png", "caption": "a red bicycle"}
 
 
@@ -30,7 +27,6 @@ def turn(turn_id: str = "msg-1", **fields: Any) -> RecordTurn:
             "turn_id": turn_id,
             "text": "I moved to Lisbon",
             "occurred_at": START,
-            "memory_id": MEMORY,
             "entity_id": ENTITY,
             **fields,
         },
@@ -42,11 +38,6 @@ def recorded(turn_id: str = "msg-1", **fields: Any) -> TurnRecorded:
     return TurnRecorded.model_validate({**plain, **fields})
 
 
-def remembered(text: str, **fields: Any) -> MemoryCreated:
-    plain = {"kind": Kind.EPISODE, "category": "activity", "role": Role.USER, "source_turn_ids": ("msg-1",)}
-    return created(MEMORY, text, **{**plain, **fields})
-
-
 def seen(name: str, entity_id: UUID = ENTITY) -> EntityObserved:
     return EntityObserved(
         entity_id=entity_id, category="Person", scope=Scope.GLOBAL, name=name, source_turn_ids=("msg-1",)
@@ -54,10 +45,9 @@ def seen(name: str, entity_id: UUID = ENTITY) -> EntityObserved:
 
 
 @pytest.mark.spec("X12")
-def test_a_turn_leaves_an_episodic_memory_with_its_provenance() -> None:
+def test_a_turn_is_a_message_and_no_memory() -> None:
     given(TURNS).when(turn(run_id="run-1", role="assistant", thread_id="chat")).then(
         recorded(run_id="run-1", role=Role.ASSISTANT, thread_id="chat"),
-        remembered("I moved to Lisbon", run_id="run-1", role=Role.ASSISTANT),
     )
 
 
@@ -67,28 +57,23 @@ def test_a_speaker_is_seen_the_first_time_only() -> None:
     first.when(turn(speaker="Ana")).then(
         seen("Ana"),
         recorded(speaker="Ana", speaker_entity_id=ENTITY),
-        remembered("Ana: I moved to Lisbon", entity_ids=(ENTITY,)),
     )
 
     known = first.after(turn(speaker="Ana"))
     known.when(turn("msg-2", speaker="ANA ", entity_id=uuid4())).then(
         recorded("msg-2", speaker="ANA", speaker_entity_id=ENTITY),
-        remembered("ANA: I moved to Lisbon", entity_ids=(ENTITY,), source_turn_ids=("msg-2",)),
     )
 
 
-def test_what_was_shown_is_remembered_in_words() -> None:
-    given(TURNS).when(turn(attachments=[PICTURE])).then(
-        recorded(attachments=(Attachment.model_validate(PICTURE),)),
-        remembered("I moved to Lisbon [image: a red bicycle]"),
-    )
+def test_a_turn_keeps_its_attachments() -> None:
+    given(TURNS).when(turn(attachments=[PICTURE])).then(recorded(attachments=(Attachment.model_validate(PICTURE),)))
 
 
 @pytest.mark.spec("X14")
 def test_a_turn_that_is_sent_again_changes_nothing() -> None:
     story = given(TURNS).after(turn(speaker="Ana"))
 
-    story.when(turn(speaker="Ana", memory_id=uuid4(), entity_id=uuid4())).then_nothing()
+    story.when(turn(speaker="Ana", entity_id=uuid4())).then_nothing()
     story.when(turn(speaker="Ana", text="another text")).then_refused(IdempotencyConflict, "turn_id", "another turn")
 
 

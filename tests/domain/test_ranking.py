@@ -53,7 +53,9 @@ def test_a_hit_of_one_leg_counts_half() -> None:
 
 @pytest.mark.spec("B06")
 def test_a_bullet_has_the_form_of_the_specification() -> None:
-    assert bullet({"category": "tasks", "text": "Deploy on Friday"}) == "[tasks] Deploy on Friday"
+    memory = {"kind": "fact", "category": "tasks", "text": "Deploy on Friday"}
+    message = {"kind": "message", "category": "activity", "text": "Hi!", "line": "Ana: Hi!"}
+    assert (bullet(memory), bullet(message)) == ("[tasks] Deploy on Friday", "[message] Ana: Hi!")
 
 
 @pytest.mark.spec("B06")

@@ -14,6 +14,7 @@ from mnemolog.commands.memories import (
     SoftDeleteMemory,
     UpdateMemory,
 )
+from mnemolog.commands.messages import DeleteMessage, RestoreMessage
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, Position, Receipt, StreamId
@@ -49,8 +50,22 @@ class Person:
 
     async def says(self, text: str, **fields: Any) -> Receipt:
         turn = {"turn_id": str(new_id()), "speaker": "Ana", "text": text, **fields}
-        _, receipt = await self.engine.writes.record_turn({**self._who, **turn})
-        return receipt
+        return await self.engine.writes.record_turn({**self._who, **turn})
+
+    async def remembers(self, text: str, **fields: Any) -> UUID:
+        """A memory that was extracted from a message, and says the same."""
+        turn_id = fields.pop("turn_id", str(new_id()))
+        await self.says(text, turn_id=turn_id, **fields)
+        spoken = {"kind": "episode", "category": "activity", "source_turn_ids": [turn_id]}
+        who = {name: fields[name] for name in ("thread_id", "run_id") if name in fields}
+        return await self.creates(f"{fields.get('speaker', 'Ana')}: {text}", **spoken, **who)
+
+    async def deletes_message(self, message_id: str, reason: str = "") -> Receipt:
+        command = DeleteMessage(**self._who, message_id=message_id, reason=reason, at=now())
+        return await self.engine.writes.change_message(command)
+
+    async def restores_message(self, message_id: str) -> Receipt:
+        return await self.engine.writes.change_message(RestoreMessage(**self._who, message_id=message_id))
 
     async def creates(self, text: str, **fields: Any) -> UUID:
         memory_id, _ = await self.engine.writes.create({**self._who, "text": text, **fields})
@@ -98,6 +113,7 @@ class Person:
         reads, viewer = self.engine.reads, self.viewer
         ids = await self.memory_ids()
         return {
+            "messages": await reads.messages(viewer, None, 1000, moment),
             "newest": await reads.newest(viewer, 1000, moment),
             "memory": [await _or_none(reads.memory(viewer, id_, moment)) for id_ in ids],
             "history": [await _or_none(reads.history(viewer, id_, 1000, moment)) for id_ in ids],

@@ -15,7 +15,7 @@ async def context(person: Person, query: str = "tea", moment: Moment | None = No
 
 
 def told(found: AgentContext) -> dict[str, list[str]]:
-    return {one.category: [row["text"] for row in one.memories] for one in found.sections}
+    return {one.category: [row["text"] for row in one.rows] for one in found.sections}
 
 
 @pytest.mark.spec("B05")

@@ -56,9 +56,8 @@ class Life:
         ana, number = self.ana, len(self.memories)
         match what:
             case "say":
-                turn = {"user_id": ana.user, "thread_id": one, "turn_id": f"t{number}", "speaker": "Ana"}
-                memory_id, _ = await ana.engine.writes.record_turn({**turn, "text": f"sentence {number}"})
-                self.memories.append(memory_id)
+                turn = {"thread_id": one, "turn_id": f"t{number}"}
+                self.memories.append(await ana.remembers(f"sentence {number}", **turn))
             case "create":
                 self.memories.append(await ana.creates(f"fact {number}"))
             case "update":

@@ -233,7 +233,7 @@ async def test_a_memory_is_found_by_the_entities_that_it_is_about_through_merges
 
     async def about(*wanted: UUID) -> set[UUID]:
         asked = {"query": "bakes", "filters": {"user_id": user, "entity_ids": wanted}}
-        return {hit.memory_id for hit in (await engine.reads.query(MemoryQuery.model_validate(asked))).hits}
+        return {UUID(hit.id) for hit in (await engine.reads.query(MemoryQuery.model_validate(asked))).hits}
 
     row = await engine.reads.memory(ana.viewer, by_ref, await ana.caught_up())
     assert row["entity_ids"] == [mukesh]

@@ -72,7 +72,7 @@ async def test_a_turn_whose_fact_names_one_of_two_is_recorded_with_the_one_that_
 
     await writes.create({**who(person), "text": "Marta drinks tea every day"})
     await person.engine.settled()
-    _, receipt = await writes.record_turn({**who(person), "turn_id": "t1", "text": "tea!", **drawn})
+    receipt = await writes.record_turn({**who(person), "turn_id": "t1", "text": "tea!", **drawn})
 
     [told] = await person.engine.reads.facts(person.viewer, moment=Moment(after=Position.of_token(receipt.token)))
     assert told["subject_id"] == later

@@ -32,15 +32,8 @@ SECRET = "Zanzibarquux"
 async def planted(ana: Person, phrase: str = SECRET) -> UUID:
     """A phrase in every place where one can be: the memory of a turn, and what happened to it."""
     other = await ana.creates(f"Ana loves {phrase}")
-    turn = {
-        "user_id": ana.user,
-        "turn_id": f"{ana.user}-turn",
-        "speaker": "Ana",
-        "text": f"I hide in {phrase}",
-        "thread_id": ana.thread,
-        "attachments": [{"type": "image", "caption": f"{phrase} at night"}],
-    }
-    memory_id, _ = await ana.engine.writes.record_turn(turn)
+    shown = [{"type": "image", "caption": f"{phrase} at night"}]
+    memory_id = await ana.remembers(f"I hide in {phrase}", turn_id=f"{ana.user}-turn", attachments=shown)
     await ana.engine.settled(60)  # So that the text that is replaced has an embedding, which is kept.
     await ana.updates(memory_id, text=f"Ana hides in {phrase}")
     await ana.deletes(memory_id, reason=f"{phrase} must go")

@@ -66,8 +66,7 @@ async def test_what_was_forgotten_is_purged_at_its_time_with_its_turns_and_never
     engine: Engine, user: str
 ) -> None:
     ana = Person(engine, user)
-    await ana.says("I hid a key under the mat", turn_id="t1")
-    [memory_id] = await ana.memory_ids()
+    memory_id = await ana.remembers("I hid a key under the mat", turn_id="t1")
     await ana.deletes(memory_id)
     await ana.caught_up()
     await engine.settled(60)
@@ -86,8 +85,7 @@ async def test_what_was_forgotten_is_purged_at_its_time_with_its_turns_and_never
 @pytest.mark.spec("B07")
 async def test_a_purge_of_what_faded_leaves_the_turns(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
-    await ana.says("I wore a blue scarf", turn_id="t1")
-    [memory_id] = await ana.memory_ids()
+    memory_id = await ana.remembers("I wore a blue scarf", turn_id="t1")
     await ana.updates(memory_id, importance=0.25)
     await engine.settled(60)
     await retain(engine, now() + TTL)
@@ -200,7 +198,7 @@ async def test_what_an_agent_is_told_in_contexts_and_cards_is_in_use_and_does_no
     await flushed(engine)
     used = {id_: (await row(ana, id_))["reactivation_count"] for id_ in (told, carded, aside)}
 
-    assert [one["memory_id"] for one in context.memories] == [told]
+    assert [one["memory_id"] for one in context.rows] == [told]
     assert [one["memory_id"] for one in card.memories] == [carded]
     assert used == {told: 10, carded: 10, aside: 0}
     grown = (await retain(engine, now())).grown

@@ -119,7 +119,7 @@ async def written_and_read(client: httpx.AsyncClient, to: str, of: str, numbers:
         token = written["token"]
     asked = {"user_id": "ana", "query": "goats", "top_k": 100, "return": "full", "after": token}
     found = (await client.post(f"{of}/v1/search", json=asked)).raise_for_status().json()
-    return {f"I keep {number} goats" for number in numbers} <= {one["text"] for one in found["memories"]}
+    return {f"I keep {number} goats" for number in numbers} <= {one["text"] for one in found["hits"]}
 
 
 async def _done(engine: Engine) -> bool:

@@ -15,7 +15,7 @@ from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.graph import reader as graph
 from mnemolog.projections.history import reader as history
 from mnemolog.projections.memories import reader as memories
-from mnemolog.projections.memories.filters import visible_to
+from mnemolog.projections.memories.filters import Candidates
 from tests.engine.person import Person
 
 MINE, THEIRS = "acme", "globex"
@@ -65,7 +65,7 @@ async def _told(connection: AsyncConnection, viewer: Viewer, memory_id: UUID) ->
     found: list[object] = [
         await memories.by_ids(connection, viewer, {memory_id}),
         await memories.newest(connection, viewer, 10),
-        await memories.by_text(connection, visible_to(viewer), "tea", 10),
+        await memories.by_text(connection, Candidates(), viewer, "tea", 10),
         await changes.between(connection, viewer, "main", 0, 10),
         await graph.known(connection, viewer),
     ]

@@ -86,7 +86,7 @@ async def test_reads_and_writes_go_on_while_a_model_does_not_answer(narrow: Engi
     async with asyncio.timeout(60):
         for one in waiting:
             assert "Ana drinks tea" in await one
-        assert [row["text"] for row in (await told).memories]
+        assert [row["text"] for row in (await told).rows]
         assert await earlier == ["Ana drinks tea"]
         await written
     await narrow.settled(60)

@@ -120,7 +120,9 @@ async def test_events_and_keys_are_in_one_database_and_rows_and_progress_in_the_
 
     assert await schemas(split.endpoints.postgres_dsn) == {"mnemolog", "mnemolog_keys"}
     assert await tables(split.endpoints.postgres_dsn) >= {"events", "heads", "outbox", "jobs", "paused_projections"}
-    read = {f"mnemolog_{name}" for name in ("memories", "graph", "changes", "history", "profile", "vectors")}
+    read = {
+        f"mnemolog_{name}" for name in ("conversation", "memories", "graph", "changes", "history", "profile", "vectors")
+    }
     assert await schemas(split.endpoints.projections_dsn) == {"mnemolog", *read}
     assert await tables(split.endpoints.projections_dsn) == {"embeddings", "log_of_projections", "migrations"}
 
@@ -328,7 +330,7 @@ async def test_an_engine_moves_its_projections_and_an_erasure_reaches_what_it_le
             await erase(two, EraseMemory(user_id=user, memory_id=memory_id))
 
             assert (await prove(two, subject)).holds
-            assert len(await two.projections.drop_former()) == 6
+            assert len(await two.projections.drop_former()) == len(two.projections.projectors)
             assert await schemas(two.endpoints.postgres_dsn) == {"mnemolog", "mnemolog_keys"}
             after = await ana.everything(await ana.caught_up())
         async with open_engine(settings_in(tmp_path)) as back:

@@ -82,6 +82,7 @@ class Universe:
             "patch_id": str(proposed.patch_id),
             "event_id": str(receipt.event_ids[0]),
             "field": "tone",
+            "message_id": turn["turn_id"],
         }
 
     def _word(self, place: Place) -> str:
@@ -102,6 +103,10 @@ def fields(ids: Mapping[str, str]) -> Mapping[str, dict[str, Any]]:
         "link": {"to_id": ids["other_id"]},
         "undo": {"event_id": ids["event_id"]},
         "add": {"messages": [{"content": "x", "message_id": "x", "occurred_at": "2026-01-03T01:02:10Z"}]},
+        "get_message": {"message_id": ids["message_id"]},
+        "delete_message": {"message_id": ids["message_id"]},
+        "restore_message": {"message_id": ids["message_id"]},
+        "erase_message": {"message_id": ids["message_id"]},
         "set_affect": {"label": "x", "confidence": 0.9},
         "set_focus": {"topic_focus": "x"},
         "add_entity": {"name": ids["entity_id"]},

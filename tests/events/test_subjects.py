@@ -19,7 +19,7 @@ from mnemolog.events.profile import TodoErased, TodoEvent
 from mnemolog.events.profile_fold import TODO
 from mnemolog.events.registry import REGISTRY
 from mnemolog.events.subject import Subject
-from mnemolog.events.subjects import CHANGING, OF_NO_SUBJECT, SUBJECTS, of_each, of_each_event, subject_of
+from mnemolog.events.subjects import OF_NO_SUBJECT, SUBJECTS, WITH_HISTORY, of_each, of_each_event, subject_of
 from mnemolog.projections.history.entries import ENTRIES
 from mnemolog.projections.shown import SHOWN
 
@@ -57,8 +57,9 @@ def test_of_what_is_not_known_only_its_beginning_says_anything(kind: Subject[Any
 
 
 def test_every_registered_type_is_folded_or_is_of_no_subject() -> None:
-    assert set(REGISTRY.types.values()) == OF_NO_SUBJECT | set(CHANGING)
-    assert not OF_NO_SUBJECT.intersection(CHANGING)
+    folded = {event_type for one in SUBJECTS.values() for event_type in one.folds}
+    assert set(REGISTRY.types.values()) == OF_NO_SUBJECT | folded
+    assert OF_NO_SUBJECT.isdisjoint(folded)
 
 
 def test_a_type_of_event_that_no_kind_folds_is_named() -> None:
@@ -92,7 +93,7 @@ def test_a_new_kind_is_asked_for_by_every_table(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ValueError, match="kind of subject goal"):
         of_each("UNDOABLE", {kind.name: one for one in UNDOABLE.values() for kind in one.kinds})
     with pytest.raises(ValueError, match="type of event TodoShared"):
-        of_each_event("ENTRIES", entries, [goals, *SUBJECTS.values()])
+        of_each_event("ENTRIES", entries, [goals, *WITH_HISTORY])
 
 
 def test_a_merge_changes_when_the_relations_of_its_entities_hold() -> None:

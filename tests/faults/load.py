@@ -216,7 +216,7 @@ class Load:
                     self._memories[order.user].append(memory_id)
                 return receipt
             case "turn":
-                return (await writes.record_turn({**about, **order.fields, "turn_id": order.mark}))[1]
+                return await writes.record_turn({**about, **order.fields, "turn_id": order.mark})
             case "undo":
                 return await writes.undo_last(stream, UUID(order.fields["memory_id"]), order.mark)
         moment = {"at": now()} if order.kind == "delete" else {}

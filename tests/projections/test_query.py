@@ -106,7 +106,7 @@ async def test_filters_in_any_combination_find_what_a_look_at_every_row_finds(
 
     answer = await Person(engine, USER, agent=agent).asks("tea", categories=categories, filters=wanted)
 
-    assert {hit.memory_id for hit in answer.hits} == naive(rows, agent, categories, wanted)
+    assert {UUID(hit.id) for hit in answer.hits} == naive(rows, agent, categories, wanted)
 
 
 @pytest.mark.spec("B06")

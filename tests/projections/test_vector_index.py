@@ -218,8 +218,8 @@ async def test_candidates_are_narrowed_to_ids_kinds_and_entities(ana: Indexed) -
     one, other = await ana.has(0, kind="fact"), await ana.has(10, kind="fact")
     episode = await ana.has(20, kind="episode")
 
-    assert set(await ana.finds(Candidates(memory_ids=frozenset({other})))) == {other}
-    assert await ana.finds(Candidates(memory_ids=frozenset())) == {}
+    assert set(await ana.finds(Candidates(ids=frozenset({other})))) == {other}
+    assert await ana.finds(Candidates(ids=frozenset())) == {}
     assert set(await ana.finds(Candidates(other_than=one))) == {other, episode}
     assert set(await ana.finds(Candidates(kinds=SEMANTIC))) == {one, other}
     assert await ana.finds(Candidates(about=frozenset({one}))) == {}

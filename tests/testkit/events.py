@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID, uuid4
 
-from mnemolog.domain.memory import Kind
+from mnemolog.domain.memory import Cause, Kind
 from mnemolog.domain.scope import Scope
 from mnemolog.events.chain import START as CHAIN_START
 from mnemolog.events.chain import link
 from mnemolog.events.codec import PLAIN, Cipher, Codec
 from mnemolog.events.envelope import Header, Meta, NewEvent, StoredEvent, StreamId
+from mnemolog.events.erasure import ThreadErased
 from mnemolog.events.event import Event
 from mnemolog.events.memory import MemoryCreated, MemoryUpdated
+from mnemolog.events.message import MessagesErased
 from tests.testkit.clock import START
 
 STREAM = StreamId.of_user("ana")
@@ -48,6 +50,12 @@ def updated(memory_id: UUID, text: str, **fields: object) -> MemoryUpdated:
             **fields,
         }
     )
+
+
+def ended(thread_id: str, *turn_ids: str) -> tuple[MessagesErased, ThreadErased]:
+    """The events that erase a thread with these turns."""
+    messages = MessagesErased(thread_id=thread_id, turn_ids=turn_ids, cause=Cause.ASKED)
+    return messages, ThreadErased(thread_id=thread_id)
 
 
 def new(payload: Event, event_id: UUID | None = None, meta: Meta = META, occurred_at: datetime = START) -> NewEvent:

@@ -22,7 +22,7 @@ async def test_messages_are_added_as_text_as_json_and_from_standard_input(engine
     await run(engine, user, "add", json.dumps({"role": "assistant", "content": "How is it?"}))
     chat = [{"role": "user", "name": "Ana", "content": "Sunny"}, {"role": "assistant", "content": "Good"}]
     added = await run(engine, user, "add", "-", stdin=json.dumps(chat))
-    assert len(added["memory_ids"]) == len(added["turn_ids"]) == 2
+    assert len(added["message_ids"]) == 2
     await run(engine, user, "add", "-", stdin="Bye")
 
     session = await run(engine, user, "session")
@@ -42,4 +42,17 @@ async def test_messages_are_added_as_text_as_json_and_from_standard_input(engine
 
 async def test_the_same_key_adds_once(engine: Engine, user: str) -> None:
     first, again = [await run(engine, user, "add", "I moved to Lisbon", "--key", "k") for _ in range(2)]
-    assert (again["already"], again["memory_ids"]) == (True, first["memory_ids"])
+    assert (again["already"], again["message_ids"]) == (True, first["message_ids"])
+
+
+@pytest.mark.spec_part("E01")
+async def test_messages_are_listed_and_deleted_by_the_beginning_of_an_id(engine: Engine, user: str) -> None:
+    [first, second] = (await run(engine, user, "add", "I moved to Lisbon", "It rains"))["message_ids"]
+
+    listed = await mnemolog(engine.settings.directory, "message", "list", "--user", user)
+    assert [line.split()[1] for line in listed.out.splitlines()[1:]] == ["message", "message"]
+    shortest = next(length for length in range(6, 37) if first[:length] != second[:length])
+    await run(engine, user, "message", "delete", first[: max(shortest, 8)])
+
+    assert [one["text"] for one in (await run(engine, user, "message", "list"))["items"]] == ["It rains"]
+    assert (await run(engine, user, "message", "get", first))["status"] == "soft_deleted"

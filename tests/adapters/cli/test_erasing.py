@@ -14,9 +14,12 @@ async def run(engine: Engine, *arguments: str) -> Ran:
 
 
 async def added(engine: Engine, user: str, *more: str) -> str:
-    ran = await run(engine, "add", f"I hide in {SECRET}", "-u", user, *more, "--json")
+    """A memory that was extracted from a turn."""
+    said = await run(engine, "add", f"I hide in {SECRET}", "-u", user, *more, "--json")
+    turn = ("--turn", said.value["message_ids"][0])
+    ran = await run(engine, "create", f"Ana hides in {SECRET}", "-u", user, *turn, *more, "--json")
     assert ran.code == 0, ran
-    memory_id: str = ran.value["memory_ids"][0]
+    memory_id: str = ran.value["memory_id"]
     return memory_id
 
 
@@ -61,7 +64,7 @@ async def test_a_thread_and_then_everything_is_erased(engine: Engine, user: str)
         await engine.writes.record_turn(turn)
 
     thread = await run(engine, "thread", "erase", "secret", "-u", user, "--yes", "--json")
-    assert len(thread.value["memories"]) == 1
+    assert (thread.value["memories"], thread.value["turns"]) == ([], ["secret"])
     assert (await run(engine, "prove-erased", "-u", user, "--thread-id", "secret")).code == 0
     assert (await run(engine, "prove-erased", "-u", user)).code == 1
 

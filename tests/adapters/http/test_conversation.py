@@ -7,7 +7,6 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine, now
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import StreamId
-from mnemolog.events.memory import MemoryCreated
 from tests.adapters.http.conftest import Api, Json
 
 pytestmark = pytest.mark.spec("X12")
@@ -20,16 +19,16 @@ async def said(api: Api, messages: object, code: int = 201, key: str | None = No
 
 
 async def texts(api: Api, ids: list[str], after: Json) -> list[str]:
-    return [(await api.get(f"/v1/memories/{one}", after=after["token"]))["text"] for one in ids]
+    return [(await api.get("/v1/message", message_id=one, after=after["token"]))["line"] for one in ids]
 
 
 async def test_a_text_a_message_or_several_are_recorded_in_one_append(api: Api) -> None:
     one = await said(api, "I moved to Lisbon")
     two = await said(api, {"role": "assistant", "content": "How do you like it?"})
     many = await said(api, ["A lot", {"role": "user", "name": "Ana", "content": "I live in Alfama"}])
-    assert [len(made["memory_ids"]) for made in (one, two, many)] == [1, 1, 2]
-    assert many["last_seq"] - many["first_seq"] + 1 == len(many["event_ids"]) == 5  # And who Ana is.
-    assert await texts(api, [*one["memory_ids"], *many["memory_ids"]], many) == [
+    assert [len(made["message_ids"]) for made in (one, two, many)] == [1, 1, 2]
+    assert many["last_seq"] - many["first_seq"] + 1 == len(many["event_ids"]) == 3  # And who Ana is.
+    assert await texts(api, [*one["message_ids"], *many["message_ids"]], many) == [
         "I moved to Lisbon",
         "A lot",
         "Ana: I live in Alfama",
@@ -54,17 +53,18 @@ async def test_what_producers_publish_is_kept_with_its_message(api: Api) -> None
         },
         run_id="r1",
     )
-    assert made["turn_ids"] == ["m1"]
-    rows = (await api.get("/v1/memories", after=made["token"]))["items"]
-    assert {row["text"] for row in rows} == {"Ana greets", "Hello [image: the bridge]"}
-    assert {(row["run_id"], *row["source_turn_ids"]) for row in rows} == {("r1", "m1")}
+    assert made["message_ids"] == ["m1"]
+    [row] = (await api.get("/v1/memories", after=made["token"]))["items"]
+    assert (row["text"], row["run_id"], row["source_turn_ids"]) == ("Ana greets", "r1", ["m1"])
+    [message] = (await api.get("/v1/messages", after=made["token"]))["items"]
+    assert (message["line"], message["run_id"]) == ("Hello [image: the bridge]", "r1")
 
 
 @pytest.mark.spec("X14")
 async def test_a_message_id_makes_a_retry_harmless(api: Api) -> None:
     first = await said(api, TURN, thread_id="chat-1")
     again = await said(api, [TURN, {"content": "And more"}], thread_id="chat-1")
-    assert again["memory_ids"][0] == first["memory_ids"][0] != again["memory_ids"][1]
+    assert again["message_ids"][0] == first["message_ids"][0] != again["message_ids"][1]
     whole = await said(api, [TURN], thread_id="chat-1")
     assert (whole["already"], again["already"], whole["event_ids"]) == (True, False, first["event_ids"])
     error = (await said(api, [{"content": "x"}, {**TURN, "content": "Other words"}], 409, thread_id="chat-1"))["error"]
@@ -122,7 +122,7 @@ async def test_of_several_who_bear_a_name_the_last_seen_is_meant_or_all_of_a_req
 
 
 @pytest.mark.spec_part("A04")
-async def test_a_turn_shows_in_session_entities_and_memory(api: Api) -> None:
+async def test_a_turn_shows_in_session_entities_and_messages(api: Api) -> None:
     message = {
         **TURN,
         "name": "Ana",
@@ -135,9 +135,10 @@ async def test_a_turn_shows_in_session_entities_and_memory(api: Api) -> None:
     [entity] = (await api.get("/v1/entities", after=made["token"]))["items"]
     assert (entity["name"], entity["category"]) == ("Ana", "Person")
     assert session["active_entity_ids"] == [entity["entity_id"]]
-    memory = await api.get(f"/v1/memories/{made['memory_ids'][0]}", after=made["token"])
-    assert (memory["text"], memory["kind"]) == ("Ana: I moved to Lisbon [image: a tram]", "episode")
-    assert memory["source_turn_ids"] == ["m1"]
+    message = await api.get("/v1/message", message_id="m1", after=made["token"])
+    assert (message["line"], message["kind"]) == ("Ana: I moved to Lisbon [image: a tram]", "message")
+    assert message["speaker_entity_id"] == entity["entity_id"]
+    assert (await api.get("/v1/memories"))["items"] == []
 
 
 @pytest.mark.spec_part("A04")
@@ -152,24 +153,23 @@ async def test_the_session_of_a_thread_now_and_as_it_was(api: Api) -> None:
 
 
 @pytest.mark.spec("B06", "X07")
-async def test_metadata_of_a_turn_is_found_by_the_filter_of_memories_and_goes_with_an_erasure(
-    api: Api, engine: Engine
-) -> None:
+async def test_metadata_of_a_turn_is_found_by_the_filter_and_goes_with_an_erasure(api: Api, engine: Engine) -> None:
     crm = {"source": "crm", "lead": {"score": 0.5}}
     both = await said(
         api,
         ["I want a demo", {"role": "user", "content": "And a discount", "metadata": {"source": "mail"}}],
         metadata=crm,
     )
-    shown = [(await api.get(f"/v1/memories/{one}", after=both["token"]))["metadata"] for one in both["memory_ids"]]
+    first, second = both["message_ids"]
+    shown = [(await api.get("/v1/message", message_id=one, after=both["token"]))["metadata"] for one in (first, second)]
     assert shown == [crm, {**crm, "source": "mail"}]
     for wanted, found in (({"source": "crm"}, 1), ({"lead": {"score": 0.5}}, 2), ({"source": "web"}, 0)):
         answer = await api.query("I want", filters={"metadata": wanted})
         assert len(answer["bullets"]) == found, wanted
-    await api.post(f"/v1/memories/{both['memory_ids'][0]}/erase")
+    await api.post("/v1/message/erase", message_id=first)
     recorded = [event.payload for event in await engine.log.read(StreamId.of_user(api.user, engine.settings.tenant))]
-    kept = [one.metadata for one in recorded if isinstance(one, TurnRecorded | MemoryCreated)]
-    assert kept == [{}, {}, {**crm, "source": "mail"}, {**crm, "source": "mail"}]
+    kept = [one.metadata for one in recorded if isinstance(one, TurnRecorded)]
+    assert kept == [{}, {**crm, "source": "mail"}]
 
 
 async def test_metadata_that_could_not_be_stored_is_refused_with_its_message(api: Api) -> None:
@@ -177,3 +177,22 @@ async def test_metadata_that_could_not_be_stored_is_refused_with_its_message(api
     refused = await said(api, [bad], 422)
     assert refused["error"]["field"] == "messages[0].metadata"
     assert (await said(api, "Hi", 422, metadata=["no", "object"]))["error"]["field"] == "metadata"
+
+
+@pytest.mark.spec_part("E01", "X07")
+async def test_a_message_is_deleted_restored_and_erased(api: Api) -> None:
+    made = await said(api, TURN)
+    await api.post("/v1/memories", 201, text="Ana greets", source_turn_ids=["m1"])
+
+    gone = await api.post("/v1/message/delete", message_id="m1", reason="a slip")
+    assert (await api.get("/v1/messages", after=gone["token"]))["items"] == []
+    assert (await api.get("/v1/message", message_id="m1"))["status"] == "soft_deleted"
+    await api.post("/v1/message/restore", message_id="m1")
+    assert [one["message_id"] for one in (await api.get("/v1/messages"))["items"]] == made["message_ids"]
+
+    planned = await api.post("/v1/message/erase", message_id="m1", dry_run=True)
+    assert (len(planned["memories"]), planned["turns"]) == (1, ["m1"])
+    erased = await api.post("/v1/message/erase", message_id="m1", keep_memories=True)
+    assert (erased["memories"], erased["turns"]) == ([], ["m1"])
+    assert (await api.get("/v1/message", 410, message_id="m1"))["error"]["code"] == "erased"
+    assert (await api.post("/v1/message/erase", 404, message_id="m9"))["error"]["field"] == "message_id"

@@ -8,10 +8,11 @@ SECRET = "Zanzibarquux"
 
 
 async def said(api: Api, thread_id: str = "main", message_id: str = "m1") -> str:
-    """The memory that a turn leaves, once it can be found."""
+    """A memory that was extracted from a turn, once it can be found."""
     message = {"message_id": message_id, "content": f"I hide in {SECRET}"}
-    made = await api.post("/v1/turns", 201, thread_id=thread_id, messages=[message])
-    memory_id: str = made["memory_ids"][0]
+    await api.post("/v1/turns", 201, thread_id=thread_id, messages=[message])
+    made = await api.post("/v1/memories", 201, text=f"Ana hides in {SECRET}", source_turn_ids=[message_id])
+    memory_id: str = made["memory_id"]
     found = await api.query(SECRET, params={"after": made["token"]})
     assert memory_id in [bullet["id"] for bullet in found["bullets"]]
     return memory_id
@@ -32,7 +33,7 @@ async def test_an_erasure_destroys_the_text_and_says_so_from_then_on(api: Api) -
     assert (await api.post(f"/v1/memories/{memory_id}/erase"))["receipt"]["already"]
     assert (await api.query(SECRET))["bullets"] == []
     again = await api.post("/v1/turns", 201, messages={"message_id": "m1", "content": "hello"})
-    assert (again["memory_ids"], again["already"], again["erased"]) == ([memory_id], True, True)
+    assert (again["message_ids"], again["already"], again["erased"]) == (["m1"], True, True)
 
 
 @pytest.mark.spec("X07")

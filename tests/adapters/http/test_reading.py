@@ -16,7 +16,8 @@ def after(receipt: Json) -> Json:
 async def test_query_answers_with_bullets(api: Api) -> None:
     made = await api.remember("Ship the release by September", category="tasks")
     found = await api.query("release", params=after(made))
-    bullet = {"id": made["memory_id"], "category": "tasks", "text": "[tasks] Ship the release by September"}
+    text = "[tasks] Ship the release by September"
+    bullet = {"id": made["memory_id"], "kind": "fact", "category": "tasks", "text": text}
     assert found == {"header": "", "rev": 1, "bullets": [bullet]}
 
 
@@ -24,7 +25,7 @@ async def test_query_answers_with_bullets(api: Api) -> None:
 async def test_query_answers_with_whole_memories_and_their_scores(api: Api) -> None:
     made = await api.remember("Ship the release by September", category="tasks", importance=0.75, pinned=True)
     found = await api.query("release", params=after(made), returns="full")
-    [memory] = found["memories"]
+    [memory] = found["hits"]
     assert memory["memory_id"] == made["memory_id"]
     assert (memory["importance"], memory["pinned"], memory["status"]) == (1.0, True, "active")
     assert memory["score"] == 1.0

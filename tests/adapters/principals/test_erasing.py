@@ -16,6 +16,7 @@ from mnemolog.domain.errors import NotPermitted
 from mnemolog.domain.principal import Principal, Role
 from mnemolog.events.envelope import StreamId
 from tests.adapters.principals.keys import calling, principal
+from tests.engine.person import Person
 
 ROLES = (Role.READ, Role.WRITE, Role.ERASE)
 TURN = "turn-1"
@@ -27,9 +28,8 @@ def of_agents(*agents: str, roles: tuple[Role, ...] = ROLES) -> Principal:
 
 
 async def said(engine: Engine, user: str, **fields: Any) -> UUID:
-    """A turn, which left a memory that all agents share; and what the planner keeps of it for itself."""
-    turn = {"user_id": user, "turn_id": TURN, "speaker": "Ana", "thread_id": "main", "text": "I owe Bob money"}
-    shared, _ = await engine.writes.record_turn(turn)
+    """A turn with a memory that all agents share; and what the planner keeps of it for itself."""
+    shared = await Person(engine, user, thread="main").remembers("I owe Bob money", turn_id=TURN)
     private = {"user_id": user, "agent_id": "planner", "scope": "agent", "text": "Ana may be broke"}
     await engine.writes.create({**private, "source_turn_ids": [TURN], **fields})
     return shared

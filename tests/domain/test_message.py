@@ -1,16 +1,17 @@
-"""The sentence that is remembered of a turn."""
+"""The text that searches find a message by."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemolog.domain.turn import Shown, as_memory
+from mnemolog.domain.message import full_text
+from mnemolog.domain.turn import Shown
 
 texts = st.text(max_size=40)
 
 
 @pytest.mark.parametrize(
-    ("speaker", "text", "attachments", "remembered"),
+    ("speaker", "text", "attachments", "found_by"),
     [
         ("Ana", "Look!", [Shown("image", "a red bicycle")], "Ana: Look! [image: a red bicycle]"),
         ("Ana", "I moved", [], "Ana: I moved"),
@@ -19,16 +20,16 @@ texts = st.text(max_size=40)
         ("Ana", "Look!", [Shown("image", "")], "Ana: Look!"),
     ],
 )
-def test_a_turn_is_remembered_with_speaker_words_and_what_was_shown(
-    speaker: str, text: str, attachments: list[Shown], remembered: str
+def test_a_message_is_found_by_speaker_text_and_captions(
+    speaker: str, text: str, attachments: list[Shown], found_by: str
 ) -> None:
-    assert as_memory(speaker, text, attachments) == remembered
+    assert full_text(speaker, text, attachments) == found_by
 
 
 @given(texts, texts, st.lists(st.builds(Shown, st.sampled_from(["image", "link"]), texts), max_size=3))
 def test_nothing_that_was_said_or_shown_is_left_out(speaker: str, text: str, shown: list[Shown]) -> None:
-    remembered = as_memory(speaker, text, shown)
+    found_by = full_text(speaker, text, shown)
 
-    assert speaker in remembered
-    assert text.strip() in remembered
-    assert all(item.caption in remembered for item in shown)
+    assert speaker in found_by
+    assert text.strip() in found_by
+    assert all(item.caption in found_by for item in shown)

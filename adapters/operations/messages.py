@@ -1,0 +1,120 @@
+"""Operations on messages: list, read, delete, restore, erase. `add` records them."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.erasure import erasing
+from mnemolog.adapters.operations.erasure import Erased
+from mnemolog.adapters.operations.operation import operation
+from mnemolog.adapters.operations.requests import PagedRead, Read, Rehearsed, Write, command_of, request_of, viewer_of
+from mnemolog.adapters.operations.results import MessageView, Page, Written
+from mnemolog.commands.erasure import EraseMessages
+from mnemolog.commands.messages import DeleteMessage, RestoreMessage
+from mnemolog.domain.principal import Role
+from mnemolog.events.fields import Id
+
+MESSAGE_ID = Annotated[Id, Field(description="The message's id: that of its producer, or the one that `add` returned.")]
+
+
+class MessageRead(Read):
+    """One message."""
+
+    message_id: MESSAGE_ID
+
+
+class MessageList(PagedRead):
+    """The newest messages first."""
+
+    thread_id: Annotated[Id | None, Field(description="Only the messages of this thread.")] = None
+
+
+class OfMessage(Write):
+    """The message."""
+
+    message_id: MESSAGE_ID
+
+
+class EraseMessage(Rehearsed):
+    """The message to erase."""
+
+    message_id: MESSAGE_ID
+
+
+@operation("message list", "GET /messages", tag="conversation")
+async def list_messages(engine: Engine, asked: MessageList) -> Page[MessageView]:
+    """List the messages of a user or of one thread, newest first.
+
+    Deleted messages are left out.
+    """
+    viewer = viewer_of(engine, asked)
+    rows = await engine.reads.messages(viewer, asked.thread_id, asked.limit, asked.moment(), asked.cursor)
+    return Page[MessageView].of(rows)
+
+
+@operation("message get", "GET /message", tag="conversation", arguments=("message_id",))
+async def get_message(engine: Engine, asked: MessageRead) -> MessageView:
+    """Read one message.
+
+    Also returns deleted messages; see `status`.
+    """
+    row = await engine.reads.message(viewer_of(engine, asked), asked.message_id, asked.moment())
+    return MessageView.model_validate(row)
+
+
+@operation(
+    "message delete",
+    "POST /message/delete",
+    request_of(DeleteMessage, "cause", base=OfMessage),
+    tag="conversation",
+    arguments=("message_id",),
+    done="Deleted",
+)
+async def delete_message(engine: Engine, asked: OfMessage) -> Written:
+    """Delete a message: hidden at once, and restorable until it is purged.
+
+    Memories that were extracted from it stay. `erase_message` destroys it.
+    """
+    return Written.of(
+        await engine.writes.change_message(command_of(DeleteMessage, engine, asked), asked.idempotency_key)
+    )
+
+
+@operation(
+    "message restore",
+    "POST /message/restore",
+    request_of(RestoreMessage, base=OfMessage),
+    tag="conversation",
+    arguments=("message_id",),
+    done="Restored",
+)
+async def restore_message(engine: Engine, asked: OfMessage) -> Written:
+    """Restore a deleted message."""
+    return Written.of(
+        await engine.writes.change_message(command_of(RestoreMessage, engine, asked), asked.idempotency_key)
+    )
+
+
+@operation(
+    "message erase",
+    "POST /message/erase",
+    request_of(EraseMessages, "due", "cause", "message_ids", base=EraseMessage),
+    tag="erasure",
+    arguments=("message_id",),
+    role=Role.ERASE,
+    done="Erased",
+    destroys=True,
+)
+async def erase_message(engine: Engine, asked: EraseMessage) -> Erased:
+    """Erase a message permanently.
+
+    Destroys its text and, unless `keep_memories`, the memories that were extracted from it. This cannot be undone.
+    """
+    command = command_of(EraseMessages, engine, asked, message_ids=(asked.message_id,))
+    if asked.dry_run:
+        return Erased.of(await erasing.extent(engine, command))
+    return Erased.of_erasure(await erasing.erase(engine, command, asked.idempotency_key))
+
+
+MESSAGES = (list_messages, get_message, delete_message, restore_message, erase_message)

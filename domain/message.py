@@ -1,0 +1,67 @@
+"""A message of a conversation: a turn as it was said (E §2). It can be hidden, restored and erased, never rewritten."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID, uuid5
+
+from mnemolog.domain.errors import Erased, NotFound
+from mnemolog.domain.memory import VISIBLE, Cause, Status
+from mnemolog.domain.turn import Shown
+
+KIND = "message"
+# The category of messages: policies allow it to an agent and say how it enters the context (B §5).
+CATEGORY = "activity"
+# Messages share the vector index with memories, whose ids are UUIDs.
+_SUBJECT_IDS = UUID("8a3d9a0e-2f0b-5c47-9f0e-6a1df6d1c0b5")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """Where a message stands, and whether it is shown. `message_id` is the turn's id."""
+
+    message_id: str
+    thread_id: str
+    status: Status = Status.ACTIVE
+    purge_at: datetime | None = None
+    cause: Cause | None = None
+
+    @property
+    def visible(self) -> bool:
+        return self.status in VISIBLE
+
+    @property
+    def is_erased(self) -> bool:
+        return self.status is Status.PURGED
+
+    def deleted(self, purge_at: datetime, cause: Cause) -> "Message":
+        return replace(self, status=Status.SOFT_DELETED, purge_at=purge_at, cause=cause)
+
+    def restored(self) -> "Message":
+        return replace(self, status=Status.ACTIVE, purge_at=None, cause=None)
+
+    def erased(self) -> "Message":
+        return replace(self, status=Status.PURGED, purge_at=None)
+
+
+def subject_id(message_id: str) -> UUID:
+    """The id under which a message is in the vector index."""
+    return uuid5(_SUBJECT_IDS, message_id)
+
+
+def full_text(speaker: str, text: str, attachments: Sequence[Shown] = ()) -> str:
+    """Speaker, text and captions, such as `Ana: Look! [image: a red bicycle]`: what a search finds a message by."""
+    shown = [f"[{item.type}: {item.caption}]" for item in attachments if item.caption]
+    said = " ".join([text, *shown]).strip()
+    return f"{speaker}: {said}" if speaker else said
+
+
+def no_such_message(user_id: str, message_id: str, path: str = "message_id") -> NotFound:
+    """The error for a message that does not exist or is not visible to the caller."""
+    what = f"user {user_id!r} has no message {message_id!r:.80}"
+    return NotFound(what, field=path, fix="look it up with `mnemolog message list`")
+
+
+def erased_message(message_id: str, path: str = "message_id") -> Erased:
+    """The error for an erased message."""
+    return Erased(f"message {message_id!r:.80} was erased", field=path, fix="its text is destroyed; send it again")

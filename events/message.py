@@ -1,0 +1,66 @@
+"""Events that hide, restore or erase messages. What was said is in `TurnRecorded`."""
+
+from datetime import datetime
+from typing import ClassVar
+from uuid import UUID
+
+from mnemolog.domain.memory import Cause, Status
+from mnemolog.events.conversation import thread_tag, turn_scope, turn_tag
+from mnemolog.events.event import Event, PersonalText
+
+
+class MessageEvent(Event):
+    """A change of one message, by its turn."""
+
+    turn_id: str
+    thread_id: str
+
+    def tags(self) -> frozenset[str]:
+        return frozenset({turn_tag(self.turn_id), thread_tag(self.thread_id)})
+
+    def key_scope(self) -> str:
+        return turn_scope(self.thread_id, self.turn_id)
+
+    def key_tag(self) -> str:
+        return turn_tag(self.turn_id)
+
+
+class MessageDeleted(MessageEvent):
+    """A message was hidden. It is erased at `purge_at`, unless it is restored."""
+
+    purge_at: datetime
+    cause: Cause
+    reason: PersonalText = ""
+
+
+class MessageRestored(MessageEvent):
+    """A hidden message is shown again."""
+
+
+class MessageReverted(MessageEvent):
+    """Undo: the message is shown or hidden as it was before the event that is undone."""
+
+    undoes: UUID
+    was: Status
+    status: Status
+    purge_at: datetime | None = None
+    cause: Cause | None = None
+
+
+class MessagesErased(Event):
+    """The text of these messages of one thread is destroyed. `cause`: `ttl` when their retention ended."""
+
+    MAX: ClassVar[int] = 200
+
+    thread_id: str
+    turn_ids: tuple[str, ...]
+    cause: Cause
+
+    def tags(self) -> frozenset[str]:
+        return frozenset(map(turn_tag, self.turn_ids))
+
+    def key_scope(self) -> str:
+        return turn_scope(self.thread_id, self.turn_ids[0])
+
+    def shreds(self) -> frozenset[str]:
+        return frozenset(turn_scope(self.thread_id, turn_id) for turn_id in self.turn_ids)

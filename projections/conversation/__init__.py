@@ -1,0 +1,1 @@
+"""The messages of conversations (E §2)."""

@@ -1,0 +1,108 @@
+"""Folds turns into messages. Exactly once: rows and progress share a transaction."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import MetaData, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.memory import Status
+from mnemolog.domain.message import Message, full_text, subject_id
+from mnemolog.domain.text import search_document
+from mnemolog.domain.turn import Shown
+from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.envelope import Recorded
+from mnemolog.events.erasure import MemoryErased, ThreadErased
+from mnemolog.events.message import MessageEvent, MessagesErased
+from mnemolog.events.message_fold import MESSAGE
+from mnemolog.projections.conversation.tables import NAME, READABLE_FROM, VERSION, messages, metadata
+from mnemolog.projections.kinds import Kinds
+from mnemolog.projections.owner import indexed, owner, owner_row
+from mnemolog.projections.rows import Key, Row, fetch, load, stored, upsert
+
+_ERASED = {"speaker": "", "text": "", "attachments": [], "metadata": {}, "document": ""}
+
+
+class ConversationProjector:
+    name = NAME
+    version = VERSION
+    readable_from = READABLE_FROM
+    variant = ""
+    tables: MetaData = metadata
+    kinds = Kinds(TurnRecorded | MessageEvent | MessagesErased | MemoryErased | ThreadErased)
+
+    async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
+        touched = {(*owner(event), id_) for event in batch for id_ in MESSAGE.touched(event.payload)}
+        known = {**await load(connection, messages, touched), **await _in_erased_threads(connection, batch)}
+        rows, changed = dict(known), dict[Key, Row]()
+        for event in batch:
+            after = _changed(rows, event)
+            rows |= after
+            changed |= after
+        await upsert(connection, messages, list(changed.values()), known)
+
+
+async def _in_erased_threads(connection: AsyncConnection, batch: Sequence[Recorded]) -> Mapping[Key, Row]:
+    """The messages of threads that this batch erases: the event names the thread alone."""
+    threads = {(*owner(one), one.payload.thread_id) for one in batch if isinstance(one.payload, ThreadErased)}
+    if not threads:
+        return {}
+    of_them = tuple_(*indexed(messages), messages.c.thread_id).in_(sorted(threads))
+    rows = await fetch(connection, messages, select(*stored(messages)).where(of_them))
+    return {(row["tenant"], row["stream_kind"], row["user_id"], row["message_id"]): row for row in rows}
+
+
+def _changed(rows: Mapping[Key, Row], event: Recorded) -> dict[Key, Row]:
+    payload, whose = event.payload, owner(event)
+    if isinstance(payload, TurnRecorded):
+        return {(*whose, payload.turn_id): _row(event, payload)}
+    if isinstance(payload, ThreadErased):
+        there = {key: row for key, row in rows.items() if key[:-1] == whose and row["thread_id"] == payload.thread_id}
+        return {key: _with(row, _message(row).erased(), event) for key, row in there.items()}
+    known = {id_: _message(rows[*whose, id_]) for id_ in MESSAGE.touched(payload) if (*whose, id_) in rows}
+    after = MESSAGE.evolve(known, payload)
+    return {(*whose, id_): _with(rows[*whose, id_], message, event) for id_, message in after.items()}
+
+
+def _message(row: Row) -> Message:
+    return Message(row["message_id"], row["thread_id"], Status(row["status"]), row["purge_at"])
+
+
+def _with(row: Row, message: Message, event: Recorded) -> Row:
+    standing = {"status": message.status, "purge_at": message.purge_at, "updated_at": event.recorded_at}
+    return {**row, **standing, **(_ERASED if message.is_erased else {})}
+
+
+def _row(event: Recorded, turn: TurnRecorded) -> Row:
+    text = indexed_text(turn)
+    row: dict[str, Any] = {
+        **owner_row(event),
+        "message_id": turn.turn_id,
+        "subject_id": subject_id(turn.turn_id),
+        "thread_id": turn.thread_id,
+        "agent_id": event.meta.agent_id,
+        "actor_id": event.meta.actor,
+        "run_id": turn.run_id,
+        "role": turn.role,
+        "speaker": turn.speaker,
+        "speaker_entity_id": turn.speaker_entity_id,
+        "text": turn.text,
+        "attachments": [item.model_dump() for item in turn.attachments],
+        "metadata": turn.metadata,
+        "remembered": turn.remembered,
+        "status": Status.ACTIVE if turn.text else Status.PURGED,
+        "purge_at": None,
+        "occurred_at": event.occurred_at,
+        "created_at": event.recorded_at,
+        "updated_at": event.recorded_at,
+        "seq": event.seq,
+        "document": search_document(text),
+    }
+    return row if turn.text else {**row, **_ERASED}
+
+
+def indexed_text(turn: TurnRecorded) -> str:
+    """What a search finds a turn's message by; "" where it was erased, or a memory stands for it."""
+    if turn.remembered or not turn.text:
+        return ""
+    return full_text(turn.speaker, turn.text, [Shown(item.type, item.caption) for item in turn.attachments])

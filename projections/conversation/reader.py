@@ -1,0 +1,78 @@
+"""Reads messages: by id, by thread, and as candidates of a search."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.memory import VISIBLE
+from mnemolog.domain.message import CATEGORY, KIND, erased_message, full_text, no_such_message
+from mnemolog.domain.turn import Shown
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.conversation.tables import messages
+from mnemolog.projections.paging import Slice, page_of, sliced
+from mnemolog.projections.rows import fetch, stored
+from mnemolog.projections.visibility import owned
+
+Row = dict[str, Any]
+
+NEWEST = ("-seq", "message_id")
+_INTERNAL = frozenset({"document", "tenant", "stream_kind", "subject_id", "remembered"})
+
+
+def visible_to(viewer: Viewer) -> list[ColumnElement[bool]]:
+    """What every read of messages is confined to: one user, and an agent that may read their category (B §5)."""
+    within = viewer.categories is None or CATEGORY in viewer.categories
+    return [owned(messages, viewer), *([] if within else [messages.c.message_id.is_(None)])]
+
+
+def active() -> ColumnElement[bool]:
+    """Neither hidden nor erased."""
+    return messages.c.status.in_(sorted(VISIBLE)) & (messages.c.text != "")
+
+
+async def one(connection: AsyncConnection, viewer: Viewer, message_id: str) -> Row:
+    """One message, hidden or not; NotFound when the user has none of this id, Erased if it was."""
+    statement = select(*stored(messages)).where(*visible_to(viewer), messages.c.message_id == message_id)
+    rows = await fetch(connection, messages, statement)
+    if not rows:
+        raise no_such_message(viewer.user_id, message_id)
+    if not rows[0]["text"]:
+        raise erased_message(message_id)
+    return _shown(rows[0])
+
+
+async def newest(
+    connection: AsyncConnection, viewer: Viewer, thread_id: str | None, limit: int, cursor: str | None = None
+) -> Slice:
+    """The messages of a user, or of one thread, the newest first."""
+    of_thread = [messages.c.thread_id == thread_id] if thread_id is not None else []
+    listed = select(*stored(messages)).where(*visible_to(viewer), active(), *of_thread)
+    statement = page_of(listed, messages, NEWEST, limit, cursor)
+    rows = await fetch(connection, messages, statement)
+    return sliced([_shown(row) for row in rows], NEWEST, limit)
+
+
+async def any_of(connection: AsyncConnection, viewer: Viewer) -> bool:
+    """Whether the viewer may see a message that no memory stands for."""
+    there = select(messages.c.message_id).where(*visible_to(viewer), active(), ~messages.c.remembered).exists()
+    return bool((await connection.execute(select(there))).scalar_one())
+
+
+async def found(connection: AsyncConnection, viewer: Viewer, subject_ids: Collection[UUID]) -> dict[UUID, Row]:
+    """The messages that a search found, by the ids of the index."""
+    if not subject_ids:
+        return {}
+    wanted = messages.c.subject_id.in_(sorted(subject_ids))
+    rows = await fetch(connection, messages, select(*stored(messages)).where(*visible_to(viewer), active(), wanted))
+    return {row["subject_id"]: _shown(row) for row in rows}
+
+
+def _shown(row: Row) -> Row:
+    attachments: Sequence[dict[str, str]] = row["attachments"]
+    captions = [Shown(item["type"], item["caption"]) for item in attachments]
+    shown = {name: value for name, value in row.items() if name not in _INTERNAL}
+    line = full_text(row["speaker"], row["text"], captions)
+    return {**shown, "kind": KIND, "category": CATEGORY, "line": line}

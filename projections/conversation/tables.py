@@ -1,0 +1,60 @@
+"""The tables of the conversation projection."""
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Computed,
+    DateTime,
+    Index,
+    MetaData,
+    Table,
+    Text,
+    Uuid,
+    func,
+    literal_column,
+)
+from sqlalchemy.dialects.postgresql import TSVECTOR
+
+from mnemolog.projections.full_text import CONFIGURATION
+from mnemolog.projections.owner import OWNER, owner_columns
+from mnemolog.projections.seal import JsonText, mac_column
+
+NAME = "conversation"
+VERSION = 1
+READABLE_FROM = 1
+metadata = MetaData(schema=NAME)
+
+messages = Table(
+    "messages",
+    metadata,
+    *owner_columns(kind_since=0),
+    Column("message_id", Text, primary_key=True),
+    # Names it in the vector index, and in the full-text search beside memories.
+    Column("subject_id", Uuid, nullable=False),
+    Column("thread_id", Text, nullable=False),
+    Column("agent_id", Text, nullable=False),
+    Column("actor_id", Text, nullable=False),
+    Column("run_id", Text),
+    Column("role", Text, nullable=False),
+    Column("speaker", Text, nullable=False),
+    Column("speaker_entity_id", Uuid),
+    Column("text", Text, nullable=False),
+    Column("attachments", JsonText, nullable=False),
+    Column("metadata", JsonText, nullable=False),
+    # A memory with the same text was created with it, and stands for it in searches.
+    Column("remembered", Boolean, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("purge_at", DateTime(timezone=True)),
+    Column("occurred_at", DateTime(timezone=True), nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("updated_at", DateTime(timezone=True), nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("document", Text, nullable=False),
+    mac_column(),
+    Column("search", TSVECTOR, Computed(func.to_tsvector(CONFIGURATION, literal_column("document")), persisted=True)),
+    Index("messages_search", "search", postgresql_using="gin"),
+    Index("messages_thread", *OWNER, "thread_id", "seq"),
+)
+column = messages.c
+Index("messages_purge", column.purge_at, postgresql_where=column.purge_at.is_not(None))
