@@ -31,6 +31,17 @@ def _origin(text: str, name: str) -> str:
     return text
 
 
+def _model_url(value: Any, name: str) -> Any:
+    try:
+        known = value is None or (value.startswith(("http://", "https://")) and urlsplit(value).hostname)
+        if known and (value is None or urlsplit(value).port != 0):
+            return value
+    except (ValueError, AttributeError):
+        pass
+    raise InvalidInput("is not the URL of an API", field=name, fix="write it as http://localhost:11434/v1")
+
+
+ModelUrl = Annotated[str, checked_by(_model_url)]
 Origin = Annotated[str, checked_by(_origin)]
 
 
@@ -97,7 +108,7 @@ class Settings(BaseSettings):
         Literal["minilm", "lexical"], Field(description="minilm searches by meaning; lexical by words, for tests.")
     ] = "minilm"
     model_url: Annotated[
-        str | None, Field(description="The API of your models, compatible with OpenAI's. Default: OpenAI.")
+        ModelUrl | None, Field(description="The API of your models, compatible with OpenAI's. Default: OpenAI.")
     ] = None
     model_api_key: Annotated[str | None, Field(description="The API key for model_url.", repr=False)] = None
     chat_model: Annotated[
@@ -113,7 +124,7 @@ class Settings(BaseSettings):
         str | None, Field(description="The model that transcribes audio. Without it, none is transcribed.")
     ] = None
     model_urls: Annotated[
-        dict[ModelFeature, str], Field(description="Another URL for single features, such as embedding.")
+        dict[ModelFeature, ModelUrl], Field(description="Another URL for single features, such as embedding.")
     ] = {}
     model_api_keys: Annotated[
         dict[ModelFeature, str], Field(description="The API keys for model_urls, by feature.", repr=False)

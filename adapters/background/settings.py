@@ -10,7 +10,8 @@ from mnemolog.domain.errors import EngineSettingDiffers
 
 # What a client leaves unset is as the engine has it.
 TAKEN = ("embedder", "embedding_model", "artifacts_url")
-PLAIN = (*TAKEN, "durable", "nats_sync", "anchor_file", "projection_strategy", "projection_strategies")
+MODELS = ("chat_model", "vision_model", "transcription_model")
+PLAIN = (*TAKEN, *MODELS, "durable", "nats_sync", "anchor_file", "projection_strategy", "projection_strategies")
 ADDRESSES = ("postgres_url", "nats_url", "redis_url", "projections_url")
 MASTER_KEY = "master_key"
 SECRET = frozenset({*ADDRESSES, MASTER_KEY})

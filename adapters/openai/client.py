@@ -28,6 +28,7 @@ LONGEST_DELAY_SECONDS = 8.0
 LONGEST_RETRY_AFTER_SECONDS = 20.0
 UNAVAILABLE_SECONDS = 30.0
 QUOTA_SECONDS = 600.0
+QUICK_SECONDS = 10.0
 _TRANSIENT = frozenset({408, 409, 429})
 
 
@@ -43,19 +44,24 @@ class ModelClient:
         if self._opened is not None:
             await self._opened.close()
 
-    async def call(self, ask: Callable[["AsyncOpenAI"], Awaitable[Answer]]) -> Answer:
-        """The server's answer; ModelUnavailable or ModelRequestRefused after the last retry."""
-        client = await self._client()
+    async def call(self, ask: Callable[["AsyncOpenAI"], Awaitable[Answer]], *, quick: bool = False) -> Answer:
+        """The server's answer; ModelUnavailable or ModelRequestRefused after the last retry.
+
+        `quick` is for what somebody waits for: one retry at most, and little time.
+        """
+        client, seconds, retries = await self._client(), self.endpoint.timeout, self.endpoint.retries
+        if quick:
+            seconds, retries = min(seconds, QUICK_SECONDS), min(retries, 1)
         with telemetry.step("model", feature=self.endpoint.feature):
-            for attempt in range(self.endpoint.retries + 1):
+            for attempt in range(retries + 1):
                 if wait := self._breaker.wait():
                     raise self._unavailable("failed several times in a row and is left alone for a while", wait)
                 failure, patience = ModelUnavailable(), 0.0
                 try:
-                    return await self._once(client, ask)
+                    return await self._once(client, ask, seconds)
                 except ModelUnavailable as unavailable:
                     failure, patience = unavailable, unavailable.retry_after
-                if attempt == self.endpoint.retries or patience > LONGEST_RETRY_AFTER_SECONDS:
+                if attempt == retries or patience > LONGEST_RETRY_AFTER_SECONDS:
                     break
                 longest = min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2**attempt)
                 await asyncio.sleep(max(patience, longest * (0.5 + random() / 2)))
@@ -83,20 +89,20 @@ class ModelClient:
                 fix=f"correct {endpoint.feature}_model, or load the model on the server",
             )
 
-    async def _once(self, client: "AsyncOpenAI", ask: Callable[["AsyncOpenAI"], Awaitable[Answer]]) -> Answer:
+    async def _once(
+        self, client: "AsyncOpenAI", ask: Callable[["AsyncOpenAI"], Awaitable[Answer]], seconds: float
+    ) -> Answer:
         """One request, within the time-out however slowly the answer trickles in."""
-        from openai import APIConnectionError, APIError, APIStatusError
+        from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError
 
         try:
-            async with asyncio.timeout(self.endpoint.timeout):
+            async with asyncio.timeout(seconds):
                 answer = await ask(client)
         except APIStatusError as refused:
             raise self._of_status(refused) from None
-        except TimeoutError:
+        except (TimeoutError, APITimeoutError):
             self._breaker.failed()
-            raise self._unavailable(
-                f"did not answer within {self.endpoint.timeout:g} s", field="model_timeout"
-            ) from None
+            raise self._unavailable(f"did not answer within {seconds:g} s", field="model_timeout") from None
         except APIConnectionError as failed:
             self._breaker.failed()
             broken = "closed the connection" if "Protocol" in type(failed.__cause__).__name__ else "cannot be reached"
@@ -143,9 +149,11 @@ def _open(endpoint: Endpoint) -> "AsyncOpenAI":
     from openai import AsyncOpenAI
 
     # A key of some sort is always sent; servers without keys ignore it. Never the one of the environment.
-    return AsyncOpenAI(
+    client = AsyncOpenAI(
         base_url=endpoint.url, api_key=endpoint.api_key or "none", max_retries=0, timeout=endpoint.timeout
     )
+    client.organization = client.project = None  # Those of the environment belong to another key.
+    return client
 
 
 def refusal(endpoint: Endpoint, refused: "APIStatusError") -> ModelRequestRefused:

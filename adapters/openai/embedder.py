@@ -47,7 +47,7 @@ class OpenAIEmbedder:
             return await client.embeddings.create(model=self.model, input=list(texts))
 
         try:
-            response = await self._client.call(ask)
+            response = await self._client.call(ask, quick=len(texts) == 1)
         except ModelRequestRefused as refused:
             half = len(texts) // 2
             if refused.status not in _TOO_MUCH or (not half and len(texts[0]) <= MIN_CHARACTERS):

@@ -242,6 +242,16 @@ async def test_a_server_that_counts_no_tokens_is_charged_an_estimate(
     assert (usage.input_tokens, usage.output_tokens) == (done.generation.input_tokens, done.generation.output_tokens)
 
 
+async def test_nothing_of_the_environment_is_sent(
+    clients: Clients, budget: TokenBudget, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY"):
+        monkeypatch.setenv(name, "sk-of-the-environment")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    await ask(OpenAIChat(clients(api_key=None), budget))
+    assert "sk-of-the-environment" not in str(server.requests)
+
+
 async def test_a_call_is_measured(chat: OpenAIChat, server: ModelServer) -> None:
     before = metrics.REGISTRY.get_sample_value("mnemolog_model_seconds_count") or 0
     await ask(chat)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mnemolog.adapters.minilm.lexical import Lexical
+from mnemolog.adapters.openai import client as calling
 from mnemolog.adapters.openai.embedder import MAX_CHARACTERS, OpenAIEmbedder
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.calibration import calibration_of
@@ -88,10 +89,10 @@ async def test_a_refusal_names_the_setting(
 
 async def test_a_server_that_fails_for_a_moment_is_asked_again(embedder: OpenAIEmbedder, server: ModelServer) -> None:
     server.replies.extend([error(503), error(429, retry_after="0")])
-    assert len(await embedder.embed(["a"])) == 1
+    assert len(await embedder.embed(["a", "b"])) == 2
     server.replies.extend([error(503)] * 4)
     with pytest.raises(ModelUnavailable):
-        await embedder.embed(["a"])
+        await embedder.embed(["a", "b"])
 
 
 @pytest.mark.parametrize("data", [[], None])
@@ -100,6 +101,16 @@ async def test_an_answer_without_vectors_is_asked_for_again(
 ) -> None:
     server.replies.append(Reply({"object": "list", "data": data}))
     assert len(await embedder.embed(["a"])) == 1
+    assert server.asked == 2
+
+
+async def test_a_question_waits_for_a_slow_server_for_a_short_time_only(
+    embedder: OpenAIEmbedder, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calling, "QUICK_SECONDS", 0.1)
+    server.replies.extend([Reply(b"", delay=5.0)] * 2)
+    with pytest.raises(ModelUnavailable, match=r"within 0.1 s"):
+        await embedder.embed(["a question"])
     assert server.asked == 2
 
 
