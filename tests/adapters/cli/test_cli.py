@@ -190,7 +190,7 @@ async def test_errors_say_what_to_do_in_words(engine: Engine, user: str) -> None
     ran = await mnemolog(engine.settings.directory, "history", A_MEMORY, "-u", user)
     assert ran.code == 1
     what, fix = (
-        f"has no memory, entity or fact {A_MEMORY}",
+        f"has no memory, entity, fact or artifact {A_MEMORY}",
         "look it up with `mnemolog search`, `entity list` or `fact list`",
     )
     assert ran.err == f"✗ id user '{user}' {what}\n  → {fix}\n"
@@ -256,7 +256,16 @@ async def test_the_demo_tells_its_story(tmp_path: Path) -> None:
     assert ran.code == 0, ran
     assert ran.value["turns"] == 20
     assert ran.value["as of before the merge (@45)"] == ran.value["as of now"]
-    assert set(ran.value["rebuilt"]) == {"memories", "graph", "changes", "history", "profile", "vectors", "working"}
+    assert set(ran.value["rebuilt"]) == {
+        "memories",
+        "graph",
+        "artifacts",
+        "changes",
+        "history",
+        "profile",
+        "vectors",
+        "working",
+    }
 
 
 async def test_a_command_with_another_embedder_than_the_running_engine_says_so(tmp_path: Path) -> None:
