@@ -7,14 +7,17 @@ embedding is kept. The tables are the connection's own: nobody else sees them, a
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
-from sqlalchemy import Table, text
+from sqlalchemy import MetaData, Table, text
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from mnemolog.adapters.postgres.ddl import Ddl
 from mnemolog.adapters.postgres.pool import BY_KEY
+from mnemolog.adapters.postgres.sqlalchemy import in_schema
 from mnemolog.domain.session import Session
 from mnemolog.events.envelope import StoredEvent, StreamId
 from mnemolog.events.log import EventLog
@@ -33,6 +36,7 @@ TEMPORARY = "pg_temp"
 PORTION = 500
 
 _WHILE_FILLING = text("SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in BY_KEY.items()))
+_DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]
 _SMALL_SAMPLE = text("SET LOCAL default_statistics_target = 20")
 
 
@@ -52,6 +56,26 @@ class NoSeal(RowSeal):
         return True
 
 
+async def create_tables(connection: AsyncConnection, projectors: Sequence[Projector]) -> None:
+    """Create the temporary tables of these projections."""
+    for projector in projectors:
+        for statement in _statements(projector.tables):
+            await connection.exec_driver_sql(statement)
+    await connection.commit()
+
+
+@lru_cache
+def _statements(tables: MetaData) -> Sequence[str]:
+    """Compiled once, which takes longer than running them."""
+    made: list[str] = []
+    for table in tables.sorted_tables:
+        temporary = in_schema(table, TEMPORARY)
+        indexes = sorted(temporary.indexes, key=lambda one: str(one.name))
+        elements: list[ExecutableDDLElement] = [CreateTable(temporary), *map(CreateIndex, indexes)]
+        made += [str(element.compile(dialect=_DIALECT)) for element in elements]
+    return made
+
+
 async def fill(
     connection: AsyncConnection, log: EventLog, projectors: Sequence[Projector], stream: StreamId, until: int
 ) -> None:
@@ -59,9 +83,7 @@ async def fill(
 
     A batch that lacks a vector is run again with it. After an error the tables are unusable.
     """
-    for projector in projectors:
-        await connection.run_sync(projector.tables.create_all, checkfirst=False)
-    await connection.commit()
+    await create_tables(connection, projectors)
     writers = [(projector.kinds, TableWriter(projector, connection)) for projector in projectors]
 
     async def write(step: Step, events: Decoded) -> None:

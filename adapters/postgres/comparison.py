@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Collection
 
-from sqlalchemy import FromClause, MetaData, Table, and_, case, func, or_, select, text, tuple_
+from sqlalchemy import FromClause, Table, and_, case, func, or_, select, text, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.adapters.postgres.sqlalchemy import in_schema
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.projections.owner import OWNER, Owner
 
@@ -26,7 +27,7 @@ async def differing_rows(
 async def _differing(
     connection: AsyncConnection, table: Table, schemas: tuple[str, str], owners: Collection[Owner] | None
 ) -> Counter[Owner]:
-    left, right = (_rows_of(table.to_metadata(MetaData(), schema=schema), owners) for schema in schemas)
+    left, right = (_rows_of(in_schema(table, schema), owners) for schema in schemas)
     key = [column.name for column in table.primary_key.columns]
     both = left.join(right, and_(*(left.c[name] == right.c[name] for name in key)), full=True)
     differ = or_(*(left.c[column.name].is_distinct_from(right.c[column.name]) for column in table.columns))

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from sqlalchemy import MetaData, Text, column, func, select, table, text
+from sqlalchemy import Text, column, func, select, table, text
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sqlalchemy.schema import DropSchema
 
@@ -13,6 +13,7 @@ from mnemolog.adapters.postgres.confinement import admit
 from mnemolog.adapters.postgres.ddl import Ddl
 from mnemolog.adapters.postgres.locks import advisory_lock
 from mnemolog.adapters.postgres.progress import progress_table
+from mnemolog.adapters.postgres.sqlalchemy import in_schema
 from mnemolog.adapters.postgres.store import SHADOW, PostgresStore
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.owner import Owner, owner_of
@@ -140,7 +141,7 @@ class RebuildablePostgres:
 
     async def _progress(self, connection: AsyncConnection) -> list[dict[StreamId, int]]:
         """The progress of the live store and of the shadow."""
-        tables = [progress_table.to_metadata(MetaData(), schema=one.schema) for one in (self._live, self._shadow)]
+        tables = [in_schema(progress_table, one.schema) for one in (self._live, self._shadow)]
         rows = [await connection.execute(select(one.c.tenant, one.c.stream, one.c.seq)) for one in tables]
         return [{StreamId(row.tenant, row.stream): row.seq for row in found} for found in rows]
 

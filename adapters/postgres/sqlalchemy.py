@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from typing import Any
 
 from pydantic_core import to_json
+from sqlalchemy import MetaData, Table
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from mnemolog.adapters.postgres.pipelining import PipeliningConnection
@@ -19,6 +21,12 @@ from mnemolog.projections.seal import RowSeal
 # process that hangs in a transaction holds its streams no longer than its lease.
 _OPTIONS = {"synchronous_commit": "off", "idle_in_transaction_session_timeout": "10s", **BY_KEY}
 PROJECTING = " ".join(f"-c {name}={value}" for name, value in _OPTIONS.items())
+
+
+@lru_cache(1024)
+def in_schema(table: Table, schema: str) -> Table:
+    """A copy of the table that names this schema. The same one each time, so that statements are compiled once."""
+    return table.to_metadata(MetaData(), schema=schema)
 
 
 def create_engine(postgres_dsn: str, seal: RowSeal, options: str = "", **pool: Any) -> AsyncEngine:

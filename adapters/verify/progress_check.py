@@ -4,10 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import MetaData, Select, Table, select
+from sqlalchemy import Select, Table, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.postgres.progress import is_stopped, progress_table, skipped_table
+from mnemolog.adapters.postgres.sqlalchemy import in_schema
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
 from mnemolog.adapters.verify.row_comparison import among
@@ -50,7 +51,7 @@ async def applied_progress(
 
 def live(table: Table, store: PostgresStore) -> Table:
     """The table in the schema that readers see, ignoring schema translation."""
-    return table.to_metadata(MetaData(), schema=store.schema)
+    return in_schema(table, store.schema)
 
 
 async def _rows(

@@ -6,7 +6,6 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
-    MetaData,
     Select,
     Table,
     and_,
@@ -17,6 +16,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.adapters.postgres.as_of import TEMPORARY
+from mnemolog.adapters.postgres.sqlalchemy import in_schema
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report
 from mnemolog.events.envelope import StreamId
@@ -44,7 +44,7 @@ class RowComparison:
     def __init__(self, store: PostgresStore) -> None:
         self._name = store.name
         self._tables = [
-            (table, *(table.to_metadata(MetaData(), schema=schema) for schema in (store.schema, TEMPORARY)))
+            (table, in_schema(table, store.schema), in_schema(table, TEMPORARY))
             for table in store.projector.tables.sorted_tables
         ]
 

@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, Column, ColumnElement, MetaData, Select, Tabl
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from mnemolog.adapters.postgres import pauses
-from mnemolog.adapters.postgres.as_of import TEMPORARY
+from mnemolog.adapters.postgres.as_of import TEMPORARY, create_tables
 from mnemolog.adapters.postgres.progress import progress_table, skipped_table
 from mnemolog.adapters.postgres.store import PostgresStore
 from mnemolog.adapters.verify.damage import Damage, Kind, Part, Report, Unverified
@@ -127,9 +127,7 @@ class RowsCheck:
         engine = self._engine.execution_options(**options)
         async with engine.connect() as connection:
             try:
-                for store in self._stores:
-                    await connection.run_sync(store.projector.tables.create_all, checkfirst=False)
-                await connection.commit()
+                await create_tables(connection, [store.projector for store in self._stores])
                 yield connection
             finally:
                 await connection.invalidate()
