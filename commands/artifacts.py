@@ -33,7 +33,7 @@ from mnemolog.events.event import Event
 from mnemolog.events.fields import Id, Instant, Label, Text, Unit, Uuid
 from mnemolog.events.generation import Generation
 
-# What one event holds of a long text, so that no message on JetStream grows too large.
+# Maximum text per event, so that no message on JetStream grows too large.
 TEXT_BYTES = 64 * 1024
 
 
@@ -134,7 +134,7 @@ def evolve(state: Artifacts, event: Happened) -> Artifacts:
     changed = ARTIFACT.evolve(state.known, payload)
     if changed and isinstance(payload, (*_CHANGES, events.ArtifactReverted)):
         befores, undoes = ARTIFACT.befores(state.known, payload), getattr(payload, "undoes", None)
-        added = isinstance(payload, events.ArtifactTextAdded)  # A text blocks no undo of what came before it.
+        added = isinstance(payload, events.ArtifactTextAdded)  # A text does not prevent an undo of earlier changes.
         state = replace(state, changes=state.changes.with_change(event, befores, undoes, observation=added))
     if changed and isinstance(payload, events.ArtifactTextAdded):
         said = {(payload.artifact_id, payload.text_kind, one.text): event.event_id for one in payload.passages}

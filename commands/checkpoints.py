@@ -27,7 +27,7 @@ def _start(state: None, command: StartCheckpoints) -> list[CheckpointsStarted]:
     return [CheckpointsStarted(agent_id=agent_id, thread_id=thread_id, key_check="checkpoints")]
 
 
-# Whoever starts or erases them found a key missing, or one to destroy. Doing so twice changes nothing.
+# Whoever starts or erases them found a missing key, or one to destroy. Repeating it changes nothing.
 CHECKPOINTS_START: Decider[StartCheckpoints, None] = Decider(
     initial=None,
     subject=lambda command: checkpoints_tag(command.agent_id, command.thread_id),

@@ -18,7 +18,7 @@ Output = TypeVar("Output")
 
 @dataclass(frozen=True, slots=True)
 class Completion(Generic[Output]):
-    """A validated answer, and what the event that keeps it records beside it."""
+    """A validated answer, and how it was generated, for the event that stores it."""
 
     output: Output
     generation: Generation

@@ -23,7 +23,7 @@ PERSISTING = 2
 CARRIED_TURNS = 6
 """The turns that a return just after a boundary carries over (D13)."""
 TELLING_TERMS = 3
-"""A text with fewer search terms, such as "okay, thanks", tells nothing of its topic."""
+"""A text with fewer search terms, such as "okay, thanks", says nothing about its topic."""
 _READ = 2000
 
 
@@ -68,7 +68,7 @@ class SegmentationPolicy:
 
 @dataclass(frozen=True, slots=True)
 class SpokenTurn:
-    """A turn of a thread, without its text: its marker and its vector instead. Without a vector it has no topic."""
+    """A turn of a thread, with its marker and vector instead of its text. Without a vector it has no topic."""
 
     place: Place
     by_user: bool
@@ -78,9 +78,9 @@ class SpokenTurn:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A session or an episode that was found: its turns, why it starts, and why it ended, if it has.
+    """A session or an episode: its turns, why it starts, and why it ended, if it has.
 
-    `similarities` are those of the user turns that showed another topic. `silence` is the time since the turn before;
+    `similarities` are those of the user turns that showed another topic. `silence` is the time since the previous turn;
     `carried` are the last turns before it that are still context.
     """
 
@@ -216,7 +216,7 @@ class _Chapter:
         return None
 
     def consider(self, turn: SpokenTurn, least: float) -> None:
-        """A turn that ends nothing: it goes on with the topic, or it waits for the next user turn to tell."""
+        """A turn that ends nothing: it continues the topic, or waits for the next user turn to decide."""
         found = self._topic.similarity(turn) if turn.by_user and self._user_turns >= SETTLED else None
         if found is not None and found < least:
             self.pending.append(turn)
@@ -259,7 +259,7 @@ class _Chapter:
         )
 
     def _silence(self, at: datetime) -> timedelta:
-        """The time since the user spoke; in an episode without a user turn, since anybody did."""
+        """The time since the user spoke; in an episode without a user turn, since anyone did."""
         heard = self._heard_at or self._last_user_at or self.run.latest
         return at - max(heard, self._reopened_at or heard)
 
@@ -295,7 +295,7 @@ class _Run:
 
 
 class _Topic:
-    """What was said lately: the mean of the last vectors, as a running sum."""
+    """The recent topic: the mean of the last vectors, as a running sum."""
 
     def __init__(self) -> None:
         self._lately: deque[Vector] = deque()
@@ -310,7 +310,7 @@ class _Topic:
             self._sum = list(map(sub, self._sum, self._lately.popleft()))
 
     def similarity(self, turn: SpokenTurn) -> float | None:
-        """The cosine similarity of a turn to it; None where one of them says nothing."""
+        """The cosine similarity of a turn to it; None if either has no vector."""
         if turn.vector is None or not self._lately:
             return None
         length = sqrt(_dot(self._sum, self._sum) * _dot(turn.vector, turn.vector))

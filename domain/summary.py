@@ -45,7 +45,7 @@ class SessionSummary:
 
 @dataclass(frozen=True, slots=True)
 class FactCandidate:
-    """What may be worth remembering, and how sure that is, from 0 to 1."""
+    """What may be worth remembering, and its confidence from 0 to 1."""
 
     text: str
     confidence: float
@@ -89,7 +89,7 @@ def extracted(messages: Sequence[Message], limit: int = ROLLING_LIMIT) -> str:
 
 
 def extracted_session(messages: Sequence[Message], names: Collection[str] = ()) -> SessionSummary:
-    """Without a tone, which no rule can tell. `people`: users who speak, and those of `names` that are mentioned."""
+    """Without a tone, which rules cannot determine. `people`: users who speak, and mentioned `names`."""
     sentences = _sentences(messages)
     best = [_named(one) for one, _ in zip(_by_weight(sentences), range(LISTED), strict=False)]
     speakers = [one.speaker for one in messages if one.speaker and one.role is Role.USER]
@@ -103,7 +103,7 @@ def extracted_session(messages: Sequence[Message], names: Collection[str] = ()) 
 
 
 def extracted_episode(messages: Sequence[Message], names: Collection[str] = ()) -> EpisodeSummary:
-    """Without candidates for facts, which no rule can judge. `entities` are those of the `names` that are mentioned."""
+    """Without candidates for facts, which rules cannot judge. `entities` are the mentioned `names`."""
     sentences = _sentences(messages)
     first = next(_by_weight(sentences), None)
     return EpisodeSummary(
@@ -123,11 +123,11 @@ def extracted_episode(messages: Sequence[Message], names: Collection[str] = ()) 
 LISTED = 5
 CONSIDERED = 200
 ONE_LINE = 160
-# Greetings and assent: what has fewer words that mean something is chosen only where there is nothing else.
+# Greetings and assent: sentences with fewer meaningful words are only chosen if there is nothing else.
 WORDS = 2
 # A sentence that shares more of its words with a chosen one says the same.
 SAME = 0.6
-# What users say counts for more than what they are told; tools and instructions do not count.
+# What users say counts for more than what assistants say; tools and instructions do not count.
 ROLES = {Role.USER: 1.0, Role.ASSISTANT: 0.5}
 
 
@@ -167,7 +167,7 @@ _SURROGATE = re.compile(r"\[(?:image|file|audio|video|link)#(?P<id>[\w-]+)\](?P<
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """`place` is that of its message, and its own in there; `terms` are its words that mean something."""
+    """`place` is that of its message and its own within it; `terms` are its meaningful words."""
 
     place: tuple[int, int]
     role: Role
@@ -187,7 +187,7 @@ def _sentences(messages: Sequence[Message]) -> Sequence[_Sentence]:
 
 
 def _by_weight(sentences: Sequence[_Sentence]) -> Iterator[_Sentence]:
-    """The most central first, which share their words with many messages; none that repeats an earlier one."""
+    """The most central sentences first, which share words with many messages; none that repeats an earlier one."""
     spread = Counter(term for _, term in {(one.place[0], term) for one in sentences for term in one.terms})
 
     def weight(sentence: _Sentence) -> float:
@@ -208,7 +208,7 @@ def _same(one: _Sentence, other: _Sentence) -> bool:
 
 
 def _told(sentences: Sequence[_Sentence]) -> str:
-    """As a text: who speaks is named where that changes."""
+    """As text: the speaker is named whenever it changes."""
     said, speaker = [MARK], ""
     for sentence in sorted(sentences, key=lambda one: one.place):
         said.append(_named(sentence) if sentence.speaker != speaker else sentence.text)
@@ -243,13 +243,13 @@ def _unanswered(sentences: Sequence[_Sentence]) -> tuple[str, ...]:
 
 
 def _matching(sentences: Sequence[_Sentence], markers: re.Pattern[str]) -> tuple[str, ...]:
-    """What contains a marker and is no question; the latest ones."""
+    """The latest sentences that contain a marker and are not questions."""
     stated = (one for one in sentences if not one.text.endswith(_ASKING))
     found = (one for one in stated if markers.search(normalize_name(one.text.replace("’", "'"))))
     return tuple(dict.fromkeys(_named(one) for one in found))[-LISTED:]
 
 
 def _mentioned(messages: Sequence[Message], names: Collection[str]) -> tuple[str, ...]:
-    """Those of the names that stand in the messages as whole words."""
+    """The names that occur in the messages as whole words."""
     said = f" {' '.join(' '.join(search_terms(one.text)) for one in messages)} "
     return tuple(name for name in names if (terms := " ".join(search_terms(name))) and f" {terms} " in said)

@@ -155,7 +155,7 @@ class TopicMarkers:
         }
 
 
-# A marker stands at the beginning of a message, or soon after.
+# A marker is at or near the beginning of a message.
 _READ = 2000
 # A comma separates clauses, too: "okay, by the way, ...".
 _CLAUSES = re.compile(r"[.,:;!?¡¿…。、，！？\n—–()]+")
@@ -163,7 +163,7 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 
 def _pattern(phrase: str) -> str:
-    """A phrase at the beginning of a clause, after an interjection such as "oh" at most."""
+    """A phrase at the beginning of a clause, or after an interjection such as "oh"."""
     if _UNSPACED.search(phrase):
         return rf"\w{{0,3}}?{re.escape(phrase)}"
     return rf"(?:\w{{1,2}} )?{re.escape(phrase)}(?!\w)"

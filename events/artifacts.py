@@ -58,7 +58,7 @@ class ArtifactStored(ArtifactEvent):
 
 
 class ArtifactAttached(ArtifactEvent):
-    """A message has the artifact as an attachment. An artifact goes with the last of its messages."""
+    """A message has the artifact as an attachment. An artifact is erased with the last of its messages."""
 
     source_turn_ids: tuple[str, ...]
 
@@ -67,7 +67,7 @@ class ArtifactAttached(ArtifactEvent):
 
 
 class Passage(BaseModel):
-    """A part of an artifact's text, and where it stands: a page, a heading, a time."""
+    """A part of an artifact's text, and its place: a page, a heading, a time."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -144,7 +144,7 @@ def artifact_tag(artifact_id: UUID) -> str:
 
 
 def file_tag(scope: Scope, agent_id: str, sha256: str) -> str:
-    """Finds the same content of the same owner. Stored as an HMAC, since a hash tells which file it is."""
+    """Finds the same content of the same owner. Stored as an HMAC, because a hash would identify the file."""
     return blind_tag("file", f"{agent_id if scope is Scope.AGENT else ''}/{sha256}")
 
 
@@ -153,7 +153,7 @@ def blob_tag(blob: str) -> str:
 
 
 def blobs_in(header: Header) -> Sequence[str]:
-    """The blob of a stored artifact, also of one that cannot be decrypted any more."""
+    """The blob of a stored artifact, even of one that can no longer be decrypted."""
     if header.type != ArtifactStored.type_name():
         return []
     return [tag.removeprefix(blob_tag("")) for tag in header.tags if tag.startswith(blob_tag(""))]

@@ -5,9 +5,9 @@ from mnemolog.events.event import Event, PersonalText
 
 
 class CheckpointsStarted(Event):
-    """An agent's graph began to save checkpoints in a thread, under a key of their own.
+    """An agent's graph began to save checkpoints in a thread, with their own key.
 
-    `key_check` is sealed with that key: so the key is made with this event, and missed where it is gone.
+    `key_check` is encrypted with that key, so that the key is created with this event, and its loss is detected.
     """
 
     agent_id: str

@@ -12,14 +12,14 @@ _FENCE = re.compile(r"\s*(```|~~~)")
 
 
 class Section(NamedTuple):
-    """Text under a heading or on a page; "" for the place of text before the first."""
+    """Text under a heading or on a page; its place is "" before the first one."""
 
     place: str
     text: str
 
 
 def pieces(sections: Iterable[Section]) -> Iterator[Section]:
-    """Each section as pieces of at most `PIECE` characters: whole paragraphs, or sentences of a longer one."""
+    """Each section in pieces of at most `PIECE` characters: whole paragraphs, or sentences of a longer one."""
     for place, text in sections:
         held = ""
         for part in _parts(text):
@@ -49,7 +49,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def markdown_sections(text: str) -> Iterator[Section]:
-    """By headings; a line in a fenced block is none."""
+    """Sections by headings, ignoring fenced code blocks."""
     path: list[str] = []
     lines: list[str] = []
     fenced = False

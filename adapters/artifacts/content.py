@@ -30,7 +30,7 @@ TYPES = {"image": ArtifactType.IMAGE, "audio": ArtifactType.AUDIO, "video": Arti
 async def store(
     engine: Services, content: bytes | None, fields: dict[str, Any], idempotency_key: str | None = None
 ) -> tuple[UUID, Receipt]:
-    """Store a file, or a link where there is no content; its id, which is the first one for the same content."""
+    """Store a file, or a link if there is no content; returns its id, which is the existing one for known content."""
     url, name = fields.get("url", ""), fields.get("name", "")
     if (content is None) == (not url):
         raise InvalidInput("give either a file or a URL", field="content", fix="pass the bytes, or `url` for a link")
@@ -59,13 +59,13 @@ async def store(
     first = await engine.log.find(receipt.stream, receipt.event_ids[0])
     assert first
     assert isinstance(first.payload, ArtifactEvent)
-    if blob and first.payload.artifact_id != command.artifact_id:  # The same content came first.
+    if blob and first.payload.artifact_id != command.artifact_id:  # The same content was stored first.
         await engine.blobs.delete(blob_name(command.stream(), blob))
     return first.payload.artifact_id, receipt
 
 
 async def load(engine: Services, stream: StreamId, artifact_id: UUID) -> bytes:
-    """The content of an artifact; Erased if it was erased. Whoever calls it has checked who may see it."""
+    """The content of an artifact; Erased if it was erased. The caller has checked the permission."""
     stored = [
         event.payload
         for event in await engine.log.read(stream, tags=[artifact_tag(artifact_id)])
@@ -84,9 +84,9 @@ async def load(engine: Services, stream: StreamId, artifact_id: UUID) -> bytes:
 
 
 async def delete_blobs(engine: Services, stream: StreamId, tags: Collection[str] | None, until: int) -> None:
-    """Delete the blobs of the artifacts with these tags, or of all that were stored until this seq.
+    """Delete the blobs of the artifacts with these tags, or of all stored until this seq.
 
-    By the headers of events: what cannot be decrypted any more is deleted, too.
+    Uses the headers of events, so that blobs of undecodable events are deleted, too.
     """
     for blob in await blobs_of(engine, stream, tags, until):
         await engine.blobs.delete(blob_name(stream, blob))
@@ -104,5 +104,5 @@ async def blobs_of(engine: Services, stream: StreamId, tags: Collection[str] | N
 
 
 def _context(artifact_id: UUID) -> bytes:
-    """What the ciphertext belongs to: it opens as no other artifact."""
+    """Binds the ciphertext to its artifact: it cannot be decrypted as another one."""
     return artifact_tag(artifact_id).encode()

@@ -55,7 +55,7 @@ class FileSummary:
 
 @dataclass(slots=True)
 class _Result:
-    """`last`: no other attempt follows, so what a model does not give is skipped."""
+    """`last`: there is no further attempt, so texts that a model does not return are skipped."""
 
     last: bool
     texts: list[ExtractedText] = field(default_factory=list)
@@ -87,7 +87,7 @@ async def enqueue(engine: Services, stream: StreamId, artifact_id: UUID) -> None
 
 
 async def _find(engine: Services, attempt: Attempt) -> None:
-    """After a crash between the write and the enqueuing, an import or a restore."""
+    """Finds artifacts without a job, after a crash between write and enqueuing, an import or a restore."""
     found = 0
     async with engine.projections.live.connect() as connection:
         async for page in reader.pending(connection):
@@ -131,7 +131,7 @@ def _subject(job: Job) -> tuple[StreamId, UUID]:
 async def _read(
     engine: Services, tenant: str, artifact: Artifact, found: Found, content: bytes, result: _Result
 ) -> None:
-    """The texts of what was found. ModelUnavailable and ModelBudgetExceeded: the job is tried again later."""
+    """The texts of what was found. ModelUnavailable and ModelBudgetExceeded are raised, so that the job is retried."""
     match found.kind:
         case "document":
             await _document(engine, tenant, found, result)
@@ -166,7 +166,7 @@ async def _document(engine: Services, tenant: str, found: Found, result: _Result
 
 
 def _beginning(found: Found) -> str:
-    """A summary without a model: the title, and how the text begins."""
+    """A summary without a model: the title, and the beginning of the text."""
     place, text = found.chunks[0]
     title = found.title or ("" if place.startswith("page ") else place)
     begins = f"{title}: {' '.join(text.split())}".removeprefix(": ")
@@ -193,7 +193,7 @@ async def _image(engine: Services, tenant: str, found: Found, result: _Result) -
 
 
 async def _ocr(tesseract: str, picture: bytes) -> tuple[str, float | None]:
-    """The words that Tesseract reads, and its mean confidence in them."""
+    """The text that Tesseract reads, and its mean confidence."""
     code, out = await run([tesseract, "stdin", "stdout", "tsv"], picture, OCR_SECONDS)
     if code:
         return "", None
@@ -222,7 +222,7 @@ async def _audio(engine: Services, tenant: str, artifact: Artifact, content: byt
 async def _asked(
     result: _Result, kind: TextKind, ask: Callable[[], Awaitable[Completion[Any]]]
 ) -> Completion[Any] | None:
-    """A model's answer; None, and skipped, if it gives none."""
+    """A model's answer; None if it gives none, which is recorded as skipped."""
     try:
         return await ask()
     except (ModelRequestRefused, ModelOutputInvalid, ModelUnavailable, ModelBudgetExceeded) as error:

@@ -25,18 +25,18 @@ MAX_PIXELS = 50_000_000
 MAX_UNPACKED = 200 * 1024 * 1024
 MAX_RATIO = 200
 MAX_MEMBERS = 10_000
-# What a model is shown: larger images cost tokens and tell it no more.
+# Larger images cost tokens and show a model nothing more.
 SIDE = 2048
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 MARKDOWN = frozenset({"text/markdown", "text/x-markdown"})
 HTML = frozenset({"text/html", "application/xhtml+xml"})
-# The bytes that recordings begin with, after so many others.
+# The first bytes of recordings, with their offset.
 RECORDINGS = ((0, b"ID3"), (0, b"RIFF"), (0, b"OggS"), (0, b"fLaC"), (4, b"ftyp"), (0, b"\x1aE\xdf\xa3"))
 
 
 class Refused(Exception):
-    """The file is not read."""
+    """The file was refused."""
 
     def __init__(self, reason: Refusal, detail: str = "") -> None:
         super().__init__(reason)
@@ -45,7 +45,7 @@ class Refused(Exception):
 
 @dataclass(slots=True)
 class Found:
-    """What a file holds: its sections, with a title, or the picture of an image, made small for a model."""
+    """The content of a file: its sections with a title, or an image scaled down for a model."""
 
     kind: str
     reader: str = ""
@@ -57,7 +57,7 @@ class Found:
 
 
 def read(content: bytes, name: str, mime: str) -> Found:
-    """What the bytes say they are counts, and has to fit the declared type; Refused otherwise."""
+    """The type is detected from the bytes and must match the declared type; Refused otherwise."""
     ending = name.rpartition(".")[2].lower()
     declared = mime.partition(";")[0].strip().lower()
     if content.startswith(b"%PDF-"):
@@ -202,7 +202,7 @@ class _Page(HTMLParser):
 
 
 def _bounded(sections: Iterator[Section]) -> list[Section]:
-    """The pieces; Refused when there is too much, before all of it is in memory."""
+    """The pieces; Refused if there are too many, before all of them are in memory."""
     found: list[Section] = []
     count = 0
 
@@ -220,7 +220,7 @@ def _bounded(sections: Iterator[Section]) -> list[Section]:
 
 
 def _clean(text: str) -> str:
-    """Without what cannot be stored: control characters and halves of characters."""
+    """Without characters that cannot be stored: control characters and lone surrogates."""
     plain = "".join(one for one in text if one in "\n\t" or (one >= " " and one != "\x7f"))
     return plain.encode("utf-8", "ignore").decode()
 
@@ -262,7 +262,7 @@ def _recording(content: bytes, declared: str) -> Found:
 
 
 def _limit(limits: dict[str, int]) -> None:
-    """Nothing to be written, no core, and so much memory and processor time."""
+    """Forbids writing files and core dumps, and limits memory and processor time."""
     resource.setrlimit(resource.RLIMIT_AS, (limits["bytes"], limits["bytes"]))
     resource.setrlimit(resource.RLIMIT_CPU, (limits["seconds"], limits["seconds"] + 1))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))

@@ -16,14 +16,14 @@ MEMORY = 1024**3
 CPU_SECONDS, SECONDS = 60, 120
 MAX_OUTPUT = 64 * 1024 * 1024
 READER = "mnemolog.adapters.artifacts.reading"
-# Nothing of ours: neither the master key nor the keys of models are in its environment.
+# None of ours: neither the master key nor model keys are in its environment.
 ENVIRONMENT = {"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"}
 
 
 async def read_apart(
     content: bytes, name: str, mime: str, *, memory: int = MEMORY, cpu_seconds: int = CPU_SECONDS
 ) -> Found:
-    """What the file holds; Refused says why not."""
+    """The content of the file; Refused says why it was not read."""
     asked = {"name": name, "mime": mime, "limits": {"bytes": memory, "seconds": cpu_seconds}}
     sent = json.dumps(asked).encode() + b"\n" + content
     code, out = await run([sys.executable, "-I", "-m", READER], sent, SECONDS)
@@ -39,7 +39,7 @@ async def read_apart(
 
 
 async def run(command: Sequence[str], sent: bytes, seconds: float) -> tuple[int, bytes]:
-    """The exit code and the output of a command; Refused when it takes too long or says too much."""
+    """The exit code and the output of a command; Refused if it takes too long or writes too much."""
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.PIPE,
@@ -64,7 +64,7 @@ async def run(command: Sequence[str], sent: bytes, seconds: float) -> tuple[int,
 
 async def _send(process: asyncio.subprocess.Process, sent: bytes) -> None:
     assert process.stdin
-    with suppress(ConnectionError):  # It has seen enough.
+    with suppress(ConnectionError):  # It has read enough.
         process.stdin.write(sent)
         await process.stdin.drain()
     process.stdin.close()

@@ -23,7 +23,7 @@ RETRIES = 5
 
 
 class S3Blobs:
-    """An object for each blob."""
+    """One object per blob."""
 
     def __init__(self, url: str, *, timeout_seconds: float = 60.0) -> None:
         try:

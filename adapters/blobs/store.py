@@ -23,7 +23,7 @@ class BlobStore(Protocol):
     async def get(self, name: str) -> bytes | None: ...
 
     async def delete(self, name: str) -> None:
-        """Nothing if there is none."""
+        """Delete a blob; has no effect if there is none."""
         ...
 
     def names(self, stream: StreamId | None = None) -> AsyncIterator[str]:
@@ -32,8 +32,8 @@ class BlobStore(Protocol):
 
 
 def blob_name(stream: StreamId, blob: str) -> str:
-    """Where a blob of a user is. An imported user may have the same blobs as another one."""
-    if not _NAME.fullmatch(blob):  # It came from an event that somebody else wrote: it may lead anywhere.
+    """The name of a user's blob. An imported user may have the same blobs as another one."""
+    if not _NAME.fullmatch(blob):  # From an event that may be forged, so it could be any path.
         raise MalformedEvent(f"{blob!r:.80} is not the name of a blob", field="blob", fix="export the user again")
     return f"{prefix_of(stream)}/{blob}"
 
@@ -42,12 +42,12 @@ _NAME = re.compile("[0-9a-f]{64}")
 
 
 def prefix_of(stream: StreamId) -> str:
-    """What the names of a user's blobs begin with."""
+    """The prefix of the names of a user's blobs."""
     return sha256(f"{stream.tenant}\0{stream.name}".encode()).hexdigest()[:32]
 
 
 class FileBlobs:
-    """A file for each blob, readable by its owner only."""
+    """One file per blob, readable by its owner only."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -74,10 +74,10 @@ class FileBlobs:
 
     @staticmethod
     def _put(path: Path, content: bytes) -> None:
-        """Whole or not at all."""
+        """Atomically."""
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = path.with_name(f"{path.name}.{os.getpid()}")
-        with suppress(FileNotFoundError):  # Of a process that died and had this pid.
+        with suppress(FileNotFoundError):  # From a dead process with the same pid.
             draft.unlink()
         try:
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

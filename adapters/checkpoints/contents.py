@@ -17,7 +17,7 @@ from mnemolog.events.chain import derived_key
 from mnemolog.events.envelope import StreamId
 
 CHUNK = 16 * 1024
-# What is smaller is kept in the row itself.
+# Smaller values are stored in the row itself.
 INLINE = 1024
 CHUNK_ID_BYTES = 16
 _LENGTH = struct.Struct(">I")
@@ -27,7 +27,7 @@ Version = str | int | float | None
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A serialized value, and the name of its form."""
+    """A serialized value, and the name of its serialization format."""
 
     type: str
     data: bytes
@@ -35,7 +35,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The value of a channel at a version as a row refers to it: by its bytes, or by its chunks."""
+    """A channel's value at a version, as a row refers to it: by its bytes or by its chunks."""
 
     version: Version
     type: str
@@ -68,7 +68,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The contents of a row: a checkpoint without its values, its metadata, where the values are, the run it is of."""
+    """The contents of a row: a checkpoint without its values, its metadata, references to the values, and its run."""
 
     state: Value
     metadata: Value
@@ -119,7 +119,7 @@ def _taken(ids: Iterator[bytes], count: int) -> Iterator[bytes]:
 
 
 class Box:
-    """Seals and opens what belongs to one thread, with its key. What was moved to another place does not open."""
+    """Encrypts and decrypts the data of one thread with its key. Data moved to another place cannot be decrypted."""
 
     def __init__(self, stream: StreamId, scope: str, data_key: DataKey, random_bytes: RandomBytes) -> None:
         self.key_id, self._key, self._random = data_key.key_id, data_key.key, random_bytes
@@ -127,7 +127,7 @@ class Box:
         self._naming = derived_key(data_key.key, "chunks")
 
     def stored(self, version: Version, value: Value) -> tuple[Stored, dict[bytes, bytes]]:
-        """How a row refers to a value, and the chunks that it refers to, not yet sealed."""
+        """The reference of a row to a value, and the unencrypted chunks it refers to."""
         size = len(value.data)
         if size <= INLINE:
             return Stored(version, value.type, size, value.data), {}
@@ -139,7 +139,7 @@ class Box:
         return blake2b(part, key=self._naming, digest_size=CHUNK_ID_BYTES).digest()
 
     def value(self, stored: Stored, chunks: Mapping[bytes, bytes]) -> Value:
-        """The value, from its row or from chunks that are sealed; MalformedEvent when one is missing."""
+        """The value, from its row or from encrypted chunks; MalformedEvent if one is missing."""
         if not stored.chunk_ids:
             return Value(stored.type, stored.data)
         try:
@@ -159,5 +159,5 @@ class Box:
         return unsealed(self._key, sealed, self._context(names))
 
     def _context(self, names: Sequence[str | bytes]) -> bytes:
-        """No name holds a NUL, but for an id of a chunk, whose length is known."""
+        """Names contain no NUL, except chunk ids, whose length is fixed."""
         return b"\0".join((self._place, *(one.encode() if isinstance(one, str) else one for one in names)))

@@ -27,10 +27,10 @@ from mnemolog.events.fields import validated
 
 QUERIES = "mnemolog.adapters.checkpoints"
 ATTEMPTS = 8
-# Of threads, of checkpoints of each, and of chunks of each, so much is remembered.
+# Maximum number of cached threads, checkpoints per thread and chunks per thread.
 THREADS, CHECKPOINTS, CHUNKS = 512, 64, 20_000
 MAX_NAMESPACE = 2000
-# No id is greater.
+# Greater than any id.
 LAST = "\U0010ffff"
 
 Place = tuple[str, str]
@@ -78,7 +78,7 @@ class Checkpoint:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A checkpoint as it was loaded, with what is pending, in the order in which a step applies it."""
+    """A loaded checkpoint, with its pending writes in the order in which a step applies them."""
 
     thread: Thread
     namespace: str
@@ -93,7 +93,7 @@ class Loaded:
 
 @dataclass(slots=True)
 class _Opened:
-    """What is known of a thread: its key, how often it was pruned, which chunks it has, how values are stored.
+    """What is cached about a thread: its key, how often it was pruned, its chunks, how values are stored.
 
     `erased`: checkpoints that were erased with an earlier key.
     """
@@ -123,7 +123,7 @@ class _Opened:
 
 
 class CheckpointStore:
-    """`untried` is a pool whose connections need not be tried before their use."""
+    """`untried` is a pool whose connections need not be tested before use."""
 
     def __init__(self, untried: Pool, roots: Roots, handler: Handler) -> None:
         self._pool, self.roots, self._handler = untried, roots, handler
@@ -133,7 +133,7 @@ class CheckpointStore:
         self._principal: Principal | None = None
 
     def by(self, principal: Principal | None, handler: Handler) -> Self:
-        """The same store for this principal, which reaches no further than its API key."""
+        """The same store for this principal, restricted to the scope of its API key."""
         bound = copy(self)
         bound._principal, bound._handler = principal, handler
         return bound
@@ -143,8 +143,8 @@ class CheckpointStore:
     ) -> None:
         """Save a checkpoint, durable when this returns. Saving it again replaces it.
 
-        `compose` is given the values of the parent as they are stored, as far as that is known here. It may be called
-        again. Conflict when the parent was erased meanwhile.
+        `compose` gets the stored values of the parent, as far as they are cached. It may be called again. Conflict if
+        the parent was erased meanwhile.
         """
         self._admit(thread, Role.WRITE)
         for attempt in range(ATTEMPTS):
@@ -174,7 +174,7 @@ class CheckpointStore:
         raise _busy()
 
     async def save_writes(self, thread: Thread, namespace: str, checkpoint_id: str, writes: Sequence[Write]) -> None:
-        """Save what a task of a step wrote. What is there is kept, but for writes with an idx below zero."""
+        """Save the writes of a task in a step. Existing ones are kept, except those with an idx below zero."""
         self._admit(thread, Role.WRITE)
         place = (namespace, checkpoint_id)
         by_idx: dict[int, Write] = {}
@@ -204,7 +204,7 @@ class CheckpointStore:
         return await repeated(self._pool, partial(self._loaded, thread, namespace, checkpoint_id))
 
     async def places(self, thread: Thread) -> Sequence[tuple[Place, str | None]]:
-        """Where there are checkpoints, each with the id of its parent, the newest first."""
+        """The places of all checkpoints, each with the id of its parent, newest first."""
         self._admit(thread, Role.READ)
         return [((row["namespace"], row["checkpoint_id"]), row["parent_id"]) for row in await self._listed(thread)]
 
@@ -218,9 +218,9 @@ class CheckpointStore:
         runs: Sequence[str] | None = None,
         remains: bool = False,
     ) -> Sequence[Thread]:
-        """The threads that have checkpoints, as far as the principal reaches: of a user or all, of runs or all.
+        """The threads with checkpoints in the principal's scope: of a user or all, of runs or all.
 
-        With `remains`, those of which an interrupted erasure left rows, too.
+        With `remains`, includes those with rows left by an interrupted erasure.
         """
         wanted = {
             "tenant": tenant,
@@ -235,7 +235,7 @@ class CheckpointStore:
         return [one for one in found if self._reaches(one)]
 
     async def erase(self, thread: Thread) -> None:
-        """Destroy the key of a thread's checkpoints, and delete them. Nothing when there are none."""
+        """Destroy the key of a thread's checkpoints, and delete them; has no effect if there are none."""
         command = validated(EraseCheckpoints, _who(thread))
         self._handler.admitted(command)
         if await self._rows("find_thread", thread.row):
@@ -243,7 +243,7 @@ class CheckpointStore:
         await self.delete_erased(thread.stream)
 
     async def delete_erased(self, stream: StreamId) -> None:
-        """Delete what was sealed with keys of a user that are gone."""
+        """Delete what was encrypted with a user's destroyed keys."""
         await self._rows("delete_erased", {"tenant": stream.tenant, "stream": stream.name})
 
     async def copy(self, source: Thread, target: Thread) -> None:
@@ -254,7 +254,7 @@ class CheckpointStore:
                 await self.save_loaded(target, one)
 
     async def save_loaded(self, thread: Thread, one: Loaded) -> None:
-        """Save a checkpoint as it was loaded elsewhere, and what is pending there."""
+        """Save a checkpoint that was loaded elsewhere, with its pending writes."""
         place = (one.namespace, one.checkpoint_id)
         checkpoint = Checkpoint(*place, one.parent_id, one.run_id, one.state, one.metadata, one.values)
         await self.save(thread, lambda known: checkpoint, None)
@@ -262,7 +262,7 @@ class CheckpointStore:
             await self.save_writes(thread, *place, [write for write in one.writes if write.task_id == task_id])
 
     async def delete(self, thread: Thread, places: Collection[Place]) -> None:
-        """Delete these checkpoints, what is pending there, and chunks that no other refers to."""
+        """Delete these checkpoints, their pending writes, and chunks to which no other refers."""
         self._admit(thread, Role.WRITE)
         if not places:
             return
@@ -283,14 +283,14 @@ class CheckpointStore:
         await self.delete(thread, [(row["namespace"], row["checkpoint_id"]) for row in rows])
 
     def run_hash(self, run_id: str | None) -> bytes | None:
-        """How the checkpoints of a run are found, whatever its id looks like."""
+        """Finds the checkpoints of a run, whatever characters its id has."""
         return None if run_id is None else hmac.digest(self._runs, run_id.encode(), "sha256")
 
     async def _listed(self, thread: Thread) -> Sequence[Mapping[str, Any]]:
         return await self._rows("list_checkpoints", thread.row)
 
     async def _opened(self, thread: Thread, *, again: bool) -> _Opened:
-        """What is known of a thread; its key is made when it has none. `again`: what was known does not hold."""
+        """What is known about a thread; its key is created if it has none. `again`: the cache was out of date."""
         async with self._opening:
             if thread in self._known and not again:
                 self._known.move_to_end(thread)
@@ -307,7 +307,7 @@ class CheckpointStore:
             return self._remember(thread, found[0])
 
     def _remember(self, thread: Thread, row: Mapping[str, Any]) -> _Opened:
-        """What is known of a thread. All that it has may be others' once it was pruned, and is once it was erased."""
+        """What is known about a thread. After a prune its cached chunks may be gone; after an erasure they are."""
         known, key_id = self._known.get(thread), bytes(row["key_id"])
         if known is None or (known.box.key_id, known.prunings) != (key_id, row["prunings"]):
             erased = known.erased if known else frozenset[Place]()
@@ -361,7 +361,7 @@ class CheckpointStore:
         return True
 
     async def _rows(self, name: str, values: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """All of these may be repeated."""
+        """For idempotent queries only."""
 
         async def execute(connection: Connection) -> Sequence[Mapping[str, Any]]:
             cursor = await connection.execute(_named(name), values)
@@ -371,7 +371,7 @@ class CheckpointStore:
 
 
 def box_of(thread: Thread, row: Mapping[str, Any], roots: Roots) -> Box:
-    """With the key of a thread, as `find_thread` found it."""
+    """With the key of a thread, from a row of `find_thread`."""
     keys = StreamKeys(thread.stream, roots)
     keys.load({**row, "scope": thread.scope})
     return Box(thread.stream, thread.scope, keys.data_keys[thread.scope], roots.random_bytes)
@@ -394,7 +394,7 @@ def _who(thread: Thread) -> dict[str, Any]:
 def _stored(
     box: Box, values: Mapping[str, Stored | tuple[Version, Value]]
 ) -> tuple[dict[str, Stored], dict[bytes, bytes]]:
-    """How the row refers to the values, and the chunks of those that were not stored before."""
+    """How the row refers to the values, and the chunks of new ones."""
     stored: dict[str, Stored] = {}
     chunks: dict[bytes, bytes] = {}
     for channel, one in values.items():

@@ -36,7 +36,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A checkpoint: its contents, and its chunks in the order in which they refer to them."""
+    """A checkpoint: its contents, and its chunks in order."""
 
     namespace: str
     checkpoint_id: str
@@ -47,7 +47,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """What a task wrote after a checkpoint."""
+    """A task's write after a checkpoint."""
 
     namespace: str
     checkpoint_id: str
@@ -56,7 +56,7 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What belongs to a thread: first all its chunks, then its checkpoints, then what is pending."""
+    """A part of a thread: first all its chunks, then its checkpoints, then pending writes."""
 
     agent_id: str
     thread_id: str
@@ -64,7 +64,7 @@ class Part:
 
 
 class Started:
-    """The threads that have checkpoints after some events of their user: by their tags, as headers tell them."""
+    """The threads that have checkpoints up to some event of their user, by the tags in headers."""
 
     def __init__(self) -> None:
         self._threads: dict[str, str] = {}
@@ -86,7 +86,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """All checkpoints of a user at one moment, by their threads."""
+    """All checkpoints of a user at one moment, by thread."""
 
     _connection: Connection
     boxes: Sequence[tuple[Thread, Box]]
@@ -94,7 +94,7 @@ class Snapshot:
     @classmethod
     @asynccontextmanager
     async def taken(cls, postgres_dsn: str, store: CheckpointStore, stream: StreamId) -> AsyncIterator[Self]:
-        """On a connection of its own, since the reader may take its time."""
+        """On its own connection, because the reader may be slow."""
         owner = {"tenant": stream.tenant, "stream": stream.name}
         connection: Connection = await AsyncConnection.connect(postgres_dsn, autocommit=True, row_factory=dict_row)
         async with connection:
@@ -105,7 +105,7 @@ class Snapshot:
             yield cls(connection, boxes)
 
     async def parts(self, started: Started) -> AsyncIterator[Part]:
-        """Those of threads that had started by then."""
+        """The parts of threads that had started by then."""
         for thread, box in self.boxes:
             if thread not in started:
                 continue
@@ -152,13 +152,13 @@ class Check:
                     identifier(write.task_id, "data.task_id")
                     if not -SMALLINT <= write.idx < SMALLINT:
                         raise ValueError(write.idx)
-        # What the forms of a struct, of JSON and of a generator that ends too early raise.
+        # What parsing a struct, JSON or a truncated generator may raise.
         except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, struct.error) as error:
             raise InvalidInput("is no checkpoint", field="data", fix="export the user again") from error
 
 
 async def take_in(store: CheckpointStore, stream: StreamId, parts: Iterable[Part], connection: Connection) -> None:
-    """Write the parts, which were checked, with the keys that the events of this transaction made."""
+    """Write checked parts, with the keys created by the events of this transaction."""
     opened: tuple[Thread, Box] | None = None
     ids: dict[bytes, bytes] = {}
     for part in parts:

@@ -7,9 +7,9 @@ OPEN_SECONDS = 30.0
 
 
 class CircuitBreaker:
-    """Closed, until FAILURES calls in a row failed; then open. Every OPEN_SECONDS one call is let through on trial.
+    """Closed until FAILURES calls in a row failed, then open. Every OPEN_SECONDS, one trial call is let through.
 
-    `clock` gives seconds and never goes back.
+    `clock` returns seconds and never goes back.
     """
 
     def __init__(self, clock: Callable[[], float]) -> None:

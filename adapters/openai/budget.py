@@ -17,7 +17,7 @@ _QUERIES = "mnemolog.adapters.openai"
 
 @dataclass(slots=True)
 class Spent:
-    """What the calls of one reservation used so far."""
+    """The tokens used by the calls of one reservation so far."""
 
     requests: int = 0
     input_tokens: int = 0
@@ -31,7 +31,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a tenant used of one model on one day. `reserved_tokens` are those of calls that have not ended."""
+    """What a tenant used of one model on one day. `reserved_tokens` are those of unfinished calls."""
 
     feature: str
     model: str
@@ -42,16 +42,16 @@ class Usage:
 
 
 class TokenBudget:
-    """`per_day` tokens for each tenant, in days of UTC; 0: no limit, and usage is recorded all the same."""
+    """`per_day` tokens per tenant and UTC day; 0 means no limit, but usage is still recorded."""
 
     def __init__(self, pool: Pool, now: Callable[[], datetime], per_day: int) -> None:
         self._pool, self._now, self._per_day = pool, now, per_day
 
     @asynccontextmanager
     async def reserved(self, tenant: str, endpoint: Endpoint, tokens: int) -> AsyncIterator[Spent]:
-        """Reserve so many tokens, and record at the end what was used. ModelBudgetExceeded when fewer are left.
+        """Reserve tokens, and record the actual use at the end. ModelBudgetExceeded if fewer are left.
 
-        A call that is cancelled may have been charged for by the server: its reservation stays until the day is over.
+        A cancelled call may have been charged by the server, so its reservation stays until the end of the day.
         """
         now = self._now().astimezone(UTC)
         whose = {"tenant": tenant, "day": now.date(), "feature": endpoint.feature, "model": endpoint.model}

@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 Output = TypeVar("Output")
 Json = Mapping[str, Any]
-# What OpenAI's models count for a picture of a common size.
+# What OpenAI's models charge for a picture of common size.
 IMAGE_TOKENS = 1500
 
 
 class OpenAIChat:
-    """Implements `ChatModel`. An answer that does not fit the schema is sent back once, with what is wrong with it."""
+    """Implements `ChatModel`. An answer that does not match the schema is sent back once, with the reason."""
 
     def __init__(self, client: ModelClient, budget: TokenBudget) -> None:
         self.model = client.endpoint.model
         self._client, self._budget = client, budget
-        # Newer models of OpenAI refuse `temperature`, and call `max_tokens` otherwise.
+        # Newer models of OpenAI refuse `temperature`, and have another name for `max_tokens`.
         self._refused: set[str] = set()
 
     async def complete(
@@ -58,7 +58,7 @@ class OpenAIChat:
         max_tokens: int,
         temperature: float = 0.0,
     ) -> Completion[Output]:
-        """The same about a text and images, which are given as URLs."""
+        """The same, with images given as URLs."""
         pictures = [{"type": "image_url", "image_url": {"url": url}} for url in images]
         content = [{"type": "text", "text": text}, *pictures] if pictures else text
         messages: list[Json] = [{"role": "system", "content": prompt.text}, {"role": "user", "content": content}]
@@ -92,7 +92,7 @@ class OpenAIChat:
     async def _create(
         self, messages: Sequence[Json], response_format: Json, max_tokens: int, temperature: float
     ) -> "ChatCompletion":
-        """Asked again without an option that the model does not take."""
+        """Repeats the request without an option that the model does not support."""
         while True:
             options: dict[str, Any] = {"max_tokens": max_tokens, "temperature": temperature}
             if "max_tokens" in self._refused:
@@ -131,7 +131,7 @@ def _strict(schema: Any) -> Any:
 
 
 def _said(completion: "ChatCompletion") -> tuple[str, str]:
-    """What the model said, and why that cannot be used; servers leave out what the package takes for given."""
+    """The model's text, and why it cannot be used, if so; servers omit fields that the package expects."""
     choices = getattr(completion, "choices", None)
     message = choices[0].message if choices else None
     if message is None:
@@ -146,7 +146,7 @@ def _said(completion: "ChatCompletion") -> tuple[str, str]:
 
 
 def _json(said: str) -> object:
-    """The JSON object in what a model said, without the fences that some put around it."""
+    """The JSON object in a model's text, without the code fence that some add."""
     return _all_storable(json.loads(said[max(0, said.find("{")) : said.rfind("}") + 1]))
 
 

@@ -24,7 +24,7 @@ Answer = TypeVar("Answer")
 
 FIRST_DELAY_SECONDS = 0.5
 LONGEST_DELAY_SECONDS = 8.0
-# A server that asks for more patience than this is asked again by whoever called, later.
+# If a server asks for a longer wait, the caller decides when to retry.
 LONGEST_RETRY_AFTER_SECONDS = 20.0
 UNAVAILABLE_SECONDS = 30.0
 QUOTA_SECONDS = 600.0
@@ -33,7 +33,7 @@ _TRANSIENT = frozenset({408, 409, 429})
 
 
 class ModelClient:
-    """One endpoint. Its circuit breaker counts for all who call it in this process."""
+    """One endpoint. Its circuit breaker counts all calls in this process."""
 
     def __init__(self, endpoint: Endpoint, clock: Callable[[], float] = time.monotonic) -> None:
         self.endpoint = endpoint
@@ -47,7 +47,7 @@ class ModelClient:
     async def call(self, ask: Callable[["AsyncOpenAI"], Awaitable[Answer]], *, quick: bool = False) -> Answer:
         """The server's answer; ModelUnavailable or ModelRequestRefused after the last retry.
 
-        `quick` is for what somebody waits for: one retry at most, and little time.
+        `quick` is for calls that somebody is waiting for: at most one retry, and little time.
         """
         client, seconds, retries = await self._client(), self.endpoint.timeout, self.endpoint.retries
         if quick:
@@ -69,7 +69,7 @@ class ModelClient:
             raise failure
 
     async def check(self) -> None:
-        """Whether the server answers, takes the key and lists the model; a server without a list is believed."""
+        """Check that the server answers, accepts the key and lists the model; a server without a list passes."""
 
         async def models(client: "AsyncOpenAI") -> Collection[str]:
             return [one.id async for one in client.models.list()]
@@ -92,7 +92,7 @@ class ModelClient:
     async def _once(
         self, client: "AsyncOpenAI", ask: Callable[["AsyncOpenAI"], Awaitable[Answer]], seconds: float
     ) -> Answer:
-        """One request, within the time-out however slowly the answer trickles in."""
+        """One request, within the timeout however slowly the answer arrives."""
         from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError
 
         try:
@@ -111,12 +111,12 @@ class ModelClient:
             self._breaker.failed()
             raise self._unavailable("gave an answer that cannot be read") from None
         self._breaker.succeeded()
-        if isinstance(answer, str):  # The package's answer to a body of another content type.
+        if isinstance(answer, str):  # How the package returns a body of another content type.
             raise self._unavailable("gave an answer that cannot be read")
         return answer
 
     def _of_status(self, refused: "APIStatusError") -> Exception:
-        """Neither the server's words nor ours: they may quote the key or the text."""
+        """Without the server's message or our request, which may quote the key or the text."""
         endpoint, status = self.endpoint, refused.status_code
         if status == 429 and refused.code == "insufficient_quota":
             self._breaker.succeeded()
@@ -148,11 +148,11 @@ class ModelClient:
 def _open(endpoint: Endpoint) -> "AsyncOpenAI":
     from openai import AsyncOpenAI
 
-    # A key of some sort is always sent; servers without keys ignore it. Never the one of the environment.
+    # A key is always sent, which servers without keys ignore, but never the one in the environment.
     client = AsyncOpenAI(
         base_url=endpoint.url, api_key=endpoint.api_key or "none", max_retries=0, timeout=endpoint.timeout
     )
-    client.organization = client.project = None  # Those of the environment belong to another key.
+    client.organization = client.project = None  # Those in the environment belong to another key.
     return client
 
 
@@ -183,7 +183,7 @@ def output_invalid(endpoint: Endpoint, what: str) -> ModelOutputInvalid:
 
 
 def _retry_after(refused: "APIStatusError") -> float:
-    """What the header says, in seconds or as a date; 0 without one."""
+    """The value of the header, in seconds or as a date; 0 without one."""
     said = refused.response.headers.get("retry-after", "")
     with suppress(ValueError):
         return max(0.0, min(float(said), 24 * 3600.0))

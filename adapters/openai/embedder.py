@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from openai.types import CreateEmbeddingResponse
 
-# As many as a TEI server takes in one request by default.
+# The default maximum of a TEI server per request.
 PORTION = 32
 MAX_CHARACTERS = 8192
-# A server that refuses even so short a text does so for another reason than its length.
+# A server that refuses such a short text has another reason than its length.
 MIN_CHARACTERS = 256
 _TOO_MUCH = (400, 413, 422)
 
 
 class OpenAIEmbedder:
-    """Implements `Embedder`. Of a long text only the beginning is embedded, as much as the model takes."""
+    """Implements `Embedder`. Only the beginning of a long text is embedded, as much as the model accepts."""
 
     def __init__(self, client: ModelClient) -> None:
         self.model = client.endpoint.model
@@ -31,17 +31,17 @@ class OpenAIEmbedder:
         self._client = client
 
     def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
-        """None: it keeps nothing."""
+        """Empty: it caches nothing."""
         return {}
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row a text, of length 1, in the order given."""
+        """One row per text, of length 1, in the given order."""
         short = [text[:MAX_CHARACTERS] for text in texts]
         portions = [await self._portion(short[at : at + PORTION]) for at in range(0, len(short), PORTION)]
         return np.concatenate(portions) if portions else np.zeros((0, 0), np.float32)
 
     async def _portion(self, texts: Sequence[str]) -> Vectors:
-        """What the server refuses may be too much for it: asked for again in halves."""
+        """A refused request may be too large, so it is repeated in halves."""
 
         async def ask(client: "AsyncOpenAI") -> "CreateEmbeddingResponse":
             return await client.embeddings.create(model=self.model, input=list(texts))
@@ -58,7 +58,7 @@ class OpenAIEmbedder:
         return self._rows(response, len(texts))
 
     def _rows(self, response: "CreateEmbeddingResponse", count: int) -> Vectors:
-        """Of length 1, which not every model's are."""
+        """Normalised to length 1, which not every model does."""
         found = {one.index: one.embedding for one in response.data or ()}
         try:
             rows = np.array([found[at] for at in range(count)], np.float32)

@@ -25,13 +25,13 @@ class Endpoint:
 
     @property
     def host(self) -> str:
-        """The address without what may be secret in it."""
+        """The address without secrets."""
         parts = urlsplit(self.url)
         return f"{parts.hostname}:{parts.port}" if parts.port else str(parts.hostname)
 
 
 def endpoint_of(settings: Settings, feature: ModelFeature) -> Endpoint | None:
-    """None when no model is set for this feature. One with a URL of its own has a key of its own, or none."""
+    """None if no model is set for this feature. An endpoint with its own URL has its own key, or none."""
     model: str | None = getattr(settings, f"{feature}_model")
     if not model:
         return None

@@ -15,7 +15,7 @@ from mnemolog.commands.models import ChatModel, TranscriptionModel, VisionModel
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """None where no model is set: what needs one is skipped, or done without (X12)."""
+    """None for features without a model: what needs one is skipped or replaced by rules (X12)."""
 
     chat: ChatModel | None
     vision: VisionModel | None
@@ -24,7 +24,7 @@ class Models:
 
 
 def models_of(stack: AsyncExitStack, settings: Settings, budget: TokenBudget) -> Models:
-    """Connects to nothing yet: a server may be away while an engine starts."""
+    """Connects to nothing yet, because a server may be down while an engine starts."""
 
     def client(feature: ModelFeature) -> ModelClient | None:
         endpoint = endpoint_of(settings, feature)

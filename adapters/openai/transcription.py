@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from openai.types.audio import Transcription
 
-# OpenAI counts ten tokens for a second of speech. A well compressed second takes 2 KB at least: so none is longer than
-# its file says, but for formats that hardly anybody uses.
+# OpenAI counts ten tokens per second of speech. A second takes at least 2 KB even if well compressed, so the file size
+# limits the duration, except for rare formats.
 TOKENS_A_SECOND = 10
 BYTES_A_SECOND = 2000
 
 
 class OpenAITranscription:
-    """Implements `TranscriptionModel`. Servers that count seconds, as Whisper's do, are charged ten tokens for each."""
+    """Implements `TranscriptionModel`. If a server reports seconds, as Whisper's do, each counts as ten tokens."""
 
     def __init__(self, client: ModelClient, budget: TokenBudget) -> None:
         self.model = client.endpoint.model
@@ -44,7 +44,7 @@ class OpenAITranscription:
 
 
 def _tokens(heard: "Transcription", longest: int, text: str) -> tuple[int, int]:
-    """What the server counts, in tokens or in seconds; or an estimate."""
+    """The server's count, in tokens or in seconds, or an estimate."""
     usage = getattr(heard, "usage", None)
     if usage is None:
         return longest * TOKENS_A_SECOND, count_tokens(text)

@@ -24,14 +24,14 @@ class Kept(Enum):
     """What a write to the index does to the table of kept embeddings."""
 
     NOTHING = auto()
-    REPLACED = auto()  # It adds what it replaces in the index.
-    MOVED = auto()  # It also removes what it indexes.
-    NEW = auto()  # It adds what it indexes: the table of a former version does not tell of which text a vector is.
+    REPLACED = auto()  # Adds the replaced ones.
+    MOVED = auto()  # Adds the replaced ones, and removes the indexed ones.
+    NEW = auto()  # Adds the indexed ones: the table of a previous version does not identify a vector's text.
 
 
 @cache
 def finding(live: str) -> bytes:
-    """For each text that is sent, the embedding's MAC, NULL where there was none yet, and the digest that it covers."""
+    """For each text, the embedding's MAC (NULL if there is none yet) and the digest it covers."""
     statement = SQL("""
         SELECT {}, coalesce(live.embedding_mac, nullif(kept.embedding_mac, '')),
             sha256(halfvec_send(coalesce(live.embedding, kept.embedding)))
@@ -41,7 +41,7 @@ def finding(live: str) -> bytes:
 
 
 def _sources(live: str, sent: Columns) -> Composable:
-    """What is sent, as `wanted`, with what the `live` index has of the same text, or else what is `kept`."""
+    """The input as `wanted`, with the embedding of the same text from the `live` index or the kept ones."""
     statement = SQL("""
         {} LEFT JOIN LATERAL (SELECT embedding, embedding_mac FROM {} WHERE {} OFFSET 0) AS live ON true
         LEFT JOIN LATERAL (
@@ -55,7 +55,7 @@ def _sources(live: str, sent: Columns) -> Composable:
 
 @cache
 def indexing(shape: Table, schema: str, live: str | None, kept: Kept) -> bytes:
-    """Insert the rows that are sent, each in place of what its subject had; their embeddings are in `live`, or sent."""
+    """Insert the rows, replacing their subjects' previous ones; embeddings come from `live` or from the client."""
     if live is None:
         source = SQL("SELECT * FROM {}").format(relation(ROW, "wanted"))
     else:
@@ -100,6 +100,6 @@ def _keeping(place: Identifier, kept: Kept) -> Sequence[Composable]:
 
 @cache
 def duplicates(live: str) -> Delete:
-    """Delete what is kept of texts whose embedding the live index has."""
+    """Delete kept embeddings of texts that the live index has."""
     indexed_ones = vectors.to_metadata(MetaData(), schema=live)
     return delete(embeddings).where(and_(*(embeddings.c[one.name] == indexed_ones.c[one.name] for one in HASHED)))

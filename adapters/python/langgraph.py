@@ -50,10 +50,10 @@ COUNTED = 10_000
 class MnemologSaver(BaseCheckpointSaver[str]):
     """Saves the checkpoints of a graph, in threads of a user and an agent.
 
-    `memory` is a `Memory`, an `AsyncMemory` or a data directory; other keywords are settings, as of `Memory`. Whose the
-    checkpoints are stands here or in a config's `configurable`: `user_id` and `agent_id`, beside `thread_id`. With
-    `keep`, so many checkpoints of each thread and namespace are kept, and up to a quarter more. What returned is
-    durable.
+    `memory` is a `Memory`, an `AsyncMemory` or a data directory; other keywords are settings, as of `Memory`. The owner
+    of the checkpoints is given here or in a config's `configurable`: `user_id` and `agent_id`, in addition to
+    `thread_id`. With `keep`, only that many checkpoints per thread and namespace are kept, and up to a quarter more.
+    Saved checkpoints are durable.
 
     Example:
         graph = builder.compile(checkpointer=MnemologSaver(memory, user_id="ana"))
@@ -226,9 +226,9 @@ class MnemologSaver(BaseCheckpointSaver[str]):
         await _run(self._memory, prune)
 
     async def acopy_from(self, source: InMemorySaver) -> int:
-        """Copy all that an in-memory saver holds, ids and pending writes included; how many checkpoints that is.
+        """Copy everything from an in-memory saver, including ids and pending writes; returns the number of checkpoints.
 
-        A thread belongs to the `user_id` of its metadata, or else to that of this saver. Again changes nothing.
+        A thread belongs to the `user_id` in its metadata, or else to that of this saver. Repeating it changes nothing.
         """
         copied = 0
         for thread_id, namespaces in source.storage.items():

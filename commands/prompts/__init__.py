@@ -13,7 +13,7 @@ from string import Template
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The instructions for a model. What they are about is sent apart from them, as a message of the user."""
+    """The instructions for a model. Their input is sent separately, as a user message."""
 
     name: str
     version: int
@@ -21,7 +21,7 @@ class Prompt:
 
 
 def load(name: str, *, version: int | None = None, **values: object) -> Prompt:
-    """The prompt of this name. LookupError when there is none, or when it needs a value that is not given."""
+    """The prompt of this name. LookupError if there is none, or if a value that it needs is missing."""
     versions = _versions(name)
     wanted = max(versions, default=0) if version is None else version
     if wanted not in versions:

@@ -10,7 +10,7 @@ from mnemolog.events.fields import validated
 
 
 class ArtifactWrites:
-    """What `Writes` does to artifacts, but for their content, which is in the blob store."""
+    """The operations of `Writes` on artifacts, except for their content, which is in the blob store."""
 
     _handler: Handler
 

@@ -46,7 +46,7 @@ class ArtifactsProjector:
                 continue
             key = (*owner(event), event.payload.artifact_id)
             row = _row(event, event.payload, rows.get(key))
-            if row is None:  # Its beginning was skipped.
+            if row is None:  # Its first event was skipped.
                 continue
             rows[key] = row
             if isinstance(event.payload, events.ArtifactTextAdded):

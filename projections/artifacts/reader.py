@@ -34,13 +34,13 @@ _SHORT = frozenset(TextKind) - {TextKind.CHUNK}
 
 
 def seen(viewer: Viewer) -> list[ColumnElement[bool]]:
-    """What every read of artifacts is confined to. One without a hash and a URL was erased since."""
+    """The conditions of every read of artifacts. One without a hash and a URL was erased."""
     there = or_(artifacts.c.sha256 != "", artifacts.c.url != "")
     return [owned(artifacts, viewer), shared(artifacts, viewer), there]
 
 
 async def one(connection: AsyncConnection, viewer: Viewer, artifact_id: UUID) -> Row:
-    """An artifact, deleted or not, with its short texts; NotFound when the agent may see none, Erased if it was."""
+    """An artifact, deleted or not, with its short texts; NotFound if the agent may not see it, or Erased."""
     column = artifacts.c
     own = [owned(artifacts, viewer), shared(artifacts, viewer), column.artifact_id == artifact_id]
     rows = await fetch(connection, artifacts, select(*stored(artifacts)).where(*own))
@@ -61,7 +61,7 @@ async def newest(
     limit: int = 100,
     cursor: str | None = None,
 ) -> Slice:
-    """Artifacts, the most recently changed first."""
+    """Artifacts, most recently changed first."""
     column = artifacts.c
     statement = select(*stored(artifacts)).where(*seen(viewer), column.status == status)
     if type_ is not None:
@@ -96,8 +96,7 @@ async def texts_of(
 
 
 async def surrogates(connection: AsyncConnection, viewer: Viewer, artifact_ids: Collection[UUID]) -> Mapping[UUID, str]:
-    """The lines that stand for these artifacts in the history; of those that the agent may see and that are not
-    deleted."""
+    """The lines that stand for these artifacts in the history, if the agent may see them and they are not deleted."""
     if not artifact_ids:
         return {}
     wanted = artifacts.c.artifact_id.in_(sorted(artifact_ids)) & artifacts.c.status.in_(sorted(VISIBLE))
@@ -107,7 +106,7 @@ async def surrogates(connection: AsyncConnection, viewer: Viewer, artifact_ids: 
 
 
 async def pending(connection: AsyncConnection) -> AsyncIterator[Sequence[tuple[StreamId, UUID]]]:
-    """Artifacts of any user whose text is not extracted yet, page by page. For jobs, which show them to nobody."""
+    """Artifacts of any user whose text is not extracted yet, page by page. For jobs only."""
     key = list(artifacts.primary_key.columns)
     last: tuple[object, ...] | None = None
     while True:
@@ -128,14 +127,14 @@ def _same_artifact() -> ColumnElement[bool]:
 
 
 def _standing() -> ColumnElement[bool]:
-    """That a text was not undone."""
+    """Whether a text is in force: not undone."""
     return artifact_texts.c.event_id != func.all(artifacts.c.withdrawn)
 
 
 async def _texts(
     connection: AsyncConnection, viewer: Viewer, rows: Sequence[Row], kinds: Collection[TextKind]
 ) -> Sequence[Row]:
-    """The texts of these kinds, of these artifacts, the first passage of each; none that was undone."""
+    """The texts of these kinds of these artifacts: the first passage of each, without undone ones."""
     if not rows:
         return []
     column = artifact_texts.c
@@ -149,7 +148,7 @@ async def _texts(
 
 def _shown(row: Row, texts: Sequence[Row]) -> dict[str, Any]:
     own = [text for text in texts if text["artifact_id"] == row["artifact_id"]]
-    # The newest caption says what the user means by it now.
+    # The newest caption is what the user means by it now.
     said = {text["text_kind"]: text["text"] for text in own}
     description = next((said[kind] for kind in DESCRIBING if kind in said), row["name"] or row["url"])
     return {
