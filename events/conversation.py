@@ -85,9 +85,9 @@ class SessionReverted(Event):
 
 
 class AffectSet(Event):
-    """The mood of an agent's chat reads so from now on (A §3.2). An undo names the event that it `undoes`.
+    """Sets the mood of an agent's chat (A §3.2). An undo names the event that it `undoes`.
 
-    Without a `label` there is none. How it fades follows from the turns after it.
+    Without a `label`, the mood is removed. How it fades follows from the turns after it.
     """
 
     agent_id: str
@@ -108,9 +108,9 @@ class AffectSet(Event):
 
 
 class FocusSet(Event):
-    """What an agent's chat is about reads so from now on (A §3.1). An undo names the event that it `undoes`.
+    """Sets the focus of an agent's chat (A §3.1). An undo names the event that it `undoes`.
 
-    `active_entity_ids` takes the place of those that were active; None leaves them.
+    `active_entity_ids` replaces those that were active; None leaves them.
     """
 
     agent_id: str
@@ -129,7 +129,7 @@ class FocusSet(Event):
 
 
 def session_tag(agent_id: str, chat_id: str) -> str:
-    """What an agent's affect and focus in a chat are found by, without the turns of the chat."""
+    """Finds an agent's affect and focus in a chat, without the turns of the chat."""
     return f"session:{escaped(agent_id)}/{escaped(chat_id)}"
 
 

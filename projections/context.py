@@ -27,25 +27,25 @@ from mnemolog.projections.vectors.question import Question
 
 
 class ContextRequest(BaseModel):
-    """What the agent is about to answer. Without `categories`, all that it may read but procedures."""
+    """What the agent is about to answer. Without `categories`, everything it may read except procedures."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     query: Annotated[Text, Field(description="What the agent is about to answer.")]
     categories: Annotated[
-        tuple[str, ...], Field(description="Only these categories; all that the agent may read by default.")
+        tuple[str, ...], Field(description="Only these categories; by default all that the agent may read.")
     ] = ()
     budget_tokens: Annotated[
         int | None,
         Strict(),
-        Field(ge=1, description="The maximum number of tokens of `bullets`; no maximum by default."),
+        Field(ge=1, description="The maximum number of tokens in `bullets`; unlimited by default."),
         WHOLE,
     ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A category that has something to say, and what: by importance where it is taken whole, else best first.
+    """A category with its content: by importance if the category is included completely, else best first.
 
     `rows` are memories and, in the category of messages, messages.
     """
@@ -57,9 +57,9 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class AgentContext:
-    """`foundation` are pinned memories, which stand in their sections too; `rows` tells each row once, in order.
+    """`foundation` are pinned memories, which are also in their sections; `rows` has each row once, in order.
 
-    `cards` are those of whom the memories of the sections are about.
+    `cards` are those of the entities that the memories of the sections are about.
     """
 
     cards: Sequence[Card]
@@ -69,7 +69,7 @@ class AgentContext:
 
     @property
     def shown(self) -> Iterator[Row]:
-        """The memories that an agent is told, some twice: in a card and by themselves."""
+        """The memories shown to the agent, some twice: in a card and separately."""
         return chain(self.rows, *(card.memories for card in self.cards))
 
     @property
@@ -85,7 +85,7 @@ async def gather(
     index: VectorIndex,
     question: Question,
 ) -> AgentContext:
-    """CategoryNotAllowed when it asks for what the agent's allowlist leaves out."""
+    """CategoryNotAllowed if the request names a category outside the agent's allowlist."""
     viewer = viewer.within(policy.allowed(viewer.agent_id, request.categories))
     foundation = await memories.foundation(connection, viewer)
     sections = [
@@ -121,7 +121,7 @@ async def _section(
 
 
 async def _categories(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:
-    """Those that hold anything, so that the others cost no search."""
+    """The categories that are not empty, so that the others cost no search."""
     held = (
         select(table.c.category)
         .where(*visible_to(viewer), active(), unasked(viewer.categories or frozenset()))

@@ -26,12 +26,12 @@ from mnemolog.projections.memories.filters import Candidates, Filters
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
 
-CANDIDATES = 50  # D: the top 50 by cosine, and as many by full text; more when more are asked for.
+CANDIDATES = 50  # D: the top 50 by cosine and by full text; more if requested.
 EVERYTHING = Candidates(messages=True)
 
 
 class Searching(BaseModel):
-    """What is asked of memory.query (B §6), but for whose memory it is and who asks."""
+    """A request of memory.query (B §6), without its user and agent."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
@@ -43,15 +43,15 @@ class Searching(BaseModel):
     top_k: Annotated[int, Strict(), Field(ge=1, le=100, description="The maximum number of results."), WHOLE] = 5
     returns: Annotated[
         Literal["bullets", "full"],
-        Field(alias="return", description="`bullets` for a prompt, or `full` for whole memories."),
+        Field(alias="return", description="`bullets` for a prompt, or `full` for complete memories."),
     ] = "bullets"
     budget_tokens: Annotated[
-        int | None, Strict(), Field(ge=1, description="The maximum number of tokens of all results together."), WHOLE
+        int | None, Strict(), Field(ge=1, description="The maximum total number of tokens in the results."), WHOLE
     ] = None
     threshold: Annotated[
         float | None, Strict(), Field(ge=-1, le=1, description="The minimum cosine similarity to the query.")
     ] = None
-    thread_id: Annotated[Id, Field(description="The thread that `since_rev` is about.")] = DEFAULT_THREAD
+    thread_id: Annotated[Id, Field(description="The thread of `since_rev`.")] = DEFAULT_THREAD
     since_rev: Annotated[
         int | None,
         Strict(),
@@ -62,7 +62,7 @@ class Searching(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _as_in_b(cls, fields: Any) -> Any:
-        """B §6 writes `agent`, and the user among the filters."""
+        """In B §6, the agent is `agent`, and the user is among the filters."""
         if not isinstance(fields, dict):
             return fields
         lifted = dict(fields)
@@ -96,9 +96,9 @@ class MemoryQuery(Searching):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A memory or a message that answers. `score` in [0, 1] is the fused rank; `similarity` the cosine.
+    """A memory or a message in the result. `score` in [0, 1] is the fused rank; `similarity` the cosine.
 
-    `row` is the whole memory or message.
+    `row` is the complete memory or message.
     """
 
     id: str
@@ -117,7 +117,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The delta header ("" when nothing changed or none was asked for), the thread's revision, and the hits."""
+    """The delta header ("" if nothing changed or it was not requested), the thread's revision, and the hits."""
 
     header: str
     rev: int
@@ -132,7 +132,7 @@ async def answer(
     index: VectorIndex,
     question: Question,
 ) -> Answer:
-    """Search one user's memories as one agent. CategoryNotAllowed when it asks for what its allowlist leaves out."""
+    """Search one user's memories as one agent. CategoryNotAllowed for a category outside its allowlist."""
     within = viewer.within(categories(request, policy))
     among = await _candidates(connection, within, request.filters)
     hits = await hybrid(connection, within, index, question, request.top_k, among, request.threshold)
@@ -142,7 +142,7 @@ async def answer(
 
 
 def categories(request: MemoryQuery, policy: CategoryPolicy) -> frozenset[str] | None:
-    """What a request may search. A category that a filter names is asked for like any other, and refused like any."""
+    """The categories that a request may search. One named by a filter counts as requested, and may be refused."""
     if request.filters.category is None:
         return policy.allowed(request.agent_id, request.categories)
     named = policy.allowed(request.agent_id, [request.filters.category], "filters.category")
@@ -158,7 +158,7 @@ async def _header(connection: AsyncConnection, viewer: Viewer, request: MemoryQu
 
 
 async def _candidates(connection: AsyncConnection, viewer: Viewer, filters: Filters) -> Candidates:
-    """The entities that are asked for, with all that was merged with them."""
+    """The requested entities, with all that were merged with them."""
     if not filters.entity_ids:
         return Candidates(filters=filters, messages=True)
     known = await entities.survivors(connection, viewer, await entities.by_ids(connection, viewer, filters.entity_ids))
@@ -175,16 +175,16 @@ async def hybrid(
     among: Candidates = EVERYTHING,
     threshold: float | None = None,
 ) -> Sequence[Hit]:
-    """What answers, best first: by meaning and by words, fused; `threshold` is a cosine similarity.
+    """The results of vector and keyword search, fused, best first; `threshold` is a cosine similarity.
 
-    A message is left out where a memory extracted from it says the same.
+    A message is left out if a memory extracted from it says the same.
     """
     at_most = max(CANDIDATES, limit)
     nearest = partial(index.search, connection, viewer, model=question.model, vector=question.vector)
     near = dict(await nearest(among, limit=at_most))
     worded = await memories.by_text(connection, among, viewer, question.text, at_most)
     if threshold is not None:
-        if far := worded.keys() - near.keys():  # By words only, but perhaps as similar as the threshold asks.
+        if far := worded.keys() - near.keys():  # Found by words only, but maybe similar enough.
             near |= await nearest(replace(among, ids=frozenset(far)), limit=len(far))
         near = {id_: score for id_, score in near.items() if score >= threshold}
         worded = {id_: score for id_, score in worded.items() if id_ in near}
@@ -198,7 +198,7 @@ async def hybrid(
 
 
 def _still_visible(rows: Mapping[UUID, Mapping[str, Any]], id_: UUID) -> bool:
-    """A memory may be forgotten between the search and the reading of its row."""
+    """A memory may be deleted between the search and the read of its row."""
     return id_ in rows and rows[id_]["status"] in VISIBLE
 
 

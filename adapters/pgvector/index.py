@@ -44,7 +44,7 @@ class PgVectorIndex:
         write(connection, _indexing(connection, sent=True), [keyed(statements.ROW, rows)])
 
     async def put_kept(self, connection: AsyncConnection, model: str, wanted: Sequence[Text]) -> Collection[Key]:
-        """No client ever sees these vectors: they go from table to table. One that was changed there is not taken."""
+        """Vectors go from table to table, never through a client. A tampered one is not copied."""
         if not wanted:
             return ()
         seal, texts = seal_of(connection), {one.key: one for one in wanted}
@@ -81,7 +81,7 @@ class PgVectorIndex:
         vector: Vectors,
         limit: int,
     ) -> Mapping[UUID, float]:
-        """The ids go to the vectors as an array: a join of the two tables turns quadratic without statistics."""
+        """The ids are sent as an array: without statistics, a join of the two tables becomes quadratic."""
         distance = vectors.c.embedding.cosine_distance(vector)
         wanted = func.array(select(candidates.documents(viewer).subquery().c.id).scalar_subquery())
         statement = (
@@ -106,13 +106,13 @@ _MAC_BYTES = 16
 
 
 def _mac(seal: RowSeal, key: Key, model: str, content_hash: bytes, digest: bytes) -> bytes:
-    """Empty where nothing is sealed, as in a replay's own tables."""
+    """Empty if nothing is sealed, as in a replay's own tables."""
     row = dict(zip(plain_names(_SEALED.columns), (*key, model, content_hash, digest), strict=False))
     return seal.mac(_SEALED, row)[:_MAC_BYTES]
 
 
 def _live(connection: AsyncConnection) -> str:
-    """The schema that readers see, whatever place this connection writes to."""
+    """The schema that readers see, whatever schema this connection writes to."""
     return str(options_of(connection)["schema_translate_map"][live_key(NAME)])
 
 

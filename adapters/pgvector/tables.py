@@ -20,8 +20,8 @@ vectors = Table(
     Column("embedding", HALFVEC, nullable=False, info=retyped(3, was=VECTOR(), read=list)),
 )
 
-# Made by the migrations: it outlives every version of the projection, and nothing that is erased. It keeps the
-# embeddings of replaced texts, for reads as of an earlier moment; what stands in the index is not here as well.
+# Created by the migrations. It outlives every version of the projection, but nothing erased. It has the embeddings of
+# replaced texts, for reads as of an earlier moment; embeddings in the index are not stored here as well.
 embeddings = Table(
     "embeddings",
     MetaData(schema="mnemolog"),
@@ -31,7 +31,7 @@ embeddings = Table(
     Column("subject_id", Uuid, primary_key=True),
     Column("model", Text, primary_key=True),
     Column("content_hash", LargeBinary, primary_key=True),
-    Column("embedding_mac", LargeBinary, nullable=False),  # Empty where a version before 3 of the vectors made it.
+    Column("embedding_mac", LargeBinary, nullable=False),  # Empty if written by a version before 3 of the vectors.
     Column("embedding", HALFVEC, nullable=False),
-    Column("seq", BigInteger, nullable=False),  # The event that replaced the text, or told it; 0 where not known.
+    Column("seq", BigInteger, nullable=False),  # The event that replaced the text, or stated it; 0 if unknown.
 )

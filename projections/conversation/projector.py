@@ -43,7 +43,7 @@ class ConversationProjector:
 
 
 async def _in_erased_threads(connection: AsyncConnection, batch: Sequence[Recorded]) -> Mapping[Key, Row]:
-    """The messages of threads that this batch erases: the event names the thread alone."""
+    """The messages of threads that this batch erases, because the event only names the thread."""
     threads = {(*owner(one), one.payload.thread_id) for one in batch if isinstance(one.payload, ThreadErased)}
     if not threads:
         return {}
@@ -102,7 +102,7 @@ def _row(event: Recorded, turn: TurnRecorded) -> Row:
 
 
 def indexed_text(turn: TurnRecorded) -> str:
-    """What a search finds a turn's message by; "" where it was erased, or a memory stands for it."""
+    """The text by which a search finds a turn's message; "" if it was erased, or a memory represents it."""
     if turn.remembered or not turn.text:
         return ""
     return full_text(turn.speaker, turn.text, [Shown(item.type, item.caption) for item in turn.attachments])

@@ -23,7 +23,7 @@ _INTERNAL = frozenset({"document", "tenant", "stream_kind", "subject_id", "remem
 
 
 def visible_to(viewer: Viewer) -> list[ColumnElement[bool]]:
-    """What every read of messages is confined to: one user, and an agent that may read their category (B §5)."""
+    """The conditions of every read of messages: one user, and an agent that may read their category (B §5)."""
     within = viewer.categories is None or CATEGORY in viewer.categories
     return [owned(messages, viewer), *([] if within else [messages.c.message_id.is_(None)])]
 
@@ -34,7 +34,7 @@ def active() -> ColumnElement[bool]:
 
 
 async def one(connection: AsyncConnection, viewer: Viewer, message_id: str) -> Row:
-    """One message, hidden or not; NotFound when the user has none of this id, Erased if it was."""
+    """One message, hidden or not; NotFound if the user has none with this id, Erased if it was erased."""
     statement = select(*stored(messages)).where(*visible_to(viewer), messages.c.message_id == message_id)
     rows = await fetch(connection, messages, statement)
     if not rows:
@@ -47,7 +47,7 @@ async def one(connection: AsyncConnection, viewer: Viewer, message_id: str) -> R
 async def newest(
     connection: AsyncConnection, viewer: Viewer, thread_id: str | None, limit: int, cursor: str | None = None
 ) -> Slice:
-    """The messages of a user, or of one thread, the newest first."""
+    """The messages of a user, or of one thread, newest first."""
     of_thread = [messages.c.thread_id == thread_id] if thread_id is not None else []
     listed = select(*stored(messages)).where(*visible_to(viewer), active(), *of_thread)
     statement = page_of(listed, messages, NEWEST, limit, cursor)
@@ -56,13 +56,13 @@ async def newest(
 
 
 async def any_of(connection: AsyncConnection, viewer: Viewer) -> bool:
-    """Whether the viewer may see a message that no memory stands for."""
+    """Whether there is a message that the viewer may see and no memory represents."""
     there = select(messages.c.message_id).where(*visible_to(viewer), active(), ~messages.c.remembered).exists()
     return bool((await connection.execute(select(there))).scalar_one())
 
 
 async def found(connection: AsyncConnection, viewer: Viewer, subject_ids: Collection[UUID]) -> dict[UUID, Row]:
-    """The messages that a search found, by the ids of the index."""
+    """The messages in a search result, by their ids in the index."""
     if not subject_ids:
         return {}
     wanted = messages.c.subject_id.in_(sorted(subject_ids))

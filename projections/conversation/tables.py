@@ -30,7 +30,7 @@ messages = Table(
     metadata,
     *owner_columns(kind_since=0),
     Column("message_id", Text, primary_key=True),
-    # Names it in the vector index, and in the full-text search beside memories.
+    # Its id in the vector index, and in the full-text search of memories and messages.
     Column("subject_id", Uuid, nullable=False),
     Column("thread_id", Text, nullable=False),
     Column("agent_id", Text, nullable=False),
@@ -42,7 +42,7 @@ messages = Table(
     Column("text", Text, nullable=False),
     Column("attachments", JsonText, nullable=False),
     Column("metadata", JsonText, nullable=False),
-    # A memory with the same text was created with it, and stands for it in searches.
+    # A memory with the same text was created with it, and represents it in searches.
     Column("remembered", Boolean, nullable=False),
     Column("status", Text, nullable=False),
     Column("purge_at", DateTime(timezone=True)),

@@ -52,11 +52,11 @@ class Filters(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     agent_id: Annotated[Id | None, Field(description="Written by this agent.")] = None
-    run_id: Annotated[Id | None, Field(description="Of this run.")] = None
+    run_id: Annotated[Id | None, Field(description="From this run.")] = None
     actor_id: Annotated[Id | None, Field(description="Written by this actor.")] = None
-    role: Annotated[Role | None, Field(description="From the words of this role.")] = None
-    category: Annotated[Id | None, Field(description="Of this category.")] = None
-    pinned: Annotated[Flag | None, Field(description="Pinned, or not.")] = None
+    role: Annotated[Role | None, Field(description="Said by this role.")] = None
+    category: Annotated[Id | None, Field(description="In this category.")] = None
+    pinned: Annotated[Flag | None, Field(description="Whether it is pinned.")] = None
     importance_min: Annotated[Level | None, Field(description="At least this importance, on B's scale of 1 to 5.")] = (
         None
     )
@@ -64,17 +64,17 @@ class Filters(BaseModel):
         None
     )
     metadata: Annotated[
-        dict[str, JsonValue] | None, checked_by(checked_json), Field(description="With these values in its metadata.")
+        dict[str, JsonValue] | None, checked_by(checked_json), Field(description="With these metadata values.")
     ] = None
     updated_after: Annotated[Moment | None, Field(description="Updated after this time or day.")] = None
     updated_before: Annotated[Moment | None, Field(description="Updated before this time or day.")] = None
     entity_ids: Annotated[
         tuple[fields.Uuid, ...],
-        Field(max_length=MAX_REFS, description="About any of these entities, or what was merged with them."),
+        Field(max_length=MAX_REFS, description="About any of these entities, or entities merged with them."),
     ] = ()
 
     def conditions(self) -> list[ColumnElement[bool]]:
-        """What the caller narrowed down to."""
+        """The caller's filters."""
         column = memories.c
         found = self.of(column)
         if self.category is not None:
@@ -88,7 +88,7 @@ class Filters(BaseModel):
         return found
 
     def of(self, column: ReadOnlyColumnCollection[str, Any]) -> list[ColumnElement[bool]]:
-        """What the caller narrowed down to by properties that memories and messages share."""
+        """The caller's filters on properties that memories and messages share."""
         equal: dict[str, Any] = self.model_dump(include={"agent_id", "run_id", "actor_id", "role"}, exclude_none=True)
         found: list[ColumnElement[bool]] = [column[name] == value for name, value in equal.items()]
         if self.metadata is not None:
@@ -105,10 +105,10 @@ UNFILTERED = Filters()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """Which memories a search may find, of those that its viewer sees, and with `messages` which messages as well.
+    """The memories that a search may find, among those visible to its viewer, and with `messages` also messages.
 
-    `about`: of any of these entities; `kinds`: of these, where else procedures that nobody asked for and open loops
-    stay out; `ids`: of these.
+    `about`: about any of these entities; `kinds`: of these kinds; without it, procedures that were not requested and
+    open loops are left out; `ids`: with these ids.
     """
 
     filters: Filters = UNFILTERED
@@ -119,7 +119,7 @@ class Candidates:
     kinds: frozenset[Kind] | None = None
 
     def conditions(self, viewer: Viewer) -> list[ColumnElement[bool]]:
-        """As a statement over memories says it."""
+        """The conditions in a statement over memories."""
         found = [*visible_to(viewer), active(), *self.filters.conditions()]
         if self.kinds is None:
             found += [retrievable(), unasked(viewer.categories or frozenset())]
@@ -134,7 +134,7 @@ class Candidates:
         return found
 
     def documents(self, viewer: Viewer) -> Select[Any] | CompoundSelect[Any]:
-        """The candidates: each `id` with the terms that a full-text search finds it by, as `search`."""
+        """The candidates: each `id` with its full-text search terms as `search`."""
         column = memories.c
         found = select(column.memory_id.label("id"), column.search.label("search")).where(*self.conditions(viewer))
         among = self._messages(viewer) if self.messages else None
@@ -144,7 +144,7 @@ class Candidates:
         return union_all(found, said)
 
     def _messages(self, viewer: Viewer) -> Sequence[ColumnElement[bool]] | None:
-        """The conditions on messages; None when the filters leave none, since a message is never pinned or weighed."""
+        """The conditions on messages; None if the filters exclude all: a message has no importance and no pin."""
         column, asked = messages.c, self.filters
         weighed = asked.pinned or asked.importance_min is not None or asked.importance_max is not None
         if weighed or self.kinds is not None or asked.category not in (None, CATEGORY):
@@ -158,31 +158,31 @@ class Candidates:
 
 
 def about(entity_ids: Collection[UUID]) -> ColumnElement[bool]:
-    """What is about any of these entities; the partial index is for those that are about some."""
+    """Rows about any of these entities; the partial index covers rows with entities."""
     column = memories.c.entity_ids
     return and_(func.cardinality(column) > 0, column.overlap(literal(sorted(entity_ids), ARRAY(Uuid))))
 
 
 def visible_to(viewer: Viewer, table: FromClause = memories) -> list[ColumnElement[bool]]:
-    """What every read of memories is confined to: one user of a tenant, and what the agent may see (A §5, B §5)."""
+    """The conditions of every read of memories: one user of a tenant, and what the agent may see (A §5, B §5)."""
     within = true() if viewer.categories is None else table.c.category.in_(sorted(viewer.categories))
     return [owned(table, viewer), shared(table, viewer), within]
 
 
 def unasked(categories: frozenset[str] = frozenset()) -> ColumnElement[bool]:
-    """Without procedures, which nobody gets who does not ask for their category (B §12)."""
+    """Without procedures, unless their category is requested (B §12)."""
     if PROCEDURAL in categories:
         return true()
     return (memories.c.kind != Kind.PROCEDURE) & (memories.c.category != PROCEDURAL)
 
 
 def retrievable() -> ColumnElement[bool]:
-    """What a search finds: open loops are read where they stand, and todos took their place (D §Retrieval)."""
+    """What a search finds: not open loops, which are read separately and were replaced by todos (D §Retrieval)."""
     return memories.c.type.is_distinct_from(MemoryType.OPEN_LOOP)
 
 
 def active() -> ColumnElement[bool]:
-    """What may be shown: neither hidden nor erased. A moment before an erasure shows no text either (X07)."""
+    """What may be shown: neither hidden nor erased. A read as of before an erasure shows no text either (X07)."""
     return memories.c.status.in_(sorted(VISIBLE)) & (memories.c.text != "")
 
 

@@ -12,20 +12,20 @@ Vectors = npt.NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """`embed` gives an array of shape (number of texts, dimensions), rows of length 1. Several may call it at once.
+    """`embed` returns an array of shape (number of texts, dimensions), rows of length 1. It may be called concurrently.
 
-    One that does not answer raises an EngineError, which is never taken for an event's fault.
+    If the model does not answer, it raises an EngineError, which is never taken for an event's fault.
     """
 
     @property
     def model(self) -> str: ...
     @property
     def calibration(self) -> Calibration:
-        """What its similarities mean."""
+        """How its similarities are interpreted."""
         ...
 
     def cached(self, texts: Sequence[str]) -> Mapping[str, Vectors]:
-        """The vectors of those that it need not make, maybe none: a row each, of length 1."""
+        """The vectors that are cached, possibly none: one row each, of length 1."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> Vectors: ...

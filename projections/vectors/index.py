@@ -16,12 +16,12 @@ from mnemolog.projections.owner import Owner
 from mnemolog.projections.rows import Key
 from mnemolog.projections.vectors.embedder import Vectors
 
-# The execution option of a connection whose embeddings are not kept: an erasure may have swept them already.
+# The execution option of a connection that does not keep embeddings: an erasure may have swept them already.
 KEEPS = "mnemolog_keeps_embeddings"
 
 
 class Text(NamedTuple):
-    """A subject's text, by its hash. `key` is the owner and the subject's id; `seq` the event that told the text."""
+    """A subject's text, by its hash. `key` is the owner and the subject's id; `seq` the event with the text."""
 
     key: Key
     content_hash: bytes
@@ -38,37 +38,37 @@ class Point(NamedTuple):
 
 
 class VectorIndex(Protocol):
-    """One vector a subject, such as a memory. The connection says which place is meant, as for any read model: the live
-    one, a shadow that a rebuild fills, or a replay's own.
+    """One vector per subject, such as a memory. The connection determines the location, as for any read model.
 
-    It also keeps the embeddings of replaced texts by subject, model and hash of the text, so that neither a rebuild nor
-    a read as of an earlier moment pays for them twice. Every write may be repeated: what an index does outside of the
-    connection's transaction comes before its commit, which saves the progress.
+    That is the live index, the shadow of a rebuild, or a replay's own. The index also keeps the embeddings of replaced
+    texts by subject, model and hash of the text, so that neither a rebuild nor a read as of an earlier moment computes
+    them twice. Every write must be idempotent: whatever an index does outside the connection's transaction comes before
+    the commit, which saves the progress.
     """
 
     @property
     def tables(self) -> MetaData:
-        """What of it stands in Postgres: made, rebuilt beside, swapped and swept like any projection's tables."""
+        """Its tables in Postgres, which are created, rebuilt, swapped and swept like any projection's."""
         ...
 
     async def put(self, connection: AsyncConnection, model: str, points: Sequence[Point]) -> None:
-        """Index these vectors, and keep those that they replace, unless `KEEPS` is off."""
+        """Index these vectors, and keep those they replace, unless `KEEPS` is off."""
         ...
 
     async def put_kept(self, connection: AsyncConnection, model: str, wanted: Sequence[Text]) -> Collection[Key]:
-        """Index those of these texts whose embedding the live index has, or is kept; whose they were."""
+        """Index the texts whose embedding is in the live index or kept; returns their keys."""
         ...
 
     async def remove(self, connection: AsyncConnection, keys: Collection[Key]) -> None:
-        """Leave nothing of these subjects: neither vectors nor what is kept of any of their texts (X07)."""
+        """Delete everything of these subjects: vectors, and kept embeddings of any of their texts (X07)."""
         ...
 
     async def forget(self, connection: AsyncConnection, owner: Owner, before: int) -> None:
-        """Leave no vector of this owner, and nothing that is kept of texts from events before this seq."""
+        """Delete all vectors of this owner, and kept embeddings of texts from events before this seq."""
         ...
 
     async def drop_duplicates(self, connection: AsyncConnection) -> None:
-        """Keep no embedding that the live index has, as a rebuild or an upgrade leaves some."""
+        """Delete kept embeddings that the live index has, which a rebuild or an upgrade may leave."""
         ...
 
     async def search(

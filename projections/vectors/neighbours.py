@@ -17,6 +17,6 @@ NEAREST = 5
 async def nearest(
     connection: AsyncConnection, viewer: Viewer, memory_id: UUID, index: VectorIndex, question: Question
 ) -> Mapping[UUID, float]:
-    """The cosine similarity, in [-1, 1], of the nearest five semantic memories beside `memory_id`, nearest first."""
+    """The cosine similarity, in [-1, 1], of the five semantic memories nearest to `memory_id`, nearest first."""
     semantic = Candidates(kinds=SEMANTIC, other_than=memory_id)
     return await index.search(connection, viewer, semantic, question.model, question.vector, NEAREST)

@@ -30,14 +30,14 @@ from mnemolog.projections.vectors.embedder import Embedder, Vectors
 from mnemolog.projections.vectors.index import Point, Text, VectorIndex
 
 NAME = "vectors"
-MAX_VARIANT = 30  # characters, since it is a part of a schema's name
-# So few texts are looked up in the cache first, which saves a round trip. Of many, as a replay brings them, most are
-# kept in the tables: they need not be sent there again.
+MAX_VARIANT = 30  # characters, because it is part of a schema's name
+# Up to this many texts are looked up in the cache first, which saves a round trip. With more, as in a replay, most
+# embeddings are in the tables and need not be sent there again.
 FEW = 16
 
 
 def variant_of(embedder: Embedder) -> str:
-    """Another model finds no vectors of this one: it gets tables of its own, filled from the log."""
+    """Another model cannot use these vectors: it gets its own tables, filled from the log."""
     name = re.sub(r"[^a-z0-9]+", "_", embedder.model.lower())
     if len(name) <= MAX_VARIANT:
         return name
@@ -56,7 +56,7 @@ class VectorsProjector:
         self.variant = variant_of(embedder)
 
     async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
-        # What is erased; of an erased user what was told before, since a replay finds later embeddings as well.
+        # What is erased; for an erased user only earlier texts, because a replay finds later embeddings as well.
         gone: Collection[Key] = {(*owner(event), id_) for event in batch for id_ in _erased(event.payload)}
         await self._index.remove(connection, gone)
         users = {owner(event): event.seq for event in batch if isinstance(event.payload, UserErased)}
@@ -76,7 +76,7 @@ class VectorsProjector:
             await self._index.put(connection, model, points)
 
     def _made(self, texts: Mapping[Key, str]) -> Mapping[Key, Vectors]:
-        """The vectors of these; Unprepared when any is still to be made."""
+        """The vectors of these texts; Unprepared if any is missing."""
         vectors_of, model = made(), self._embedder.model
         lacking = [text for text in dict.fromkeys(texts.values()) if (model, text) not in vectors_of]
         if lacking:
@@ -89,7 +89,7 @@ class VectorsProjector:
 
 
 def _erased(payload: Event) -> Sequence[UUID]:
-    """The memory and the messages that an event erases, as the index knows them."""
+    """The ids, in the index, of the memory and the messages that an event erases."""
     own = [payload.memory_id] if isinstance(payload, MemoryErased) else []
     return [*own, *map(subject_id, MESSAGE.touched(payload) if payload.shreds() else ())]
 
@@ -101,7 +101,7 @@ class _Said(NamedTuple):
 
 
 def _texts(batch: Sequence[Recorded]) -> dict[Key, _Said]:
-    """The text of each message and the last one of each memory; none of what is erased, in this batch or later."""
+    """The text of each message and the last text of each memory, without those erased in this batch or later."""
     said: dict[Key, tuple[str, int]] = {}
     for event in batch:
         match event.payload:
@@ -116,5 +116,5 @@ def _texts(batch: Sequence[Recorded]) -> dict[Key, _Said]:
 
 
 def _hash(text: str) -> bytes:
-    """Tells the texts of one subject apart."""
+    """Identifies a text of a subject."""
     return sha256(text.encode()).digest()[:16]

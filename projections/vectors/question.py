@@ -8,7 +8,7 @@ from mnemolog.projections.vectors.embedder import Embedder, Vectors
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is looked for: its words, and its vector in a model's space."""
+    """A query: its text, and its vector in a model's space."""
 
     text: str
     model: str
@@ -17,6 +17,6 @@ class Question:
 
 
 async def question_of(text: str, embedder: Embedder) -> Question:
-    """Asks a model, which takes its time: before a connection is taken."""
+    """Calls the model, which takes time, before a connection is taken."""
     [vector] = await embedder.embed([text])
     return Question(text, embedder.model, embedder.calibration, vector)
