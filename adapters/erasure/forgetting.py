@@ -84,10 +84,23 @@ async def forget(engine: Services, request: OfScope, idempotency_key: str | None
         found, last = await extent(engine, request), None
         async for receipt in _forgotten(engine, list(_steps(engine, request, found, batch)), keyed):
             last = receipt
+        await _erase_checkpoints(engine, request)
         if not keyed or not last:
             return Forgotten(found, batch, last)
         earlier = last
+    else:
+        await _erase_checkpoints(engine, request)
     return Forgotten(await _taken(engine, request.stream(), batch), batch, earlier)
+
+
+async def _erase_checkpoints(engine: Services, request: OfScope) -> None:
+    """The state of the agent's graphs, which is of its own. Repeatable."""
+    if not isinstance(request, EraseScope) or request.scope is Reach.GLOBAL:
+        return
+    thread_id = request.thread_id if request.scope is Reach.SESSION else None
+    where = (request.tenant, request.stream(), request.agent_id, thread_id)
+    for thread in await engine.checkpoints.threads(*where, remains=True):
+        await engine.checkpoints.erase(thread)
 
 
 async def _forgotten(engine: Services, steps: Sequence[Step], keyed: Keyed | None) -> AsyncIterator[Receipt]:

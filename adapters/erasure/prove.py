@@ -6,7 +6,8 @@ from pathlib import Path
 from redis.asyncio import Redis
 
 from mnemolog.adapters.erasure import stores, tables
-from mnemolog.adapters.erasure.proof import NAMED, Proof, ProofPlace
+from mnemolog.adapters.erasure.messages import forms
+from mnemolog.adapters.erasure.proof import NAMED, Proof, ProofPlace, tallied
 from mnemolog.adapters.erasure.target import ProofSubject, Target, target_of
 from mnemolog.adapters.services import Services
 from mnemolog.domain.principal import Role
@@ -71,6 +72,8 @@ async def _places(engine: Services, target: Target, phrase: str | None) -> Async
         async with database.connect() as connection:
             async for place in tables.look_through(connection, name, target, phrase):
                 yield place
+    if phrase:
+        yield await _checkpoints(engine, target, phrase)
     jetstream = engine.nats.jetstream()
     yield await stores.events_on_jetstream(jetstream, engine.log, target, phrase)
     keyed = await engine.api_keys.producers()
@@ -84,6 +87,21 @@ async def _places(engine: Services, target: Target, phrase: str | None) -> Async
     yield await _blobs(engine, target)
     for place in stores.files(engine.settings.directory, phrase if engine.principal is None else None):
         yield place
+
+
+async def _checkpoints(engine: Services, target: Target, phrase: str) -> ProofPlace:
+    """The checkpoints that keys open, of any thread: their tables show ciphertext alone."""
+    stream, wanted, verdicts = target.subject.stream, forms(phrase), list[tuple[str, bool]]()
+    for thread in await engine.checkpoints.threads(stream.tenant, stream):
+        for place, _ in await engine.checkpoints.places(thread):
+            if found := await engine.checkpoints.load(thread, *place):
+                values = [found.state, found.metadata, *(value for _, value in found.values.values())]
+                texts = (
+                    one.data.decode(errors="replace").lower() for one in (*values, *(w.value for w in found.writes))
+                )
+                shown = any(form in text for text in texts for form in wanted)
+                verdicts.append((f"checkpoint {place[1]} of {thread.agent_id} in {thread.thread_id}", shown))
+    return tallied("checkpoints", verdicts)
 
 
 async def _blobs(engine: Services, target: Target) -> ProofPlace:

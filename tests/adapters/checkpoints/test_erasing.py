@@ -1,6 +1,7 @@
 """Checkpoints are erased with their thread and their user, by whatever way, and the proof says so (X07, X16)."""
 
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import pytest
 from psycopg import AsyncConnection
@@ -130,3 +131,37 @@ async def test_a_thread_that_never_was_is_still_not_found(memory: AsyncMemory, s
     await planted(saver)
     with pytest.raises(NotFound, match="no thread"):
         await memory.erase_thread("unknown", user_id=user)
+
+
+@pytest.mark.spec_part("X16")
+async def test_a_phrase_is_found_in_the_state_of_a_graph_that_quotes_it(
+    memory: AsyncMemory, saver: MnemologSaver, user: str
+) -> None:
+    """Erasing a memory does not reach there, and the proof does not hide it."""
+    added = await memory.create(f"I live in {SECRET}", user_id=user)
+    await saved(saver, config("other"), said=["x" * 40_000 + SECRET.upper()])
+    await memory.erase(added.memory_id, user_id=user)
+
+    proof = await memory.prove_erased(memory_id=added.memory_id, user_id=user, text=SECRET)
+
+    assert [(place.name, place.readable) for place in proof.places if place.readable] == [("checkpoints", 1)]
+    await saver.adelete_thread("other")
+    assert (await memory.prove_erased(memory_id=added.memory_id, user_id=user, text=SECRET)).erased
+
+
+@pytest.mark.parametrize(("scope", "left_over"), [("agent", ["tutor"]), ("session", ["tutor", "coach in other"])])
+async def test_erasing_a_scope_takes_the_checkpoints_of_its_agent(
+    memory: AsyncMemory, user: str, scope: Literal["agent", "session"], left_over: list[str]
+) -> None:
+    coach, tutor = (MnemologSaver(memory, user_id=user, agent_id=name) for name in ("coach", "tutor"))
+    await memory.add("I live in Lisbon", user_id=user, agent_id="coach", thread_id="main")
+    await saved(coach, of="coach")
+    await saved(coach, config("other"), of="coach in other")
+    await saved(tutor, of="tutor")
+
+    for _ in range(2):
+        asked: dict[str, Any] = {"user_id": user, "agent_id": "coach", "thread_id": "main", "idempotency_key": "once"}
+        await memory.erase_scope(scope, **asked)
+
+    found = [await values(saver, config(name)) for saver, name in ((tutor, "main"), (coach, "main"), (coach, "other"))]
+    assert [one["of"] for one in found if one] == left_over
