@@ -7,7 +7,7 @@ the bytes and the texts alike.
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,9 +15,10 @@ from mnemolog.domain.artifact import ArtifactType, Refusal, TextKind
 from mnemolog.domain.memory import Status
 from mnemolog.domain.scope import Scope
 from mnemolog.events.conversation import turn_tag
-from mnemolog.events.envelope import Header
+from mnemolog.events.envelope import Header, Recorded
 from mnemolog.events.event import Event, Personal, PersonalText, blind_tag
 from mnemolog.events.generation import Generation
+from mnemolog.events.unread import Unread
 
 
 class ArtifactEvent(Event):
@@ -152,8 +153,20 @@ def blob_tag(blob: str) -> str:
     return f"blob:{blob}"
 
 
+def text_id(event_id: UUID, place: int) -> UUID:
+    """The id of a passage, by its place in its event."""
+    return uuid5(event_id, str(place))
+
+
 def blobs_in(header: Header) -> Sequence[str]:
     """The blob of a stored artifact, even of one that can no longer be decrypted."""
     if header.type != ArtifactStored.type_name():
         return []
     return [tag.removeprefix(blob_tag("")) for tag in header.tags if tag.startswith(blob_tag(""))]
+
+
+def texts_in(event: Recorded) -> Sequence[UUID]:
+    """The ids of the passages that an event added, also of one that cannot be decrypted any more."""
+    payload = event.payload.shape if isinstance(event.payload, Unread) else event.payload
+    count = payload.count if isinstance(payload, ArtifactTextAdded) else 0
+    return [text_id(event.event_id, place) for place in range(count)]

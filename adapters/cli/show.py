@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from mnemolog.adapters.cli import output
-from mnemolog.adapters.operations.artifacts import ArtifactDetail, ArtifactText, ArtifactView
+from mnemolog.adapters.operations.artifacts import ArtifactDetail, ArtifactHit, ArtifactText, ArtifactView
 from mnemolog.adapters.operations.attention import AffectView
 from mnemolog.adapters.operations.batches import Forgotten
 from mnemolog.adapters.operations.conversation import Added, Session
@@ -324,6 +324,11 @@ def _artifact_texts(texts: Sequence[ArtifactText]) -> None:
     output.show(("kind", "place", "text"), rows, nothing="no texts")
 
 
+def _artifact_hits(page: Page[ArtifactHit]) -> None:
+    rows = [(one.surrogate, one.place, one.text, f"{one.score:.2f}") for one in page]
+    output.show(("artifact", "place", "text", "score"), rows, nothing="nothing found")
+
+
 def _texts(page: Page[ArtifactText]) -> None:
     _artifact_texts(page.items)
     _more(page)
@@ -412,6 +417,7 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     Page[ArtifactView]: _artifacts,
     ArtifactDetail: _artifact,
     Page[ArtifactText]: _texts,
+    Page[ArtifactHit]: _artifact_hits,
     EntityDetail: _entity,
     Page[FactView]: _facts,
 }

@@ -11,7 +11,7 @@ from uuid import UUID
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from mnemolog.adapters.artifacts.content import delete_blobs
+from mnemolog.adapters.artifacts.content import delete_blobs, texts_of
 from mnemolog.adapters.erasure.messages import TurnSelection, purge_turns
 from mnemolog.adapters.erasure.stale_schemas import forget_embeddings, forget_in_stale_schemas
 from mnemolog.adapters.postgres.store import PostgresStore
@@ -77,9 +77,11 @@ async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: s
     try:
         held_up = await _forgotten(engine, Position(stream, receipt.last_seq))
     finally:
-        await _sweep(engine, stream, [*before.memories, *map(subject_id, before.turns)])
+        gone = _gone(command, before)
+        texts = await texts_of(engine, stream, gone) if gone else ()
+        await _sweep(engine, stream, [*before.memories, *map(subject_id, before.turns), *texts])
         await engine.checkpoints.delete_erased(stream)
-        await delete_blobs(engine, stream, _gone(command, before), receipt.last_seq)
+        await delete_blobs(engine, stream, gone, receipt.last_seq)
         if isinstance(command, EraseUser):
             await engine.jobs.forget(stream)
     return Erasure(receipt, before, messages, held_up)

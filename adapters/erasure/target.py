@@ -14,7 +14,7 @@ from mnemolog.domain.memory import no_such_memory
 from mnemolog.domain.message import no_such_message, subject_id
 from mnemolog.domain.principal import beyond_agents
 from mnemolog.domain.scope import Owned, private_to_others
-from mnemolog.events.artifacts import blobs_in
+from mnemolog.events.artifacts import blobs_in, texts_in
 from mnemolog.events.checkpoints import CheckpointsStarted
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
@@ -61,6 +61,7 @@ class Target:
     seqs: set[int] = field(default_factory=set)
     key_ids: set[bytes] = field(default_factory=set)
     blobs: set[str] = field(default_factory=set)
+    texts: set[UUID] = field(default_factory=set)
     opened: int = 0
 
     @property
@@ -72,7 +73,8 @@ class Target:
     def ids(self) -> frozenset[UUID]:
         """The ids of everything that has a UUID."""
         named = (subject_of(tag).id_of(tag) for tag in self.known)
-        return self.memory_ids.union(map(subject_id, self.turn_ids), (id_ for id_ in named if isinstance(id_, UUID)))
+        own = (id_ for id_ in named if isinstance(id_, UUID))
+        return self.memory_ids.union(self.texts, map(subject_id, self.turn_ids), own)
 
 
 async def target_of(log: EventLog, subject: ProofSubject, agents: frozenset[str] | None = None) -> Target:
@@ -93,6 +95,7 @@ async def target_of(log: EventLog, subject: ProofSubject, agents: frozenset[str]
             found.opened += not event.erased
             found.key_ids |= _key_ids(stored)
             found.blobs |= set(blobs_in(stored.header))
+            found.texts |= set(texts_in(event))
     return found
 
 

@@ -6,7 +6,7 @@ Adding and downloading a file are not in the registry, since each face carries b
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, Strict
 
 from mnemolog.adapters.artifacts import content as contents
 from mnemolog.adapters.artifacts.extraction import enqueue
@@ -20,7 +20,8 @@ from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import Status
 from mnemolog.domain.scope import Scope
 from mnemolog.events.artifacts import Skipped
-from mnemolog.events.fields import Id, Instant, Label, Uuid
+from mnemolog.events.fields import WHOLE, Id, Instant, Label, Text, Uuid
+from mnemolog.projections.artifacts.reader import TextCandidates
 
 
 class AddArtifact(Write):
@@ -74,6 +75,26 @@ class ArtifactText(Result):
     writer: str = Field(description="The program, the model or the person that wrote it.")
     confidence: float | None
     created_at: Instant
+
+
+class ArtifactSearch(Read):
+    """A search of the texts of artifacts."""
+
+    query: Annotated[Text, Field(description="What to search for.")]
+    artifact_id: Annotated[Uuid | None, Field(description="Only texts of this artifact.")] = None
+    type: Annotated[ArtifactType | None, Field(description="Only texts of artifacts of this type.")] = None
+    text_kind: Annotated[TextKind | None, Field(description="Only texts of this kind.")] = None
+    top_k: Annotated[int, Strict(), Field(ge=1, le=100, description="The maximum number of results."), WHOLE] = 5
+
+
+class ArtifactHit(ArtifactText):
+    """A text that matches a query, with its artifact and its scores."""
+
+    artifact_id: UUID
+    surrogate: str
+    score: float = Field(description="The fused score, in [0, 1].")
+    similarity: float | None = Field(description="The cosine similarity to the query.")
+    text_rank: float | None = Field(description="The keyword (BM25) score.")
 
 
 class ArtifactView(Result):
@@ -170,6 +191,22 @@ async def list_artifact_texts(engine: Engine, asked: ArtifactTextsRead) -> Page[
 
 
 @operation(
+    "artifact search",
+    "POST /artifacts/search",
+    tag="artifacts",
+    arguments=("query",),
+    example={"user_id": "ana", "query": "how much is the rent?"},
+)
+async def search_artifacts(engine: Engine, asked: ArtifactSearch) -> Page[ArtifactHit]:
+    """Search the texts of artifacts, by meaning and by words."""
+    among = TextCandidates(artifact_id=asked.artifact_id, type=asked.type, kind=asked.text_kind)
+    found = await engine.reads.search_artifacts(
+        viewer_of(engine, asked), asked.query, among, asked.top_k, asked.moment()
+    )
+    return Page[ArtifactHit].model_validate({"items": found})
+
+
+@operation(
     "artifact describe",
     "POST /artifacts/{artifact_id}/texts",
     DescribeArtifact,
@@ -212,6 +249,7 @@ async def restore_artifact(engine: Engine, asked: Write) -> Written:
 
 
 ARTIFACTS = (
+    search_artifacts,
     list_artifacts,
     get_artifact,
     list_artifact_texts,

@@ -14,7 +14,7 @@ from mnemolog.adapters.pgvector import statements
 from mnemolog.adapters.pgvector.tables import embeddings, metadata, vectors
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.former import as_written
-from mnemolog.projections.memories.filters import Candidates
+from mnemolog.projections.full_text import Searchable
 from mnemolog.projections.owner import Owner, indexed
 from mnemolog.projections.raw_sql import fetch_all, keyed, live_key, options_of, plain_names, schema_of, write
 from mnemolog.projections.rows import Key
@@ -76,7 +76,7 @@ class PgVectorIndex:
         self,
         connection: AsyncConnection,
         viewer: Viewer,
-        candidates: Candidates,
+        candidates: Searchable,
         model: str,
         vector: Vectors,
         limit: int,

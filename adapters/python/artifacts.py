@@ -13,7 +13,13 @@ from mnemolog.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
     from mnemolog.adapters.operations import artifacts
-    from mnemolog.adapters.operations.artifacts import ArtifactAdded, ArtifactDetail, ArtifactText, ArtifactView
+    from mnemolog.adapters.operations.artifacts import (
+        ArtifactAdded,
+        ArtifactDetail,
+        ArtifactHit,
+        ArtifactText,
+        ArtifactView,
+    )
     from mnemolog.adapters.operations.results import Page, Written
     from mnemolog.events import fields
 else:
@@ -136,6 +142,29 @@ class ArtifactVerbs(Asking):
             [text.text for text in memory.list_artifact_texts(file.artifact_id, user_id="ana")]
         """
         return await self._ask(artifacts.list_artifact_texts, locals())
+
+    async def search_artifacts(
+        self,
+        query: str,
+        *,
+        artifact_id: Id | None = None,
+        type: ArtifactType | None = None,
+        text_kind: TextKind | None = None,
+        top_k: int | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
+    ) -> Page[ArtifactHit]:
+        """Search the texts of artifacts, by meaning and by words; best first.
+
+        Example:
+            memory.add_artifact(url="https://example.org", caption="the recipe", user_id="ana")
+            [hit.surrogate for hit in memory.search_artifacts("recipe", user_id="ana")]
+        """
+        return await self._ask(artifacts.search_artifacts, locals())
 
     async def describe_artifact(
         self,

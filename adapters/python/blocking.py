@@ -83,6 +83,7 @@ class Memory(Blocking):
     download_artifact = mirrored(AsyncMemory.download_artifact)
     get_artifact = mirrored(AsyncMemory.get_artifact)
     list_artifacts = mirrored(AsyncMemory.list_artifacts)
+    search_artifacts = mirrored(AsyncMemory.search_artifacts)
     list_artifact_texts = mirrored(AsyncMemory.list_artifact_texts)
     describe_artifact = mirrored(AsyncMemory.describe_artifact)
     delete_artifact = mirrored(AsyncMemory.delete_artifact)

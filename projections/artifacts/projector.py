@@ -1,7 +1,6 @@
 """Folds artifacts and their texts into rows. Exactly once: rows and progress share a transaction."""
 
 from collections.abc import Iterable, Sequence
-from uuid import uuid5
 
 from sqlalchemy import MetaData, delete, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -127,7 +126,7 @@ def _texts(event: Recorded, added: events.ArtifactTextAdded) -> Iterable[Row]:
     for place, passage in enumerate(added.passages):
         yield {
             **owner_row(event),
-            "text_id": uuid5(event.event_id, str(place)),
+            "text_id": events.text_id(event.event_id, place),
             "artifact_id": added.artifact_id,
             "event_id": event.event_id,
             "text_kind": added.text_kind,

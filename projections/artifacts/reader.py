@@ -1,12 +1,14 @@
 """Reads artifacts and their texts, as far as an agent may see them."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Text, and_, cast, func, or_, select, true, tuple_
+from sqlalchemy import ColumnElement, Select, Text, and_, cast, func, or_, select, true, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.domain import ranking
 from mnemolog.domain.artifact import (
     DESCRIBING,
     ArtifactType,
@@ -21,14 +23,17 @@ from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import USER, StreamId
 from mnemolog.projections.artifacts.tables import artifact_texts, artifacts
+from mnemolog.projections.memories.reader import by_text
 from mnemolog.projections.owner import OWNER, stream_of
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import Row, fetch, stored
+from mnemolog.projections.vectors.index import VectorIndex
+from mnemolog.projections.vectors.question import Question
 from mnemolog.projections.visibility import owned, shared
 
 NEWEST = ("-seq", "artifact_id")
 IN_ORDER = ("text_kind", "position", "text_id")
-PAGE = 200
+PAGE, CANDIDATES = 200, 50
 _INTERNAL = frozenset({*OWNER, "blob", "withdrawn", "document"}) - {"user_id"}
 _SHORT = frozenset(TextKind) - {TextKind.CHUNK}
 
@@ -161,3 +166,65 @@ def _shown(row: Row, texts: Sequence[Row]) -> dict[str, Any]:
 def _told(text: Row) -> dict[str, Any]:
     names = ("text_id", "text_kind", "position", "place", "text", "writer", "confidence", "created_at")
     return {name: text[name] for name in names}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextCandidates:
+    """Which texts of artifacts a search may find, of those that its viewer sees. None leaves nothing out."""
+
+    artifact_id: UUID | None = None
+    type: ArtifactType | None = None
+    kind: TextKind | None = None
+    text_ids: frozenset[UUID] | None = None
+
+    def documents(self, viewer: Viewer) -> Select[Any]:
+        """The candidates: each `id` with the terms that a full-text search finds it by, as `search`."""
+        column = artifact_texts.c
+        return select(column.text_id.label("id"), column.search.label("search")).where(*self.conditions(viewer))
+
+    def conditions(self, viewer: Viewer) -> list[ColumnElement[bool]]:
+        """As a statement over texts says it."""
+        column = artifact_texts.c
+        of = [*seen(viewer), artifacts.c.status.in_(sorted(VISIBLE)), _same_artifact(), _standing()]
+        if self.type is not None:
+            of.append(artifacts.c.type == self.type)
+        found = [owned(artifact_texts, viewer), select(artifacts.c.artifact_id).where(*of).exists()]
+        if self.artifact_id is not None:
+            found.append(column.artifact_id == self.artifact_id)
+        if self.kind is not None:
+            found.append(column.text_kind == self.kind)
+        if self.text_ids is not None:
+            found.append(column.text_id.in_(sorted(self.text_ids)))
+        return found
+
+
+async def search(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    among: TextCandidates,
+    limit: int,
+    index: VectorIndex,
+    question: Question,
+) -> Sequence[dict[str, Any]]:
+    """The texts of artifacts that answer, best first: by meaning and by words, fused."""
+    at_most = max(CANDIDATES, limit)
+    near = await index.search(connection, viewer, among, question.model, question.vector, at_most)
+    worded = await by_text(connection, among, viewer, question.text, at_most)
+    fused = ranking.fuse(near, worded)
+    best = sorted(fused, key=lambda id_: (-fused[id_], id_))[:limit]
+    wanted = replace(among, text_ids=frozenset(best)).conditions(viewer)
+    rows = await fetch(connection, artifact_texts, select(*stored(artifact_texts)).where(*wanted))
+    texts = {row["text_id"]: row for row in rows}
+    lines = await surrogates(connection, viewer, {row["artifact_id"] for row in rows})
+    return [
+        {
+            **_told(text),
+            "artifact_id": text["artifact_id"],
+            "surrogate": lines[text["artifact_id"]],
+            "score": fused[id_],
+            "similarity": near.get(id_),
+            "text_rank": worded.get(id_),
+        }
+        for id_ in best
+        if (text := texts.get(id_)) and text["artifact_id"] in lines
+    ]

@@ -14,8 +14,8 @@ from mnemolog.domain.importance import to_five, to_level
 from mnemolog.domain.memory import VISIBLE, Kind, erased_memory, no_such_memory
 from mnemolog.domain.text import search_terms
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.full_text import CONFIGURATION
-from mnemolog.projections.memories.filters import Candidates, active, identified, unasked, visible_to
+from mnemolog.projections.full_text import CONFIGURATION, Searchable
+from mnemolog.projections.memories.filters import active, identified, unasked, visible_to
 from mnemolog.projections.memories.tables import links, memories
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import fetch, stored
@@ -31,7 +31,7 @@ NEWEST = ("-seq", "memory_id")
 
 
 async def by_text(
-    connection: AsyncConnection, candidates: Candidates, viewer: Viewer, query: str, limit: int
+    connection: AsyncConnection, candidates: Searchable, viewer: Viewer, query: str, limit: int
 ) -> dict[UUID, float]:
     """BM25 scores of the candidates with any word of the query, over all candidates.
 

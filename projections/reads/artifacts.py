@@ -1,6 +1,6 @@
 """The reads of artifacts and their texts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -11,7 +11,7 @@ from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.artifacts import reader
 from mnemolog.projections.paging import Slice
 from mnemolog.projections.reads.moment import NOW, Moment
-from mnemolog.projections.reads.reading import ARTIFACTS, Reading
+from mnemolog.projections.reads.reading import ARTIFACTS, VECTORS, Reading
 
 
 class ArtifactReads(Reading):
@@ -47,3 +47,11 @@ class ArtifactReads(Reading):
         """The texts of an artifact, by kind, in their order."""
         ask = partial(reader.texts_of, artifact_id=artifact_id, kind=kind, limit=limit, cursor=cursor)
         return await self._read(viewer, moment, (ARTIFACTS,), ask)
+
+    async def search_artifacts(
+        self, viewer: Viewer, query: str, among: reader.TextCandidates, limit: int = 5, moment: Moment = NOW
+    ) -> Sequence[Mapping[str, Any]]:
+        """The texts of artifacts that answer a query, best first."""
+        ask = partial(reader.search, among=among, limit=limit)
+        _, found = await self._by_meaning(viewer, moment, (ARTIFACTS, VECTORS), query, ask)
+        return found

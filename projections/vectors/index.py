@@ -11,7 +11,7 @@ from sqlalchemy import MetaData
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.viewer import Viewer
-from mnemolog.projections.memories.filters import Candidates
+from mnemolog.projections.full_text import Searchable
 from mnemolog.projections.owner import Owner
 from mnemolog.projections.rows import Key
 from mnemolog.projections.vectors.embedder import Vectors
@@ -75,7 +75,7 @@ class VectorIndex(Protocol):
         self,
         connection: AsyncConnection,
         viewer: Viewer,
-        candidates: Candidates,
+        candidates: Searchable,
         model: str,
         vector: Vectors,
         limit: int,
@@ -84,6 +84,6 @@ class VectorIndex(Protocol):
 
         To three digits: an index may hold half-precision numbers.
 
-        The filters come first: it gives `limit` memories wherever so many candidates have a vector of this model.
+        The filters come first: it gives `limit` subjects wherever so many candidates have a vector of this model.
         """
         ...

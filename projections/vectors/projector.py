@@ -1,4 +1,4 @@
-"""Keeps one vector a memory, of its current text, in whatever index stands behind the port.
+"""Keeps one vector a memory, of its current text, and one a text of an artifact, in whatever index is behind the port.
 
 As often as the index does it: exactly once on pgvector, whose rows share a transaction with the progress.
 """
@@ -14,6 +14,7 @@ from sqlalchemy import MetaData
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.message import subject_id
+from mnemolog.events.artifacts import ArtifactTextAdded, text_id
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased, UserErased
@@ -48,7 +49,7 @@ class VectorsProjector:
     name = NAME
     version = 3
     readable_from = 1
-    kinds = Kinds(ContentEvent | TurnRecorded | MemoryErased | MessagesErased)
+    kinds = Kinds(ContentEvent | TurnRecorded | MemoryErased | MessagesErased | ArtifactTextAdded)
 
     def __init__(self, embedder: Embedder, index: VectorIndex) -> None:
         self._embedder, self._index = embedder, index
@@ -101,7 +102,7 @@ class _Said(NamedTuple):
 
 
 def _texts(batch: Sequence[Recorded]) -> dict[Key, _Said]:
-    """The text of each message and the last text of each memory, without those erased in this batch or later."""
+    """The texts of messages and artifacts and the last text of each memory, without those erased now or later."""
     said: dict[Key, tuple[str, int]] = {}
     for event in batch:
         match event.payload:
@@ -109,6 +110,9 @@ def _texts(batch: Sequence[Recorded]) -> dict[Key, _Said]:
                 said[*owner(event), memory_id] = (text, event.seq)
             case TurnRecorded(turn_id=turn_id) as turn:
                 said[*owner(event), subject_id(turn_id)] = (indexed_text(turn), event.seq)
+            case ArtifactTextAdded(passages=passages):  # Empty once erased: the erasure removes what stands here.
+                for place, passage in enumerate(passages):
+                    said[*owner(event), text_id(event.event_id, place)] = (passage.text, event.seq)
             case payload:
                 for id_ in _erased(payload):
                     said.pop((*owner(event), id_), None)

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from sqlalchemy import select
 
 import mnemolog
 from mnemolog.adapters.backup.backing_up import back_up
@@ -22,10 +23,13 @@ from mnemolog.adapters.operations.artifacts import (
     AddArtifact,
     ArtifactDetail,
     ArtifactRead,
+    ArtifactSearch,
     add_artifact,
     download_artifact,
     get_artifact,
+    search_artifacts,
 )
+from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.commands.erasure import EraseKnown, EraseThread, EraseUser
 from mnemolog.commands.scopes import ForgetScope, Reach
 from mnemolog.domain.errors import Erased, InvalidInput, NotFound
@@ -43,7 +47,7 @@ def ana(engine: Engine, user: str) -> Person:
     return Person(engine, user)
 
 
-async def added(ana: Person, content: bytes = SECRET, **fields: Any) -> UUID:
+async def added(ana: Person, content: bytes | None = SECRET, **fields: Any) -> UUID:
     asked = AddArtifact.model_validate({"user_id": ana.user, "agent_id": ana.agent, "name": "note.txt", **fields})
     return (await add_artifact(ana.engine, asked, content)).artifact_id
 
@@ -200,3 +204,42 @@ async def test_a_file_that_is_empty_or_too_large_is_refused(ana: Person) -> None
     with pytest.raises(InvalidInput, match="either a file or a URL"):
         await added(ana, url="https://example.org")
     assert await blobs(ana) == []
+
+
+async def finds(ana: Person, query: str, **fields: Any) -> list[str]:
+    asked = {"user_id": ana.user, "agent_id": ana.agent, "query": query, **fields}
+    found = await search_artifacts.run(ana.engine, ArtifactSearch.model_validate(asked))
+    return [one.text for one in found]
+
+
+@pytest.mark.spec("A01", "X02", "X03")
+async def test_texts_are_found_by_whoever_may_see_them_and_as_they_stood(ana: Person) -> None:
+    coach, planner = Person(ana.engine, ana.user, agent="coach"), Person(ana.engine, ana.user, agent="planner")
+    links: dict[str, Any] = {"content": None, "name": ""}  # Nothing is extracted from them.
+    contract: dict[str, Any] = {"url": "https://a.example", "caption": "a contract about rent", "type": "image"}
+    own = await added(coach, **links, **contract, scope="agent")
+    bike = await added(planner, **links, url="https://b.example", caption="a red bicycle, rent to buy")
+    assert set(await finds(coach, "rent")) == {"a contract about rent", "a red bicycle, rent to buy"}
+    assert await finds(coach, "rent", type="image") == ["a contract about rent"]
+    assert await finds(coach, "rent", artifact_id=str(bike)) == ["a red bicycle, rent to buy"]
+    assert await finds(coach, "rent", text_kind="ocr") == []
+    assert await finds(planner, "contract about rent") == ["a red bicycle, rent to buy"]
+    before = await ana.engine.log.head(ana.stream)
+    await ana.engine.writes.delete_artifact({"user_id": ana.user, "agent_id": "coach", "artifact_id": own})
+    assert await finds(coach, "contract about rent") == ["a red bicycle, rent to buy"]
+    assert set(await finds(coach, "rent", as_of=before)) == {"a contract about rent", "a red bicycle, rent to buy"}
+    added_text = (await ana.engine.log.read(ana.stream, tags=[f"artifact:{bike}"]))[1]
+    await ana.engine.writes.undo_event(ana.stream, added_text.event_id, None, agent_id="planner")
+    assert await finds(planner, "rent") == []
+
+
+@pytest.mark.spec("X07")
+async def test_an_erasure_leaves_no_vector_of_a_text(ana: Person) -> None:
+    artifact_id = await added(ana, caption="Zanzibarquux")
+    assert await finds(ana, "Zanzibarquux") == ["Zanzibarquux"]
+    await erase(ana.engine, EraseKnown(user_id=ana.user, kind="artifact", name=str(artifact_id)))
+    assert (await prove(ana.engine, ProofSubject(ana.stream, None, None, f"artifact:{artifact_id}"))).holds
+    async with ana.engine.projections.live.connect() as connection:
+        left = await connection.execute(select(vectors).where(vectors.c.user_id == ana.user))
+        assert left.all() == []
+    await assert_live_equals_replayed(ana.engine, ana.stream)
