@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 ARGS   ?=
 
-.PHONY: demo test test-faults test-long up lint types contract bench coverage-map docs reference fuzz lock clean
+.PHONY: demo test test-faults test-all test-long up lint types contract bench coverage-map docs reference fuzz lock clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.runtime            ## Tell the story: turns in, question, merge, undo, as-of, rebuild.
@@ -24,6 +24,9 @@ test: $(VENV)/.dev                ## Run the tests on real servers, started on f
 
 test-faults: $(VENV)/.dev         ## Run the long tests of crashes, hangs and takeovers.
 	$(PYTEST) -m faults $(ARGS)
+
+test-all: $(VENV)/.dev            ## Run both: the tests of faults mostly wait, and others run meanwhile.
+	$(PYTEST) -n $$(( $(WORKERS) + 1 )) $(ARGS)
 
 test-long: $(VENV)/.dev           ## Run the tests of rules with twenty times as many examples, new ones each time.
 	$(PYTEST) -m "hypothesis and not faults" --hypothesis-profile=long $(ARGS)

@@ -20,8 +20,12 @@ gc.disable()  # Until all tests are collected: what is imported stays.
 os.environ["MNEMOLOG_ENGINE"] = "in-process"
 _users: Iterator[int] = count(1)
 LONGEST = (
-    "tests/background/test_background_engine.py",
+    "tests/faults/test_run.py",
+    "tests/faults/test_kill.py",
+    "tests/engine/test_partitions.py",
+    "tests/engine/test_two_databases.py",
     "tests/tamper/test_rows.py",
+    "tests/background/test_background_engine.py",
     "tests/docs/test_code_blocks.py",
     "tests/engine/test_rebuild.py",
     "tests/tamper/test_rollback.py",
