@@ -180,7 +180,7 @@ async def _carry_out(log: SteppedLog, plan: Sequence[Asked], run: Run) -> None:
 
 def turn(turn_id: str, speaker: str = "Ana") -> Asked:
     said = {"user_id": "-", "turn_id": turn_id, "speaker": speaker, "text": "hello", "occurred_at": START}
-    return Asked(RecordTurn.model_validate({**said, "memory_id": new_id(), "entity_id": new_id()}))
+    return Asked(RecordTurn.model_validate({**said, "entity_id": new_id()}))
 
 
 def update(memory_id: UUID, **fields: object) -> Asked:
