@@ -141,15 +141,17 @@ class Session(Result):
     },
     role=Role.PUBLISH,
 )
-async def add(engine: Engine, asked: Add) -> Added:
+async def add(engine: Engine, request: Add) -> Added:
     """Add messages to a conversation.
 
     All are recorded atomically, together with the `memories` and `facts` that you extracted from them, and `search`
     finds them. A retry is safe with your own `message_id`s or an idempotency key.
     """
-    who = {name: value for name, value in fields_of(engine, asked).items() if name not in ("messages", "metadata")}
-    turns = [{**who, **_turn(engine, asked, place, message)} for place, message in enumerate(asked.messages)]
-    keyed = asked.idempotency_key is not None and all(one.message_id is None for one in asked.messages)
+    context = {
+        name: value for name, value in fields_of(engine, request).items() if name not in ("messages", "metadata")
+    }
+    turns = [{**context, **_turn(engine, request, place, message)} for place, message in enumerate(request.messages)]
+    keyed = request.idempotency_key is not None and all(one.message_id is None for one in request.messages)
     try:
         added = await engine.writes.add(turns, keyed=keyed)
     except TurnRefused as refused:
@@ -157,16 +159,16 @@ async def add(engine: Engine, asked: Add) -> Added:
     return Added.of(added.receipt, message_ids=added.message_ids)
 
 
-def _turn(engine: Engine, asked: Add, place: int, message: Any) -> Mapping[str, Any]:
+def _turn(engine: Engine, request: Add, place: int, message: Any) -> Mapping[str, Any]:
     said = message.model_dump(exclude={"message_id"}, exclude_unset=True, exclude_none=True)
-    said["metadata"] = {**asked.metadata, **message.metadata}
-    return {**said, "turn_id": message.message_id or _turn_id(engine, asked, place), "actor": message.role}
+    said["metadata"] = {**request.metadata, **message.metadata}
+    return {**said, "turn_id": message.message_id or _turn_id(engine, request, place), "actor": message.role}
 
 
-def _turn_id(engine: Engine, asked: Add, place: int) -> str:
-    if asked.idempotency_key is None:
+def _turn_id(engine: Engine, request: Add, place: int) -> str:
+    if request.idempotency_key is None:
         return engine.writes.new_turn_id()
-    return str(uuid5(KEYED, f"{asked.agent_id}\n{asked.idempotency_key}\n{place}"))
+    return str(uuid5(KEYED, f"{request.agent_id}\n{request.idempotency_key}\n{place}"))
 
 
 def _within_message(refused: TurnRefused, *, keyed: bool) -> MnemologError:
@@ -181,12 +183,12 @@ def _within_message(refused: TurnRefused, *, keyed: bool) -> MnemologError:
 
 
 @operation("session", "GET /session", tag="conversation")
-async def session(engine: Engine, asked: SessionRead) -> Session:
+async def session(engine: Engine, request: SessionRead) -> Session:
     """Read the session of a thread: the latest messages and speakers.
 
     A session ends after a day without messages.
     """
-    found = await engine.reads.session(viewer_of(engine, asked), asked.thread_id, asked.moment())
+    found = await engine.reads.session(viewer_of(engine, request), request.thread_id, request.moment())
     return Session.model_validate(found.as_dict())
 
 

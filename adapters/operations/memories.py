@@ -143,110 +143,112 @@ SEARCH_EXAMPLE = {
     status=201,
     example={"user_id": "ana", "text": "Ana is lactose intolerant", "category": "profile", "pinned": True},
 )
-async def create(engine: Engine, asked: Write) -> Created:
+async def create(engine: Engine, request: Write) -> Created:
     """Create a memory.
 
     With a `memory_key` (or `type`, `fact_type` and `entity_refs`, which form one), an existing memory with that key is
     updated or confirmed instead; with `merge_similar`, one with the same meaning. Its id is then returned.
     """
-    memory_id, receipt = await engine.writes.create(fields_of(engine, asked), asked.idempotency_key)
+    memory_id, receipt = await engine.writes.create(fields_of(engine, request), request.idempotency_key)
     return Created.of(receipt, memory_id=memory_id)
 
 
 @operation("get", "GET /memories/{memory_id}", tag="memories", arguments=("memory_id",))
-async def get(engine: Engine, asked: MemoryRead) -> MemoryView:
+async def get(engine: Engine, request: MemoryRead) -> MemoryView:
     """Read one memory.
 
     Also returns hidden memories; see `status`.
     """
-    row = await engine.reads.memory(viewer_of(engine, asked), asked.memory_id, asked.moment())
+    row = await engine.reads.memory(viewer_of(engine, request), request.memory_id, request.moment())
     return MemoryView.model_validate(row)
 
 
 @operation("list", "GET /memories", tag="memories")
-async def list_(engine: Engine, asked: List) -> Page[MemoryView]:
+async def list_(engine: Engine, request: List) -> Page[MemoryView]:
     """List a user's memories, the most recently changed first.
 
     Returns active memories only.
     """
-    rows = await engine.reads.newest(viewer_of(engine, asked), asked.limit, asked.moment(), asked.cursor)
+    rows = await engine.reads.newest(viewer_of(engine, request), request.limit, request.moment(), request.cursor)
     return Page[MemoryView].of(rows)
 
 
 @operation("search", "POST /search", tag="recall", arguments=("query",), example=SEARCH_EXAMPLE)
-async def search(engine: Engine, asked: Search) -> Bullets | SearchResult:
+async def search(engine: Engine, request: Search) -> Bullets | SearchResult:
     """Search a user's memories and messages (memory.query).
 
     Searches by meaning and by keywords. Filters and the agent's allowlist are applied in the database.
     """
-    fields = asked.model_dump(include=set(Searching.model_fields), exclude_unset=True)
-    who = {"tenant": engine.settings.tenant, "user_id": asked.user_id, "agent_id": asked.agent_id}
-    answer = await engine.reads.query(validated(MemoryQuery, {**fields, **who}), asked.moment())
-    if asked.returns == "bullets":
+    fields = request.model_dump(include=set(Searching.model_fields), exclude_unset=True)
+    context_fields = {"tenant": engine.settings.tenant, "user_id": request.user_id, "agent_id": request.agent_id}
+    answer = await engine.reads.query(validated(MemoryQuery, {**fields, **context_fields}), request.moment())
+    if request.returns == "bullets":
         bullets = [Bullet.of(hit.row) for hit in answer.hits]
         return Bullets(header=answer.header, rev=answer.rev, bullets=bullets)
     return SearchResult(header=answer.header, rev=answer.rev, hits=list(map(hit_view, answer.hits)))
 
 
 @operation("context", "POST /context", tag="recall", arguments=("query",))
-async def context(engine: Engine, asked: ContextRead) -> Context:
+async def context(engine: Engine, request: ContextRead) -> Context:
     """Read what an agent should know before it answers.
 
     Returns pinned memories, and from each category that the agent may read either all memories or those that match the
     query, depending on the policy.
     """
-    request = validated(ContextRequest, asked.model_dump(include=set(ContextRequest.model_fields)))
-    return Context.of(await engine.reads.context(viewer_of(engine, asked), request, asked.moment()))
+    wanted = validated(ContextRequest, request.model_dump(include=set(ContextRequest.model_fields)))
+    return Context.of(await engine.reads.context(viewer_of(engine, request), wanted, request.moment()))
 
 
 @operation("cards", "GET /cards", tag="recall", arguments=("refs",))
-async def cards(engine: Engine, asked: CardsRead) -> Page[CardView]:
+async def cards(engine: Engine, request: CardsRead) -> Page[CardView]:
     """Read the most important memories about people, places and things.
 
     Returns at most three memories per reference: pinned ones, then the most important, then the newest (D06).
     """
-    found = await engine.reads.cards(viewer_of(engine, asked), asked.refs, asked.moment())
+    found = await engine.reads.cards(viewer_of(engine, request), request.refs, request.moment())
     return Page[CardView](items=[CardView.of(card) for card in found])
 
 
 @operation("links", "GET /memories/{memory_id}/links", tag="memories", arguments=("memory_id",))
-async def links(engine: Engine, asked: MemoryRead) -> Page[LinkView]:
+async def links(engine: Engine, request: MemoryRead) -> Page[LinkView]:
     """List the links of a memory, strongest first.
 
     Returns only memories that the agent may see.
     """
-    rows = await engine.reads.links(viewer_of(engine, asked), asked.memory_id, asked.moment())
+    rows = await engine.reads.links(viewer_of(engine, request), request.memory_id, request.moment())
     return Page[LinkView](items=[LinkView.model_validate(row) for row in rows])
 
 
 @operation("history", "GET /history/{id}", tag="recall", arguments=("id",))
-async def history(engine: Engine, asked: HistoryRead) -> Page[HistoryEntry]:
+async def history(engine: Engine, request: HistoryRead) -> Page[HistoryEntry]:
     """Read the history of a memory, an entity or a fact, newest first.
 
     Returns every write that changed it, with the old and the new text (B §8).
     """
-    rows = await engine.reads.history(viewer_of(engine, asked), asked.id, asked.limit, asked.moment(), asked.cursor)
+    rows = await engine.reads.history(
+        viewer_of(engine, request), request.id, request.limit, request.moment(), request.cursor
+    )
     return Page[HistoryEntry].of(rows)
 
 
 @operation("why", "GET /why/{id}", tag="recall", arguments=("id",))
-async def why(engine: Engine, asked: WhyRead) -> WhyView:
+async def why(engine: Engine, request: WhyRead) -> WhyView:
     """Explain the origin of a memory, entity, fact, todo or profile field.
 
     Returns the events that created it, what it was merged from, and its source turns (X04).
     """
-    found = await engine.reads.why(viewer_of(engine, asked), asked.id, asked.moment())
+    found = await engine.reads.why(viewer_of(engine, request), request.id, request.moment())
     return WhyView.model_validate(found.as_dict())
 
 
 @operation("changes", "GET /changes", tag="recall")
-async def changes(engine: Engine, asked: ChangesRead) -> Changes:
+async def changes(engine: Engine, request: ChangesRead) -> Changes:
     """Read the changes in a thread since a revision.
 
     Returns the delta header of B §1, and each change.
     """
-    viewer = viewer_of(engine, asked)
-    return Changes.of(await engine.reads.changes(viewer, asked.thread_id, asked.since, asked.moment()))
+    viewer = viewer_of(engine, request)
+    return Changes.of(await engine.reads.changes(viewer, request.thread_id, request.since, request.moment()))
 
 
 @operation(
@@ -258,12 +260,12 @@ async def changes(engine: Engine, asked: ChangesRead) -> Changes:
     done="Updated",
     example={"user_id": "ana", "text": "Ship v1 by September"},
 )
-async def update(engine: Engine, asked: Write) -> Written:
+async def update(engine: Engine, request: Write) -> Written:
     """Update a memory.
 
     Omitted fields stay the same.
     """
-    return await _execute(UpdateMemory, engine, asked)
+    return await _execute(UpdateMemory, engine, request)
 
 
 @operation(
@@ -274,12 +276,12 @@ async def update(engine: Engine, asked: Write) -> Written:
     arguments=("memory_id", "absorbed_ids"),
     done="Merged",
 )
-async def merge(engine: Engine, asked: Write) -> Written:
+async def merge(engine: Engine, request: Write) -> Written:
     """Merge other memories into this one.
 
     The others are hidden, not destroyed: `undo` brings them back.
     """
-    return await _execute(MergeMemories, engine, asked)
+    return await _execute(MergeMemories, engine, request)
 
 
 @operation(
@@ -290,12 +292,12 @@ async def merge(engine: Engine, asked: Write) -> Written:
     arguments=("memory_id", "to_id"),
     done="Linked",
 )
-async def link(engine: Engine, asked: Write) -> Written:
+async def link(engine: Engine, request: Write) -> Written:
     """Link this memory to another.
 
     A second link of the same type to the same memory replaces the strength of the first.
     """
-    return await _execute(LinkMemories, engine, asked)
+    return await _execute(LinkMemories, engine, request)
 
 
 @operation(
@@ -306,21 +308,21 @@ async def link(engine: Engine, asked: Write) -> Written:
     arguments=("memory_id",),
     done="Archived",
 )
-async def archive(engine: Engine, asked: Write) -> Written:
+async def archive(engine: Engine, request: Write) -> Written:
     """Archive a memory: kept and hidden, until it is restored.
 
     Pinned memories are never archived.
     """
-    return await _execute(ChangeStatus, engine, asked, status=Status.DORMANT)
+    return await _execute(ChangeStatus, engine, request, status=Status.DORMANT)
 
 
 @operation("delete", "DELETE /memories/{memory_id}", tag="memories", arguments=("memory_id",), done="Deleted")
-async def delete(engine: Engine, asked: Delete) -> Written:
+async def delete(engine: Engine, request: Delete) -> Written:
     """Delete a memory: hidden at once, and restorable until it is purged.
 
     `erase` destroys it.
     """
-    return await _execute(SoftDeleteMemory, engine, asked)
+    return await _execute(SoftDeleteMemory, engine, request)
 
 
 @operation(
@@ -331,37 +333,39 @@ async def delete(engine: Engine, asked: Delete) -> Written:
     arguments=("memory_id",),
     done="Restored",
 )
-async def restore(engine: Engine, asked: Write) -> Written:
+async def restore(engine: Engine, request: Write) -> Written:
     """Restore a deleted or archived memory.
 
     Also takes a merged memory out of its merge.
     """
-    return await _execute(RestoreMemory, engine, asked)
+    return await _execute(RestoreMemory, engine, request)
 
 
 @operation("undo", "POST /undo", tag="changes", arguments=("memory_id",), done="Undone")
-async def undo(engine: Engine, asked: Undo) -> Undone:
+async def undo(engine: Engine, request: Undo) -> Undone:
     """Undo the last change of a memory, or one event on everything that it changed.
 
     Each call on a memory goes one change further back; a retry with the same idempotency key does not. A change that
     later changes build on is refused: undo those first.
     """
-    if (asked.memory_id is None) == (asked.event_id is None):
+    if (request.memory_id is None) == (request.event_id is None):
         raise InvalidInput("name one thing to undo", field="memory_id", fix="give either a memory_id or an event_id")
-    stream, key = stream_of(engine, asked), asked.idempotency_key
-    who = {"agent_id": asked.agent_id, "thread_id": asked.thread_id, "run_id": asked.run_id}
-    if asked.dry_run:
-        return Undone.of(await engine.writes.preview_undo(stream, asked.memory_id, asked.event_id, **who), None)
-    if asked.memory_id is not None:
-        receipt = await engine.writes.undo_last(stream, asked.memory_id, key, **who)
+    stream, key = stream_of(engine, request), request.idempotency_key
+    context_fields = {"agent_id": request.agent_id, "thread_id": request.thread_id, "run_id": request.run_id}
+    if request.dry_run:
+        return Undone.of(
+            await engine.writes.preview_undo(stream, request.memory_id, request.event_id, **context_fields), None
+        )
+    if request.memory_id is not None:
+        receipt = await engine.writes.undo_last(stream, request.memory_id, key, **context_fields)
     else:
-        assert asked.event_id
-        receipt = await engine.writes.undo_event(stream, asked.event_id, key, **who)
+        assert request.event_id
+        receipt = await engine.writes.undo_event(stream, request.event_id, key, **context_fields)
     return Undone.of(Plan(undone=await engine.writes.undone_by(receipt)), receipt)
 
 
-async def _execute(kind: type[MemoryCommand], engine: Engine, asked: Write, **more: object) -> Written:
-    return Written.of(await engine.writes.execute(command_of(kind, engine, asked, **more), asked.idempotency_key))
+async def _execute(kind: type[MemoryCommand], engine: Engine, request: Write, **more: object) -> Written:
+    return Written.of(await engine.writes.execute(command_of(kind, engine, request, **more), request.idempotency_key))
 
 
 MEMORIES = (

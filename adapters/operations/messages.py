@@ -43,23 +43,23 @@ class EraseMessage(Rehearsed):
 
 
 @operation("message list", "GET /messages", tag="conversation")
-async def list_messages(engine: Engine, asked: MessageList) -> Page[MessageView]:
+async def list_messages(engine: Engine, request: MessageList) -> Page[MessageView]:
     """List the messages of a user or of one thread, newest first.
 
     Deleted messages are left out.
     """
-    viewer = viewer_of(engine, asked)
-    rows = await engine.reads.messages(viewer, asked.thread_id, asked.limit, asked.moment(), asked.cursor)
+    viewer = viewer_of(engine, request)
+    rows = await engine.reads.messages(viewer, request.thread_id, request.limit, request.moment(), request.cursor)
     return Page[MessageView].of(rows)
 
 
 @operation("message get", "GET /message", tag="conversation", arguments=("message_id",))
-async def get_message(engine: Engine, asked: MessageRead) -> MessageView:
+async def get_message(engine: Engine, request: MessageRead) -> MessageView:
     """Read one message.
 
     Also returns deleted messages; see `status`.
     """
-    row = await engine.reads.message(viewer_of(engine, asked), asked.message_id, asked.moment())
+    row = await engine.reads.message(viewer_of(engine, request), request.message_id, request.moment())
     return MessageView.model_validate(row)
 
 
@@ -71,13 +71,13 @@ async def get_message(engine: Engine, asked: MessageRead) -> MessageView:
     arguments=("message_id",),
     done="Deleted",
 )
-async def delete_message(engine: Engine, asked: OfMessage) -> Written:
+async def delete_message(engine: Engine, request: OfMessage) -> Written:
     """Delete a message: hidden at once, and restorable until it is purged.
 
     Memories that were extracted from it stay. `erase_message` destroys it.
     """
     return Written.of(
-        await engine.writes.change_message(command_of(DeleteMessage, engine, asked), asked.idempotency_key)
+        await engine.writes.change_message(command_of(DeleteMessage, engine, request), request.idempotency_key)
     )
 
 
@@ -89,10 +89,10 @@ async def delete_message(engine: Engine, asked: OfMessage) -> Written:
     arguments=("message_id",),
     done="Restored",
 )
-async def restore_message(engine: Engine, asked: OfMessage) -> Written:
+async def restore_message(engine: Engine, request: OfMessage) -> Written:
     """Restore a deleted message."""
     return Written.of(
-        await engine.writes.change_message(command_of(RestoreMessage, engine, asked), asked.idempotency_key)
+        await engine.writes.change_message(command_of(RestoreMessage, engine, request), request.idempotency_key)
     )
 
 
@@ -106,15 +106,15 @@ async def restore_message(engine: Engine, asked: OfMessage) -> Written:
     done="Erased",
     destroys=True,
 )
-async def erase_message(engine: Engine, asked: EraseMessage) -> Erased:
+async def erase_message(engine: Engine, request: EraseMessage) -> Erased:
     """Erase a message permanently.
 
     Destroys its text and, unless `keep_memories`, the memories that were extracted from it. This cannot be undone.
     """
-    command = command_of(EraseMessages, engine, asked, message_ids=(asked.message_id,))
-    if asked.dry_run:
+    command = command_of(EraseMessages, engine, request, message_ids=(request.message_id,))
+    if request.dry_run:
         return Erased.of(await erasing.extent(engine, command))
-    return Erased.of_erasure(await erasing.erase(engine, command, asked.idempotency_key))
+    return Erased.of_erasure(await erasing.erase(engine, command, request.idempotency_key))
 
 
 MESSAGES = (list_messages, get_message, delete_message, restore_message, erase_message)
