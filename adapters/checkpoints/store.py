@@ -139,7 +139,11 @@ class CheckpointStore:
         return bound
 
     async def save(
-        self, thread: Thread, compose: Callable[[Mapping[str, Stored]], Checkpoint], parent: Place | None
+        self,
+        thread: Thread,
+        place: Place,
+        parent: Place | None,
+        compose: Callable[[Mapping[str, Stored]], Checkpoint],
     ) -> None:
         """Save a checkpoint, durable when this returns. Saving it again replaces it.
 
@@ -147,11 +151,12 @@ class CheckpointStore:
         the parent was erased meanwhile.
         """
         self._admit(thread, Role.WRITE)
+        for one in (place, parent) if parent else (place,):
+            _require_fit(one)
         for attempt in range(ATTEMPTS):
             opened = await self._opened(thread, again=attempt > 0)
             opened.require_there(parent)
             checkpoint = compose(opened.values.get(parent, {}) if parent else {})
-            _require_fit(checkpoint)
             values, new = _stored(opened.box, checkpoint.values)
             contents = Contents(checkpoint.state, checkpoint.metadata, values, checkpoint.run_id)
             sent = {one: data for one, data in new.items() if one not in opened.chunks}
@@ -177,6 +182,7 @@ class CheckpointStore:
         """Save the writes of a task in a step. Existing ones are kept, except those with an idx below zero."""
         self._admit(thread, Role.WRITE)
         place = (namespace, checkpoint_id)
+        _require_fit(place)
         by_idx: dict[int, Write] = {}
         for one in writes:
             if one.idx < 0 or one.idx not in by_idx:
@@ -201,6 +207,7 @@ class CheckpointStore:
     async def load(self, thread: Thread, namespace: str, checkpoint_id: str | None = None) -> Loaded | None:
         """A checkpoint of a namespace, by default the newest."""
         self._admit(thread, Role.READ)
+        _require_fit((namespace, checkpoint_id or LAST))
         return await repeated(self._pool, partial(self._loaded, thread, namespace, checkpoint_id))
 
     async def places(self, thread: Thread) -> Sequence[tuple[Place, str | None]]:
@@ -257,7 +264,7 @@ class CheckpointStore:
         """Save a checkpoint that was loaded elsewhere, with its pending writes."""
         place = (one.namespace, one.checkpoint_id)
         checkpoint = Checkpoint(*place, one.parent_id, one.run_id, one.state, one.metadata, one.values)
-        await self.save(thread, lambda known: checkpoint, None)
+        await self.save(thread, place, None, lambda known: checkpoint)
         for task_id in dict.fromkeys(write.task_id for write in one.writes):
             await self.save_writes(thread, *place, [write for write in one.writes if write.task_id == task_id])
 
@@ -406,11 +413,12 @@ def _stored(
     return stored, chunks
 
 
-def _require_fit(checkpoint: Checkpoint) -> None:
-    identifier(checkpoint.checkpoint_id, "checkpoint_id")
-    if len(checkpoint.namespace) > MAX_NAMESPACE or "\0" in checkpoint.namespace:
+def _require_fit(place: Place) -> None:
+    namespace, checkpoint_id = place
+    identifier(checkpoint_id, "checkpoint_id")
+    if len(namespace) > MAX_NAMESPACE or "\0" in namespace:
         raise InvalidInput(
-            f"has {len(checkpoint.namespace):,} characters, at most {MAX_NAMESPACE:,} are accepted, and no NUL",
+            f"has {len(namespace):,} characters, at most {MAX_NAMESPACE:,} are accepted, and no NUL",
             field="checkpoint_ns",
             fix="nest fewer graphs, or give their nodes shorter names",
         )

@@ -107,7 +107,7 @@ class MnemologSaver(BaseCheckpointSaver[str]):
 
         async def get(store: CheckpointStore, tenant: str) -> Loaded | None:
             thread, namespace = self._thread(config, tenant), config["configurable"].get("checkpoint_ns") or ""
-            return await store.load(thread, namespace, get_checkpoint_id(config))
+            return await store.load(thread, namespace, get_checkpoint_id(config) or None)
 
         found = await _run(self._memory, get)
         return self._tuple(found, config) if found else None
@@ -138,7 +138,7 @@ class MnemologSaver(BaseCheckpointSaver[str]):
     ) -> RunnableConfig:
         """Save a checkpoint after the one that the config names."""
         configurable = config["configurable"]
-        namespace, parent_id = configurable.get("checkpoint_ns") or "", get_checkpoint_id(config)
+        namespace, parent_id = configurable.get("checkpoint_ns") or "", get_checkpoint_id(config) or None
         told = get_serializable_checkpoint_metadata(config, metadata)
         run_id = _run_id(told)
         state = self._dumped({name: value for name, value in checkpoint.items() if name != "channel_values"})
@@ -156,7 +156,8 @@ class MnemologSaver(BaseCheckpointSaver[str]):
 
         async def put(store: CheckpointStore, tenant: str) -> Thread:
             thread = self._thread(config, tenant)
-            await store.save(thread, compose, None if parent_id is None else (namespace, parent_id))
+            parent = None if parent_id is None else (namespace, parent_id)
+            await store.save(thread, (namespace, checkpoint["id"]), parent, compose)
             await self._bound(store, thread, namespace)
             return thread
 

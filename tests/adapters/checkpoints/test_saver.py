@@ -226,13 +226,18 @@ async def test_an_api_key_reaches_its_own_users_and_agents_alone(
         ({"configurable": {"user_id": "ana", "thread_id": "t" * 201}}, "thread_id"),
         ({"configurable": {"user_id": " ana", "thread_id": "main"}}, "user_id"),
         ({"configurable": {"user_id": "ana", "thread_id": "main", "checkpoint_ns": "n" * 2001}}, "checkpoint_ns"),
+        ({"configurable": {"user_id": "ana", "thread_id": "main", "checkpoint_id": "a\0b"}}, "checkpoint_id"),
     ],
 )
 async def test_a_config_that_says_too_little_or_too_much_is_refused(
     memory: AsyncMemory, asked: dict[str, Any], field: str
 ) -> None:
+    saver = MnemologSaver(memory)
     with pytest.raises(InvalidInput) as refused:
-        await saved(MnemologSaver(memory), asked, state=1)
+        await saved(saver, asked, state=1)
+    assert refused.value.field == field
+    with pytest.raises(InvalidInput) as refused:
+        await saver.aget_tuple(asked)
     assert refused.value.field == field
 
 
@@ -261,3 +266,42 @@ async def test_a_chunk_that_is_missing_or_was_moved_is_noticed(engine: Engine, s
         await connection.execute("DELETE FROM mnemolog.checkpoint_chunks WHERE stream = %(stream)s", mine)
         with pytest.raises(MalformedEvent, match="a part of the checkpoint is missing"):
             await saver.aget_tuple(at)
+
+
+async def test_many_begin_a_thread_at_once(engine: Engine, saver: MnemologSaver, user: str) -> None:
+    async with AsyncMemory(engine.settings.directory, durable=False, embedder="lexical") as other:
+        savers = (saver, MnemologSaver(other, user_id=user))
+        await asyncio.gather(*(saved(one, number=number) for number in range(10) for one in savers))
+    assert len([one async for one in saver.alist(config())]) == 20
+    assert await count(engine, user, "checkpoint_threads") == 1
+
+
+async def test_saving_while_others_erase_leaves_nothing_unreadable(
+    engine: Engine, saver: MnemologSaver, user: str
+) -> None:
+    async with AsyncMemory(engine.settings.directory, durable=False, embedder="lexical") as other:
+        erasing = MnemologSaver(other, user_id=user)
+
+        async def save() -> None:
+            for number in range(40):
+                await saved(saver, version=number, state=[b"s" * 20_000])
+
+        running = asyncio.create_task(save())
+        for _ in range(8):
+            await erasing.adelete_thread("main")
+        await running
+        assert await values(saver) == await values(erasing) == {"state": [b"s" * 20_000]}
+        await erasing.adelete_thread("main")
+    for table in ("checkpoint_threads", "supervisor_checkpoints", "checkpoint_chunks"):
+        assert await count(engine, user, table) == 0
+
+
+async def test_a_save_that_is_cancelled_takes_nothing_from_the_next(saver: MnemologSaver) -> None:
+    at = await saved(saver, state=[b"0" * 40_000])
+    for number in range(1, 20):
+        cancelled = asyncio.create_task(saved(saver, at, version=number, state=[bytes([number]) * 40_000]))
+        await asyncio.sleep(number / 5000)
+        cancelled.cancel()
+        await asyncio.gather(cancelled, return_exceptions=True)
+        at = await saved(saver, at, version=number, state=[bytes([number]) * 40_000])
+        assert await values(saver, at) == {"state": [bytes([number]) * 40_000]}
