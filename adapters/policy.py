@@ -27,6 +27,8 @@ from mnemolog.domain.policy import Policy
 from mnemolog.domain.predicates import ObjectKind, Predicate, PredicateClass, PredicatePolicy, predicate_name
 from mnemolog.domain.profile import BENIGN, SENSITIVE, ProfilePolicy
 from mnemolog.domain.retention import Retention
+from mnemolog.domain.segmentation import SegmentationPolicy
+from mnemolog.domain.topic_markers import DEFAULT_PHRASES, Phrases, TopicMarkers
 from mnemolog.events.fields import REFUSED, Flag, Id, Unit, fault_of
 
 MAX_RAG_LENGTH = 1000
@@ -216,6 +218,36 @@ class ProfileEntry(_Part):
         return ProfilePolicy(SENSITIVE | set(self.sensitive), frozenset(self.benign))
 
 
+class PhrasesEntry(_Part):
+    """Phrases of one language that announce another topic."""
+
+    change: tuple[Annotated[str, Strict()], ...] = ()
+    aside: tuple[Annotated[str, Strict()], ...] = ()
+
+
+class ConversationEntry(_Part):
+    """Where threads are divided into sessions and episodes (D07, E02)."""
+
+    session_minutes: Annotated[float, Field(ge=1, allow_inf_nan=False)] = SegmentationPolicy().session_minutes
+    gap_hours: Annotated[float, Field(ge=1, allow_inf_nan=False)] = SegmentationPolicy().gap_hours
+    carry_over_minutes: Annotated[float, Field(ge=0, allow_inf_nan=False)] = SegmentationPolicy().carry_over_minutes
+    topic_similarity: Annotated[float, Field(ge=-1, le=1)] | None = None
+    markers: dict[Id, PhrasesEntry] | None = None
+
+    @whole(mode="after")
+    def _ruled(self) -> Self:
+        _translating(lambda: self.policy)
+        return self
+
+    @property
+    def policy(self) -> SegmentationPolicy:
+        """The languages that the file names replace the built-in ones of the same name; the others stay."""
+        own = {language: Phrases(one.change, one.aside) for language, one in (self.markers or {}).items()}
+        return SegmentationPolicy(
+            **self.model_dump(exclude={"markers"}), markers=TopicMarkers({**DEFAULT_PHRASES, **own})
+        )
+
+
 class PolicyFile(_Part):
     """The content of a policy file. Omitted parts have their built-in values."""
 
@@ -225,6 +257,7 @@ class PolicyFile(_Part):
     bands: BandsEntry | None = None
     retention: RetentionEntry = RetentionEntry()
     profile: ProfileEntry = ProfileEntry()
+    conversation: ConversationEntry = ConversationEntry()
 
     def policy(self, unlisted: Unlisted) -> Policy:
         named = {one.name: one.mode for one in (*self.categories.system, *self.categories.custom)}
@@ -240,6 +273,7 @@ class PolicyFile(_Part):
             Bands(**self.bands.model_dump()) if self.bands else None,
             Retention(**self.retention.model_dump()),
             self.profile.policy,
+            self.conversation.policy,
         )
 
     @property

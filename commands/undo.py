@@ -6,6 +6,7 @@ from uuid import UUID
 
 from mnemolog.commands.artifacts import ARTIFACTS, UndoArtifact
 from mnemolog.commands.attention import ATTENTION_UNDO, UndoAttention
+from mnemolog.commands.episodes import EPISODE_UNDO, UndoEpisode
 from mnemolog.commands.graph_undo import GRAPH_UNDO, UndoGraph
 from mnemolog.commands.memories import MEMORIES, UndoChange, ends
 from mnemolog.commands.messages import MESSAGES, UndoMessage
@@ -14,6 +15,7 @@ from mnemolog.commands.rollback import Rollbacks, Undoable
 from mnemolog.commands.sessions import SESSION_UNDO, UndoSession
 from mnemolog.commands.todos import TODOS, UndoTodo
 from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.episode_fold import EPISODE
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
 from mnemolog.events.message_fold import MESSAGE
@@ -55,6 +57,10 @@ def _attention(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoAtt
     return UndoAttention(**_without_time(context), event_id=event_id)
 
 
+def _episode(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoEpisode:
+    return UndoEpisode(**context, event_id=event_id)
+
+
 def _without_time(context: Who) -> Who:
     return {name: value for name, value in context.items() if name != "at"}
 
@@ -68,6 +74,7 @@ UNDOABLE: Mapping[str, Undoable[Any]] = {
     "artifacts": Undoable(ARTIFACTS, _artifact, (ARTIFACT,)),
     "sessions": Undoable(SESSION_UNDO, _session),
     "attention": Undoable(ATTENTION_UNDO, _attention),
+    "episodes": Undoable(EPISODE_UNDO, _episode, (EPISODE,)),
 }
 of_each("UNDOABLE in commands/undo.py", {kind.name: one for one in UNDOABLE.values() for kind in one.kinds})
 ROLLBACKS = Rollbacks(UNDOABLE)

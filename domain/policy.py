@@ -12,6 +12,7 @@ from mnemolog.domain.category import SYSTEM_CATEGORIES, CategoryPolicy
 from mnemolog.domain.predicates import Predicate, PredicatePolicy
 from mnemolog.domain.profile import ProfilePolicy
 from mnemolog.domain.retention import Retention
+from mnemolog.domain.segmentation import SegmentationPolicy
 
 VERSION_LENGTH = 16
 
@@ -28,6 +29,7 @@ class Policy:
     bands: Bands | None = None
     retention: Retention = field(default_factory=Retention)
     profile: ProfilePolicy = field(default_factory=ProfilePolicy)
+    segmentation: SegmentationPolicy = field(default_factory=SegmentationPolicy)
 
     @cached_property
     def text(self) -> str:
@@ -48,6 +50,7 @@ class Policy:
             **bands,
             "retention": asdict(self.retention),
             "profile": {"sensitive": sorted(self.profile.sensitive), "benign": sorted(self.profile.benign)},
+            "conversation": self.segmentation.as_dict(),
             "unlisted_agents": self.categories.unlisted,
         }
 

@@ -2,10 +2,11 @@
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from math import sqrt
 from operator import add, mul, sub
+from typing import Any
 
 from mnemolog.domain.episode import Boundary, Place
 from mnemolog.domain.errors import InvalidInput
@@ -61,6 +62,13 @@ class SegmentationPolicy:
     def episode_silence(self) -> timedelta:
         return timedelta(hours=self.gap_hours)
 
+    def as_dict(self) -> dict[str, Any]:
+        """The policy in the format of its file."""
+        topic = {} if self.topic_similarity is None else {"topic_similarity": self.topic_similarity}
+        markers = {language: asdict(one) for language, one in sorted(self.markers.phrases.items())}
+        names = ("session_minutes", "gap_hours", "carry_over_minutes")
+        return {**{name: getattr(self, name) for name in names}, **topic, "markers": markers}
+
     def carries(self, silence: timedelta, limit: timedelta) -> bool:
         """Whether what was said before a boundary is still context after this silence."""
         return silence <= limit + timedelta(minutes=self.carry_over_minutes)
@@ -74,6 +82,11 @@ class SpokenTurn:
     by_user: bool
     marker: Marker | None = None
     vector: Vector | None = None
+    recorded_at: datetime | None = None
+
+    def known_at(self, moment: datetime) -> bool:
+        """Whether it had been recorded by then."""
+        return (self.recorded_at or self.place.at) <= moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +94,7 @@ class Stretch:
     """A session or an episode: its turns, why it starts, and why it ended, if it has.
 
     `similarities` are those of the user turns that showed another topic. `silence` is the time since the previous turn;
-    `carried` are the last turns before it that are still context.
+    `carried` are the last turns before it that are still context, and `last_turn_ids` its own last turns.
     """
 
     first: Place
@@ -92,6 +105,7 @@ class Stretch:
     marker: Marker | None = None
     silence: timedelta | None = None
     carried: tuple[str, ...] = ()
+    last_turn_ids: tuple[str, ...] = ()
     last_user_at: datetime | None = None
 
 
@@ -100,7 +114,7 @@ class Before:
     """The turns before a stretch: the last one, and the ids of the last few."""
 
     last: Place
-    turn_ids: tuple[str, ...] = ()
+    turn_ids: tuple[str, ...]
 
 
 def has_topic(text: str) -> bool:
@@ -132,6 +146,7 @@ def _session(run: "_Run", before: Before | None, policy: SegmentationPolicy, *, 
         ends_by=Boundary.TIME_GAP if ended else None,
         silence=silence,
         carried=_carried(before, silence, policy, policy.session_silence),
+        last_turn_ids=run.as_before().turn_ids,
     )
 
 
@@ -141,17 +156,18 @@ def episodes(
     similarity: float,
     now: datetime,
     before: Before | None = None,
-    starts_by: Boundary | None = None,
     reopened_at: datetime | None = None,
 ) -> Iterator[Stretch]:
     """The episodes of these turns, of which the first starts with the first; the last is open unless it is over now.
 
-    `similarity` is the least that a user turn of the same topic has to it. `reopened_at` is of the first episode.
+    `similarity` is the least that a user turn of the same topic has to it. `reopened_at` is of the first episode: what
+    was known then belongs to it, since somebody undid a boundary.
     """
-    first_by = starts_by or (Boundary.TIME_GAP if before else Boundary.FIRST)
-    chapter = _Chapter(before, first_by, reopened_at=reopened_at)
+    chapter = _Chapter(before, Boundary.TIME_GAP if before else Boundary.FIRST, reopened_at=reopened_at)
     for turn in turns:
-        if found := chapter.ended_by(turn, policy, similarity):
+        if reopened_at and turn.known_at(reopened_at):
+            chapter.take(turn)
+        elif found := chapter.ended_by(turn, policy, similarity):
             yield chapter.stretch(policy, found.starts_by)
             chapter = _Chapter(chapter.run.as_before(), found.starts_by, found.similarities, found.marker)
             for later in found.moved:
@@ -236,6 +252,7 @@ class _Chapter:
         if turn.by_user:
             self._user_turns += 1
             self._last_user_at = max(self._last_user_at or turn.place.at, turn.place.at)
+            self._heard_at = max(self._heard_at or turn.place.at, turn.place.at)
 
     def silent(self, now: datetime, policy: SegmentationPolicy) -> bool:
         """Whether the user has been silent for longer than an episode lasts."""
@@ -255,12 +272,13 @@ class _Chapter:
             self.marker,
             silence,
             _carried(self.before, silence, policy, policy.episode_silence),
+            self.run.as_before().turn_ids,
             self._last_user_at,
         )
 
     def _silence(self, at: datetime) -> timedelta:
         """The time since the user spoke; in an episode without a user turn, since anyone did."""
-        heard = self._heard_at or self._last_user_at or self.run.latest
+        heard = self._heard_at or self.run.latest
         return at - max(heard, self._reopened_at or heard)
 
     def _settle(self) -> None:

@@ -133,6 +133,11 @@ def session_tag(agent_id: str, chat_id: str) -> str:
     return f"session:{escaped(agent_id)}/{escaped(chat_id)}"
 
 
+def divided_tag(agent_id: str, thread_id: str) -> str:
+    """What an agent's sessions and episodes of a thread are found by, without the turns of the thread."""
+    return f"divided:{escaped(agent_id)}/{escaped(thread_id)}"
+
+
 def thread_tag(thread_id: str) -> str:
     return f"thread:{thread_id}"
 

@@ -6,9 +6,10 @@ An event type without a fold, or a kind without an entry, fails at import with a
 from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
-from mnemolog.events import access, checkpoints, conversation, erasure, patrol, profile
+from mnemolog.events import access, checkpoints, conversation, episodes, erasure, patrol, profile
 from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.envelope import Header
+from mnemolog.events.episode_fold import EPISODE
 from mnemolog.events.event import Event
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory import MemoriesRecalled
@@ -21,9 +22,8 @@ from mnemolog.events.subject import Subject
 
 T = TypeVar("T")
 
-SUBJECTS: Mapping[str, Subject[Any, Any]] = {
-    one.name: one for one in (MEMORY, LINK, ENTITY, RELATION, MESSAGE, FIELD, TODO, ARTIFACT)
-}
+_EACH: Sequence[Subject[Any, Any]] = (MEMORY, LINK, ENTITY, RELATION, MESSAGE, FIELD, TODO, ARTIFACT, EPISODE)
+SUBJECTS: Mapping[str, Subject[Any, Any]] = {one.name: one for one in _EACH}
 
 # Kinds with text of their own, except memories and messages, which are erased together.
 _ERASED_TOGETHER = (MEMORY, MESSAGE)
@@ -42,6 +42,8 @@ OF_NO_SUBJECT: frozenset[type[Event]] = frozenset(
         conversation.SessionReverted,
         conversation.AffectSet,
         conversation.FocusSet,
+        episodes.SessionStarted,
+        episodes.SessionEnded,
         MemoriesRecalled,
         patrol.CycleClosed,
         profile.UserSeeded,

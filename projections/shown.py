@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain import profile
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.episode_fold import EPISODE
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
 from mnemolog.events.message_fold import MESSAGE
@@ -20,6 +21,7 @@ from mnemolog.events.subjects import SUBJECTS, of_each
 from mnemolog.projections.artifacts.tables import artifacts
 from mnemolog.projections.conversation import reader as message_reader
 from mnemolog.projections.conversation.tables import messages
+from mnemolog.projections.episodes.tables import episodes
 from mnemolog.projections.graph.tables import entities, relations
 from mnemolog.projections.memories.filters import visible_to
 from mnemolog.projections.memories.tables import memories
@@ -61,6 +63,11 @@ SHOWN: Mapping[str, Shown | None] = of_each(
         TODO.name: Shown(
             todos.c.todo_id,
             lambda viewer: [owned(todos, viewer), todos.c.agent_id == viewer.agent_id],
+        ),
+        EPISODE.name: Shown(
+            episodes.c.episode_id,
+            lambda viewer: [owned(episodes, viewer), episodes.c.agent_id == viewer.agent_id],
+            episodes.c.merged_into,
         ),
     },
 )

@@ -13,6 +13,7 @@ from mnemolog.adapters.operations.operation import Operation
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.episode_fold import EPISODE
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import MEMORY
 from mnemolog.events.message_fold import MESSAGE
@@ -28,6 +29,7 @@ _KINDS = {
     "relation_id": RELATION.name,
     "todo_id": TODO.name,
     "artifact_id": ARTIFACT.name,
+    "episode_id": EPISODE.name,
     "event_id": EVENT,
 }
 # Ids of the command's own kind.

@@ -55,6 +55,7 @@ GROUPS = {
     "consent": "Proposed profile changes awaiting the user's consent.",
     "message": "The messages of conversations.",
     "thread": "Conversations.",
+    "episode": "The topic chapters of conversations.",
     "affect": "The mood of a conversation, which fades by itself.",
     "focus": "What a conversation is about.",
     "user": "Export, import or erase a user.",

@@ -194,6 +194,12 @@ def show(
     console.print(shown)
 
 
+def more(cursor: str | None) -> None:
+    """How to get the next page, if there is one."""
+    if cursor:
+        console.print(f"[dim]more: --cursor {cursor}[/]")
+
+
 def shortened(ids: Collection[UUID]) -> Mapping[UUID, str]:
     """The ids, cut to the shortest length at which all of them differ."""
     length = next(one for one in LENGTHS if len({str(id_)[:one] for id_ in ids}) == len(set(ids)))

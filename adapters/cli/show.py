@@ -8,7 +8,7 @@ from uuid import UUID
 from rich.markup import escape
 from rich.text import Text
 
-from mnemolog.adapters.cli import output
+from mnemolog.adapters.cli import output, show_episodes
 from mnemolog.adapters.operations.artifacts import ArtifactDetail, ArtifactHit, ArtifactText, ArtifactView
 from mnemolog.adapters.operations.attention import AffectView
 from mnemolog.adapters.operations.batches import Forgotten
@@ -58,7 +58,7 @@ def show(operation: Operation[Any, Any], request: Request, result: Any) -> None:
 
 def _memories(page: Page[MemoryView] | Page[MessageView]) -> None:
     output.memories([one.model_dump() for one in page.items])
-    _more(page)
+    output.more(page.next_cursor)
 
 
 def _search(found: SearchResult) -> None:
@@ -87,7 +87,7 @@ def _links(page: Page[LinkView]) -> None:
 
 def _history(page: Page[HistoryEntry]) -> None:
     output.history([one.model_dump() for one in page.items])
-    _more(page)
+    output.more(page.next_cursor)
 
 
 def _changes(found: Changes) -> None:
@@ -260,7 +260,7 @@ def _proposals(page: Page[Proposal]) -> None:
         for one in page
     ]
     output.show(("change", "signals", "status", "id"), rows, nothing="no proposals")
-    _more(page)
+    output.more(page.next_cursor)
 
 
 def _status(one: Proposal) -> str:
@@ -291,7 +291,7 @@ def _todos(page: Page[Todo]) -> None:
     ]
     columns = ("kind", "text", *(["status"] if mixed else []), "due", "id")
     output.show(columns, rows, nothing="no todos", short=True)
-    _more(page)
+    output.more(page.next_cursor)
 
 
 def _artifacts(page: Page[ArtifactView]) -> None:
@@ -300,7 +300,7 @@ def _artifacts(page: Page[ArtifactView]) -> None:
         for one in page
     ]
     output.show(("artifact", "name", "text", "added", "id"), rows, nothing="no artifacts", short=True)
-    _more(page)
+    output.more(page.next_cursor)
 
 
 def _extraction(one: ArtifactView) -> str:
@@ -331,12 +331,12 @@ def _artifact_hits(page: Page[ArtifactHit]) -> None:
 
 def _texts(page: Page[ArtifactText]) -> None:
     _artifact_texts(page.items)
-    _more(page)
+    output.more(page.next_cursor)
 
 
 def _entities(page: Page[EntityView]) -> None:
     _entity_table(page.items)
-    _more(page)
+    output.more(page.next_cursor)
 
 
 def _entity_table(found: Sequence[EntityView]) -> None:
@@ -358,7 +358,7 @@ def _entity(found: EntityDetail) -> None:
 
 def _facts(page: Page[FactView]) -> None:
     _fact_table(page.items)
-    _more(page)
+    output.more(page.next_cursor)
 
 
 def _fact_table(found: Sequence[FactView]) -> None:
@@ -381,11 +381,6 @@ def _day(at: datetime) -> str:
     """A time at the start of a day in UTC is shown as that day."""
     utc = at.astimezone(UTC)
     return f"{utc:%Y-%m-%d}" if utc.time() == time.min else output.when(at)
-
-
-def _more(page: Page[Any]) -> None:
-    if page.next_cursor:
-        output.console.print(f"[dim]more: --cursor {page.next_cursor}[/]")
 
 
 SHOWN: Mapping[type, Callable[[Any], None]] = {
@@ -420,4 +415,5 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     Page[ArtifactHit]: _artifact_hits,
     EntityDetail: _entity,
     Page[FactView]: _facts,
+    **show_episodes.SHOWN,
 }

@@ -1,10 +1,11 @@
-"""The recurring jobs over all users."""
+"""The jobs over all users, and of threads."""
 
 from mnemolog.adapters.artifacts.extraction import extractions
 from mnemolog.adapters.jobs.job import Attempt, Kind
 from mnemolog.adapters.maintenance.expiring import expire
 from mnemolog.adapters.maintenance.patrol import Patrol
 from mnemolog.adapters.maintenance.retention import retain
+from mnemolog.adapters.maintenance.segmenting import segmenting
 from mnemolog.adapters.services import Services
 
 FIVE_MINUTES, HOUR = 300.0, 3600.0
@@ -32,4 +33,5 @@ def recurring(engine: Services) -> list[Kind]:
         Kind(name="expire-proposals", every=HOUR, run=proposals),
         Kind(name="patrol", every=FIVE_MINUTES, run=cycles),
         *extractions(engine),
+        *segmenting(engine),
     ]

@@ -8,6 +8,7 @@ from mnemolog.adapters.operations.attention import ATTENTION
 from mnemolog.adapters.operations.batches import BATCHES
 from mnemolog.adapters.operations.conversation import CONVERSATION
 from mnemolog.adapters.operations.entities import ENTITIES
+from mnemolog.adapters.operations.episodes import EPISODES
 from mnemolog.adapters.operations.erasure import ERASURE
 from mnemolog.adapters.operations.facts import FACTS
 from mnemolog.adapters.operations.memories import MEMORIES
@@ -20,6 +21,7 @@ OPERATIONS: Sequence[Operation[Any, Any]] = (
     *MEMORIES,
     *CONVERSATION,
     *MESSAGES,
+    *EPISODES,
     *ATTENTION,
     *ENTITIES,
     *FACTS,

@@ -32,6 +32,7 @@ from mnemolog.projections.applying import to_read
 from mnemolog.projections.artifacts.projector import ArtifactsProjector
 from mnemolog.projections.changes.projector import ChangesProjector
 from mnemolog.projections.conversation.projector import ConversationProjector
+from mnemolog.projections.episodes.projector import EpisodesProjector
 from mnemolog.projections.filling import EVERYTHING, Share, fill, one_by_one
 from mnemolog.projections.graph.projector import GraphProjector
 from mnemolog.projections.history.projector import HistoryProjector
@@ -89,6 +90,7 @@ class Projections:
             ProfileProjector(),
             ArtifactsProjector(),
             ConversationProjector(),
+            EpisodesProjector(),
             VectorsProjector(embedder, self.index),
         )
         # Vectors of these models are read until those of the current one are complete.

@@ -10,6 +10,7 @@ from mnemolog.asking import Asking, Id
 from mnemolog.batches import BatchVerbs
 from mnemolog.conversation import ConversationVerbs
 from mnemolog.deferred import Deferred
+from mnemolog.episodes import EpisodeVerbs
 from mnemolog.erasing import ErasureVerbs
 from mnemolog.graph import GraphVerbs
 from mnemolog.profile import ProfileVerbs
@@ -30,6 +31,7 @@ else:
 class AsyncMemory(
     ReadVerbs,
     ConversationVerbs,
+    EpisodeVerbs,
     GraphVerbs,
     ProfileVerbs,
     BatchVerbs,

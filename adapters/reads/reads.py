@@ -31,6 +31,7 @@ from mnemolog.events.log import EventLog
 from mnemolog.projections.history import from_log
 from mnemolog.projections.projector import Store
 from mnemolog.projections.reads.artifacts import ArtifactReads
+from mnemolog.projections.reads.episodes import EpisodeReads
 from mnemolog.projections.reads.graph import GraphReads
 from mnemolog.projections.reads.memories import MemoryReads
 from mnemolog.projections.reads.moment import NOW, Moment, seq_of
@@ -46,7 +47,7 @@ _logger = logging.getLogger("mnemolog.reads")
 T = TypeVar("T")
 
 
-class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads):
+class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads, EpisodeReads):
     """Every read names its viewer and sees only that viewer's data: the agent's allowlist narrows each one here (B §5).
 
     A row that its projector did not write is never shown: it is reported (`tampered` counts them by projection), the

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemolog.commands.decider import Command
+from mnemolog.commands.episodes import EPISODES, SegmentThread
 from mnemolog.commands.handler import C, Handler
 from mnemolog.commands.heard import HEARD, HearTurn, TurnRefused, together
 from mnemolog.commands.memories import MEMORIES, CreateMemory, MemoryCommand, UndoChange, UpdateMemory
@@ -250,6 +251,10 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites):
     async def close_cycle(self, command: CloseCycle, idempotency_key: str | None = None) -> Receipt:
         """A patrol cycle of a being ends (C)."""
         return await self._handler.handle(PATROL, command, idempotency_key=idempotency_key)
+
+    async def segment(self, command: SegmentThread) -> Receipt:
+        """Divide a thread into sessions and episodes (D07, E02)."""
+        return await self._handler.handle(EPISODES, command)
 
     async def record_recalls(self, command: RecordRecalls) -> Receipt:
         """That memories were found."""

@@ -55,6 +55,15 @@ async def newest(
     return sliced([_shown(row) for row in rows], NEWEST, limit)
 
 
+async def among(connection: AsyncConnection, viewer: Viewer, message_ids: Collection[str]) -> list[Row]:
+    """Those of some messages that are neither hidden nor erased, the oldest first."""
+    if not message_ids:
+        return []
+    wanted = messages.c.message_id.in_(sorted(message_ids))
+    statement = select(*stored(messages)).where(*visible_to(viewer), active(), wanted).order_by(messages.c.seq)
+    return [_shown(row) for row in await fetch(connection, messages, statement)]
+
+
 async def any_of(connection: AsyncConnection, viewer: Viewer) -> bool:
     """Whether there is a message that the viewer may see and no memory represents."""
     there = select(messages.c.message_id).where(*visible_to(viewer), active(), ~messages.c.remembered).exists()

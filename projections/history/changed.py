@@ -9,12 +9,14 @@ from typing import Any
 
 from mnemolog.domain.artifact import Artifact
 from mnemolog.domain.entity import Entity
+from mnemolog.domain.episode import Episode
 from mnemolog.domain.errors import KeyMissing
 from mnemolog.domain.memory import Memory
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.todo import Todo
 from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.envelope import Recorded
+from mnemolog.events.episode_fold import EPISODE
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
 from mnemolog.events.profile_fold import FIELD, TODO, ProfileField
@@ -102,6 +104,15 @@ def _artifact(one: Artifact) -> Fields:
     return {**shown, "extraction": one.extraction.value, "source_turn_ids": list(one.source_turn_ids)}
 
 
+def _episode(one: Episode) -> Fields:
+    return {
+        "status": one.status.value,
+        "last_turn_id": one.last.turn_id if one.last else None,
+        "closed_by": one.closed_by,
+        "merged_into": one.merged_into and str(one.merged_into),
+    }
+
+
 FIELDS: Mapping[str, Callable[[Any], Fields]] = of_each(
     "FIELDS in projections/history/changed.py",
     {
@@ -112,6 +123,7 @@ FIELDS: Mapping[str, Callable[[Any], Fields]] = of_each(
         FIELD.name: _profile_field,
         TODO.name: _todo,
         ARTIFACT.name: _artifact,
+        EPISODE.name: _episode,
     },
     WITH_HISTORY,
 )

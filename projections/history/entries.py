@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from mnemolog.domain.facts import Validity
 from mnemolog.domain.identity import utc_text
 from mnemolog.domain.memory import VISIBLE, Cause
-from mnemolog.events import artifacts, graph, memory, profile
+from mnemolog.events import artifacts, episodes, graph, memory, profile
 from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event
 from mnemolog.events.graph_fold import RELATION
@@ -151,6 +151,9 @@ ENTRIES: Mapping[type[Event], Callable[[Any], Entry]] = {
     artifacts.ArtifactRestored: lambda it: ("RESTORE", {}),
     artifacts.ArtifactReverted: _reverted,
     artifacts.ArtifactErased: lambda it: ("DELETE", {"erased": True}),
+    episodes.EpisodeStarted: lambda it: ("ADD", {"because": it.starts_by}),
+    episodes.EpisodeClosed: lambda it: ("UPDATE", {"closed_by": it.closed_by}),
+    episodes.EpisodesReverted: lambda it: ("UPDATE", _undoes(it)),
     profile.ProfileProposed: lambda it: (
         "UPDATE",
         {"proposed": str(it.patch_id), "signals": it.signals, **_sources(it)},

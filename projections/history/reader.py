@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.episode_fold import EPISODE
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import MEMORY
 from mnemolog.events.subjects import SUBJECTS
@@ -22,7 +23,7 @@ from mnemolog.projections.shown import SHOWN, Shown
 from mnemolog.projections.visibility import owned
 
 _INTERNAL = frozenset(OWNER)
-KINDS = (MEMORY.name, ENTITY.name, RELATION.name, ARTIFACT.name)
+KINDS = (MEMORY.name, ENTITY.name, RELATION.name, ARTIFACT.name, EPISODE.name)
 NEWEST = ("-seq", "id")
 
 
@@ -63,7 +64,7 @@ def _nothing(user_id: str, id_: UUID, kinds: Collection[str]) -> NotFound:
     if len(kinds) == 1:
         [kind] = kinds
         return SUBJECTS[kind].missing(user_id, id_)
-    message = f"user {user_id!r} has no memory, entity, fact or artifact {id_}"
+    message = f"user {user_id!r} has no memory, entity, fact, artifact or episode {id_}"
     return NotFound(message, field="id", fix="look it up with `mnemolog search`, `entity list` or `fact list`")
 
 

@@ -34,6 +34,7 @@ from mnemolog.projections.reads.reading import (
     ARTIFACTS,
     CHANGES,
     CONVERSATION,
+    EPISODES,
     GRAPH,
     HISTORY,
     MEMORIES,
@@ -128,7 +129,7 @@ class MemoryReads(Reading):
                     row |= added.get(row["seq"], {})
             return rows
 
-        return await self._read(viewer, moment, (MEMORIES, GRAPH, ARTIFACTS, HISTORY), ask)
+        return await self._read(viewer, moment, (MEMORIES, GRAPH, ARTIFACTS, EPISODES, HISTORY), ask)
 
     async def changes(self, viewer: Viewer, thread_id: str, since: int, moment: Moment = NOW) -> Changes:
         """What changed in a thread since a revision (B §1)."""
@@ -167,7 +168,7 @@ class MemoryReads(Reading):
     async def id_beginning(self, viewer: Viewer, prefix: str, field: str, kind: str | None = None) -> str:
         """The id of a subject, of one kind or any, that begins so; AmbiguousId if there are several."""
         ask = partial(ids_beginning, prefix=prefix, kind=kind, limit=LISTED_IDS + 1)
-        names = (MEMORIES, CONVERSATION, GRAPH, PROFILE, ARTIFACTS, HISTORY)
+        names = (MEMORIES, CONVERSATION, EPISODES, GRAPH, PROFILE, ARTIFACTS, HISTORY)
         found = await self._read(viewer, Moment(), names, ask)
         if not found:
             raise NotFound(f"no id begins with {prefix}", field=field, fix="give a longer prefix, or the full id")
@@ -184,7 +185,7 @@ class MemoryReads(Reading):
             until = None if moment.as_of is None else await seq_of(self._log, stream, moment.as_of)
             return await Inquiry(connection, viewer, self._log, until).answer(identifier(id_, "id"))
 
-        return await self._read(viewer, moment, (MEMORIES, CONVERSATION, GRAPH, PROFILE, ARTIFACTS), ask)
+        return await self._read(viewer, moment, (MEMORIES, CONVERSATION, EPISODES, GRAPH, PROFILE, ARTIFACTS), ask)
 
     async def nodes(self, viewer: Viewer, moment: Moment = NOW) -> Mapping[UUID, Node]:
         """The agent's own active and dying scenes, as its patrol sees them (C)."""

@@ -18,7 +18,7 @@ from mnemolog.projections.vectors.question import Question
 T = TypeVar("T")
 
 MEMORIES, CHANGES, HISTORY, VECTORS = "memories", "changes", "history", "vectors"
-GRAPH, PROFILE, ARTIFACTS, CONVERSATION = "graph", "profile", "artifacts", "conversation"
+GRAPH, PROFILE, ARTIFACTS, CONVERSATION, EPISODES = "graph", "profile", "artifacts", "conversation", "episodes"
 
 
 class Reading(ABC):

@@ -246,6 +246,10 @@ READS: tuple[tuple[str, Json], ...] = (
     ("get_profile", {}),
     ("list_consent", {}),
     ("list_todos", {"as_of": "2026-01-01T00:00:00Z"}),
+    ("list_threads", {"limit": 1}),
+    ("get_thread", {"thread_id": "main"}),
+    ("list_sessions", {"thread_id": "main"}),
+    ("list_episodes", {"as_of": 4}),
 )
 
 

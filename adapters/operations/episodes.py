@@ -1,0 +1,194 @@
+"""Operations on threads, their sessions and their episodes (D07, E01)."""
+
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.operation import operation
+from mnemolog.adapters.operations.requests import PagedRead, Read, viewer_of
+from mnemolog.adapters.operations.results import Page, Result
+from mnemolog.domain.episode import Boundary, EpisodeStatus
+from mnemolog.domain.topic_markers import MarkerKind
+from mnemolog.domain.turn import Role
+from mnemolog.events.fields import Id, Uuid
+
+OfThread = Annotated[Id | None, Field(description="Only those of this thread.")]
+
+
+class ThreadsRead(PagedRead):
+    """An agent's threads, latest first."""
+
+
+class ThreadRead(Read):
+    """One thread of an agent."""
+
+    thread_id: Annotated[Id, Field(description="The thread.")]
+
+
+class SessionsRead(PagedRead):
+    """An agent's sessions, latest first."""
+
+    thread_id: OfThread = None
+
+
+class ThreadSessionRead(Read):
+    """One session of an agent."""
+
+    session_id: Annotated[Uuid, Field(description="The session's id.")]
+
+
+class EpisodesRead(PagedRead):
+    """An agent's episodes, latest first."""
+
+    thread_id: OfThread = None
+
+
+class EpisodeRead(Read):
+    """One episode of an agent."""
+
+    episode_id: Annotated[Uuid, Field(description="The episode's id.")]
+
+
+class Thread(Result):
+    """One agent's part of a thread."""
+
+    thread_id: str
+    agent_id: str
+    turns: int
+    started_at: datetime
+    last_activity_at: datetime
+    last_user_message_at: datetime | None
+    active_session_id: UUID | None = Field(description="The open session; null once it has ended.")
+    active_episode_id: UUID | None = Field(description="The open episode; null once it is closed.")
+    seq: int
+
+
+class Stretch(Result):
+    """Turns of a thread that belong together."""
+
+    agent_id: str
+    thread_id: str
+    status: EpisodeStatus
+    turns: int
+    started_at: datetime
+    ended_at: datetime | None = Field(description="When the last turn was said; null while it is open.")
+    last_activity_at: datetime | None
+    previous_id: UUID | None = Field(description="The one before it in the thread.")
+    silence_seconds: float | None = Field(description="The silence before its first turn.")
+    first_turn_id: str
+    last_turn_id: str | None
+    carried_turn_ids: list[str] = Field(
+        description="The last turns of the one before, if they are still context: after a return just after a boundary."
+    )
+    closed_by: Boundary | None
+    seq: int
+
+
+class ThreadSession(Stretch):
+    """A session: turns without a long silence between them."""
+
+    session_id: UUID
+
+
+class Episode(Stretch):
+    """An episode: a topic chapter of a thread. Use its id as `run_id` of what is written about it."""
+
+    episode_id: UUID
+    starts_by: Boundary = Field(description="Why it started.")
+    similarities: list[float] = Field(description="The similarities that showed another topic.")
+    least_similarity: float | None = Field(description="What those were compared with.")
+    model: str | None = Field(description="The embedding model that they are of.")
+    marker_kind: MarkerKind | None = Field(description="The kind of phrase that announced another topic.")
+    marker_language: str | None
+    merged_into: UUID | None = Field(description="The episode that has its turns, since its start was undone.")
+    last_user_message_at: datetime | None
+
+
+class CarriedTurn(Result):
+    """A turn that was said before a boundary and is still context."""
+
+    turn_id: str
+    role: Role
+    text: str
+    occurred_at: datetime
+
+
+class ThreadSessionFound(ThreadSession):
+    """A session, and what it carries over."""
+
+    carried_over: list[CarriedTurn]
+
+
+class EpisodeFound(Episode):
+    """An episode, and what it carries over."""
+
+    carried_over: list[CarriedTurn]
+
+
+@operation("thread list", "GET /threads", tag="conversation")
+async def list_threads(engine: Engine, asked: ThreadsRead) -> Page[Thread]:
+    """List this agent's threads, latest first.
+
+    Returns the open session and the open episode of each.
+    """
+    found = await engine.reads.threads(viewer_of(engine, asked), asked.moment(), asked.limit, asked.cursor)
+    return Page[Thread].of(found)
+
+
+@operation("thread get", "GET /thread", tag="conversation", arguments=("thread_id",))
+async def get_thread(engine: Engine, asked: ThreadRead) -> Thread:
+    """Read one of this agent's threads.
+
+    Returns its number of turns, its open session and its open episode.
+    """
+    found = await engine.reads.thread(viewer_of(engine, asked), asked.thread_id, asked.moment())
+    return Thread.model_validate(found)
+
+
+@operation("thread sessions", "GET /sessions", tag="conversation")
+async def list_sessions(engine: Engine, asked: SessionsRead) -> Page[ThreadSession]:
+    """List this agent's sessions, latest first.
+
+    A session ends after 30 minutes without a turn. Sessions are found about a minute after the last turn.
+    """
+    viewer, moment = viewer_of(engine, asked), asked.moment()
+    return Page[ThreadSession].of(
+        await engine.reads.sessions(viewer, asked.thread_id, moment, asked.limit, asked.cursor)
+    )
+
+
+@operation("thread session", "GET /sessions/{session_id}", tag="conversation", arguments=("session_id",))
+async def get_session(engine: Engine, asked: ThreadSessionRead) -> ThreadSessionFound:
+    """Read one of this agent's sessions.
+
+    Returns also the turns that a return just after the session before carries over.
+    """
+    found = await engine.reads.session_of_id(viewer_of(engine, asked), asked.session_id, asked.moment())
+    return ThreadSessionFound.model_validate(found)
+
+
+@operation("episode list", "GET /episodes", tag="conversation")
+async def list_episodes(engine: Engine, asked: EpisodesRead) -> Page[Episode]:
+    """List this agent's episodes, latest first.
+
+    A new one starts after 8 hours without the user, with another topic, or when one is announced. Episodes are found
+    about a minute after the last turn.
+    """
+    viewer, moment = viewer_of(engine, asked), asked.moment()
+    return Page[Episode].of(await engine.reads.episodes(viewer, asked.thread_id, moment, asked.limit, asked.cursor))
+
+
+@operation("episode get", "GET /episodes/{episode_id}", tag="conversation", arguments=("episode_id",))
+async def get_episode(engine: Engine, asked: EpisodeRead) -> EpisodeFound:
+    """Read one of this agent's episodes.
+
+    Returns why it started and closed, and the turns that it carries over from the one before.
+    """
+    found = await engine.reads.episode(viewer_of(engine, asked), asked.episode_id, asked.moment())
+    return EpisodeFound.model_validate(found)
+
+
+EPISODES = (list_threads, get_thread, list_sessions, get_session, list_episodes, get_episode)

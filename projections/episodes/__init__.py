@@ -1,0 +1,1 @@
+"""Threads, sessions and episodes: where each conversation was divided, and why."""

@@ -1,0 +1,247 @@
+"""Counts the turns of threads, and notes where they divide. Exactly once: rows and progress share a transaction."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import MetaData, Table, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.episode import EpisodeStatus
+from mnemolog.domain.turn import Role
+from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.envelope import Recorded
+from mnemolog.events.episodes import (
+    Ended,
+    EpisodeClosed,
+    EpisodesReverted,
+    EpisodeStarted,
+    EpisodeState,
+    SessionEnded,
+    SessionStarted,
+    Started,
+    ThreadEvent,
+)
+from mnemolog.events.erasure import ThreadErased
+from mnemolog.projections.episodes.tables import (
+    NAME,
+    READABLE_FROM,
+    VERSION,
+    episodes,
+    metadata,
+    sessions,
+    threads,
+)
+from mnemolog.projections.kinds import Kinds
+from mnemolog.projections.owner import indexed, owner, owner_row
+from mnemolog.projections.rows import Key, Row, fetch, load, primary_key, stored, upsert
+
+
+class EpisodesProjector:
+    name = NAME
+    version = VERSION
+    readable_from = READABLE_FROM
+    variant = ""
+    tables: MetaData = metadata
+    kinds = Kinds((ThreadEvent, ThreadErased), shapes=TurnRecorded)
+
+    async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
+        fold = _Fold(await _rows(connection, batch))
+        for event in batch:
+            fold.apply(event)
+        for table, rows in fold.changed.items():
+            await upsert(connection, table, list(rows.values()))
+
+
+Rows = dict[Table, dict[Key, Row]]
+
+
+async def _rows(connection: AsyncConnection, batch: Sequence[Recorded]) -> Rows:
+    """The rows that the batch changes, as they stand; of what was erased, all."""
+    held = {
+        threads: {_thread(event) for event in batch if isinstance(event.payload, TurnRecorded | ThreadEvent)},
+        sessions: {key for event in batch if (key := _session(event))},
+        episodes: {key for event in batch for key in _episodes(event)},
+    }
+    found: Rows = {table: await load(connection, table, keys) for table, keys in held.items()}
+    places = [(*owner(event), event.payload.thread_id) for event in batch if isinstance(event.payload, ThreadErased)]
+    for table in found if places else ():
+        take_key, place = primary_key(table), tuple_(*indexed(table), table.c.thread_id)
+        for row in await fetch(connection, table, select(*stored(table)).where(place.in_(places))):
+            found[table].setdefault(take_key(row), row)
+    return found
+
+
+def _thread(event: Recorded) -> Key:
+    payload = event.payload
+    agent_id = payload.agent_id if isinstance(payload, ThreadEvent) else event.meta.agent_id
+    return (*owner(event), agent_id, payload.thread_id)  # type: ignore[attr-defined]
+
+
+def _session(event: Recorded) -> Key | None:
+    ids = isinstance(event.payload, SessionStarted | SessionEnded)
+    return (*owner(event), event.payload.session_id) if ids else None  # type: ignore[attr-defined]
+
+
+def _episodes(event: Recorded) -> Sequence[Key]:
+    match event.payload:
+        case EpisodeStarted(episode_id=episode_id) | EpisodeClosed(episode_id=episode_id):
+            return [(*owner(event), episode_id)]
+        case EpisodesReverted(episodes=states):
+            return [(*owner(event), one.episode_id) for one in states]
+        case _:
+            return []
+
+
+class _Fold:
+    """Rows while a batch is applied. What is not there, as an event was skipped, is not changed."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self.changed: Rows = {table: {} for table in rows}
+
+    def apply(self, event: Recorded) -> None:
+        payload = event.payload
+        match payload:
+            case TurnRecorded():
+                self._turn(event, payload)
+            case SessionStarted():
+                self._begin(sessions, event, {"session_id": payload.session_id, **self._started(event, payload)})
+                self._note(event, active_session_id=payload.session_id)
+            case EpisodeStarted():
+                self._begin(episodes, event, {**self._started(event, payload), **_reason(payload)})
+                self._note(event, active_episode_id=payload.episode_id)
+            case SessionEnded():
+                self._set(sessions, (*owner(event), payload.session_id), _ended(event, payload))
+                self._note(event, active_session_id=None, session_last=payload.last_number)
+            case EpisodeClosed():
+                more = {"last_user_message_at": payload.last_user_message_at}
+                self._set(episodes, (*owner(event), payload.episode_id), {**_ended(event, payload), **more})
+                self._note(event, active_episode_id=None, episode_last=payload.last_number)
+            case EpisodesReverted():
+                self._reverted(event, payload)
+            case ThreadErased():
+                self._erased(event, payload.thread_id)
+
+    def _turn(self, event: Recorded, turn: TurnRecorded) -> None:
+        key, at = _thread(event), event.occurred_at
+        row = self._rows[threads].get(key) or _new_thread(event, turn)
+        user_at = max(row["last_user_message_at"] or at, at) if turn.role is Role.USER else row["last_user_message_at"]
+        said = {
+            "turns": row["turns"] + 1,
+            "started_at": min(row["started_at"], at),
+            "last_activity_at": max(row["last_activity_at"], at),
+            "last_user_message_at": user_at,
+            "waiting_since": row["waiting_since"] or event.recorded_at,
+            "recorded_at": event.recorded_at,
+            "seq": event.seq,
+        }
+        self._put(threads, key, {**row, **said})
+
+    def _started(self, event: Recorded, payload: Started) -> Row:
+        thread = self._rows[threads].get(_thread(event))
+        return {
+            **owner_row(event),
+            "agent_id": payload.agent_id,
+            "thread_id": payload.thread_id,
+            "status": EpisodeStatus.ACTIVE.value,
+            "previous_id": payload.previous_id,
+            "first_turn_id": payload.first_turn_id,
+            "first_number": payload.first_number,
+            "last_turn_id": None,
+            "last_number": None,
+            "started_at": payload.started_at,
+            "ended_at": None,
+            "silence_seconds": payload.silence_seconds,
+            "carried_turn_ids": list(payload.carried_turn_ids),
+            "closed_by": None,
+            "erased": thread is not None and payload.first_number <= thread["erased_turns"],
+            "seq": event.seq,
+        }
+
+    def _begin(self, table: Table, event: Recorded, row: Row) -> None:
+        self._put(table, primary_key(table)(row), row)
+
+    def _note(self, event: Recorded, **more: Any) -> None:
+        """What the thread's row says of its sessions and episodes; whatever waited was looked at."""
+        self._set(threads, _thread(event), {**more, "waiting_since": None, "seq": event.seq})
+
+    def _reverted(self, event: Recorded, payload: EpisodesReverted) -> None:
+        for state in payload.episodes:
+            self._set(episodes, (*owner(event), state.episode_id), _state(event, state))
+        active = next((one for one in payload.episodes if one.status is EpisodeStatus.ACTIVE), None)
+        row = self._rows[episodes].get((*owner(event), active.episode_id)) if active else None
+        if active and row:
+            self._note(event, active_episode_id=active.episode_id, episode_last=row["first_number"] - 1)
+
+    def _erased(self, event: Recorded, thread_id: str) -> None:
+        """The shape stays: ids, counts and times. What was erased is not listed."""
+        whose = owner(event)
+        for table, rows in self._rows.items():
+            for key, row in list(rows.items()):
+                if key[: len(whose)] == whose and row["thread_id"] == thread_id:
+                    gone = {"erased_turns": row["turns"]} if table is threads else {"erased": True}
+                    self._put(table, key, {**row, **gone, "seq": event.seq})
+
+    def _set(self, table: Table, key: Key, values: Row) -> None:
+        if row := self._rows[table].get(key):
+            self._put(table, key, {**row, **values})
+
+    def _put(self, table: Table, key: Key, row: Row) -> None:
+        self._rows[table][key] = self.changed[table][key] = row
+
+
+def _new_thread(event: Recorded, turn: TurnRecorded) -> Row:
+    return {
+        **owner_row(event),
+        "agent_id": event.meta.agent_id,
+        "thread_id": turn.thread_id,
+        "turns": 0,
+        "erased_turns": 0,
+        "started_at": event.occurred_at,
+        "last_activity_at": event.occurred_at,
+        "last_user_message_at": None,
+        "active_session_id": None,
+        "active_episode_id": None,
+        "session_last": 0,
+        "episode_last": 0,
+        "waiting_since": None,
+    }
+
+
+def _reason(payload: EpisodeStarted) -> Row:
+    return {
+        "episode_id": payload.episode_id,
+        "merged_into": None,
+        "starts_by": payload.starts_by,
+        "similarities": list(payload.similarities),
+        "least_similarity": payload.least_similarity,
+        "model": payload.model,
+        "marker_kind": payload.marker_kind,
+        "marker_language": payload.marker_language,
+        "last_user_message_at": None,
+        "reopened_at": None,
+    }
+
+
+def _ended(event: Recorded, payload: Ended) -> Row:
+    return {
+        "status": EpisodeStatus.CLOSED.value,
+        "last_turn_id": payload.last_turn_ids[-1],
+        "last_number": payload.last_number,
+        "ended_at": payload.ended_at,
+        "closed_by": payload.closed_by,
+        "seq": event.seq,
+    }
+
+
+def _state(event: Recorded, state: EpisodeState) -> Row:
+    return {
+        "status": state.status,
+        "last_turn_id": state.last_turn_ids[-1] if state.last_number is not None else None,
+        "last_number": state.last_number,
+        "ended_at": state.ended_at,
+        "closed_by": state.closed_by,
+        "merged_into": state.merged_into,
+        "reopened_at": state.reopened_at,
+        "seq": event.seq,
+    }

@@ -1,0 +1,74 @@
+"""The reads of threads, sessions and episodes."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.identity import identifier
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.conversation import reader as conversation
+from mnemolog.projections.episodes import reader as episodes
+from mnemolog.projections.paging import Slice
+from mnemolog.projections.reads.moment import NOW, Moment
+from mnemolog.projections.reads.reading import CONVERSATION, EPISODES, Reading
+from mnemolog.projections.rows import Row
+
+Ask = Callable[[AsyncConnection, Viewer], Awaitable[Row]]
+
+
+class EpisodeReads(Reading):
+    """The part of `Reads` that tells where an agent's own threads are divided (E01, D07)."""
+
+    async def threads(self, viewer: Viewer, moment: Moment = NOW, limit: int = 100, cursor: str | None = None) -> Slice:
+        """The agent's threads of a user, the latest first."""
+        return await self._read(viewer, moment, (EPISODES,), partial(episodes.own_threads, limit=limit, cursor=cursor))
+
+    async def thread(self, viewer: Viewer, thread_id: str, moment: Moment = NOW) -> Mapping[str, Any]:
+        """One of the agent's threads."""
+        ask = partial(episodes.own_thread, thread_id=identifier(thread_id, "thread_id"))
+        return await self._read(viewer, moment, (EPISODES,), ask)
+
+    async def sessions(
+        self,
+        viewer: Viewer,
+        thread_id: str | None = None,
+        moment: Moment = NOW,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Slice:
+        """The agent's sessions, or those of one thread, the latest first."""
+        ask = partial(episodes.own_sessions, thread_id=thread_id, limit=limit, cursor=cursor)
+        return await self._read(viewer, moment, (EPISODES,), ask)
+
+    async def session_of_id(self, viewer: Viewer, session_id: UUID, moment: Moment = NOW) -> Mapping[str, Any]:
+        """One of the agent's sessions, with what it carries over (D13)."""
+        return await self._with_carried(viewer, moment, partial(episodes.own_session, session_id=session_id))
+
+    async def episodes(
+        self,
+        viewer: Viewer,
+        thread_id: str | None = None,
+        moment: Moment = NOW,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Slice:
+        """The agent's episodes, or those of one thread, the latest first."""
+        ask = partial(episodes.own_episodes, thread_id=thread_id, limit=limit, cursor=cursor)
+        return await self._read(viewer, moment, (EPISODES,), ask)
+
+    async def episode(self, viewer: Viewer, episode_id: UUID, moment: Moment = NOW) -> Mapping[str, Any]:
+        """One of the agent's episodes, with what it carries over (D13)."""
+        return await self._with_carried(viewer, moment, partial(episodes.own_episode, episode_id=episode_id))
+
+    async def _with_carried(self, viewer: Viewer, moment: Moment, one: Ask) -> Mapping[str, Any]:
+        """With the messages before it that are still context, as far as the agent may read them."""
+
+        async def ask(connection: AsyncConnection, viewer: Viewer) -> Row:
+            found = await one(connection, viewer)
+            said = await conversation.among(connection, viewer, found["carried_turn_ids"])
+            return {**found, "carried_over": [{**row, "turn_id": row["message_id"]} for row in said]}
+
+        return await self._read(viewer, moment, (EPISODES, CONVERSATION), ask)
