@@ -290,11 +290,21 @@ def _active(state: Artifacts, command: ArtifactCommand, what: str) -> Artifact:
 
 
 def _get(state: Artifacts, command: ArtifactCommand) -> Artifact:
-    found = state.known.get(command.artifact_id)
+    return visible(state, command.artifact_id, command, "artifact_id")
+
+
+def visible(state: Artifacts, id_: UUID, command: Command, field: str) -> Artifact:
+    """The artifact, as the command's agent sees it; NotFound or Erased, which name the field."""
+    found = state.known.get(id_)
+    error = None
     if found is None or not readable(found.scope, found.agent_id, command.agent_id):
-        raise no_such_artifact(command.user_id, command.artifact_id)
-    if found.is_erased:
-        raise erased_artifact(command.artifact_id)
+        error = no_such_artifact(command.user_id, id_)
+    elif found.is_erased:
+        error = erased_artifact(id_)
+    if found is None or error:
+        assert error
+        error.field = field
+        raise error
     return found
 
 

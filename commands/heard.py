@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from uuid import uuid5
+from uuid import UUID, uuid5
 
 from pydantic import BaseModel, ConfigDict
 
+from mnemolog.commands.artifacts import ARTIFACTS, Artifacts, attached, visible
 from mnemolog.commands.decider import Decider, Placed
 from mnemolog.commands.facts import FACTS, Day, FactObject, Predicated, Remember
 from mnemolog.commands.graph import Graph
@@ -13,11 +14,13 @@ from mnemolog.commands.memories import MEMORIES, CreateMemory, Memories
 from mnemolog.commands.memory_requests import EntityIds, EntityRefs, Key, Topics, Weight, WrittenType
 from mnemolog.commands.naming import Name
 from mnemolog.commands.turns import TURNS, Conversation, RecordTurn
+from mnemolog.domain.artifact import named_by
 from mnemolog.domain.errors import MnemologError
 from mnemolog.domain.importance import Scale
 from mnemolog.domain.memory import Kind
 from mnemolog.domain.memory_key import EntityType, FactType
 from mnemolog.domain.scope import Scope
+from mnemolog.events.artifacts import artifact_tag
 from mnemolog.events.conversation import TurnRecorded, turn_tag
 from mnemolog.events.envelope import Happened, NewEvent
 from mnemolog.events.event import Event
@@ -72,6 +75,7 @@ class Heard:
     conversation: Conversation = field(default_factory=Conversation)
     memories: Memories = field(default_factory=Memories)
     graph: Graph = field(default_factory=Graph)
+    artifacts: Artifacts = field(default_factory=Artifacts)
 
 
 class HearTurn(RecordTurn):
@@ -94,6 +98,7 @@ def evolve(state: Heard, event: Happened) -> Heard:
         TURNS.evolve(state.conversation, event),
         MEMORIES.evolve(state.memories, event),
         FACTS.evolve(state.graph, event),
+        ARTIFACTS.evolve(state.artifacts, event),
     )
 
 
@@ -102,12 +107,24 @@ def decide(state: Heard, turn: HearTurn) -> Sequence[Event]:
     events = list(TURNS.decide(state.conversation, turn))
     if not events:
         return []
+    for id_, field_ in _named(turn).items():
+        artifact = visible(state.artifacts, id_, turn, field_)
+        events += attached(artifact, (turn.turn_id,))
     state = _after(state, turn, events)
     for memory in turn.memories:
         state = _took(state, turn, events, MEMORIES.decide(state.memories, memory))
     for fact in turn.facts:
         state = _took(state, turn, events, FACTS.decide(state.graph, fact))
     return events
+
+
+def _named(turn: HearTurn) -> Mapping[UUID, str]:
+    """The artifacts that its attachments name, each with the field that names it first."""
+    found: dict[UUID, str] = {}
+    for place, shown in enumerate(turn.attachments):
+        if id_ := named_by(shown.url):
+            found.setdefault(id_, f"attachments[{place}].url")
+    return found
 
 
 def _took(state: Heard, turn: HearTurn, events: list[Event], decided: Sequence[Event]) -> Heard:
@@ -128,7 +145,8 @@ def _tags(state: Heard, turn: HearTurn) -> frozenset[str]:
     if turn.turn_id in state.conversation.recorded:
         return own
     memories = (MEMORIES.tags(state.memories, memory) for memory in turn.memories)
-    return own.union(*memories, *(FACTS.tags(state.graph, fact) for fact in turn.facts))
+    files = map(artifact_tag, _named(turn))
+    return own.union(files, *memories, *(FACTS.tags(state.graph, fact) for fact in turn.facts))
 
 
 def _written(turn: HearTurn, placed: Sequence[Placed]) -> Sequence[Placed]:

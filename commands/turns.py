@@ -5,33 +5,46 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from mnemolog.commands.decider import Command, Decider, Placed
 from mnemolog.commands.graph import Graph, applied, entity_reads
 from mnemolog.commands.memory_requests import Metadata
 from mnemolog.commands.naming import bearers, name_of
 from mnemolog.domain import principal
+from mnemolog.domain.artifact import named_by
 from mnemolog.domain.entity import PERSON
 from mnemolog.domain.errors import IdempotencyConflict
 from mnemolog.domain.scope import Scope
+from mnemolog.domain.text import clean
 from mnemolog.domain.turn import Role
 from mnemolog.events.conversation import Attachment, TurnRecorded, turn_tag
 from mnemolog.events.envelope import Happened
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.event import Event
-from mnemolog.events.fields import Detail, Id, Instant, Label, Text, Uuid
+from mnemolog.events.fields import MAX_DETAIL, Detail, Id, Instant, Label, Text, Uuid, checked_by
 from mnemolog.events.graph import ENTITIES, EntityEvent, EntityObserved
 from mnemolog.events.graph_tags import name_tag
+from mnemolog.events.shapes import label_shape
 
 MAX_ATTACHMENTS = 50
 
 
+def _url(value: object, field: str) -> str:
+    """A URL as it is; one that names an artifact has to name an id."""
+    url = "" if value in (None, "") else clean(value, field, max_bytes=MAX_DETAIL)
+    named_by(url)
+    return url
+
+
 class ShownAttachment(Attachment):
-    """An attachment as a producer sends it. Searches find a message by its captions, so they obey the rules of text."""
+    """An attachment as a producer sends it. Searches find a message by its captions, so they obey the rules of text.
+
+    The URL `artifact:<id>` names an artifact, which is then erased with the message.
+    """
 
     type: Id
-    url: Detail = ""
+    url: Annotated[str, checked_by(_url), WithJsonSchema(label_shape(MAX_DETAIL))] = ""
     caption: Detail = ""
 
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from mnemolog.domain.errors import Erased, NotFound
+from mnemolog.domain.identity import parse_uuid
 from mnemolog.domain.memory import Status
 from mnemolog.domain.scope import Scope
 
@@ -92,6 +93,14 @@ class Artifact:
     def erased(self) -> "Artifact":
         """Without text."""
         return replace(self, name="", mime="", sha256="", url="", status=Status.PURGED, purge_at=None)
+
+
+URL = "artifact:"
+
+
+def named_by(url: str) -> UUID | None:
+    """The artifact that an attachment's URL names, as `artifact:<id>`; None for any other URL."""
+    return parse_uuid(url.removeprefix(URL), "url") if url.startswith(URL) else None
 
 
 def label(artifact_id: UUID) -> str:

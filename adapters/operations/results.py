@@ -173,7 +173,12 @@ class MessageView(Result):
     speaker: str
     speaker_entity_id: UUID | None
     text: str
-    line: str = Field(description="Speaker, text and captions in one line.")
+    line: str = Field(description="Speaker, text and captions in one line, and its artifacts except in a search.")
+    surrogates: list[str] = Field(
+        [],
+        description="The lines that stand for its artifacts; empty in a search.",
+        examples=[["[image#A7F3C2] a red bicycle"]],
+    )
     attachments: list[AttachmentView]
     metadata: dict[str, Any]
     category: str

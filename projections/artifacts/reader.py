@@ -1,11 +1,11 @@
 """Reads artifacts and their texts, as far as an agent may see them."""
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Select, Text, and_, cast, func, or_, select, true, tuple_
+from sqlalchemy import ARRAY, ColumnElement, Select, Text, and_, cast, func, literal, or_, select, true, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import ranking
@@ -108,6 +108,23 @@ async def surrogates(connection: AsyncConnection, viewer: Viewer, artifact_ids: 
     rows = await fetch(connection, artifacts, select(*stored(artifacts)).where(*seen(viewer), wanted))
     texts = await _texts(connection, viewer, rows, frozenset(DESCRIBING))
     return {row["artifact_id"]: _shown(row, texts)["surrogate"] for row in rows}
+
+
+async def of_turns(connection: AsyncConnection, viewer: Viewer, turn_ids: Set[str]) -> Mapping[str, Sequence[str]]:
+    """The surrogates of the artifacts that came with these messages, oldest first, by message."""
+    if not turn_ids:
+        return {}
+    column = artifacts.c
+    wanted = column.source_turn_ids.overlap(literal(sorted(turn_ids), ARRAY(Text)))
+    statement = select(*stored(artifacts)).where(*seen(viewer), column.status.in_(sorted(VISIBLE)), wanted)
+    rows = await fetch(connection, artifacts, statement.order_by(column.created_at, column.artifact_id))
+    texts = await _texts(connection, viewer, rows, frozenset(DESCRIBING))
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        line = _shown(row, texts)["surrogate"]
+        for turn_id in turn_ids & set(row["source_turn_ids"]):
+            found.setdefault(turn_id, []).append(line)
+    return found
 
 
 async def pending(connection: AsyncConnection) -> AsyncIterator[Sequence[tuple[StreamId, UUID]]]:

@@ -18,6 +18,7 @@ from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections import context, extent, query
+from mnemolog.projections.artifacts import reader as artifacts
 from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.context import AgentContext
 from mnemolog.projections.conversation import reader as conversation
@@ -156,14 +157,25 @@ class MemoryReads(Reading):
 
     async def message(self, viewer: Viewer, message_id: str, moment: Moment = NOW) -> Mapping[str, Any]:
         """One message, hidden or not."""
-        return await self._read(viewer, moment, (CONVERSATION,), partial(conversation.one, message_id=message_id))
+
+        async def ask(connection: AsyncConnection, viewer: Viewer) -> Mapping[str, Any]:
+            found = await conversation.one(connection, viewer, message_id)
+            await _show_artifacts(connection, viewer, [found])
+            return found
+
+        return await self._read(viewer, moment, (CONVERSATION, ARTIFACTS), ask)
 
     async def messages(
         self, viewer: Viewer, thread_id: str | None, limit: int, moment: Moment = NOW, cursor: str | None = None
     ) -> Slice:
         """The messages of a user, or of one thread, the newest first."""
-        ask = partial(conversation.newest, thread_id=thread_id, limit=limit, cursor=cursor)
-        return await self._read(viewer, moment, (CONVERSATION,), ask)
+
+        async def ask(connection: AsyncConnection, viewer: Viewer) -> Slice:
+            found = await conversation.newest(connection, viewer, thread_id, limit, cursor)
+            await _show_artifacts(connection, viewer, found)
+            return found
+
+        return await self._read(viewer, moment, (CONVERSATION, ARTIFACTS), ask)
 
     async def id_beginning(self, viewer: Viewer, prefix: str, field: str, kind: str | None = None) -> str:
         """The id of a subject, of one kind or any, that begins so; AmbiguousId if there are several."""
@@ -195,3 +207,11 @@ class MemoryReads(Reading):
         """Record that memories shown to an agent are in use, once per read, so that they do not fade (B §7, D13)."""
         if moment.as_of is None:
             self.recalled(viewer, list(dict.fromkeys(row["memory_id"] for row in rows if row["kind"] != KIND)))
+
+
+async def _show_artifacts(connection: AsyncConnection, viewer: Viewer, messages: Sequence[dict[str, Any]]) -> None:
+    """The surrogates of each message's artifacts, in its line (E §4)."""
+    found = await artifacts.of_turns(connection, viewer, {one["message_id"] for one in messages})
+    for one in messages:
+        one["surrogates"] = found.get(one["message_id"], [])
+        one["line"] = " ".join([one["line"], *one["surrogates"]])

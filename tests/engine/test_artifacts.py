@@ -32,7 +32,7 @@ from mnemolog.adapters.operations.artifacts import (
 from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.commands.erasure import EraseKnown, EraseThread, EraseUser
 from mnemolog.commands.scopes import ForgetScope, Reach
-from mnemolog.domain.errors import Erased, InvalidInput, NotFound
+from mnemolog.domain.errors import Erased, InvalidInput, MnemologError, NotFound
 from mnemolog.events.envelope import StreamId
 from tests.adapters.backup.test_backup import settings_in, silent
 from tests.engine.equality import assert_live_equals_replayed
@@ -243,3 +243,27 @@ async def test_an_erasure_leaves_no_vector_of_a_text(ana: Person) -> None:
         left = await connection.execute(select(vectors).where(vectors.c.user_id == ana.user))
         assert left.all() == []
     await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+@pytest.mark.spec("X07")
+async def test_an_attachment_that_names_an_artifact_shows_its_surrogate_and_takes_it_along(ana: Person) -> None:
+    artifact_id = await added(ana, caption="a red bicycle")
+    turn = {"turn_id": f"{ana.user}-1", "thread_id": "trip"}
+    await ana.says("Look!", **turn, attachments=[{"type": "image", "url": f"artifact:{artifact_id}"}])
+    [message] = await ana.engine.reads.messages(ana.viewer, "trip", 10, await ana.caught_up())
+    found = await read(ana, artifact_id)
+    assert message["surrogates"] == [found.surrogate]
+    assert message["line"] == f"Ana: Look! {found.surrogate}"
+    assert found.source_turn_ids == [turn["turn_id"]]
+    coach = Person(ana.engine, ana.user, agent="coach")
+    private = await added(coach, b"private", scope="agent")
+    for url in (f"artifact:{private}", f"artifact:{UUID(int=1)}", "artifact:nonsense"):
+        with pytest.raises(MnemologError) as refused:
+            await ana.says("And this", attachments=[{"type": "file", "url": url}])
+        assert refused.value.field == "attachments[0].url"
+
+    await erase(ana.engine, EraseThread(user_id=ana.user, thread_id="trip"))
+
+    with pytest.raises(Erased):
+        await read(ana, artifact_id)
+    assert len(await blobs(ana)) == 1
