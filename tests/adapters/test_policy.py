@@ -66,7 +66,7 @@ def test_a_policy_that_is_written_out_and_read_again_is_the_same() -> None:
 
 
 @pytest.mark.spec("B05")
-def test_every_fault_of_a_file_is_told_at_once_with_its_line() -> None:
+def test_every_error_in_a_file_is_reported_at_once_with_its_line() -> None:
     text = """categories:
   system:
     - name: profile
@@ -153,7 +153,7 @@ profile:
     assert read(yaml.safe_dump(told)).version == policy.version
 
 
-def test_faults_of_predicates_bands_retention_and_profile_are_told_with_their_lines() -> None:
+def test_errors_in_predicates_bands_retention_and_profile_have_line_numbers() -> None:
     found = faults("""predicates:
   - {name: LIVES_IN}
   - {name: lives-in}

@@ -18,7 +18,7 @@ from mnemolog.domain.errors import InvalidInput, ServerFailed
 WRONG = "not-the-password"
 
 
-async def test_a_wrong_nats_password_is_told_in_the_servers_words_and_at_once(engine: Engine) -> None:
+async def test_a_wrong_nats_password_is_reported_at_once_with_the_servers_message(engine: Engine) -> None:
     there = urlsplit(engine.endpoints.nats_url)
     url = there._replace(netloc=f"{WRONG}@{there.hostname}:{there.port}").geturl()
 
@@ -69,7 +69,7 @@ async def test_nothing_that_is_stored_is_quoted(engine: Engine) -> None:
     assert own_words(refused.value) == ""
 
 
-async def test_a_password_that_redis_refuses_is_told(engine: Engine) -> None:
+async def test_a_password_refused_by_redis_is_reported(engine: Engine) -> None:
     redis = Redis.from_url(engine.endpoints.redis_url)
     with pytest.raises(ServerFailed, match=r"redis .* refused: ") as refused:
         async with reaching("redis", engine.endpoints.redis_url):

@@ -122,7 +122,7 @@ async def test_http_refuses_what_it_cannot_show_and_shows_what_it_has_where_that
 
 
 @pytest.mark.parametrize("deadline", ["0", "-1", "601", "soon", "nan"])
-async def test_http_refuses_a_deadline_that_is_none(engine: Engine, user: str, deadline: str) -> None:
+async def test_http_refuses_an_invalid_deadline(engine: Engine, user: str, deadline: str) -> None:
     answer = await over_http(engine, "/v1/memories", user, "", deadline=deadline)
 
     assert (answer.status_code, answer.json()["error"]["field"]) == (422, "deadline")
@@ -143,7 +143,7 @@ async def test_each_command_that_reads_waits_until_the_deadline(engine: Engine, 
 
 @pytest.mark.spec("X10")
 @pytest.mark.spec_part("A11")
-async def test_a_command_refuses_another_users_token_and_a_deadline_that_is_none(engine: Engine, user: str) -> None:
+async def test_a_command_refuses_another_users_token_and_an_invalid_deadline(engine: Engine, user: str) -> None:
     memory_id, receipt = await written(engine, user)
 
     directory = engine.settings.directory

@@ -71,7 +71,7 @@ async def test_a_request_its_command_and_its_append_are_in_the_trace_of_the_call
     assert not any(user in one or "Ana drinks tea" in one for one in told)
 
 
-async def test_a_refused_command_is_told_by_its_code(engine: Engine, user: str, spans: InMemorySpanExporter) -> None:
+async def test_a_refused_command_is_traced_by_its_code(engine: Engine, user: str, spans: InMemorySpanExporter) -> None:
     missing = "01942b6e-7c00-7000-8000-000000000000"
     async with calling(traced(engine), None) as http:
         assert (await http.delete(f"/v1/memories/{missing}", params={"user_id": user})).status_code == 404

@@ -132,7 +132,7 @@ def test_calls_that_wait_while_the_engine_is_killed_get_an_answer(data_dir: Path
     assert told <= set(one.does("search", "during"))
 
 
-def test_the_servers_of_a_killed_engine_end_without_anybody_who_starts_another(data_dir: Path, program: Start) -> None:
+def test_the_servers_of_a_killed_engine_stop_without_another_engine(data_dir: Path, program: Start) -> None:
     one = program(idle_grace=60)
     one.does("create", "before", "before")
     one.end()
@@ -164,7 +164,7 @@ def test_an_engine_that_is_killed_while_it_starts_is_started_again(data_dir: Pat
     assert {"first", "second"} >= set(first.does("search", "first second"))
 
 
-def test_notes_of_an_engine_that_is_gone_mislead_nobody(data_dir: Path) -> None:
+def test_files_of_a_dead_engine_mislead_nobody(data_dir: Path) -> None:
     data_dir.mkdir()
     note = {"postgres_dsn": "postgresql:///x?host=/nowhere", "nats_url": "nats://127.0.0.1:1", "redis_url": "unix:///x"}
     (data_dir / "engine.lock").write_text(json.dumps({"pid": os.getpid(), "kind": "background"}))
@@ -200,7 +200,7 @@ def test_a_memory_works_inside_a_running_event_loop(data_dir: Path) -> None:
     assert asyncio.run(cell()) == ["tea"]
 
 
-async def test_a_setting_that_differs_is_told_by_its_name_and_one_that_is_left_out_is_the_engines(
+async def test_a_differing_setting_is_named_and_an_unset_one_is_the_engines(
     data_dir: Path,
 ) -> None:
     settings = load(data_dir=data_dir, **{**SETTINGS, "idle_grace": 30})
@@ -243,7 +243,7 @@ async def test_what_keeps_the_engine_from_starting_is_told_by_its_own_error(data
     eventually(lambda: gone(data_dir))
 
 
-async def test_an_engine_that_ends_without_a_word_is_told_with_its_log(
+async def test_an_engine_that_ends_silently_is_reported_with_its_log(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(attaching, "_environment", lambda: {"PYTHONPATH": "/nowhere", "PYTHONSAFEPATH": "1"})

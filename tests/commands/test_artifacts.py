@@ -67,7 +67,7 @@ def test_the_same_content_is_stored_once_and_attached_to_each_of_its_messages() 
     given(ARTIFACTS, STORED, DELETED).when(store(caption="a red bicycle")).then(restored, RED)
 
 
-def test_what_is_private_or_erased_is_stored_anew() -> None:
+def test_private_or_erased_content_is_stored_again() -> None:
     private = store(scope="agent").model_copy(update={"artifact_id": OTHER})
     [stored] = given(ARTIFACTS, STORED).when(private).events()
     assert isinstance(stored, events.ArtifactStored)

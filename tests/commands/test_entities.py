@@ -24,7 +24,7 @@ def test_a_name_in_any_spelling_makes_one_entity() -> None:
 
 
 @pytest.mark.spec("A07")
-def test_what_is_new_of_somebody_known_is_added() -> None:
+def test_new_details_of_a_known_entity_are_added() -> None:
     told = Told()
     zoe = told.entity("Zoe")
     told.entity("zoe", category="Person", aliases=["Zo", "ZOE"], attributes={"pets": 2})
@@ -120,7 +120,7 @@ def test_a_merge_is_refused_where_it_makes_no_sense() -> None:
 
 
 @pytest.mark.spec("A19")
-def test_a_forgotten_entity_can_be_restored_and_is_nobody_meanwhile() -> None:
+def test_a_deleted_entity_can_be_restored_and_is_not_found_meanwhile() -> None:
     told = Told()
     marta = told.entity("Marta")
     told.asked(on(ForgetEntity, marta, reason="asked"))
@@ -164,7 +164,7 @@ def test_a_speaker_is_found_by_alias_and_through_a_merge() -> None:
 
 
 @pytest.mark.spec("A20")
-def test_of_several_speakers_of_one_name_nobody_is_guessed() -> None:
+def test_an_ambiguous_speaker_is_not_guessed() -> None:
     told = Told()
     told.entity("Marta")
     told.entity("Marta", another=True)
@@ -173,7 +173,7 @@ def test_of_several_speakers_of_one_name_nobody_is_guessed() -> None:
 
 
 @pytest.mark.spec("X07")
-def test_a_speaker_who_was_forgotten_or_erased_is_seen_anew() -> None:
+def test_a_deleted_or_erased_speaker_is_created_again() -> None:
     told = Told()
     marta = told.entity("Marta")
     told.asked(on(ForgetEntity, marta))

@@ -67,14 +67,14 @@ def then(history: tuple[Event, ...], command: Erase, *expected: Event) -> None:
 # A memory
 
 
-def test_a_memory_takes_the_turns_that_it_was_drawn_from() -> None:
+def test_a_memory_is_erased_with_its_source_turns() -> None:
     history = (said("t1"), said("t2", "other"), remembered(A, "t1", "t2"))
 
     then(history, memory(), erased(A, ("main", "t1"), ("other", "t2")))
     then(history, memory(keep_turns=True), erased(A))
 
 
-def test_what_else_was_drawn_from_such_a_turn_goes_and_its_other_turns_stay() -> None:
+def test_other_memories_from_the_turn_are_erased_and_their_other_turns_stay() -> None:
     history = (said("t1"), said("t2"), remembered(A, "t1"), remembered(B, "t1", "t2"), remembered(C, "t2"))
 
     then(history, memory(), erased(A, ("main", "t1")), erased(B))
@@ -92,7 +92,7 @@ def test_what_an_undo_took_out_of_it_again_stays() -> None:
     then(history, memory(), erased(A))
 
 
-def test_an_absorbed_memory_goes_alone_where_the_survivor_kept_its_own_words() -> None:
+def test_an_absorbed_memory_is_erased_alone_if_the_survivor_kept_its_own_text() -> None:
     then((created(A, "tea"), created(B), merged(A, B, text="tea")), memory(B), erased(B))
 
 
@@ -180,7 +180,7 @@ def test_a_memory_of_another_agent_is_not_found() -> None:
 
 
 @pytest.mark.spec("A19")
-def test_a_thread_takes_what_was_drawn_from_its_turns() -> None:
+def test_a_thread_is_erased_with_what_was_extracted_from_it() -> None:
     history = (said("t1"), said("t2", "other"), remembered(A, "t1"), remembered(B, "t2"), created(C))
 
     then(history, thread(), erased(A), *ended("main", "t1"))
@@ -250,7 +250,7 @@ def test_an_unknown_thread_is_not_found() -> None:
     given(ERASURE, said("t1", "other")).when(thread()).then_refused(NotFound, "thread_id")
 
 
-def test_a_survivor_outside_the_thread_stands_in_its_way() -> None:
+def test_a_survivor_outside_the_thread_prevents_its_erasure() -> None:
     story = given(ERASURE, said("t1"), remembered(A, "t1"), created(B), merged(B, A, text="both"))
 
     story.when(thread()).then_refused(TransitionRefused, "thread_id", str(B))
@@ -356,7 +356,7 @@ class Words:
 
 @settings(max_examples=examples(300))
 @drawn(sources_of_all, st.lists(steps, max_size=10))
-def test_after_any_history_no_word_of_an_erased_memory_stands_anywhere(
+def test_after_any_history_no_text_of_an_erased_memory_is_left(
     sources: list[list[str]], played: list[tuple[str, UUID, UUID]]
 ) -> None:
     words = Words(sources)

@@ -67,7 +67,7 @@ def kept(events: Sequence[Event]) -> EntityKept:
 
 
 @pytest.mark.spec("A19", "X07")
-def test_an_alias_goes_with_the_turn_that_told_it_and_what_other_turns_told_stays() -> None:
+def test_an_alias_is_erased_with_its_turn_and_text_from_other_turns_stays() -> None:
     story = given(
         ERASURE,
         *told(
@@ -107,7 +107,7 @@ def test_what_was_replaced_since_goes_too_since_earlier_events_hold_it() -> None
 
 
 @pytest.mark.spec("A19")
-def test_a_word_that_two_turns_told_stays_until_both_are_erased() -> None:
+def test_a_text_from_two_turns_stays_until_both_are_erased() -> None:
     twice = [observing("Marta", turn, aliases=("Zanzi",)) for turn in ("t2", "t3")]
     story = given(ERASURE, *told(observing("Marta", "t1"), *twice))
 
@@ -155,7 +155,7 @@ def test_a_name_stays_where_facts_or_turns_of_others_use_it() -> None:
 
 
 @pytest.mark.spec("A19", "X07")
-def test_a_speaker_goes_with_the_last_turn_that_he_speaks_in() -> None:
+def test_a_speaker_is_erased_with_the_last_turn_they_spoke() -> None:
     seen = EntityObserved(entity_id=MARTA, category="Person", scope=Scope.GLOBAL, name="Marta", source_turn_ids=("t1",))
     speaks = [said(turn, speaker="Marta", speaker_entity_id=MARTA) for turn in ("t1", "t2")]
     story = given(ERASURE, seen, *speaks)
@@ -208,7 +208,7 @@ def test_what_was_parted_again_is_not_erased_with_the_other() -> None:
 
 
 @pytest.mark.spec("A19", "X03")
-def test_nothing_that_was_erased_comes_back_by_an_undo() -> None:
+def test_an_undo_restores_nothing_that_was_erased() -> None:
     history = [new(event) for event in told(observing("Marta", "t1"), observing("Marta", "t2", aliases=("Zanzi",)))]
     erased = [new(event) for event in given(ERASURE, *history).when(erasing("t2")).events()]
     story = given(GRAPH_UNDO, *history, *erased)
@@ -235,7 +235,7 @@ def test_an_observation_that_tells_nothing_new_is_in_no_undos_way() -> None:
     assert back.aliases == ()  # type: ignore[attr-defined]
 
 
-def test_a_turn_that_comes_again_tells_nothing_again() -> None:
+def test_a_repeated_turn_adds_nothing() -> None:
     story = given(ENTITIES).after(observing("Marta", "t1"))
 
     story.when(observing("Marta", "t1")).then_nothing()

@@ -30,7 +30,7 @@ def kinds(payloads: Sequence[Event]) -> list[str]:
 
 
 @pytest.mark.spec("A08")
-def test_a_fact_makes_known_whom_it_names_once() -> None:
+def test_a_fact_creates_each_entity_it_names_once() -> None:
     told = Told()
     told.remember("Alice", "lives_in", "Berlin")
     told.remember("alice ", "works_at", "Acme")
@@ -84,7 +84,7 @@ def test_the_same_turn_is_no_second_observation() -> None:
 
 
 @pytest.mark.spec("X13")
-def test_what_a_turn_told_stays_retired_when_the_turn_comes_again() -> None:
+def test_a_retired_fact_stays_retired_when_its_turn_is_repeated() -> None:
     told = Told()
     tea = told.remember("Alice", "likes", "tea", source_turn_ids=["t1"])
     told.asked(on(RetireFact, tea))
@@ -129,7 +129,7 @@ def test_the_user_is_me() -> None:
 
 
 @pytest.mark.spec("A20")
-def test_of_several_who_bear_a_name_the_active_is_meant_else_the_last_seen_else_one_question_is_asked() -> None:
+def test_an_ambiguous_name_means_the_active_entity_else_the_last_seen_else_a_question() -> None:
     told = Told()
     work = told.entity("Marta", attributes={"team": "design"}, aliases=["work Marta"])
     family = told.entity("Marta", another=True)
@@ -153,7 +153,7 @@ def subject_of(told: Told, fact: UUID) -> UUID:
 
 
 @pytest.mark.spec("A01")
-def test_what_all_agents_read_tells_of_nobody_whom_one_agent_keeps_to_itself() -> None:
+def test_global_facts_never_refer_to_a_private_entity() -> None:
     told = Told()
     private = told.remember("Marta", "likes", "tea", scope="agent", agent_id="coach")
     shared = told.remember("Marta", "likes", "tea", agent_id="coach")
@@ -181,7 +181,7 @@ def test_an_end_is_recorded_once() -> None:
 
 
 @pytest.mark.spec("X13")
-def test_a_retired_fact_never_held_and_what_it_had_ended_goes_on() -> None:
+def test_a_retired_fact_never_held_and_what_it_ended_holds_again() -> None:
     told = Told()
     berlin = told.remember("Alice", "lives_in", "Berlin", since="2020-01-01")
     porto = told.remember("Alice", "lives_in", "Porto", since="2024-01-01")
@@ -195,7 +195,7 @@ def test_a_retired_fact_never_held_and_what_it_had_ended_goes_on() -> None:
 
 
 @pytest.mark.spec("A19")
-def test_a_forgotten_fact_can_be_restored_and_is_known_again_when_it_is_told_again() -> None:
+def test_a_deleted_fact_can_be_restored_or_recorded_again() -> None:
     told = Told()
     fact = told.remember("Alice", "likes", "tea", since="2020-01-01")
     told.asked(on(ForgetFact, fact, reason="asked"))
@@ -212,7 +212,7 @@ def test_a_forgotten_fact_can_be_restored_and_is_known_again_when_it_is_told_aga
 
 
 @pytest.mark.spec("X07")
-def test_of_an_erased_fact_the_shape_stays_and_the_value_is_told_anew() -> None:
+def test_an_erased_fact_keeps_its_periods_and_can_be_recorded_again() -> None:
     told = Told()
     fact = told.remember("Alice", "job_title", "cook", since="2020-01-01")
     told.happened(RelationErased(relation_id=fact))

@@ -132,7 +132,7 @@ async def test_a_conflict_is_decided_again_on_what_came_first() -> None:
     assert (last.text, last.importance) == (f"rival {ATTEMPTS - 2}", 1.0)
 
 
-async def test_a_writer_that_never_comes_first_is_told_so() -> None:
+async def test_a_writer_that_always_loses_gets_a_conflict() -> None:
     memory_id = uuid4()
     log = Overtaken(memory_id, times=ATTEMPTS)
     run = Handler(log, Clock(), ids())
@@ -163,7 +163,7 @@ async def test_a_refused_command_of_a_group_harms_no_other(engine: Engine, user:
     assert [receipt.last_seq for receipt in receipts] == [1, 2, 3]
 
 
-async def test_a_group_that_is_refused_as_a_whole_writes_nothing(engine: Engine, user: str) -> None:
+async def test_a_batch_that_is_refused_completely_writes_nothing(engine: Engine, user: str) -> None:
     group = [(update(user, uuid4(), text="x"), START)] * 2
 
     outcomes = await handler(engine.log).handle_all(MEMORIES, StreamId.of_user(user), group)
@@ -187,7 +187,7 @@ async def test_the_same_turn_twice_in_a_group_is_recorded_once(engine: Engine, u
 
 
 @pytest.mark.spec("X14")
-async def test_a_turn_that_was_recorded_before_is_answered_with_where_it_stands(engine: Engine, user: str) -> None:
+async def test_a_turn_that_is_already_recorded_is_answered_with_its_position(engine: Engine, user: str) -> None:
     run = handler(engine.log)
     await run.handle_all(TURNS, StreamId.of_user(user), [(turn(user, "msg-1"), START)])
 
@@ -204,7 +204,7 @@ async def test_a_turn_that_was_recorded_before_is_answered_with_where_it_stands(
 
 @pytest.mark.spec("X14")
 @pytest.mark.parametrize("speaker", ["Ana", "Bob", ""])
-async def test_a_turn_that_is_sent_again_gets_its_whole_first_receipt(engine: Engine, user: str, speaker: str) -> None:
+async def test_a_repeated_turn_gets_its_complete_first_receipt(engine: Engine, user: str, speaker: str) -> None:
     """With Ana, whom the turn before showed; with Bob, whom this one shows; and with nobody."""
     run, stream = handler(engine.log), StreamId.of_user(user)
     sent = turn(user, "msg-2", speaker=speaker)
@@ -353,7 +353,7 @@ async def test_a_new_memory_is_written_without_reading_and_one_that_is_known_aft
         await run.handle(MEMORIES, create("ana", memory_id, text="Ana lives in Porto"))
 
 
-async def test_a_memory_is_hidden_and_comes_back(engine: Engine, user: str) -> None:
+async def test_a_memory_is_hidden_and_restored(engine: Engine, user: str) -> None:
     run, memory_id = handler(engine.log), uuid4()
     await run.handle(MEMORIES, create(user, memory_id))
     await run.handle(MEMORIES, SoftDeleteMemory.model_validate({"user_id": user, "memory_id": memory_id, "at": START}))

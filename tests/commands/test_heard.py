@@ -41,7 +41,7 @@ def turn(turn_id: str = "t1", **fields: Any) -> HearTurn:
 
 
 @pytest.mark.spec("D04", "A08")
-def test_a_turn_comes_with_the_memories_and_facts_that_were_drawn_from_it() -> None:
+def test_a_turn_carries_the_memories_and_facts_extracted_from_it() -> None:
     events = given(HEARD).when(turn(memories=(memory(),), facts=(fact(),))).events()
 
     assert [type(event) for event in events] == [
@@ -71,7 +71,7 @@ def test_what_one_turn_says_twice_is_kept_once() -> None:
 
 
 @pytest.mark.spec("X14")
-def test_a_turn_that_is_recorded_changes_nothing_whatever_is_drawn_from_it_then() -> None:
+def test_a_repeated_turn_changes_nothing_even_with_other_extractions() -> None:
     story = given(HEARD).after(turn())
 
     story.when(turn(memories=(memory(),))).then_nothing()

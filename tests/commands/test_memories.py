@@ -102,7 +102,7 @@ HIDDEN: dict[str, tuple[Event, ...]] = {
 # Create
 
 
-def test_create_begins_a_memory_with_its_whole_content() -> None:
+def test_create_starts_a_memory_with_its_complete_content() -> None:
     given(MEMORIES).when(
         create(category="preference", importance=0.75, confidence=0.9, kind="insight", run_id="run-1")
     ).then(created(A, category="preference", importance=0.75, confidence=0.9, kind=Kind.INSIGHT, run_id="run-1"))
@@ -130,7 +130,7 @@ def test_create_under_an_id_that_holds_something_else_is_refused(other: dict[str
 # Update
 
 
-def test_update_carries_the_whole_content_and_names_what_the_caller_set() -> None:
+def test_an_update_has_the_complete_content_and_names_the_changed_fields() -> None:
     given(MEMORIES, created(A)).when(update(text="Ana lives in Porto")).then(updated(A, "Ana lives in Porto"))
     given(MEMORIES, created(A)).when(update(confidence=0.5, importance=0.25)).then(
         updated(A, "Ana lives in Lisbon", confidence=0.5, importance=0.25, changed=("confidence", "importance"))
@@ -343,7 +343,7 @@ def test_undo_twice_changes_nothing() -> None:
     story.and_then(updated(A, "later")).when(undo(change)).then_nothing()
 
 
-def test_undo_one_after_the_other_goes_back_step_by_step() -> None:
+def test_successive_undos_go_back_step_by_step() -> None:
     first, second = new(updated(A, "Porto")), new(updated(A, "Faro"))
     story = given(MEMORIES, created(A), first, second).after(undo(second))
 
@@ -418,7 +418,7 @@ def test_an_undo_can_be_undone_as_long_as_nothing_came_later() -> None:
     story.and_then(again, updated(A, "Faro")).when(undo(again)).then_refused(UndoConflict, "event_id")
 
 
-def test_undo_without_an_event_takes_the_last_change_that_stands() -> None:
+def test_undo_without_an_event_undoes_the_last_change_in_force() -> None:
     story = given(MEMORIES, created(A), new(updated(A, "Porto")), new(updated(A, "Faro")))
     last = UndoChange.model_validate({**ANA, "memory_id": A, "at": START})
 
@@ -528,7 +528,7 @@ def test_a_request_that_cannot_be_read_names_its_field(model: Any, fields: dict[
     assert caught.value.fix
 
 
-def test_the_same_request_has_the_same_fingerprint_whatever_was_drawn_for_it() -> None:
+def test_the_fingerprint_of_a_request_ignores_generated_ids() -> None:
     assert create(A).fingerprint() == create(B).fingerprint()
     assert soft_delete(at=START).fingerprint() == soft_delete(at=START + timedelta(days=1)).fingerprint()
     assert create(text="one").fingerprint() != create(text="other").fingerprint()
@@ -557,7 +557,7 @@ def test_what_is_one_agents_own_names_that_agent(kind: type[Command], fields: di
 
 
 @pytest.mark.spec("D01")
-def test_an_open_loop_is_read_where_it_stands_and_never_written() -> None:
+def test_existing_open_loops_are_read_and_new_ones_refused() -> None:
     with pytest.raises(InvalidInput) as refused:
         validated(CreateMemory, {**ANA, "memory_id": A, "text": "call back", "type": "OPEN_LOOP"})
 

@@ -99,7 +99,7 @@ def test_a_hidden_memory_has_freed_its_key() -> None:
 
 
 @pytest.mark.spec("D04")
-def test_a_memory_whose_key_is_held_again_does_not_come_back() -> None:
+def test_a_memory_whose_key_was_taken_is_not_restored() -> None:
     deletion = new(deleted())
     story = given(MEMORIES, KEPT, deletion, created(B, memory_key=KEY))
 
@@ -217,7 +217,7 @@ def test_the_same_text_of_another_kind_or_owner_or_without_being_asked_is_anothe
 
 
 @pytest.mark.parametrize("other", [{"category": "tasks"}, {"kind": "insight"}, {"scope": "agent"}])
-def test_only_what_may_be_meant_is_a_candidate(other: dict[str, Any]) -> None:
+def test_only_possible_meanings_are_candidates(other: dict[str, Any]) -> None:
     asked = create(merge_similar=True, similar=similar(a=0.99), **{"agent_id": "coach", **other})
 
     first = given(MEMORIES, created(A, "John runs 5 km")).when(asked).events()[0]

@@ -186,7 +186,7 @@ def test_what_was_refused_is_not_asked_again_for_the_same_turn() -> None:
     assert story.when(propose("city", "Lisbon", turn_id="t2", patch_id=OTHER)).events()
 
 
-def test_a_turn_that_was_not_said_or_was_erased_is_no_signal() -> None:
+def test_an_invented_or_erased_turn_is_no_signal() -> None:
     asked = propose("tone", "brief", turn_id="t1")
     given(PROFILE).when(asked).then_refused(NotFound, "turn_id")
     given(PROFILE, turn("t1").model_copy(update={"text": ""})).when(asked).then_refused(NotFound, "turn_id")
@@ -233,7 +233,7 @@ def test_who_proposed_a_sensitive_value_does_not_bring_it_back_alone() -> None:
 
 
 @pytest.mark.spec("X07")
-def test_of_an_erased_place_nothing_is_granted_or_brought_back() -> None:
+def test_nothing_of_an_erased_field_is_granted_or_restored() -> None:
     kept = new(GRANTED[2])
     for erasure in (ProfileErased(field="city"), UserErased()):
         story = given(PROFILE, *GRANTED[:2], kept, erasure)
@@ -259,7 +259,7 @@ def test_a_sensitive_place_is_undone_by_the_person_or_a_key_that_consents_only()
 
 
 @pytest.mark.spec("X03")
-def test_a_place_that_the_policy_calls_sensitive_is_undone_by_the_person_and_a_benign_one_by_anybody() -> None:
+def test_a_sensitive_field_is_undone_by_the_person_and_a_benign_one_by_anyone() -> None:
     for sensitive in (True, False):
         first = new(holding("tone", "brief"))
         patch = proposed("tone", "brief", sensitive=sensitive)
@@ -362,7 +362,7 @@ def _grants(event: Event, earlier: Sequence[Event], field: str, value: str) -> b
 @settings(max_examples=examples(200), deadline=None)
 @given_any(st.lists(requests, max_size=14))
 @pytest.mark.spec("X03")
-def test_undoing_what_stands_newest_first_leaves_nothing_set(asked: list[tuple[Any, ...]]) -> None:
+def test_undoing_everything_newest_first_leaves_nothing_set(asked: list[tuple[Any, ...]]) -> None:
     log = played(asked)
     story = given(PROFILE, *log)
     for name in list(story.state.places):

@@ -50,7 +50,7 @@ def kinds(events: Any) -> list[type[Event]]:
 @pytest.mark.spec("D04")
 @pytest.mark.spec_part("D13")
 @pytest.mark.parametrize(("ref", "kept", "gone"), [("makesh", FIRST, SECOND), ("mukesh", SECOND, FIRST)])
-def test_once_they_are_one_what_is_told_next_leaves_one_memory(ref: str, kept: UUID, gone: UUID) -> None:
+def test_after_a_merge_the_next_statement_leaves_one_memory(ref: str, kept: UUID, gone: UUID) -> None:
     story = two().and_then(MERGED)
     command = creating(f"person:{ref}", "He moved to Pune")
 
@@ -101,7 +101,7 @@ def test_an_alias_leads_to_the_same_memory() -> None:
         [seen(MAKESH, "Makesh", "Project")],
     ],
 )
-def test_of_several_nobody_is_guessed_and_another_kind_is_another_thing(others: list[Event]) -> None:
+def test_an_ambiguous_name_is_not_guessed_and_categories_are_distinct(others: list[Event]) -> None:
     alias = EntityAliased(entity_id=MAKESH, category="Person", name="Makesh", aliases=("Mukesh",), alias="Mukesh")
     if len(others) == 1:
         alias = alias.model_copy(update={"category": "Project"})
@@ -110,7 +110,7 @@ def test_of_several_nobody_is_guessed_and_another_kind_is_another_thing(others: 
     assert kinds(story.when(creating("person:makesh", "He cooks")).events()) == [MemoryCreated]
 
 
-def test_a_decision_depends_on_who_is_meant_and_on_all_his_keys() -> None:
+def test_a_decision_depends_on_the_entity_and_all_its_keys() -> None:
     named = creating("person:makesh", "He cooks", memory_key="mine")
     tags = MEMORIES.tags(two().and_then(MERGED).state, creating("person:makesh", "He cooks"))
 

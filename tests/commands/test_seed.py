@@ -48,7 +48,7 @@ def test_a_name_stands_for_one_content() -> None:
     assert story.when(give(SECOND, seed_id="another")).events()
 
 
-def test_an_erased_user_can_be_seeded_anew() -> None:
+def test_an_erased_user_can_be_seeded_again() -> None:
     assert given(SEED).after(give()).and_then(UserErased()).when(give(SECOND)).events()
 
 

@@ -75,7 +75,7 @@ def test_an_undo_that_is_undone_leaves_nothing_to_forget() -> None:
 
 
 @pytest.mark.spec("X03")
-def test_of_two_forgettings_the_later_is_undone_first() -> None:
+def test_the_later_of_two_deletions_is_undone_first() -> None:
     story = given(SESSION_UNDO, said(), new(FORGOTTEN, FIRST), said(turn_id="t2"), new(FORGOTTEN, SECOND))
 
     error = story.when(undo(FIRST)).then_refused(UndoConflict, "event_id", str(SECOND))
@@ -104,7 +104,7 @@ def test_a_session_is_brought_back_by_its_own_agent_alone() -> None:
 
 
 @pytest.mark.spec("X03")
-def test_an_undo_depends_on_all_that_is_said_in_the_chat() -> None:
+def test_an_undo_depends_on_all_turns_of_the_chat() -> None:
     story = given(SESSION_UNDO, said(), new(FORGOTTEN, FIRST))
 
     assert SESSION_UNDO.tags(story.state, undo(FIRST)) == {USER, thread_tag("main")}

@@ -51,7 +51,7 @@ def test_a_change_carries_the_whole_todo() -> None:
     given(TODOS, OPENED).when(change(status="done")).then(changed(TodoStatus.DONE))
 
 
-def test_a_change_to_what_holds_is_none_and_one_of_nothing_is_refused() -> None:
+def test_a_change_to_the_current_value_is_no_event_and_an_empty_one_is_refused() -> None:
     given(TODOS, OPENED).when(change(status="open", text="walk")).then_nothing()
     given(TODOS, OPENED).when(change()).then_refused(InvalidInput, "status")
 
@@ -65,7 +65,7 @@ def test_another_agent_finds_no_todo(command: TodoCommand) -> None:
 
 @pytest.mark.spec("X07")
 @pytest.mark.parametrize("erasure", [TodoErased(todo_id=WALK), UserErased()])
-def test_an_erased_todo_can_only_be_added_anew(erasure: Any) -> None:
+def test_an_erased_todo_can_only_be_added_again(erasure: Any) -> None:
     story = given(TODOS, OPENED, erasure)
     story.when(change(status="done")).then_refused(Erased, "todo_id")
     story.when(UndoTodo(**WHO, todo_id=WALK)).then_refused(Erased, "todo_id")

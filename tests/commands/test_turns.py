@@ -78,7 +78,7 @@ def test_a_turn_that_is_sent_again_changes_nothing() -> None:
 
 
 @pytest.mark.spec("X07")
-def test_a_speaker_whose_name_was_erased_is_seen_anew() -> None:
+def test_a_speaker_whose_name_was_erased_is_created_again() -> None:
     other = uuid4()
     erased = seen("", entity_id=uuid4())
 

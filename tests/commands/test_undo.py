@@ -216,7 +216,7 @@ def seen(state: Memories, subjects: Iterable[str]) -> Mapping[str, object]:
 
 @pytest.mark.spec("X03")
 @pytest.mark.spec_part("D13")
-def test_the_use_of_a_memory_stands_in_no_undos_way_and_is_kept() -> None:
+def test_the_use_of_a_memory_blocks_no_undo_and_is_kept() -> None:
     update, use = new(updated(IDS[0], "Ana moved", importance=0.25)), ObserveUse(**WHO, memory_id=IDS[0])
     story = beginning().and_then(update).after(use).after(use)
     first = beginning().state.known[IDS[0]]

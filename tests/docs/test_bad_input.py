@@ -140,7 +140,7 @@ def test_every_route_has_a_row(called: str) -> None:
     assert called in NO_INPUT or any(re.match(rf"{pattern}(?:\?|$)", row[0]) for row in REQUESTS), called
 
 
-def test_the_page_is_read_whole() -> None:
+def test_the_page_is_complete() -> None:
     assert len(COMMANDS) > 60
     assert len(REQUESTS) > 40
     assert Path(PAGE).read_text(encoding="utf-8").count("| `mnemolog ") == len(COMMANDS)

@@ -22,7 +22,7 @@ def test_dots_and_white_space_are_lenient_and_nothing_else(shown: str, printed: 
     assert Names().match(shown, printed) is same
 
 
-def test_an_id_means_what_was_drawn_where_it_first_stood() -> None:
+def test_an_id_means_its_first_occurrence() -> None:
     names = Names()
     assert names.match(f"created: {ONE}", f"created: {OTHER}")
     assert names.meant(f"mnemolog history {ONE}") == f"mnemolog history {OTHER}"

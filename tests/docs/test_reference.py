@@ -39,7 +39,7 @@ def headings(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize("event_type", list(REGISTRY.types.values()), ids=lambda event_type: event_type.type_name())
-def test_every_event_type_stands_with_its_version_fields_and_what_is_sealed(event_type: type[Event]) -> None:
+def test_every_event_type_is_listed_with_its_version_fields_and_encryption(event_type: type[Event]) -> None:
     body = section(REFERENCE / "events.md", event_type.type_name())
     assert f"Version {event_type.version}." in body
     for field in event_type.model_fields:
@@ -53,7 +53,7 @@ def test_no_event_type_is_described_that_does_not_exist() -> None:
 
 
 @pytest.mark.parametrize("name", list(Settings.model_fields))
-def test_every_setting_stands_with_its_variable_and_its_default(name: str) -> None:
+def test_every_setting_is_listed_with_its_variable_and_default(name: str) -> None:
     row = row_of(read("settings.md"), f"`{name}`")
     default = Settings.model_fields[name].default
     assert f"`MNEMOLOG_{name.upper()}`" in row
@@ -78,7 +78,7 @@ OPERATING = {
 
 
 @pytest.mark.parametrize("name", OPERATING)
-def test_every_other_command_stands_with_its_options(name: str) -> None:
+def test_every_other_command_is_listed_with_its_options(name: str) -> None:
     body = section(REFERENCE / "cli.md", f"mnemolog {name}")
     assert body, f"docs/reference/cli.md has no section for {name}"
     common = section(REFERENCE / "cli.md", "Commands that read and write memory")
@@ -98,7 +98,7 @@ def every_error(error: type[MnemologError] = MnemologError) -> Iterator[type[Mne
 
 
 @pytest.mark.parametrize("error", list(every_error()), ids=lambda error: error.__name__)
-def test_every_error_stands_with_its_code_http_status_and_exit_code(error: type[MnemologError]) -> None:
+def test_every_error_is_listed_with_its_code_http_status_and_exit_code(error: type[MnemologError]) -> None:
     raised = error.__new__(error)
     row = row_of(read("errors.md"), f"`{error.__name__}`")
     assert f"| `{error.code}` | {http_errors.status_of(raised)} | {cli._exit_code(raised)} |" in row
@@ -109,7 +109,7 @@ def test_the_page_of_operations_is_that_of_their_registry() -> None:
 
 
 @pytest.mark.parametrize("field", list(TurnMessage.model_fields))
-def test_every_field_of_a_turn_stands(field: str) -> None:
+def test_every_field_of_a_turn_is_listed(field: str) -> None:
     row = row_of(read("turn-schema.md"), f"`{field}`")
     assert ("| required |" in row) is TurnMessage.model_fields[field].is_required()
 

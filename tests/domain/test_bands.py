@@ -45,7 +45,7 @@ def test_a_statement_falls_into_the_band_of_its_similarity_and_its_words(
     assert judged(BANDS, similarity, known(old), new, Identity()) is band
 
 
-def test_the_same_words_of_somebody_else_are_no_repetition() -> None:
+def test_the_same_words_about_somebody_else_are_no_repetition() -> None:
     tea = "Likes tea"
 
     assert judged(BANDS, 1.0, known(tea, identity=ABOUT_ANA), tea, ABOUT_ANA) is Band.AUTO

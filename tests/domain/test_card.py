@@ -10,7 +10,7 @@ def test_a_card_is_one_line_of_the_first_three_facts() -> None:
     assert card("person:john", ["fact1", "fact2", "fact3", "fact4"]) == "[person:john]: fact1; fact2; fact3"
 
 
-def test_of_nothing_there_is_no_card() -> None:
+def test_there_is_no_card_without_memories() -> None:
     assert card("person:john", []) == ""
 
 

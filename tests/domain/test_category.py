@@ -28,7 +28,7 @@ def allowed(policy: CategoryPolicy, agent: str, requested: list[str]) -> frozens
 
 @pytest.mark.spec("B05")
 @given(agents, st.lists(categories, max_size=4))
-def test_a_request_is_answered_whole_or_refused(agent: str, requested: list[str]) -> None:
+def test_a_request_is_answered_completely_or_refused(agent: str, requested: list[str]) -> None:
     policy = CategoryPolicy()
     allowlist = policy.allowlists.get(agent, policy.categories)
 
@@ -62,7 +62,7 @@ def test_agents_that_execute_may_ask_for_procedures(agent: str) -> None:
 
 @pytest.mark.spec("B12")
 @given(agents)
-def test_procedures_are_never_part_of_what_was_not_asked_for(agent: str) -> None:
+def test_procedures_are_never_returned_without_a_request(agent: str) -> None:
     assert PROCEDURAL not in allowed(CategoryPolicy(), agent, [])
 
 

@@ -26,7 +26,7 @@ STATEMENTS = st.one_of(st.lists(WORDS, min_size=1, max_size=7).map(" ".join), st
 
 @pytest.mark.spec_part("B13", "D04")
 @pytest.mark.parametrize(("kind", "one", "other"), CONTRADICTIONS)
-def test_a_pair_that_contradicts_is_told_by_what_differs(kind: str, one: str, other: str) -> None:
+def test_a_contradicting_pair_is_recognised_by_what_differs(kind: str, one: str, other: str) -> None:
     assert difference(one, other) == kind
     assert difference(other, one) == kind
 

@@ -61,7 +61,7 @@ def test_what_is_learned_late_of_earlier_times_ends_where_the_next_value_begins(
 
 
 @pytest.mark.spec("X13")
-def test_of_two_values_from_the_same_time_the_later_record_stands_and_the_earlier_is_retired() -> None:
+def test_of_two_values_with_the_same_start_the_later_record_retires_the_earlier() -> None:
     slot = tell(tell([], BERLIN, 5), PORTO, 5)
 
     assert (held(slot, BERLIN), held(slot, PORTO)) == ([], [(5, None)])
@@ -90,7 +90,7 @@ def test_a_value_may_come_back() -> None:
 
 
 @pytest.mark.spec("X13")
-def test_what_is_retired_never_held_and_what_it_had_ended_goes_on() -> None:
+def test_a_retired_statement_never_held_and_what_it_ended_holds_again() -> None:
     slot = tell(tell([], BERLIN, 5), PORTO, 8)
 
     slot = retired(slot, fact_of(slot, PORTO))

@@ -51,7 +51,7 @@ def test_what_is_no_json_is_refused(text: str | bytes) -> None:
     assert (refused.value.code, refused.value.field) == ("invalid_input", "body")
 
 
-def test_of_a_name_that_stands_twice_the_last_counts() -> None:
+def test_the_last_of_two_equal_names_counts() -> None:
     assert parsed_json('{"a": 1, "a": 2}', "body") == {"a": 2}
 
 

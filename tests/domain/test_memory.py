@@ -52,7 +52,7 @@ def test_a_refusal_says_what_to_do(hidden: Memory, fix: str) -> None:
 
 
 @pytest.mark.spec("B07")
-def test_a_soft_deleted_memory_is_hidden_and_restored_whole() -> None:
+def test_a_soft_deleted_memory_is_hidden_and_restored_completely() -> None:
     deleted = memory().soft_deleted(AT)
 
     assert not deleted.visible

@@ -29,7 +29,7 @@ def test_a_predicate_is_measured_as_it_was_written(text: str) -> None:
         predicate_name(text)
 
 
-def test_what_is_configured_stands_before_what_is_built_in() -> None:
+def test_configuration_takes_precedence_over_built_in_values() -> None:
     policy = PredicatePolicy.of([Predicate("LIVES-IN", object=ObjectKind.LITERAL)])
 
     assert not policy.rule("lives_in").single

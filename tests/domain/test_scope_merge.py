@@ -27,7 +27,7 @@ def told(number: int, scope: Scope, predicate: str, thing: str) -> ScopedFact:
 
 @pytest.mark.spec("A09")
 @pytest.mark.parametrize(("predicate", "loser", "winner"), [("home", 2, 1), ("plan", 1, 2)])
-def test_of_one_value_the_global_fact_wins_on_identity_and_the_agents_own_on_its_domain(
+def test_for_one_value_the_global_fact_wins_on_identity_and_the_agents_own_on_its_domain(
     predicate: str, loser: int, winner: int
 ) -> None:
     facts = [told(1, Scope.GLOBAL, predicate, "Lisbon"), told(2, Scope.AGENT, predicate, "Porto")]
@@ -37,7 +37,7 @@ def test_of_one_value_the_global_fact_wins_on_identity_and_the_agents_own_on_its
 
 @pytest.mark.spec("A09")
 @pytest.mark.parametrize(("predicate", "loser", "winner"), [("likes", 2, 1), ("avoids", 1, 2)])
-def test_of_many_values_only_the_same_one_told_twice_is_overridden(predicate: str, loser: int, winner: int) -> None:
+def test_in_a_multi_valued_predicate_only_the_same_value_is_overridden(predicate: str, loser: int, winner: int) -> None:
     twice = [told(1, Scope.GLOBAL, predicate, "tea"), told(2, Scope.AGENT, predicate, "tea")]
     other = [told(3, Scope.AGENT, predicate, "milk"), told(4, Scope.GLOBAL, predicate, "rice")]
 

@@ -169,7 +169,7 @@ def test_cutting_one_name_at_other_places_gives_other_keys(name: str, one: int, 
 
 
 @pytest.mark.spec("X07", "A19")
-def test_an_erased_turn_leaves_and_with_it_who_spoke_in_no_other() -> None:
+def test_an_erased_turn_takes_along_speakers_of_no_other_turn() -> None:
     heard = session()
     for number, speaker in enumerate(["ana", "bob", "ana", "eve"]):
         heard = heard.heard("user", f"words {number}", f"t{number}", speaker, AT)

@@ -133,7 +133,7 @@ def test_markers_are_known_in_six_languages(markers: re.Pattern[str], text: str)
 
 
 @pytest.mark.parametrize("text", ["I like mustard.", "She was willing.", "Todo bien.", "Надоело мне это."])
-def test_a_word_that_only_begins_like_a_marker_is_none(text: str) -> None:
+def test_a_word_that_only_begins_like_a_marker_is_not_one(text: str) -> None:
     assert not any(markers.search(normalize_name(text)) for markers in (PROMISES, NEEDS, DECISIONS))
 
 

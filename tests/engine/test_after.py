@@ -61,7 +61,7 @@ async def test_a_read_sees_the_write_whose_token_it_is_given(engine: Engine, use
 
 @pytest.mark.spec("X10")
 @every_read
-async def test_a_write_that_nobody_made_is_waited_for_until_the_deadline(engine: Engine, user: str, read: Read) -> None:
+async def test_a_write_that_never_happens_is_awaited_until_the_deadline(engine: Engine, user: str, read: Read) -> None:
     ana = Person(engine, user)
     memory_id = await ana.remembers("I drink tea")
     began = time.monotonic()
@@ -85,7 +85,7 @@ async def test_a_wait_without_a_deadline_of_its_own_has_that_of_the_settings(eng
 
 
 @pytest.mark.parametrize("deadline", [0, -1, float("nan"), float("inf")])
-def test_a_deadline_that_is_none_is_refused(deadline: float) -> None:
+def test_an_invalid_deadline_is_refused(deadline: float) -> None:
     with pytest.raises(InvalidInput) as refused:
         Moment(deadline=deadline)
 
@@ -94,9 +94,7 @@ def test_a_deadline_that_is_none_is_refused(deadline: float) -> None:
 
 @pytest.mark.spec("X10")
 @every_read
-async def test_a_read_that_waits_for_a_paused_projection_is_told_so_at_once(
-    engine: Engine, user: str, read: Read
-) -> None:
+async def test_a_read_that_needs_a_paused_projection_fails_at_once(engine: Engine, user: str, read: Read) -> None:
     ana = Person(engine, user)
     memory_id = await ana.remembers("I drink tea")
     await read(ana, memory_id, await ana.caught_up())

@@ -152,7 +152,7 @@ async def test_models_describe_images_and_transcribe_recordings_once(
     assert (await read(ana, song)).surrogate.endswith("] I moved to Lisbon")
 
 
-async def test_a_model_that_is_away_is_asked_again_and_skipped_in_the_end(ana: Person) -> None:
+async def test_an_unavailable_model_is_retried_and_finally_skipped(ana: Person) -> None:
     image = await stored(ana, files.picture(size=(8, 8)), "a.png")
     engine = with_models(ana.engine, Vision(ModelUnavailable()))
     with pytest.raises(ModelUnavailable):

@@ -127,7 +127,7 @@ async def test_a_blob_that_is_left_is_found_by_the_proof(ana: Person) -> None:
 
 
 @pytest.mark.spec("X07")
-async def test_what_came_with_a_message_goes_with_its_thread(ana: Person) -> None:
+async def test_attachments_are_erased_with_their_thread(ana: Person) -> None:
     await ana.says("look", turn_id=f"{ana.user}-1", thread_id="trip")
     await ana.says("and here", turn_id=f"{ana.user}-2", thread_id="home")
     both = await added(ana, source_turn_ids=[f"{ana.user}-1"])

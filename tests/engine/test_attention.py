@@ -79,9 +79,7 @@ async def test_short_messages_let_an_affect_fade_and_nothing_raises_it(engine: E
     await assert_live_equals_replayed(engine, ana.stream)
 
 
-async def test_a_focus_stands_in_the_session_and_the_next_speaker_joins_those_who_are_active(
-    engine: Engine, user: str
-) -> None:
+async def test_a_session_shows_its_focus_and_the_next_speaker_becomes_active(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     marta = str(uuid4())
     await focuses(ana, topic_focus="family", mode="reflective", pending_questions=["Which Marta?"])
@@ -122,7 +120,7 @@ async def _end(person: Person, what: str) -> None:
 
 
 @pytest.mark.spec_part("A19")
-async def test_it_goes_with_its_session_with_its_thread_and_with_its_user(engine: Engine, user: str) -> None:
+async def test_it_is_erased_with_its_session_its_thread_and_its_user(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     key = f"affect:{user}:default:main"
     for ends in ("session", "thread", "user"):

@@ -46,7 +46,7 @@ def who(person: Person) -> dict[str, str]:
 
 
 @pytest.mark.spec("X15")
-async def test_a_run_is_rolled_back_whole_and_what_was_before_it_stands(engine: Engine, user: str) -> None:
+async def test_a_run_is_rolled_back_completely_and_earlier_state_stays(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     kept = await ana.creates("Ana drinks tea")
     await ana.updates(kept, text="Ana drinks coffee", run_id="r1")
@@ -65,7 +65,7 @@ async def test_a_run_is_rolled_back_whole_and_what_was_before_it_stands(engine: 
 
 
 @pytest.mark.spec("X15")
-async def test_a_later_change_is_named_and_the_rest_goes_when_it_is_left(engine: Engine, user: str) -> None:
+async def test_a_later_change_is_a_conflict_and_skipping_it_undoes_the_rest(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     both = await ana.creates("Ana drinks tea", run_id="r1")
     await ana.creates("Ana likes rain", run_id="r1")
@@ -129,7 +129,7 @@ async def test_an_agents_own_is_forgotten_without_the_rest_and_a_rollback_brings
 
 
 @pytest.mark.spec("A19")
-async def test_a_session_is_forgotten_and_what_was_said_stays(engine: Engine, user: str) -> None:
+async def test_forgetting_a_session_keeps_its_turns(engine: Engine, user: str) -> None:
     ana = Person(engine, user, thread=f"chat-{uuid4().hex[:6]}")
     await ana.says("I moved to Lisbon")
     await engine.settled()
@@ -286,7 +286,7 @@ async def test_what_was_forgotten_softly_before_and_the_profile_are_erased_with_
 
 
 @pytest.mark.spec("A19", "B10")
-async def test_a_place_that_an_undo_emptied_is_erased_with_what_it_held(engine: Engine, user: str) -> None:
+async def test_a_field_emptied_by_an_undo_is_erased_with_its_earlier_values(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     who = {"tenant": ana.tenant, "user_id": user, "agent_id": ana.agent}
     done = await engine.writes.propose({**who, "field": "city", "value": "Marzipan City"}, consented=True)

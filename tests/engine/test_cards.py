@@ -64,9 +64,7 @@ async def test_a_card_shows_what_its_reader_may_see_and_nothing_that_is_gone(eng
     assert await lines(ana, moment=before) == ["[person:john]: John cooks"]
 
 
-async def test_the_cards_of_whom_a_context_is_about_come_first_in_it_and_count_for_its_budget(
-    engine: Engine, user: str
-) -> None:
+async def test_cards_come_first_in_a_context_and_count_for_its_budget(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await tells(ana, "John cooks", category="profile")
     await tells(ana, "Acme sells tea", ACME, level=1, category="profile")

@@ -19,7 +19,7 @@ def told(found: AgentContext) -> dict[str, list[str]]:
 
 
 @pytest.mark.spec("B05")
-async def test_a_category_in_mode_all_is_told_whole_pinned_then_important_then_newest_first(
+async def test_a_category_in_mode_all_is_complete_pinned_then_important_then_newest_first(
     engine: Engine, user: str
 ) -> None:
     ana = Person(engine, user)
@@ -36,7 +36,7 @@ async def test_a_category_in_mode_all_is_told_whole_pinned_then_important_then_n
 
 
 @pytest.mark.spec("B05")
-async def test_a_category_in_mode_rag_is_told_as_far_as_it_answers_and_at_most_its_length(
+async def test_a_category_in_mode_rag_has_matching_memories_up_to_its_length(
     engine: Engine, user: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     file = tmp_path_factory.mktemp("policy") / "policy.yaml"
@@ -53,9 +53,7 @@ async def test_a_category_in_mode_rag_is_told_as_far_as_it_answers_and_at_most_i
 
 
 @pytest.mark.spec("D03", "B05")
-async def test_pinned_memories_come_first_and_at_most_twenty_and_each_memory_is_told_once(
-    engine: Engine, user: str
-) -> None:
+async def test_at_most_twenty_pinned_memories_come_first_and_each_memory_once(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     for number in range(21):
         await ana.creates(f"pinned {number}", category="profile", pinned=True)
@@ -71,7 +69,7 @@ async def test_pinned_memories_come_first_and_at_most_twenty_and_each_memory_is_
 
 
 @pytest.mark.spec("B05")
-async def test_an_agent_is_told_nothing_outside_its_allowlist_pinned_or_not(engine: Engine, user: str) -> None:
+async def test_an_agent_sees_nothing_outside_its_allowlist_pinned_or_not(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.creates("Ana has diabetes", category="profile", pinned=True)
     await ana.creates("ship the tea shop", category="tasks")
@@ -83,7 +81,7 @@ async def test_an_agent_is_told_nothing_outside_its_allowlist_pinned_or_not(engi
 
 
 @pytest.mark.spec("B12")
-async def test_procedures_are_told_by_name_only(engine: Engine, user: str) -> None:
+async def test_procedures_are_listed_by_name_only(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.creates("1. Boil water\n2. Pour", category="procedural", kind="procedure")
 
@@ -91,7 +89,7 @@ async def test_procedures_are_told_by_name_only(engine: Engine, user: str) -> No
     assert len((await context(ana, categories=("procedural",))).bullets) == 1
 
 
-async def test_a_budget_ends_what_is_told(engine: Engine, user: str) -> None:
+async def test_a_budget_limits_the_bullets(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.creates("one two three", category="profile", pinned=True)
     await ana.creates("four five six seven eight nine ten", category="profile")
@@ -100,7 +98,7 @@ async def test_a_budget_ends_what_is_told(engine: Engine, user: str) -> None:
 
 
 @pytest.mark.spec("X02")
-async def test_the_context_can_be_asked_for_as_of_an_earlier_moment(engine: Engine, user: str) -> None:
+async def test_the_context_can_be_read_as_of_an_earlier_moment(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     tea = await ana.creates("Ana drinks tea", category="profile")
     await ana.updates(tea, text="Ana drinks coffee")

@@ -51,7 +51,7 @@ async def test_an_answer_carries_the_header_first_and_the_revision_to_ask_from_n
 
 
 @pytest.mark.spec("B01", "B07")
-async def test_the_transition_of_a_deleted_memory_is_told_once(engine: Engine, user: str) -> None:
+async def test_the_transition_of_a_deleted_memory_is_reported_once(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     tea = await ana.creates("Ana drinks tea")
     await ana.deletes(tea)
@@ -63,7 +63,7 @@ async def test_the_transition_of_a_deleted_memory_is_told_once(engine: Engine, u
 
 
 @pytest.mark.spec("B01")
-async def test_a_memory_that_was_absorbed_is_told_of_by_its_survivor_alone(engine: Engine, user: str) -> None:
+async def test_an_absorbed_memory_is_only_reported_through_its_survivor(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     lactose = await ana.creates("Ana is lactose intolerant")
     milk = await ana.creates("Ana avoids milk")
@@ -75,7 +75,7 @@ async def test_a_memory_that_was_absorbed_is_told_of_by_its_survivor_alone(engin
 
 
 @pytest.mark.spec("B01", "X03")
-async def test_an_undone_merge_is_told_of_both_memories(engine: Engine, user: str) -> None:
+async def test_an_undone_merge_is_in_the_history_of_both_memories(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     lactose = await ana.creates("Ana is lactose intolerant")
     milk = await ana.creates("Ana avoids milk")

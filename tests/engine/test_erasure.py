@@ -253,7 +253,9 @@ async def test_an_agent_cannot_erase_what_is_another_agents_own(engine: Engine, 
 @pytest.mark.spec("X07")
 @pytest.mark.spec_part("X05")
 @pytest.mark.parametrize("name", ["memories", "history", "vectors", "working"])
-async def test_what_a_crashed_rebuild_left_forgets_too_and_goes_on(engine: Engine, user: str, name: str) -> None:
+async def test_an_erasure_covers_the_remains_of_a_crashed_rebuild_which_continues(
+    engine: Engine, user: str, name: str
+) -> None:
     ana = Person(engine, user)
     kept = await ana.creates("Ana likes tea")
     gone = await drawn(ana, f"I hide in {SECRET}")

@@ -75,7 +75,7 @@ async def test_an_ending_holds_only_from_its_record(engine: Engine, user: str) -
 
 
 @pytest.mark.spec("X13")
-async def test_a_card_tells_what_held_then_as_it_was_known_then(engine: Engine, user: str) -> None:
+async def test_a_card_shows_what_held_then_as_it_was_known_then(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("Alice", "lives_in", "Berlin", since=day(1))
     berlin = await engine.log.head(ana.stream)

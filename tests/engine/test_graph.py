@@ -48,7 +48,7 @@ async def test_an_alias_finds_its_entity_until_it_is_taken_back(engine: Engine, 
 
 
 @pytest.mark.spec_part("A12")
-async def test_an_alias_that_is_dropped_finds_nobody(engine: Engine, user: str) -> None:
+async def test_a_dropped_alias_finds_no_entity(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     known = await ana.knows_of("Marta Silva")
     await ana.renames(known, "Marta Costa")
@@ -101,7 +101,7 @@ def _but(row: object, names: set[str]) -> dict[str, object]:
 
 
 @pytest.mark.spec("A07", "D06")
-async def test_an_entity_shows_what_is_told_of_it_in_both_directions_and_its_card(engine: Engine, user: str) -> None:
+async def test_an_entity_shows_its_facts_in_both_directions_and_its_card(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     await ana.tells("Alice", "knows", "John Doe")
     await ana.tells("John Doe", "lives_in", "Austin")
@@ -119,7 +119,7 @@ async def test_an_entity_shows_what_is_told_of_it_in_both_directions_and_its_car
 
 
 @pytest.mark.spec("A01")
-async def test_another_agents_entities_and_what_is_told_of_them_are_not_seen(engine: Engine, user: str) -> None:
+async def test_another_agents_entities_and_their_facts_are_not_visible(engine: Engine, user: str) -> None:
     coach, ana = Teller(engine, user, agent="coach"), Teller(engine, user)
     fact = await coach.tells("Zoe", "likes", "rain", scope="agent")
     [zoe] = await coach.entities("Zoe")
@@ -172,7 +172,7 @@ async def test_an_erased_entity_keeps_its_shape_and_nothing_else(engine: Engine,
 
 
 @pytest.mark.spec("X08")
-async def test_a_forged_alias_leads_to_nobody(engine: Engine, user: str) -> None:
+async def test_a_forged_alias_leads_to_no_entity(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     known = await ana.knows_of("Marta")
     await ana.entities()
@@ -271,7 +271,7 @@ async def test_what_is_forgotten_reads_with_the_reason_and_the_time_until_it_is_
 
 
 @pytest.mark.spec("D13")
-async def test_a_write_suggests_the_variants_of_whom_it_names(engine: Engine, user: str) -> None:
+async def test_a_write_suggests_variants_of_the_names_it_uses(engine: Engine, user: str) -> None:
     ana, writes = Teller(engine, user), engine.writes
     who = {"user_id": user, "category": "Person"}
     zoe = {"user_id": user, "predicate": "knows", "object": "Zoe"}

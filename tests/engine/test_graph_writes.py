@@ -26,7 +26,7 @@ def who(person: Person) -> dict[str, str]:
 
 
 @pytest.mark.spec("A08")
-async def test_two_hundred_who_tell_one_fact_at_once_leave_one_relation_and_all_their_observations(
+async def test_two_hundred_concurrent_statements_of_one_fact_leave_one_relation_with_all_observations(
     person: Person,
 ) -> None:
     fact = {**who(person), "subject": "Alice", "predicate": "lives_in", "object": "Berlin", "confidence": 0.5}
@@ -39,7 +39,7 @@ async def test_two_hundred_who_tell_one_fact_at_once_leave_one_relation_and_all_
 
 
 @pytest.mark.spec("A07")
-async def test_two_hundred_who_make_one_name_known_at_once_make_one_entity(person: Person) -> None:
+async def test_two_hundred_concurrent_writers_of_one_name_create_one_entity(person: Person) -> None:
     entity = {**who(person), "name": "Alice"}
 
     made = await asyncio.gather(*(person.engine.writes.observe_entity(entity) for _ in range(MANY)))
@@ -49,7 +49,7 @@ async def test_two_hundred_who_make_one_name_known_at_once_make_one_entity(perso
 
 
 @pytest.mark.spec("A20")
-async def test_of_two_who_bear_a_name_the_one_last_seen_is_meant(person: Person) -> None:
+async def test_an_ambiguous_name_means_the_entity_last_seen(person: Person) -> None:
     writes, entity = person.engine.writes, {**who(person), "name": "Marta", "another": True}
     await writes.observe_entity(entity)
     later, _ = await writes.observe_entity(entity)
@@ -63,7 +63,7 @@ async def test_of_two_who_bear_a_name_the_one_last_seen_is_meant(person: Person)
 
 @pytest.mark.spec("A20")
 @pytest.mark.spec_part("B02")
-async def test_a_turn_whose_fact_names_one_of_two_is_recorded_with_the_one_that_is_meant(person: Person) -> None:
+async def test_a_turn_whose_fact_has_an_ambiguous_name_uses_the_resolved_entity(person: Person) -> None:
     writes, entity = person.engine.writes, {**who(person), "name": "Marta", "another": True}
     await writes.observe_entity(entity)
     later, _ = await writes.observe_entity(entity)
@@ -105,7 +105,7 @@ async def test_a_retry_with_its_key_gives_the_first_fact(person: Person) -> None
     assert second.already
 
 
-async def test_nothing_of_who_is_meant_stands_in_the_text_of_a_refusal() -> None:
+async def test_the_message_of_a_refusal_does_not_reveal_the_entity() -> None:
     error = AmbiguousEntity("subject", "work Marta or family Marta?", [])
 
     assert "Marta" not in f"{error} {error.message} {error.fix}"

@@ -75,7 +75,7 @@ async def test_every_kind_of_write_has_its_word(engine: Engine, user: str) -> No
 
 
 @pytest.mark.spec("B08", "X04")
-async def test_a_row_names_who_did_it_and_the_event(engine: Engine, user: str) -> None:
+async def test_a_row_names_the_actor_and_the_event(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     tea, receipt = await engine.writes.create({"user_id": user, "text": "Ana drinks tea", "actor": "deanna"})
 
@@ -115,7 +115,7 @@ async def test_each_row_tells_the_old_and_the_new_value_of_what_it_changed(engin
 
 
 @pytest.mark.spec("B08", "X07")
-async def test_of_what_was_erased_a_row_says_so_and_shows_no_word(engine: Engine, user: str) -> None:
+async def test_a_row_of_something_erased_says_so_and_shows_no_text(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     secret = await ana.creates("The number is 555-0199", metadata={"area": "555"})
     await ana.updates(secret, text="The number is 555-0200", pinned=True)

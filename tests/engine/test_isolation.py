@@ -92,7 +92,7 @@ async def answered(
 @pytest.mark.spec_part("A11")
 @settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(ids, st.sampled_from(TENANTS), some(USERS), some(AGENTS), st.sampled_from(USERS), st.sampled_from(AGENTS))
-async def test_a_key_reads_what_is_its_own_and_nothing_else_whatever_is_asked(
+async def test_a_key_reads_only_its_own_scope_whatever_the_request(
     guarded: Engine,
     universe: Universe,
     target: Target,

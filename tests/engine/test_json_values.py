@@ -44,7 +44,7 @@ def same(one: Any, other: Any) -> bool:
 @pytest.mark.spec("X08", "X09")
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(json_values.filter(lambda value: value is not None), json_objects), min_size=1, max_size=6))
-async def test_a_fact_reads_as_it_was_told_whatever_json_it_holds(engine: Engine, told: list[tuple[Any, Any]]) -> None:
+async def test_a_fact_with_any_json_is_read_as_it_was_written(engine: Engine, told: list[tuple[Any, Any]]) -> None:
     ana, kept = Teller(engine, f"json-{next(_users)}"), {}
     for number, (value, metadata) in enumerate(told):
         try:
@@ -152,9 +152,7 @@ def log_with(engine: Engine, codec: Codec) -> PostgresLog:
     return PostgresLog(engine.log.pool, codec, engine.log._secrets.roots, now)
 
 
-async def test_what_could_not_be_read_again_never_comes_into_the_log_and_harms_no_neighbour(
-    engine: Engine, user: str
-) -> None:
+async def test_an_unstorable_event_is_never_appended_and_affects_no_other(engine: Engine, user: str) -> None:
     class SpoiltMemories(Codec):
         def encode(self, stream: StreamId, event: NewEvent, cipher: Cipher = PLAIN) -> bytes:
             spoil = getattr(event.payload, "text", "") == "spoilt"
@@ -246,9 +244,7 @@ async def test_a_memory_and_a_thread_with_events_that_cannot_be_read_are_erased_
 
 
 @pytest.mark.spec("X07", "X17")
-async def test_a_user_of_whose_events_nothing_can_be_read_holds_up_nobody_once_he_is_erased(
-    apart: Engine, user: str
-) -> None:
+async def test_an_erased_user_with_undecodable_events_affects_nobody(apart: Engine, user: str) -> None:
     ana = Teller(apart, user)
     await ana.creates("Ana lives in Lisbon")
     [receipt] = await log_with(apart, Unreadable()).append([Append(ana.stream, (new(created(text="nor this")),))])

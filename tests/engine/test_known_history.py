@@ -42,7 +42,7 @@ async def test_the_history_of_a_field_tells_each_proposal_and_value(engine: Engi
     assert first.patch_id
 
 
-async def test_of_what_was_erased_the_history_keeps_the_shape(engine: Engine, user: str) -> None:
+async def test_the_history_of_something_erased_keeps_its_structure(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await engine.writes.propose({"user_id": user, "field": "tone", "value": "Zanzibarquux", "confidence": 1.0})
     await erase(engine, EraseKnown(user_id=user, kind="profile", name="tone"))

@@ -210,7 +210,7 @@ async def test_a_memory_is_linked_to_its_neighbours_when_it_is_written(engine: E
 
 @pytest.mark.spec("A01")
 @pytest.mark.spec_part("B02")
-async def test_a_link_is_shown_to_those_who_see_its_far_end(engine: Engine, user: str) -> None:
+async def test_a_link_is_visible_to_agents_who_see_its_other_end(engine: Engine, user: str) -> None:
     coach, cook = Person(engine, user, agent="coach"), Person(engine, user, agent="cook")
     tea = await coach.creates("Ana drinks tea")
     secret = await coach.creates("Ana drinks too much", scope="agent")
@@ -236,7 +236,7 @@ async def test_a_link_to_what_was_forgotten_is_not_shown(engine: Engine, user: s
 
 
 @pytest.mark.spec("B12")
-async def test_a_procedure_comes_only_to_who_asks_for_it(engine: Engine, user: str) -> None:
+async def test_a_procedure_is_only_returned_on_request(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     ship = await ana.creates(STEPS, kind="procedure")
 

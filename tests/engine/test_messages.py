@@ -86,7 +86,7 @@ async def test_an_agent_whose_allowlist_leaves_activity_out_sees_no_message(engi
         await engine.reads.message(planner.viewer, "t1")
 
 
-async def test_a_message_is_told_once_where_a_memory_says_the_same(engine: Engine, user: str) -> None:
+async def test_a_message_is_left_out_if_a_memory_says_the_same(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.remembers("I moved to Lisbon", turn_id="t1")
 

@@ -71,7 +71,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
 
 
 @pytest.mark.spec("X05")
-async def test_the_former_models_vectors_are_searched_and_written_until_the_new_ones_are_made(
+async def test_the_previous_models_vectors_are_used_until_the_new_ones_are_complete(
     tmp_path: Path, gate: asyncio.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mnemolog.adapters.postgres.store.FAR_BEHIND", 0)

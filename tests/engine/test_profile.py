@@ -110,7 +110,7 @@ async def test_goals_are_added_to_one_another(ana: Person) -> None:
     assert await profile(ana) == {"goals": ["run a marathon", "learn Dutch"]}
 
 
-async def test_a_turn_that_was_never_said_is_no_signal(ana: Person) -> None:
+async def test_an_invented_turn_is_no_signal(ana: Person) -> None:
     with pytest.raises(NotFound) as caught:
         await proposes(ana, "tone", "brief", turn_id="made up")
     assert caught.value.field == "turn_id"

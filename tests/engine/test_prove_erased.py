@@ -129,7 +129,7 @@ async def test_after_an_erasure_the_text_can_be_read_nowhere(engine: Engine, use
         ({"user_id": 43, "message_id": "7"}, False),
     ],
 )
-def test_a_message_is_meant_by_its_ids_however_they_are_written(fields: dict[str, object], meant: bool) -> None:
+def test_a_message_is_selected_by_its_ids_however_they_are_written(fields: dict[str, object], meant: bool) -> None:
     named = TurnSelection(StreamId.of_user("42"), threads=frozenset({"12"}), turns=frozenset({"7"}))
     body = json.dumps({"user_id": 42, **fields}).encode()
     assert named.matches(Message(TURNS, Address.of("default").turns, 1, body, {})) is meant
@@ -148,7 +148,7 @@ def test_a_message_is_meant_by_its_ids_however_they_are_written(fields: dict[str
         ("engine", {"Mnemolog-Replay": "mnemolog.turns.default"}, "7"),
     ],
 )
-def test_a_message_is_the_turn_of_who_sent_it(producer: str, headers: dict[str, str], meant: str) -> None:
+def test_a_message_is_the_turn_of_its_sender(producer: str, headers: dict[str, str], meant: str) -> None:
     """As it is recorded: `old` has no key. What is sent again from the dead letters stays its sender's."""
     body = json.dumps({"user_id": "42", "message_id": "7"}).encode()
     sent = Message(TURNS, Address.of("default", producer).turns, 1, body, headers)
@@ -276,7 +276,7 @@ async def test_what_is_put_back_somewhere_is_found_there(clean: Person, sabotage
 
 
 @pytest.mark.spec("X16")
-async def test_a_phrase_is_found_in_tables_that_nobody_knows(clean: Person) -> None:
+async def test_a_phrase_is_found_in_unknown_tables(clean: Person) -> None:
     memory_id = await planted(clean)
     await erase(clean.engine, EraseMemory(user_id=clean.user, memory_id=memory_id))
 
@@ -327,9 +327,7 @@ def test_a_file_is_named_with_the_place_in_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("X16")
-async def test_what_is_said_in_a_thread_after_its_user_was_erased_is_not_what_was_erased(
-    engine: Engine, user: str
-) -> None:
+async def test_turns_after_the_erasure_of_a_user_are_not_part_of_it(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await planted(ana)
     await erase(engine, EraseUser(user_id=user))
@@ -343,9 +341,7 @@ async def test_what_is_said_in_a_thread_after_its_user_was_erased_is_not_what_wa
 
 
 @pytest.mark.spec("X07", "X16", "A19")
-async def test_an_alias_that_an_erased_turn_told_can_be_read_nowhere_and_the_rest_stays(
-    engine: Engine, user: str
-) -> None:
+async def test_an_alias_from_an_erased_turn_is_gone_and_the_rest_stays(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     turns = [{"user_id": user, "turn_id": f"{user}-{n}", "thread_id": f"{user}-{n}", "text": "hello"} for n in (1, 2)]
     for turn in turns:

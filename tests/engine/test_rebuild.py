@@ -86,7 +86,7 @@ async def test_no_reader_fails_while_projections_are_swapped(engine: Engine, use
 
 
 @pytest.mark.spec_part("X05")
-async def test_a_rebuild_goes_on_from_what_a_crashed_one_left(engine: Engine, user: str) -> None:
+async def test_a_rebuild_continues_from_what_a_crashed_one_left(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await tell(ana)
     await engine.settled(60)
@@ -169,7 +169,7 @@ async def test_two_rebuilds_of_one_projection_at_once_end_as_one(engine: Engine,
 
 
 @pytest.mark.spec_part("X05")
-async def test_tables_of_other_versions_are_dropped_by_word_and_no_others(engine: Engine, user: str) -> None:
+async def test_only_tables_of_other_versions_are_dropped_on_request(engine: Engine, user: str) -> None:
     await Person(engine, user).creates("Ana drinks tea")
     live = _store(engine, "vectors")
     beside = await RebuildablePostgres(live).shadow()
@@ -192,7 +192,7 @@ async def test_tables_of_other_versions_are_dropped_by_word_and_no_others(engine
 
 @pytest.mark.spec("X05", "X09")
 @pytest.mark.parametrize("dropped", ["SCHEMA {schema}", "TABLE {schema}.memories"])
-async def test_tables_that_somebody_dropped_are_made_anew_and_filled(engine: Engine, user: str, dropped: str) -> None:
+async def test_dropped_tables_are_recreated_and_filled(engine: Engine, user: str, dropped: str) -> None:
     ana = Person(engine, user)
     await tell(ana)
     expected = await ana.everything(await ana.caught_up())
@@ -266,7 +266,7 @@ async def test_a_rebuild_whose_processes_fail_swaps_nothing_and_leaves_none_behi
 
 
 @pytest.mark.spec_part("X05")
-async def test_rows_of_one_who_writes_on_during_the_comparison_are_counted_once(engine: Engine, user: str) -> None:
+async def test_rows_of_a_user_who_writes_during_the_comparison_are_counted_once(engine: Engine, user: str) -> None:
     ana, bob = Person(engine, user), Person(engine, f"{user}-bob")
     for person in (ana, bob):
         await person.creates("tea")

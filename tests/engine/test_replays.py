@@ -82,7 +82,7 @@ async def test_a_kept_replay_is_not_shown_after_an_erasure_though_its_connection
             assert await _texts(connection) == [""]
 
 
-async def test_a_replay_whose_connection_was_lost_is_made_anew(engine: Engine, user: str) -> None:
+async def test_a_replay_that_lost_its_connection_is_made_again(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.creates("Ana drinks tea")
 

@@ -99,9 +99,7 @@ async def test_a_purge_of_what_faded_leaves_the_turns(engine: Engine, user: str)
 
 
 @pytest.mark.spec("A19", "B07")
-async def test_forgotten_entities_and_facts_are_purged_at_their_time_with_what_is_told_of_them(
-    engine: Engine, user: str
-) -> None:
+async def test_deleted_entities_and_facts_are_purged_on_time_with_their_facts(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     marta = await ana.knows_of("Marta Quince")
     told, hidden = (
@@ -134,7 +132,7 @@ async def test_forgotten_entities_and_facts_are_purged_at_their_time_with_what_i
 
 
 @pytest.mark.spec("X07")
-async def test_a_purge_that_would_leave_its_text_elsewhere_is_refused_and_told(engine: Engine, user: str) -> None:
+async def test_a_purge_that_would_leave_the_text_elsewhere_is_refused_and_reported(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     kept, gone = await ana.creates("Ana drinks tea"), await ana.creates("Ana drinks milk")
     await ana.merges(kept, gone, text="Ana drinks tea with milk")
@@ -181,9 +179,7 @@ async def test_what_is_found_again_and_again_stays_and_grows_without_being_a_cha
 
 @pytest.mark.spec("B07")
 @pytest.mark.spec_part("D13")
-async def test_what_an_agent_is_told_in_contexts_and_cards_is_in_use_and_does_not_fade(
-    engine: Engine, user: str
-) -> None:
+async def test_memories_in_contexts_and_cards_are_in_use_and_do_not_fade(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     about = {"entity_refs": ["person:zed"], "category": "profile"}
     told = await ana.creates("Zed keeps goats", importance=0.25, **about)

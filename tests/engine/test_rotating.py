@@ -47,7 +47,7 @@ async def test_after_a_rotation_the_new_key_opens_everything_and_the_old_one_not
 
 
 @pytest.mark.spec("X07")
-async def test_an_interrupted_rotation_goes_on_when_it_is_run_again(tmp_path: Path) -> None:
+async def test_an_interrupted_rotation_continues_when_run_again(tmp_path: Path) -> None:
     settings = settings_of(tmp_path)
     await told(settings, "Ana drinks tea")
     new = keys.from_file(tmp_path / "master.key.new")

@@ -105,7 +105,7 @@ async def test_who_names_no_tenant_sees_none(engine: Engine, victim: Person) -> 
         assert await memories.newest(connection, victim.viewer, 10) == []
 
 
-async def test_a_rebuilt_projection_stands_behind_the_wall_too(
+async def test_a_rebuilt_projection_has_row_level_security_too(
     engine: Engine, victim: Person, connection: AsyncConnection
 ) -> None:
     await engine.projections.rebuild("memories")

@@ -124,9 +124,7 @@ async def test_a_rebuild_asks_the_model_outside_of_its_transactions(narrow: Engi
     assert found == await ana.finds("goat", Moment(as_of=20))
 
 
-async def test_a_category_that_there_is_not_is_refused_before_a_model_is_asked(
-    narrow: Engine, model: ModelServer
-) -> None:
+async def test_an_unknown_category_is_refused_before_a_model_is_called(narrow: Engine, model: ModelServer) -> None:
     ana, before = Person(narrow, "ana"), model.asked
     with pytest.raises(InvalidInput):
         await ana.asks("tea", categories=("no such one",))

@@ -178,7 +178,7 @@ async def test_what_is_paused_lags_is_named_and_catches_up(split: Engine, ana: P
     await split.settled(60)
 
 
-async def test_a_progress_that_somebody_set_is_found_without_a_join(split: Engine, ana: Person) -> None:
+async def test_a_forged_progress_is_found_without_a_join(split: Engine, ana: Person) -> None:
     """Behind the head, beyond it, or of a stream that the log does not have."""
     await tell(ana)
     await split.settled(60)
@@ -207,7 +207,7 @@ async def test_a_progress_that_somebody_set_is_found_without_a_join(split: Engin
 
 
 @pytest.mark.spec_part("X08")
-async def test_a_row_that_somebody_changed_is_named_and_healed(split: Engine, ana: Person) -> None:
+async def test_a_tampered_row_is_reported_and_healed(split: Engine, ana: Person) -> None:
     await tell(ana)
     await split.settled(60)
     before = await ana.everything()
@@ -222,7 +222,7 @@ async def test_a_row_that_somebody_changed_is_named_and_healed(split: Engine, an
 
 
 @pytest.mark.spec_part("X08")
-async def test_rows_of_a_user_whom_the_log_does_not_know_are_named(split: Engine, ana: Person) -> None:
+async def test_rows_of_a_user_unknown_to_the_log_are_reported(split: Engine, ana: Person) -> None:
     await ana.creates("Ana drinks tea")
     await split.settled(60)
     vectors = table_of(split, "vectors", "vectors")

@@ -39,7 +39,7 @@ class Marking(InThread):
 
 
 @pytest.mark.spec_part("X05")
-async def test_what_is_at_hand_is_not_made_and_what_is_kept_is_not_asked_for(
+async def test_cached_vectors_are_not_computed_and_kept_ones_not_requested(
     engine: Engine, user: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tea_text, cat_text = f"{user} drinks tea", f"{user} has a cat"  # What others said in the same words is theirs.
@@ -77,7 +77,7 @@ def hash_of(text: str) -> bytes:
 
 
 @pytest.mark.spec_part("X05")
-async def test_an_embedding_stands_once_in_the_index_or_beside_it(engine: Engine, user: str) -> None:
+async def test_an_embedding_is_stored_once_in_the_index_or_kept(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     tea = await ana.creates("Ana drinks tea")
     await engine.settled(60)
@@ -96,7 +96,7 @@ async def test_an_embedding_stands_once_in_the_index_or_beside_it(engine: Engine
 
 
 @pytest.mark.spec_part("X05", "X08")
-async def test_a_rebuild_takes_no_vector_that_somebody_changed(engine: Engine, user: str) -> None:
+async def test_a_rebuild_does_not_copy_a_tampered_vector(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     tea = await ana.creates("Ana drinks tea")
     await ana.creates("Ana has a cat")

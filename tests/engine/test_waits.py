@@ -46,7 +46,7 @@ async def waiting(waits: Waits, count: int, deadline: float) -> list[asyncio.Tas
     return [asyncio.create_task(waits.until(Position(one, 9), ["memories"], deadline)) for one in streams]
 
 
-async def test_three_hundred_waits_are_one_question_at_a_time(engine: Engine) -> None:
+async def test_three_hundred_waits_share_one_query_at_a_time(engine: Engine) -> None:
     store = Counting()
     waits = Waits({"memories": store}, MemoryLog(), engine.projections.live, 5)
     tasks = await waiting(waits, WAITS, 10 * SLOWEST_POLL_SECONDS)
@@ -84,7 +84,7 @@ async def test_each_wait_ends_with_its_own_write(engine: Engine) -> None:
     assert not waits.open
 
 
-async def test_a_store_that_fails_tells_all_who_wait_and_later_ones_ask_anew(engine: Engine) -> None:
+async def test_a_store_failure_reaches_all_waits_and_later_ones_query_again(engine: Engine) -> None:
     store = Counting()
     waits = Waits({"memories": store}, Written(), engine.projections.live, 5)
 
@@ -99,7 +99,7 @@ async def test_a_store_that_fails_tells_all_who_wait_and_later_ones_ask_anew(eng
     await asyncio.gather(*await waiting(waits, 3, 60))
 
 
-async def test_of_many_waits_only_those_of_a_stopped_stream_are_told_so(engine: Engine) -> None:
+async def test_only_waits_for_a_stopped_stream_fail(engine: Engine) -> None:
     store, log = Counting(), MemoryLog()
     log.streams[STREAM] = rows(STREAM, [created()])
     waits = Waits({"memories": store}, log, engine.projections.live, 5)

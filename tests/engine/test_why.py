@@ -20,7 +20,7 @@ def types(found: Why) -> list[str]:
 
 
 @pytest.mark.spec("X04")
-async def test_a_memory_tells_its_events_with_who_when_and_under_which_policy(engine: Engine, user: str) -> None:
+async def test_why_lists_a_memorys_events_with_actor_time_and_policy(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     tea = await ana.creates("Ana drinks tea", actor="curator", run_id="run-7")
     await ana.updates(tea, text="Ana drinks green tea")
@@ -37,7 +37,7 @@ async def test_a_memory_tells_its_events_with_who_when_and_under_which_policy(en
 
 @pytest.mark.spec("X04")
 @pytest.mark.spec_part("A10")
-async def test_the_turns_behind_a_memory_are_told_through_merges_that_stand(engine: Engine, user: str) -> None:
+async def test_why_lists_the_source_turns_of_a_memory_through_merges_in_force(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.says("I moved to Lisbon", turn_id="t1")
     await ana.says("I live by the river", turn_id="t2", thread_id="other")
@@ -71,7 +71,7 @@ async def test_merges_of_merges_are_followed_to_the_first(engine: Engine, user: 
 
 
 @pytest.mark.spec("X04", "A01", "B05")
-async def test_nothing_is_told_that_the_agent_may_not_see(engine: Engine, user: str) -> None:
+async def test_nothing_is_reported_that_the_agent_may_not_see(engine: Engine, user: str) -> None:
     ana, planner = Person(engine, user), Person(engine, user, agent="planner")
     await ana.says("I have diabetes", turn_id="t1")  # Its own memory is an activity: not a planner's.
     private = await ana.creates("Ana has diabetes", category="profile")

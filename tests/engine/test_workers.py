@@ -141,7 +141,7 @@ def test_a_sweep_that_took_long_is_followed_by_a_longer_pause_within_bounds(look
     assert workers.pause_after(look) == pytest.approx(pause)
 
 
-async def test_a_sweep_reads_what_stands_still_and_nothing_that_is_paused_meanwhile(
+async def test_a_sweep_reads_stalled_streams_and_nothing_paused_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(workers, "SWEEP_SECONDS", 0.01)
@@ -235,7 +235,7 @@ class Stubborn:
         self.applied += len(events)
 
 
-async def test_a_worker_goes_on_once_its_store_takes_writes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_worker_continues_once_its_store_accepts_writes_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "RETRY_SECONDS", 0.01)
     stubborn = Stubborn(refusals=3)
     worker = ProjectionWorker([], deliver_to_each)
@@ -243,7 +243,7 @@ async def test_a_worker_goes_on_once_its_store_takes_writes_again(monkeypatch: p
     assert stubborn.applied == 1
 
 
-async def test_a_projection_that_stands_still_holds_no_other_up() -> None:
+async def test_a_stopped_projection_delays_no_other() -> None:
     both = Workers([[cast(Projection, Stubborn(0))], [cast(Projection, Stubborn(0))]], deliver_to_each, nothing_paused)
     for _ in range(workers.QUEUE + 100):  # Nothing takes from the queues: both fill, and nobody waits.
         both.deliver(recorded_event())

@@ -35,7 +35,7 @@ def test_an_event_has_as_many_kinds_of_tags_as_its_type_tells(payload: Event) ->
     assert {tag.removeprefix("~").partition(":")[0] for tag in payload.tags()} <= told
 
 
-def test_a_type_that_there_is_not_is_refused_with_those_that_there_are() -> None:
+def test_an_unknown_type_is_refused_with_the_known_ones() -> None:
     with pytest.raises(InvalidInput) as refused:
         described("MemoryDreamt")
 

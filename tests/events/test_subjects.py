@@ -48,7 +48,7 @@ def test_what_destroys_the_words_of_a_kind_is_an_event_of_it_that_shreds_its_key
 
 
 @EACH
-def test_of_what_is_not_known_only_its_beginning_says_anything(kind: Subject[Any, Any]) -> None:
+def test_only_the_first_event_of_an_unknown_subject_has_an_effect(kind: Subject[Any, Any]) -> None:
     later = [event_type for event_type in kind.folds if event_type not in kind.begins]
     assert kind.begins <= kind.folds.keys()
     if TodoErased in later:
@@ -67,7 +67,7 @@ def test_a_type_of_event_that_no_kind_folds_is_named() -> None:
         subjects._require_folded([TodoShared])
 
 
-def test_a_kind_without_an_entry_is_named_with_the_place_that_lacks_it() -> None:
+def test_a_kind_without_an_entry_is_reported_with_the_table_that_lacks_it() -> None:
     without = {name: one for name, one in SHOWN.items() if name != "todo"}
     with pytest.raises(ValueError, match=r"SHOWN in projections/shown\.py has no entry for the kind of subject todo"):
         of_each("SHOWN in projections/shown.py", without)

@@ -50,7 +50,7 @@ def test_an_acknowledged_event_that_is_gone_is_lost(missing: int) -> None:
     assert len(verdict(kept, *all_told(recorded)).lost) == 1
 
 
-def test_a_whole_stream_that_is_gone_is_lost() -> None:
+def test_a_deleted_stream_is_reported_as_lost() -> None:
     assert len(judge({}, all_told(decoded(LOG))).lost) == 3
 
 
@@ -80,7 +80,7 @@ def test_the_same_event_twice_is_doubled() -> None:
     assert any("event" in sentence for sentence in verdict([*recorded, recorded[2]]).doubled)
 
 
-def test_a_write_that_stands_before_one_that_was_acknowledged_earlier_is_disordered() -> None:
+def test_a_write_before_one_that_was_acknowledged_earlier_is_out_of_order() -> None:
     recorded = decoded(LOG)
     late = [told(recorded[0], "#1", 9.0), told(recorded[1], "#2", 1.0)]
 

@@ -52,7 +52,7 @@ async def test_any_delivery_and_then_a_sweep_end_as_in_order(deliveries: Sequenc
 
 @pytest.mark.spec("X09")
 @given(batches, st.sets(st.integers(1, 40), max_size=6))
-async def test_a_store_that_comes_and_goes_changes_nothing_in_the_end(
+async def test_an_unreliable_store_changes_nothing_in_the_end(
     deliveries: Sequence[Sequence[Delivered]], away: set[int]
 ) -> None:
     calls = 0

@@ -52,7 +52,7 @@ begun = st.fixed_dictionaries({stream: st.integers(0, length) for stream, length
 
 @pytest.mark.spec_part("X05")
 @given(st.lists(begun, min_size=1, max_size=3), st.integers(1, 30))
-async def test_stores_that_begin_at_different_places_end_whole_and_in_order(
+async def test_stores_with_different_progress_end_complete_and_in_order(
     beginnings: list[dict[StreamId, int]], portion: int
 ) -> None:
     log, stores = a_log(), [MemoryStore() for _ in beginnings]
@@ -80,7 +80,7 @@ async def test_each_event_is_decoded_once_for_all_stores() -> None:
     assert sum(steps) == 5 * EVENTS
 
 
-async def test_a_store_is_told_of_what_it_takes_and_what_none_takes_is_not_decoded() -> None:
+async def test_a_store_receives_what_it_folds_and_nothing_else_is_decoded() -> None:
     log, some, none = a_log(), MemoryStore(), MemoryStore()
     stream = StreamId.of_user("eve")
     log.streams[stream] = rows(stream, [created(), MemoryRestored(memory_id=uuid4()), created()])

@@ -162,7 +162,7 @@ async def test_the_bullets_stay_within_the_budget(engine: Engine, user: str, bud
 
 
 @pytest.mark.spec("B06")
-async def test_a_hit_is_a_bullet_of_the_specification_or_the_whole_memory(engine: Engine, user: str) -> None:
+async def test_a_hit_is_a_bullet_of_the_specification_or_the_complete_memory(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     memory_id = await ana.creates("Deploy on Friday", category="tasks", importance=0.75)
 
@@ -184,7 +184,7 @@ async def test_hidden_memories_are_never_returned(engine: Engine, user: str) -> 
 
 
 @pytest.mark.spec("B12")
-async def test_procedures_are_returned_only_when_they_are_asked_for(engine: Engine, user: str) -> None:
+async def test_procedures_are_returned_only_on_request(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.creates("1. Boil water.\n2. Add tea.", category="procedural", kind="procedure")
 
@@ -212,7 +212,7 @@ async def test_an_agent_reads_the_categories_of_its_allowlist_without_asking(eng
         ({"categories": ["tasks"], "filters": {"category": "profile"}}, "filters.category"),
     ],
 )
-async def test_a_category_outside_the_allowlist_is_refused_wherever_it_stands(
+async def test_a_category_outside_the_allowlist_is_refused_wherever_it_is_named(
     engine: Engine, user: str, asked: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(CategoryNotAllowed) as refused:

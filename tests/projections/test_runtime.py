@@ -135,7 +135,7 @@ async def test_an_event_that_cannot_be_applied_stops_its_stream_and_no_other(
     assert ana.stream not in await projection.behind()
 
 
-async def test_a_stream_that_was_stopped_goes_on_where_it_stopped_once_it_is_resumed(
+async def test_a_stopped_stream_continues_where_it_stopped_once_resumed(
     engine: Engine, user: str, seen: Seen, store: PostgresStore
 ) -> None:
     ana = Person(engine, user)

@@ -63,7 +63,7 @@ async def test_fail_stops_the_stream_at_the_event(strategy: OnPoison, tries: int
 
 
 @pytest.mark.parametrize(("strategy", "tries"), [(OnPoison.SKIP, 2), (OnPoison.RETRY_AND_SKIP, 5)])
-async def test_skip_goes_on_behind_the_event_and_records_it(strategy: OnPoison, tries: int) -> None:
+async def test_skip_continues_after_the_event_and_records_it(strategy: OnPoison, tries: int) -> None:
     store, log = MemoryStore(poisoned := Poisoned()), log_with("fine", POISON, "fine")
 
     await running(store, log, strategy).catch_up()
@@ -100,7 +100,7 @@ async def test_a_model_that_does_not_answer_is_no_poison(error: Exception) -> No
     assert applied(store, ANA) == [1]
 
 
-async def test_an_engine_that_cannot_go_on_in_one_stream_neither_stops_nor_skips_it_and_goes_on_in_others() -> None:
+async def test_an_engine_error_in_one_stream_neither_stops_nor_skips_it_and_others_continue() -> None:
     error = EngineError("a key was rotated")
     store, log = MemoryStore(Poisoned(2, error)), log_with("fine", POISON)
     projection = running(store, log, OnPoison.SKIP)
@@ -113,7 +113,7 @@ async def test_an_engine_that_cannot_go_on_in_one_stream_neither_stops_nor_skips
     assert applied(store, ANA) == [1, 2]
 
 
-async def test_a_retry_goes_on_where_the_stream_stopped_and_to_its_head() -> None:
+async def test_a_retry_continues_from_the_stop_to_the_head() -> None:
     store, log = MemoryStore(Poisoned(times=2)), log_with("fine", POISON, "fine")
     projection = running(store, log)
     await projection.catch_up()
@@ -160,7 +160,7 @@ async def test_a_stream_that_is_not_stopped_cannot_be_skipped() -> None:
 
 
 @pytest.mark.spec("X08")
-async def test_healing_applies_a_stream_anew_and_leaves_out_what_was_skipped() -> None:
+async def test_healing_reapplies_a_stream_without_skipped_events() -> None:
     store, log = MemoryStore(Poisoned()), log_with("fine", POISON, "fine", POISON)
     projection = running(store, log, OnPoison.SKIP)
     await projection.catch_up()

@@ -236,7 +236,7 @@ async def test_what_was_deleted_is_not_found_and_what_was_restored_is(ana: Index
     assert set(await ana.finds()) == {memory_id}
 
 
-async def test_a_procedure_is_found_by_who_asks_for_its_category(ana: Indexed, engine: Engine) -> None:
+async def test_a_procedure_is_found_if_its_category_is_requested(ana: Indexed, engine: Engine) -> None:
     procedure = await ana.has(0, category="procedural", kind="procedure", text="1. Write a note about tea")
     assert await ana.finds() == {}
 
@@ -272,7 +272,7 @@ async def test_what_is_removed_leaves_neither_a_vector_nor_what_was_kept_of_any_
 
 
 @pytest.mark.spec_part("X07")
-async def test_of_an_owner_all_vectors_go_and_what_was_kept_before(ana: Indexed, engine: Engine) -> None:
+async def test_an_owners_vectors_and_earlier_kept_embeddings_are_deleted(ana: Indexed, engine: Engine) -> None:
     early, late = await ana.has(0), await ana.person.creates("told later")
     other = Indexed(Person(engine, f"{ana.person.user}-other"), ana.place)
     theirs = await other.has(0)

@@ -80,7 +80,7 @@ def spoken(seq: int, speaker: UUID, thread: str = "main", user: str = "ana") -> 
 
 @pytest.mark.spec("A19")
 @pytest.mark.parametrize("gone", [EntityErased(entity_id=ALICE), EntityForgotten(entity_id=ALICE, purge_at=START)])
-def test_an_entity_that_goes_leaves_every_session_of_its_user_and_of_no_other(gone: EntityEvent) -> None:
+def test_an_erased_entity_leaves_every_session_of_its_user_and_of_no_other(gone: EntityEvent) -> None:
     said = [spoken(1, ALICE), spoken(2, BOB), spoken(3, ALICE, "work"), spoken(4, ALICE, user="bob")]
     before = {place: session for place, (session, _) in kept({}, said).items()}
 
@@ -94,7 +94,7 @@ def test_an_entity_that_goes_leaves_every_session_of_its_user_and_of_no_other(go
     } == {place: one[0].as_dict() for place, one in after.items()}
 
 
-def test_an_entity_that_nobody_spoke_as_changes_no_session() -> None:
+def test_an_entity_that_never_spoke_changes_no_session() -> None:
     before = {place: session for place, (session, _) in kept({}, turns(2)).items()}
 
     assert fold(before, [recorded(EntityErased(entity_id=ALICE), 3)]) == {}

@@ -53,7 +53,7 @@ def test_a_line_that_a_crash_tore_does_not_count_and_is_cut_off(tmp_path: Path) 
     assert list(file.lines()) == [b"one", b"two", b"three"]
 
 
-def test_a_file_of_one_torn_line_begins_anew(tmp_path: Path) -> None:
+def test_a_file_with_only_a_torn_line_starts_over(tmp_path: Path) -> None:
     file = AnchorFile(tmp_path / "anchors.jsonl")
     file.path.write_bytes(b"x" * 200_000)
 
@@ -112,7 +112,7 @@ async def test_heads_that_could_not_be_written_wait_for_the_next_anchor(victim: 
     assert heads_in(file) == [("ana", 2)]
 
 
-async def test_compaction_keeps_the_last_head_of_each_stream_and_goes_on_in_the_same_chain(
+async def test_compaction_keeps_the_last_head_of_each_stream_and_continues_the_chain(
     victim: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(anchoring, "COMPACT_FROM", 8)

@@ -140,9 +140,7 @@ async def test_an_event_that_was_copied_from_another_user_is_found(
     assert await found(victim, ana.stream) == {(Part.EVENT, Kind.COPIED, head + 1)}
 
 
-async def test_a_whole_stream_that_was_copied_to_another_user_is_found(
-    victim: Engine, ana: Person, mallory: Attacker
-) -> None:
+async def test_a_stream_copied_to_another_user_is_found(victim: Engine, ana: Person, mallory: Attacker) -> None:
     other = replace(ana.stream, name=f"{ana.stream.name}-twin")
     await mallory.sql(
         "INSERT INTO mnemolog.events SELECT tenant, %(other)s, seq, event_id, type, version, tags, meta, occurred_at,"
@@ -194,9 +192,7 @@ async def test_a_tail_that_was_cut_is_found_by_an_anchor_when_jetstream_kept_no_
     assert damages == {(Part.EVENT, Kind.TAIL_CUT, head)}
 
 
-async def test_a_whole_stream_that_was_removed_is_found(
-    victim: Engine, ana: Person, bob: Person, mallory: Attacker
-) -> None:
+async def test_a_removed_stream_is_found(victim: Engine, ana: Person, bob: Person, mallory: Attacker) -> None:
     await mallory.forgets_everything()
 
     assert (Part.EVENT, Kind.TAIL_CUT, 1) in await found(victim, ana.stream)

@@ -54,7 +54,7 @@ async def test_a_stream_that_the_relay_never_saw_is_missed_when_it_is_deleted(
     assert ana.stream in await behind_at_a_start(victim)
 
 
-async def test_a_cut_tail_is_refused_though_somebody_else_was_anchored_later(
+async def test_a_cut_tail_is_refused_although_another_user_was_anchored_later(
     victim: Engine, ana: Person, mallory: Attacker
 ) -> None:
     await victim.anchoring.flush()

@@ -83,7 +83,7 @@ async def test_an_engine_does_not_start_on_a_database_that_was_rolled_back(tmp_p
     assert "mnemolog verify" in refused.value.fix
 
 
-async def test_an_engine_goes_on_from_an_older_copy_when_it_is_told_to_and_verifies_clean_from_then_on(
+async def test_an_engine_told_to_accept_an_older_copy_continues_and_verifies_clean(
     tmp_path: Path,
 ) -> None:
     settings = settings_in(tmp_path / "data")

@@ -68,7 +68,7 @@ async def test_rows_that_were_removed_behind_a_forged_stop_are_named_and_come_ba
     assert await ana.everything() == before
 
 
-async def test_a_forged_stop_holds_nothing_up_even_where_nobody_verifies(
+async def test_a_forged_stop_has_no_effect_even_without_verification(
     victim: Engine, ana: Person, mallory: Attacker, tea: UUID
 ) -> None:
     before = await ana.everything()
@@ -157,7 +157,7 @@ async def test_a_forged_pause_holds_nothing_up_is_named_and_taken_away(
     assert (await healed(victim, ana)).clean
 
 
-async def test_a_stopped_stream_is_compared_up_to_its_stop_and_said_to_be_unverified_beyond(
+async def test_a_stopped_stream_is_compared_up_to_its_stop_and_reported_as_unverified_beyond(
     victim: Engine, ana: Person, mallory: Attacker
 ) -> None:
     before = await mallory.head()
@@ -189,7 +189,7 @@ async def paused(victim: Engine) -> AsyncIterator[str]:
     await victim.settled(60)
 
 
-async def test_a_paused_projection_is_said_to_be_unverified_beyond_where_it_stands(
+async def test_a_paused_projection_is_reported_as_unverified_beyond_its_progress(
     victim: Engine, ana: Person, mallory: Attacker, paused: str
 ) -> None:
     seq = await stuck(mallory, victim, ana)
@@ -216,7 +216,7 @@ async def test_rows_beyond_a_progress_that_was_set_back_are_damage(
     assert (await healed(victim, ana)).clean
 
 
-async def test_a_stream_that_somebody_keeps_behind_is_named(victim: Engine, ana: Person, mallory: Attacker) -> None:
+async def test_a_stream_that_is_kept_behind_is_reported(victim: Engine, ana: Person, mallory: Attacker) -> None:
     progress = table(victim, "memories", "progress")
     await mallory.sql(f"CREATE FUNCTION {progress}_held() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN OLD; END'")
     await mallory.sql(

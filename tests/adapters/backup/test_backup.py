@@ -197,7 +197,7 @@ async def test_without_the_master_key_nothing_is_begun(taken: Taken, tmp_path: P
     assert not (tmp_path / "data").exists()
 
 
-async def test_another_master_key_is_told_and_leaves_the_directory_as_it_was(taken: Taken, tmp_path: Path) -> None:
+async def test_another_master_key_is_reported_and_the_directory_unchanged(taken: Taken, tmp_path: Path) -> None:
     other = settings_in(tmp_path, master_key="MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
 
     with pytest.raises(EngineError, match="another master key"):

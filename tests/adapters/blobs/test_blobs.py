@@ -71,7 +71,7 @@ async def test_files_are_their_owners_alone_and_no_name_leads_elsewhere(tmp_path
             blob_name(ANA, blob)
 
 
-async def test_a_server_that_is_away_or_a_wrong_address_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_is_down_or_a_wrong_address_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidInput, match="is not a bucket"):
         S3Blobs("nowhere")
     for name, value in {"REGION": "us-east-1", "ACCESS_KEY_ID": "key", "SECRET_ACCESS_KEY": "secret"}.items():

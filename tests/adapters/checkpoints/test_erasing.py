@@ -61,7 +61,7 @@ async def test_an_erased_thread_leaves_nothing_and_other_threads_alone(
 
 @pytest.mark.spec("X07", "X16")
 @pytest.mark.parametrize("way", ["delete_thread", "prune", "erase_thread", "erase_user"])
-async def test_a_user_who_has_checkpoints_alone_is_erased(
+async def test_a_user_with_only_checkpoints_is_erased(
     engine: Engine, memory: AsyncMemory, saver: MnemologSaver, user: str, way: str
 ) -> None:
     await planted(saver)
@@ -98,7 +98,7 @@ async def test_a_key_that_is_gone_hides_the_rows_before_they_are_deleted(
 
 
 @pytest.mark.spec("X07")
-async def test_a_run_that_goes_on_does_not_bring_back_what_was_erased(
+async def test_a_run_that_continues_does_not_restore_erased_data(
     memory: AsyncMemory, saver: MnemologSaver, user: str
 ) -> None:
     at = await saved(saver, said=[SECRET])

@@ -96,7 +96,7 @@ def fewer(lines: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("edit", [cut_off, without_a_chunk, of_another_agent, broken_data, not_base64, fewer])
-async def test_a_file_with_damaged_checkpoints_is_refused_whole(
+async def test_a_file_with_damaged_checkpoints_is_refused_completely(
     memory: AsyncMemory, user: str, exported: Path, edit: Callable[[list[dict[str, Any]]], None]
 ) -> None:
     await asyncio.to_thread(rewritten, exported, edit)
@@ -114,7 +114,7 @@ def rewritten(file: Path, edit: Callable[[list[dict[str, Any]]], None]) -> None:
     file.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
 
 
-async def test_an_export_while_a_graph_runs_is_whole(memory: AsyncMemory, user: str, tmp_path: Path) -> None:
+async def test_an_export_while_a_graph_runs_is_complete(memory: AsyncMemory, user: str, tmp_path: Path) -> None:
     saver = MnemologSaver(memory, user_id=user, keep=2)
     await saved(saver, state=[b"0" * 40_000])
 

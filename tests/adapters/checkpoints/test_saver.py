@@ -51,7 +51,7 @@ async def count(engine: Engine, user: str, table: str) -> int:
 
 
 @pytest.mark.spec("B15")
-async def test_a_graph_that_was_interrupted_goes_on_in_another_saver(memory: AsyncMemory, user: str) -> None:
+async def test_an_interrupted_graph_continues_with_another_saver(memory: AsyncMemory, user: str) -> None:
     wanted = config(user_id=user)
     stopped = await graph(MnemologSaver(memory)).ainvoke({"said": ["Hello"]}, wanted)
     assert stopped["__interrupt__"][0].value == "Who are you?"
@@ -159,7 +159,7 @@ async def test_saving_while_others_prune_loses_nothing(memory: AsyncMemory, save
 
 
 @pytest.mark.spec("B15")
-async def test_an_in_memory_saver_is_taken_over_whole_and_twice_changes_nothing(memory: AsyncMemory, user: str) -> None:
+async def test_an_in_memory_saver_is_imported_completely_and_idempotently(memory: AsyncMemory, user: str) -> None:
     source, target = InMemorySaver(), MnemologSaver(memory, user_id=user)
     for thread_id in ("first", "second"):
         await graph(source).ainvoke({"said": ["Hello " * 500]}, config(thread_id))

@@ -309,5 +309,5 @@ def test_help_begins_with_what_a_new_user_looks_for() -> None:
 
 
 @pytest.mark.parametrize(("number", "shown"), [(0, "0 memories"), (1, "1 memory"), (1200, "1,200 memories")])
-def test_one_is_said_as_one(number: int, shown: str) -> None:
+def test_a_count_of_one_is_singular(number: int, shown: str) -> None:
     assert output.count(number, "memory", "memories") == shown

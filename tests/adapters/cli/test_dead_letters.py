@@ -94,7 +94,7 @@ async def test_discard_asks_first(engine: Engine, tenant: str, user: str) -> Non
     assert len(await listed(engine, tenant)) == 1
 
 
-async def test_a_letter_of_nobody_is_sent_as_a_producer_and_one_of_the_operators_is_not(
+async def test_a_letter_without_a_producer_can_be_sent_as_one_but_not_the_operators(
     guarded: Engine, tenant: str, user: str
 ) -> None:
     await guarded.api_keys.create(principal(f"p-{user}", tenant=tenant, roles=[Role.PUBLISH]))

@@ -83,7 +83,7 @@ async def test_the_tokens_of_the_day_are_shown(tmp_path: Path) -> None:
         assert "model_tokens_per_day" in used.fix
 
 
-async def test_events_that_nobody_applies_are_no_good_health(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unapplied_events_make_the_health_degraded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "PATIENCE", 0.3)
     settings = load(data_dir=tmp_path, durable=False, embedder="lexical", http_port=0, recall_seconds=0)
     async with open_engine(settings, passive=True) as engine:  # Its servers, and nothing that runs.

@@ -17,7 +17,7 @@ async def run(engine: Engine, *arguments: str) -> Ran:
 
 
 @pytest.mark.spec("X17")
-async def test_a_user_goes_out_by_standard_output_and_comes_in_under_another_name(
+async def test_a_user_is_exported_to_standard_output_and_imported_under_another_name(
     engine: Engine, user: str, tmp_path: Path
 ) -> None:
     ana = Person(engine, user)
@@ -85,7 +85,7 @@ async def test_context_prints_a_bullet_for_each_memory(engine: Engine, user: str
 
 
 @pytest.mark.spec("B05")
-async def test_the_faults_of_a_policy_are_told_to_programs_too(engine: Engine, tmp_path: Path) -> None:
+async def test_policy_errors_are_reported_to_programs_too(engine: Engine, tmp_path: Path) -> None:
     path = tmp_path / "policy.yaml"
     path.write_text("allowlists:\n  planner: [goals, taks]\n", encoding="utf-8")
 

@@ -33,7 +33,7 @@ def row(id_: UUID, text: str, score: float | None) -> dict[str, Any]:
 
 @given(width=WIDTHS, ids=st.lists(st.uuids(), min_size=1, max_size=3), text=TEXTS, score=st.none() | st.floats(0, 1))
 @pytest.mark.parametrize("table", [output.memories, output.links, output.history])
-def test_ids_and_words_stay_whole(table: Any, width: int, ids: list[UUID], text: str, score: float | None) -> None:
+def test_ids_and_words_are_not_cut(table: Any, width: int, ids: list[UUID], text: str, score: float | None) -> None:
     screen = Console(file=io.StringIO(), width=width)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(output, "console", screen)

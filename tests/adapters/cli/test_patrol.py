@@ -9,7 +9,7 @@ from tests.engine.person import Person
 pytestmark = pytest.mark.spec_part("C06")
 
 
-async def test_a_cycle_is_closed_by_word_and_says_what_is_dying(engine: Engine, user: str) -> None:
+async def test_a_cycle_closed_explicitly_reports_what_is_dying(engine: Engine, user: str) -> None:
     mia = Person(engine, user, agent="mia")
     light = await mia.creates("Mia sneezed", kind="scene", scope="agent", importance=0.01)
     whose = ("--user", user, "--agent", "mia")

@@ -78,7 +78,7 @@ async def test_for_a_nats_of_ones_own_the_user_is_printed_and_written_nowhere(
     assert "configuration of your NATS" in shown.out
 
 
-async def test_in_the_name_of_a_key_turns_are_taken_in_as_far_as_it_reaches(
+async def test_turns_ingested_with_a_key_are_limited_to_its_scope(
     guarded: Engine, user: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, text = await guarded.api_keys.create(principal("importer", users=[user]))

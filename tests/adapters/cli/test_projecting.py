@@ -51,9 +51,7 @@ async def stopped(engine: Engine, ana: Person) -> str:
 
 
 @pytest.mark.usefixtures("older")
-async def test_a_poisoned_event_stops_its_stream_is_shown_and_goes_on_after_a_retry_by_a_newer_version(
-    engine: Engine, user: str
-) -> None:
+async def test_a_poisoned_event_stops_its_stream_until_a_newer_version_retries(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     stream = await stopped(engine, ana)
     shown = await status(engine, "graph")
@@ -95,9 +93,7 @@ async def test_skip_passes_over_the_very_event_and_is_counted(engine: Engine, us
     await engine.settled(60)
 
 
-async def test_a_paused_projection_stands_still_within_a_second_and_catches_up_when_it_is_resumed(
-    engine: Engine, user: str
-) -> None:
+async def test_a_paused_projection_stops_within_a_second_and_catches_up_when_resumed(engine: Engine, user: str) -> None:
     ana = Person(engine, user)
     await ana.creates("Ana drinks tea", kind="episode")
     await engine.settled(60)

@@ -243,9 +243,7 @@ async def test_a_file_with_a_fault_is_refused_before_anything_is_written(
 
 
 @pytest.mark.spec("X17")
-async def test_only_who_looks_after_the_engine_takes_a_user_out_or_in(
-    engine: Engine, user: str, tmp_path: Path
-) -> None:
+async def test_only_administrators_export_and_import_users(engine: Engine, user: str, tmp_path: Path) -> None:
     ana = Person(engine, user)
     await ana.creates("tea")
     path = await exported(ana, tmp_path / "ana.jsonl")
@@ -261,6 +259,6 @@ async def test_only_who_looks_after_the_engine_takes_a_user_out_or_in(
             await imported(bound, checked(path, now()), f"{user}-again")
 
 
-async def test_nobody_is_exported_who_is_not_there(engine: Engine, user: str) -> None:
+async def test_an_unknown_user_cannot_be_exported(engine: Engine, user: str) -> None:
     with pytest.raises(NotFound):
         await head_of(engine, Person(engine, user).stream)

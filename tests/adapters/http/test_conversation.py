@@ -100,9 +100,7 @@ async def test_where_one_message_is_refused_none_is_recorded(api: Api) -> None:
 
 
 @pytest.mark.spec_part("A10")
-async def test_of_several_who_bear_a_name_the_last_seen_is_meant_or_all_of_a_request_is_refused(
-    api: Api, engine: Engine
-) -> None:
+async def test_an_ambiguous_name_means_the_last_seen_or_the_request_is_refused(api: Api, engine: Engine) -> None:
     facts = [{"subject": "Marta", "predicate": "likes", "object": "tea", "literal": True}]
     chat = ["Hello", {"content": "Marta likes tea", "facts": facts}]
     with pytest.MonkeyPatch.context() as patch:  # Of two who were seen at one moment neither is the latest.
@@ -153,7 +151,7 @@ async def test_the_session_of_a_thread_now_and_as_it_was(api: Api) -> None:
 
 
 @pytest.mark.spec("B06", "X07")
-async def test_metadata_of_a_turn_is_found_by_the_filter_and_goes_with_an_erasure(api: Api, engine: Engine) -> None:
+async def test_metadata_of_a_turn_can_be_filtered_and_is_erased(api: Api, engine: Engine) -> None:
     crm = {"source": "crm", "lead": {"score": 0.5}}
     both = await said(
         api,

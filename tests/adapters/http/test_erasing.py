@@ -73,7 +73,7 @@ async def test_a_user_is_erased_and_may_come_back(api: Api) -> None:
 
 
 @pytest.mark.spec("X07", "A19")
-async def test_an_entity_goes_with_its_facts_and_what_was_said_stays(api: Api) -> None:
+async def test_erasing_an_entity_erases_its_facts_and_keeps_turns(api: Api) -> None:
     memory_id = await said(api)
     told = await api.post("/v1/facts", 201, subject=SECRET, predicate="lives_in", object="Lisbon")
     [entity] = (await api.get("/v1/entities", name=SECRET, after=told["token"]))["items"]

@@ -67,7 +67,7 @@ async def test_facts_read_at_a_day_as_they_were_known_and_with_their_history(eng
 
 
 @pytest.mark.spec("X13")
-async def test_facts_that_ended_were_retired_or_have_yet_to_begin_are_listed_when_asked_for(api: Api) -> None:
+async def test_ended_retired_and_future_facts_are_listed_on_request(api: Api) -> None:
     async def fact(predicate: str, thing: str, **fields: Any) -> str:
         told = await api.post("/v1/facts", 201, subject="Bo", predicate=predicate, object=thing, **fields)
         return str(told["relation_id"])

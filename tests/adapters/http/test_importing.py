@@ -150,7 +150,7 @@ async def test_a_backslash_before_a_u_is_text(api: Api) -> None:
     assert [one["text"] for one in listed["items"]] == [r"Ana writes \u0000 and \\u0000 0"]
 
 
-async def test_an_event_that_comes_twice_is_refused(api: Api, engine: Engine) -> None:
+async def test_a_duplicate_event_is_refused(api: Api, engine: Engine) -> None:
     first, second, third, *rest = (await exported(api)).splitlines()
     doubled = {**json.loads(third), "event_id": json.loads(second)["event_id"]}
     body = b"\n".join([first, second, json.dumps(doubled).encode(), *rest])
@@ -161,7 +161,7 @@ async def test_an_event_that_comes_twice_is_refused(api: Api, engine: Engine) ->
     assert await engine.log.head(StreamId.of_user(f"{api.user}-2")) == 0
 
 
-async def test_a_line_without_an_end_is_refused_and_not_held(
+async def test_an_endless_line_is_refused_and_not_buffered(
     api: Api, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importing, "LONGEST_LINE", 100_000)

@@ -27,7 +27,7 @@ async def test_the_context_tells_each_category_in_its_mode(api: Api) -> None:
 
 
 @pytest.mark.spec("D06")
-async def test_the_context_begins_with_the_cards_of_whom_it_is_about(api: Api) -> None:
+async def test_the_context_begins_with_the_cards_of_its_entities(api: Api) -> None:
     await api.remember("Bo is a vegan", entity_refs=["person:bo"], importance=0.9)
     made = await api.remember("Bo cooks on Fridays", entity_refs=["person:bo"], importance=0.7)
 

@@ -40,7 +40,7 @@ def test_no_token_is_made_where_it_is_turned_off(tmp_path: Path) -> None:
     assert not token_file(settings).exists()
 
 
-def test_a_file_that_holds_no_token_is_an_error_and_lets_nobody_in(tmp_path: Path) -> None:
+def test_a_file_without_a_token_is_an_error_and_admits_nobody(tmp_path: Path) -> None:
     settings = settings_in(tmp_path, http_token="on")
     token_file(settings).write_text("\n")
 

@@ -95,7 +95,7 @@ async def test_metrics_without_an_answer_of_the_stores_are_what_the_process_know
     assert any(name == "mnemolog_requests_total" for name, _ in found)
 
 
-async def test_metrics_are_for_who_has_the_token_or_a_key(engine: Engine, guarded: Engine) -> None:
+async def test_metrics_require_the_token_or_a_key(engine: Engine, guarded: Engine) -> None:
     asking, token = with_token(engine)
     async with calling_with(asking, None) as stranger, calling_with(asking, token) as operator:
         assert (await stranger.get("/metrics")).status_code == 401

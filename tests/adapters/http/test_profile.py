@@ -23,7 +23,7 @@ async def fields(api: Api, after: Json) -> Json:
     return {row["field"]: row["value"] for row in (await api.get("/v1/profile", after=after["token"]))["fields"]}
 
 
-async def test_a_sensitive_field_waits_for_a_grant_of_somebody_else(api: Api) -> None:
+async def test_a_sensitive_field_waits_for_a_grant_by_somebody_else(api: Api) -> None:
     made = await api.post("/v1/profile", 201, agent_id="coach", field="city", value="Lisbon", confidence=1.0)
     assert made["status"] == "proposed"
     assert (await waiting(api, made), await fields(api, made)) == (["city"], {})

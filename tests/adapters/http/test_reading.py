@@ -22,7 +22,7 @@ async def test_query_answers_with_bullets(api: Api) -> None:
 
 
 @pytest.mark.spec("B06")
-async def test_query_answers_with_whole_memories_and_their_scores(api: Api) -> None:
+async def test_a_query_returns_complete_memories_with_scores(api: Api) -> None:
     made = await api.remember("Ship the release by September", category="tasks", importance=0.75, pinned=True)
     found = await api.query("release", params=after(made), returns="full")
     [memory] = found["hits"]
@@ -159,7 +159,7 @@ async def test_agent_scoped_memories_are_listed_for_their_agent_only(api: Api) -
     assert (await api.query("coach", agent="other"))["bullets"] == []
 
 
-async def test_entities_as_of_before_the_turn_are_none(api: Api) -> None:
+async def test_there_are_no_entities_as_of_before_the_turn(api: Api) -> None:
     await api.post("/v1/turns", 201, messages={"name": "Ana", "content": "Hello"})
     assert (await api.get("/v1/entities", as_of=0))["items"] == []
 

@@ -227,7 +227,7 @@ async def test_a_predicate_that_is_no_name_is_refused(api: Api, predicate: objec
         ("POST", "/health", "GET"),
     ],
 )
-async def test_a_method_that_a_path_does_not_take_is_told_which_it_takes(
+async def test_a_wrong_method_is_answered_with_the_allowed_ones(
     http: httpx.AsyncClient, method: str, path: str, allowed: str
 ) -> None:
     answer = await http.request(method, path)

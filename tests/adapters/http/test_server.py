@@ -34,7 +34,7 @@ async def test_the_server_takes_a_free_port_and_publishes_its_url(engine: Engine
             await http.get("/health")
 
 
-async def test_an_answer_is_not_held_back_for_an_acknowledgement() -> None:
+async def test_a_response_does_not_wait_for_an_acknowledgement() -> None:
     with _listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
         accepted, _ = listening.accept()
         with accepted:

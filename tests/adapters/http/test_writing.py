@@ -90,7 +90,7 @@ async def test_a_change_that_others_build_on_is_not_undone(api: Api) -> None:
 
 
 @pytest.mark.spec("X03", "X14")
-async def test_undo_of_the_last_change_goes_back_once_a_key(api: Api) -> None:
+async def test_undo_of_the_last_change_happens_once_per_key(api: Api) -> None:
     made = await api.remember("one")
     path = f"/v1/memories/{made['memory_id']}"
     await api.patch(path, text="two")
@@ -141,7 +141,7 @@ async def test_one_key_for_two_kinds_of_change_is_a_conflict(api: Api) -> None:
 
 
 @pytest.mark.spec_part("B02")
-async def test_a_link_stands_in_the_history(api: Api) -> None:
+async def test_a_link_is_in_the_history(api: Api) -> None:
     tea, milk = await api.remember("Likes tea"), await api.remember("Takes milk")
     path = f"/v1/memories/{tea['memory_id']}"
     linked = await api.post(f"{path}/link", to_id=milk["memory_id"], strength=0.8, relation_type="goes_with")
@@ -150,7 +150,7 @@ async def test_a_link_stands_in_the_history(api: Api) -> None:
 
 
 @pytest.mark.spec("B01")
-async def test_a_change_is_told_in_the_thread_that_made_it(api: Api) -> None:
+async def test_a_change_is_reported_in_the_thread_that_made_it(api: Api) -> None:
     made = await api.remember("Likes tea", thread_id="chat-1")
     here = await api.get("/v1/changes", thread_id="chat-1", after=made["token"])
     elsewhere = await api.get("/v1/changes", thread_id="chat-2", after=made["token"])

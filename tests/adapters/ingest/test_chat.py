@@ -27,7 +27,7 @@ def read(path: Path, text: str, user: str | None = "ana") -> list[dict[str, Any]
     return [json.loads(turn.body) for turn in source.read(path, "auto", {"user_id": user} if user else None)]
 
 
-def test_each_line_with_a_time_is_a_turn_and_the_first_who_speaks_is_the_user(tmp_path: Path) -> None:
+def test_each_line_with_a_time_is_a_turn_and_the_first_speaker_is_the_user(tmp_path: Path) -> None:
     turns = read(tmp_path / "log.txt", LOG)
 
     assert [(turn["occurred_at"], turn["role"], turn["speaker"], turn["text"]) for turn in turns] == [

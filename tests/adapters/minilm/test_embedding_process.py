@@ -121,7 +121,7 @@ async def test_the_call_during_which_it_dies_fails_and_the_next_one_has_another(
     assert started.pid != dying.pid
 
 
-async def test_one_that_died_while_nobody_asked_is_not_noticed(embedder: EmbeddingProcess) -> None:
+async def test_a_process_that_died_while_idle_is_not_noticed(embedder: EmbeddingProcess) -> None:
     await embedder.embed(["warm"])
     embedding_processes()[0].kill()
     await asyncio.sleep(0.2)
@@ -154,7 +154,7 @@ async def test_a_missing_model_says_what_to_do_as_in_this_process(tmp_path: Path
             assert there.value.as_dict() == here.value.as_dict()
 
 
-async def test_a_text_that_breaks_the_model_is_refused_and_the_process_goes_on(embedder: EmbeddingProcess) -> None:
+async def test_a_text_that_breaks_the_model_is_refused_and_the_process_continues(embedder: EmbeddingProcess) -> None:
     await embedder.embed(["warm"])
     before = embedding_processes()
 

@@ -70,7 +70,7 @@ async def test_what_was_taken_at_hand_makes_room_for_what_is_expected_next() -> 
     assert [text for texts in slow.asked for text in texts] == [str(number) for number in range(2 * PREFETCHED)]
 
 
-async def test_a_model_that_fails_ahead_is_asked_again_by_who_needs_it() -> None:
+async def test_a_failed_prefetch_is_repeated_by_the_caller_that_needs_it() -> None:
     slow = Slow()
     slow.may.set()
     slow.down = True
@@ -97,7 +97,7 @@ async def test_whatever_a_model_fails_with_ahead_nobody_waits_for_it_for_ever() 
         assert len(await ahead.embed(texts)) == len(texts)
 
 
-async def test_of_many_that_nobody_asks_for_only_the_first_are_made() -> None:
+async def test_only_the_first_of_many_unrequested_texts_are_prefetched() -> None:
     slow = Slow()
     slow.may.set()
     ahead = PrefetchingEmbedder(CachingEmbedder(slow))

@@ -172,7 +172,7 @@ async def test_listening_anywhere_else_is_refused(guarded: Guarded, juno: Client
     assert [one for one in said if "permissions violation for subscription" in one.lower()]
 
 
-async def test_a_receipt_comes_to_whom_it_is_for_and_to_nobody_else(
+async def test_a_receipt_reaches_its_producer_and_nobody_else(
     guarded: Guarded, engine_side: Client, juno: Client
 ) -> None:
     nova = await guarded.as_producer("nova")
@@ -207,7 +207,7 @@ async def test_what_a_producer_gives_as_reply_reaches_nothing_of_the_engine(
     assert await count(engine_side, TURNS) <= before[1] + 1
 
 
-async def test_a_running_server_learns_of_who_comes_and_who_goes(guarded: Guarded, engine_side: Client) -> None:
+async def test_a_running_server_learns_of_added_and_removed_users(guarded: Guarded, engine_side: Client) -> None:
     guarded.passwords["late"] = added(guarded.producers, "late")
     await eventually(lambda: guarded.admits("late"))
     late = await guarded.as_producer("late")
@@ -322,7 +322,7 @@ def test_no_password_is_kept(tmp_path: Path) -> None:
     assert (tmp_path / "producers.json").stat().st_mode & 0o077 == 0
 
 
-def test_a_name_is_that_of_who_was_put_last_and_only_who_is_there_can_go(tmp_path: Path) -> None:
+def test_a_name_belongs_to_the_last_one_added_and_only_existing_ones_can_be_removed(tmp_path: Path) -> None:
     producers = Producers(tmp_path)
     added(producers, "juno", "beta")
     password = added(producers, "juno")

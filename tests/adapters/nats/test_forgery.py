@@ -29,7 +29,7 @@ def forged(stream: StreamId, seq: int) -> StoredEvent:
 
 @pytest.mark.spec("X08")
 @pytest.mark.parametrize("mac", [{}, {wire.MAC: ""}, {wire.MAC: "00" * 32}, {wire.MAC: wire.mac(b"another key", b"")}])
-async def test_a_forged_event_is_skipped_and_the_real_one_comes_through(
+async def test_a_forged_event_is_skipped_and_the_real_one_is_delivered(
     engine: Engine, user: str, mac: dict[str, str]
 ) -> None:
     stream = StreamId.of_user(user)

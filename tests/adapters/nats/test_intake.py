@@ -95,7 +95,7 @@ async def test_turns_of_one_user_keep_their_order_between_producers(client: Clie
     assert recorders.taken == ["1", "2", "3", "4"]
 
 
-async def test_a_producer_is_looked_up_once_a_batch_also_when_there_is_none(client: Client) -> None:
+async def test_a_producer_is_looked_up_once_per_batch_even_if_unknown(client: Client) -> None:
     recorders = Recorders()
     sent = [(name, str(number)) for number in range(5) for name in ("unknown", "juno")]
 
@@ -131,7 +131,7 @@ async def test_what_a_server_that_went_away_refused_comes_again_and_is_not_set_a
 
 
 @pytest.mark.spec("X16")
-async def test_of_what_nobody_foresaw_the_letter_tells_where_and_no_words(
+async def test_the_letter_of_an_unexpected_error_has_its_location_but_no_message(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     """They may quote what other turns told, and no erasure of those would find the letter."""

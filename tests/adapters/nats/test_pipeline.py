@@ -34,7 +34,7 @@ async def test_no_more_than_the_count_and_the_bytes_find_room(engine: Engine, si
         assert len(await placed(pipeline, sizes)) == found
 
 
-async def test_room_comes_back_with_an_answer_and_with_one_that_nobody_waits_for(engine: Engine) -> None:
+async def test_an_answer_frees_its_room_even_if_nobody_waits_for_it(engine: Engine) -> None:
     async with Pipeline(engine.nats, most=2, most_bytes=100) as pipeline:
         reply, answered = await pipeline.place(60)
         _, forgotten = await pipeline.place(40)

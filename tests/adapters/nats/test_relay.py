@@ -72,7 +72,7 @@ async def test_an_append_reaches_jetstream_once_under_the_id_of_its_event(apart:
 
 
 @pytest.mark.spec("X01")
-async def test_what_is_published_again_after_a_crash_stands_there_once(apart: Apart, user: str) -> None:
+async def test_events_republished_after_a_crash_are_stored_once(apart: Apart, user: str) -> None:
     stream = StreamId.of_user(user)
     await append(apart, stream, 5)
     for event in await whole(apart, stream):

@@ -84,7 +84,7 @@ async def test_a_limit_that_an_operator_set_stays_and_the_others_follow_the_sett
         assert now.max_bytes == (limits.events_max_bytes or -1)
 
 
-async def test_a_changed_setting_reaches_a_stream_that_nobody_else_touched(jetstream: JetStreamContext) -> None:
+async def test_a_changed_setting_updates_a_stream_that_no_operator_changed(jetstream: JetStreamContext) -> None:
     await Streams(jetstream, StreamLimits(events_max_age=3600)).ensure()
     await Streams(jetstream, StreamLimits(events_max_age=0)).ensure()
     assert (await config(jetstream, EVENTS)).max_age == 0

@@ -199,7 +199,7 @@ async def test_a_tenant_that_cannot_be_is_set_aside(engine: Engine, user: str) -
     assert json.loads((letter.headers or {})["Mnemolog-Reason"])["field"] == "tenant"
 
 
-async def test_of_a_message_as_large_as_nats_takes_the_beginning_is_kept_with_the_reason(
+async def test_a_dead_letter_of_maximum_size_keeps_its_beginning_and_the_reason(
     engine: Engine, user: str, tenant: str
 ) -> None:
     body = b"x" * (engine.nats.max_payload - 200)

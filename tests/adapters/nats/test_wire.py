@@ -121,7 +121,7 @@ def test_an_event_that_is_too_large_for_a_message_announces_itself_without_its_d
 
 
 @pytest.mark.parametrize("subject", ["_INBOX.abc.def", "replies", "app.replies.7", "mnemolog.receipts.acme.juno.7"])
-def test_a_receipt_may_go_to_an_inbox_of_who_is_nobody(subject: str) -> None:
+def test_a_receipt_may_go_to_an_inbox_of_an_unnamed_sender(subject: str) -> None:
     assert NOBODY.answerable(subject)
 
 
@@ -146,6 +146,6 @@ def test_a_receipt_may_go_to_an_inbox_of_who_is_nobody(subject: str) -> None:
         "x" * 256,
     ],
 )
-def test_a_receipt_goes_nowhere_where_something_would_happen(subject: str) -> None:
+def test_a_receipt_is_never_sent_to_a_subject_that_would_act_on_it(subject: str) -> None:
     assert not NOBODY.answerable(subject)
     assert not Address.of("acme", "juno").answerable(subject)

@@ -28,7 +28,7 @@ async def use(budget: TokenBudget, tenant: str, endpoint: Endpoint, tokens: int,
         spent.add(used, 0)
 
 
-async def test_a_budget_is_one_for_all_who_share_the_database(pool: Pool, tenant: str, endpoint: Endpoint) -> None:
+async def test_processes_on_one_database_share_a_budget(pool: Pool, tenant: str, endpoint: Endpoint) -> None:
     one, other = (TokenBudget(pool, lambda: NOON, 100) for _ in range(2))
     await use(one, tenant, endpoint, 60, 60)
     with pytest.raises(ModelBudgetExceeded) as exceeded:

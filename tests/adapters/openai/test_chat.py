@@ -43,7 +43,7 @@ async def ask(chat: OpenAIChat, tenant: str = "acme") -> Completion[Summary]:
     return await chat.complete(tenant, PROMPT, TEXT, Summary, max_tokens=50)
 
 
-async def test_an_answer_is_validated_and_its_generation_told(chat: OpenAIChat, server: ModelServer) -> None:
+async def test_an_answer_is_validated_and_returned_with_its_generation(chat: OpenAIChat, server: ModelServer) -> None:
     server.chat = lambda request: '{"one_liner": "Ana moved.", "open_loops": ["boxes"]}'
     done = await ask(chat)
     assert done.output == Summary(one_liner="Ana moved.", open_loops=("boxes",))
@@ -52,7 +52,7 @@ async def test_an_answer_is_validated_and_its_generation_told(chat: OpenAIChat, 
     )
 
 
-async def test_a_request_holds_prompt_and_text_apart_and_the_whole_schema(
+async def test_a_request_separates_prompt_and_text_and_has_the_complete_schema(
     chat: OpenAIChat, server: ModelServer
 ) -> None:
     await ask(chat)
@@ -111,13 +111,13 @@ async def test_what_goes_on_failing_names_the_setting_and_the_fix_and_no_secret(
     assert await budget.of_today(tenant) == [Usage("chat", "m-1", 0, 0, 0, 0)]
 
 
-async def test_a_server_that_is_away_is_told_as_such(clients: Clients, budget: TokenBudget) -> None:
+async def test_a_server_that_is_down_is_reported_as_such(clients: Clients, budget: TokenBudget) -> None:
     chat = OpenAIChat(clients(url="http://127.0.0.1:9/v1", retries=0), budget)
     with pytest.raises(ModelUnavailable, match=r"the chat model at 127.0.0.1:9 cannot be reached"):
         await ask(chat)
 
 
-async def test_a_server_that_asks_for_more_patience_is_not_asked_again(chat: OpenAIChat, server: ModelServer) -> None:
+async def test_a_server_with_a_long_retry_after_is_not_retried(chat: OpenAIChat, server: ModelServer) -> None:
     server.replies.append(error(429, retry_after="120"))
     with pytest.raises(ModelUnavailable) as unavailable:
         await ask(chat)
@@ -125,7 +125,7 @@ async def test_a_server_that_asks_for_more_patience_is_not_asked_again(chat: Ope
     assert server.asked == 1
 
 
-async def test_a_quota_that_is_used_up_is_not_asked_for_again(chat: OpenAIChat, server: ModelServer) -> None:
+async def test_an_exhausted_quota_is_not_retried(chat: OpenAIChat, server: ModelServer) -> None:
     server.replies.append(error(429, "insufficient_quota"))
     with pytest.raises(ModelUnavailable, match="quota is used up") as unavailable:
         await ask(chat)

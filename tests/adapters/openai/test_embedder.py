@@ -44,7 +44,7 @@ async def test_rows_are_put_in_order_and_brought_to_length_one(embedder: OpenAIE
     np.testing.assert_allclose(await embedder.embed(["a", "b"]), [[0.6, 0.8], [0.0, 1.0]], atol=1e-6)
 
 
-async def test_of_what_is_too_much_for_the_server_the_beginning_is_embedded(
+async def test_only_the_beginning_of_a_text_too_long_for_the_server_is_embedded(
     embedder: OpenAIEmbedder, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     good = server.good
@@ -87,7 +87,7 @@ async def test_a_refusal_names_the_setting(
     assert (refused.value.field, server.asked) == (field, 1)
 
 
-async def test_a_server_that_fails_for_a_moment_is_asked_again(embedder: OpenAIEmbedder, server: ModelServer) -> None:
+async def test_a_temporary_server_failure_is_retried(embedder: OpenAIEmbedder, server: ModelServer) -> None:
     server.replies.extend([error(503), error(429, retry_after="0")])
     assert len(await embedder.embed(["a", "b"])) == 2
     server.replies.extend([error(503)] * 4)
@@ -96,7 +96,7 @@ async def test_a_server_that_fails_for_a_moment_is_asked_again(embedder: OpenAIE
 
 
 @pytest.mark.parametrize("data", [[], None])
-async def test_an_answer_without_vectors_is_asked_for_again(
+async def test_an_answer_without_vectors_is_retried(
     data: object, embedder: OpenAIEmbedder, server: ModelServer
 ) -> None:
     server.replies.append(Reply({"object": "list", "data": data}))
@@ -133,6 +133,6 @@ def test_each_model_has_tables_of_its_own(model: str, variant: str, clients: Cli
     assert variant_of(OpenAIEmbedder(clients(model=model))) == variant
 
 
-def test_long_names_that_begin_alike_are_told_apart(clients: Clients) -> None:
+def test_long_names_with_the_same_beginning_stay_distinct(clients: Clients) -> None:
     names = [f"sentence-transformers/all-MiniLM-{layers}-v2" for layers in ("L6", "L12")]
     assert len({variant_of(OpenAIEmbedder(clients(model=name))) for name in names}) == 2

@@ -60,7 +60,7 @@ async def test_audio_is_charged_as_the_server_counts_or_by_an_estimate(
     assert (done.generation.input_tokens, done.generation.output_tokens) == tokens
 
 
-async def test_a_server_without_a_text_or_without_an_answer_is_told_as_such(
+async def test_a_server_without_text_or_answer_is_reported_as_such(
     clients: Clients, budget: TokenBudget, server: ModelServer
 ) -> None:
     transcription = OpenAITranscription(clients(retries=0, feature="transcription"), budget)

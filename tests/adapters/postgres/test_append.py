@@ -66,7 +66,7 @@ async def test_the_first_and_the_last_moment_of_all_are_kept(
 
 
 @pytest.mark.spec("D04")
-async def test_a_guard_refuses_what_somebody_else_touched_since(log: PostgresLog, stream: StreamId) -> None:
+async def test_a_guard_fails_if_somebody_else_changed_it_since(log: PostgresLog, stream: StreamId) -> None:
     memory_id = uuid4()
     await log.append([one(stream, memory_id), one(stream), one(stream, memory_id), one(stream)])
 
@@ -77,7 +77,7 @@ async def test_a_guard_refuses_what_somebody_else_touched_since(log: PostgresLog
     assert await log.head(stream) == 4
 
 
-async def test_a_guard_lets_pass_what_nobody_touched_since(log: PostgresLog, stream: StreamId) -> None:
+async def test_a_guard_passes_if_nothing_changed_since(log: PostgresLog, stream: StreamId) -> None:
     memory_id = uuid4()
     await log.append([one(stream, memory_id), one(stream)])
 
@@ -271,7 +271,7 @@ async def test_no_receipt_tells_what_the_request_was(
 
 
 @pytest.mark.spec("X01")
-async def test_twenty_writers_at_once_leave_no_gap_and_a_whole_chain(
+async def test_twenty_concurrent_writers_leave_no_gap_and_an_intact_chain(
     log: PostgresLog, roots: Roots, stream: StreamId
 ) -> None:
     async def write() -> None:

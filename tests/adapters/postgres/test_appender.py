@@ -75,7 +75,7 @@ async def test_one_writers_appends_keep_their_order(log: PostgresLog, stream: St
     assert [outcome.last_seq for [outcome] in outcomes if isinstance(outcome, Receipt)] == list(range(1, 201))
 
 
-async def test_a_stream_that_is_held_holds_no_other_up(log: PostgresLog, pool: Pool, stream: StreamId) -> None:
+async def test_a_locked_stream_delays_no_other(log: PostgresLog, pool: Pool, stream: StreamId) -> None:
     others = [StreamId.of_user(f"{stream.owner}-{number}") for number in range(8)]
     await log.append([one(known) for known in (stream, *others[:4])])
 
@@ -147,7 +147,7 @@ async def test_a_deadline_that_passes_in_the_queue_writes_nothing(
     assert await log.head(stream) == 2
 
 
-async def test_a_deadline_that_passes_in_the_middle_says_that_nobody_knows(
+async def test_a_deadline_that_passes_during_a_write_reports_an_unknown_outcome(
     log: PostgresLog, pool: Pool, stream: StreamId
 ) -> None:
     await log.append([one(stream)])
@@ -162,7 +162,7 @@ async def test_a_deadline_that_passes_in_the_middle_says_that_nobody_knows(
     assert (again.already, again.last_seq) == (True, 2)
 
 
-async def test_a_caller_that_goes_away_while_it_waits_leaves_nothing(
+async def test_a_cancelled_caller_that_waits_leaves_nothing_behind(
     log: PostgresLog, pool: Pool, stream: StreamId
 ) -> None:
     await log.append([one(stream)])

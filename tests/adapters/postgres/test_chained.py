@@ -108,7 +108,7 @@ CHANGES = [
 
 @pytest.mark.usefixtures("written")
 @pytest.mark.parametrize("change", CHANGES)
-async def test_a_changed_event_is_refused_and_what_stands_before_it_is_given(
+async def test_a_changed_event_is_refused_and_those_before_it_are_returned(
     log: PostgresLog, pool: Pool, stream: StreamId, change: str
 ) -> None:
     await sql(pool, f"UPDATE mnemolog.events SET {change} WHERE stream = %(stream)s AND seq = 4", stream)
@@ -143,7 +143,7 @@ async def test_a_tail_that_is_shorter_than_its_head_says_is_refused(
 
 
 @pytest.mark.usefixtures("written")
-async def test_a_tail_that_was_cut_together_with_its_head_is_refused_by_who_knows_better(
+async def test_a_tail_cut_together_with_its_head_is_refused_by_a_process_that_knew_it(
     log: PostgresLog, pool: Pool, roots: Roots, stream: StreamId
 ) -> None:
     await sql(pool, "DELETE FROM mnemolog.events WHERE stream = %(stream)s AND seq > 4", stream)
@@ -155,7 +155,7 @@ async def test_a_tail_that_was_cut_together_with_its_head_is_refused_by_who_know
     assert [event.seq for event in await knowing.read(stream, until=4)] == [1, 2, 3, 4]
 
 
-async def test_an_event_that_is_found_by_tag_or_id_is_held_against_the_one_before_it(
+async def test_an_event_found_by_tag_or_id_is_verified_against_the_previous_one(
     log: PostgresLog, pool: Pool, stream: StreamId, written: Sequence[str]
 ) -> None:
     events = await log.read(stream)
@@ -208,7 +208,7 @@ async def test_who_keeps_incidents_is_told_before_anybody_is_refused(
     assert told == [damage.value]
 
 
-async def test_a_whole_stream_that_is_gone_is_refused_by_who_knows_better(
+async def test_a_deleted_stream_is_refused_by_a_process_that_knew_it(
     pool: Pool, roots: Roots, stream: StreamId
 ) -> None:
     log = PostgresLog(pool, Codec(), roots, Clock(), known=Known(2))
@@ -226,7 +226,7 @@ async def test_the_ends_of_a_sound_stream_are_read_without_fault(
     assert await log.read(StreamId.of_user("nobody at all")) == []
 
 
-async def test_text_that_nobody_sealed_is_refused_where_texts_are_sealed(
+async def test_unencrypted_text_is_refused_in_an_encrypted_log(
     log: PostgresLog, pool: Pool, roots: Roots, stream: StreamId
 ) -> None:
     """Also behind a link that fits: whoever gets hold of the chain's key alone makes nobody say anything."""

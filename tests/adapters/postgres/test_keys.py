@@ -121,7 +121,7 @@ async def rows(pool: Pool, statement: str, *values: object) -> list[dict[str, An
 
 
 @pytest.mark.spec("X07")
-async def test_what_is_personal_stands_nowhere_in_the_log(log: PostgresLog, pool: Pool, stream: StreamId) -> None:
+async def test_the_log_contains_no_personal_text(log: PostgresLog, pool: Pool, stream: StreamId) -> None:
     await write(log, stream, created(text=SECRET))
 
     for table in ("events", "tags", "outbox", "receipts", "heads"):
@@ -370,7 +370,7 @@ async def test_after_a_rotation_the_old_master_key_opens_nothing_and_the_new_one
     assert links["roots"] == 2
 
 
-async def test_a_rotation_that_stopped_half_way_goes_on(empty: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_interrupted_rotation_continues(empty: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     log = await log_of(empty)
     for name in ("ana", "bela", "caio"):
         await write(log, StreamId.of_user(name), created(text=SECRET))

@@ -86,7 +86,9 @@ async def test_a_scan_ends_where_it_is_told_to(log: PostgresLog, stream: StreamI
     assert list(await log.decode(batches[0])) == list(await log.read(stream, after=1, until=4))
 
 
-async def test_of_a_shape_what_is_personal_stays_sealed(log: PostgresLog, stream: StreamId) -> None:
+async def test_personal_fields_stay_encrypted_when_only_the_structure_is_read(
+    log: PostgresLog, stream: StreamId
+) -> None:
     await log.append([Append(stream, (new(created(text="Ana keeps bees", category="hobbies")),))])
     [batch] = [batch async for batch in log.scan(stream)]
 

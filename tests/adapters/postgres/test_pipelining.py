@@ -43,7 +43,7 @@ async def notes(sqlalchemy: AsyncEngine) -> list[str]:
         return list((await connection.execute(text(NOTES))).scalars())
 
 
-async def test_what_is_deferred_comes_before_what_is_asked_next_and_in_order(sqlalchemy: AsyncEngine) -> None:
+async def test_deferred_statements_run_in_order_before_the_next_query(sqlalchemy: AsyncEngine) -> None:
     async with sqlalchemy.begin() as connection:
         for note in ("first", "second"):
             driver_of(connection).defer(ADD, [note])
@@ -66,7 +66,7 @@ async def test_a_rollback_forgets_what_was_deferred(driver: PipeliningConnection
     assert await notes(sqlalchemy) == []
 
 
-async def test_more_than_a_socket_holds_is_sent_whole_with_the_commit(
+async def test_more_than_a_socket_buffer_is_sent_completely_with_the_commit(
     driver: PipeliningConnection, sqlalchemy: AsyncEngine
 ) -> None:
     await driver.execute("SELECT 1")
@@ -88,7 +88,7 @@ async def test_a_deferred_statement_that_fails_takes_its_transaction_along(
     assert await notes(sqlalchemy) == ["after"]
 
 
-async def test_a_copy_comes_after_what_was_deferred(driver: PipeliningConnection, sqlalchemy: AsyncEngine) -> None:
+async def test_a_copy_runs_after_deferred_statements(driver: PipeliningConnection, sqlalchemy: AsyncEngine) -> None:
     driver.defer(ADD, ["before"])
     async with driver.cursor() as cursor, cursor.copy("COPY deferred_notes (note) FROM STDIN") as copy:
         await copy.write_row(["copied"])
@@ -96,7 +96,7 @@ async def test_a_copy_comes_after_what_was_deferred(driver: PipeliningConnection
     assert await notes(sqlalchemy) == ["before", "copied"]
 
 
-async def test_a_statement_for_many_rows_comes_after_what_was_deferred(
+async def test_executemany_runs_after_deferred_statements(
     driver: PipeliningConnection, sqlalchemy: AsyncEngine
 ) -> None:
     driver.defer(ADD, ["before"])
@@ -121,7 +121,7 @@ async def test_what_several_ask_for_at_once_goes_in_one_round_trip(
     assert pipelines.call_count == 1
 
 
-async def test_an_error_of_one_question_is_told_to_all_who_asked_with_it(driver: PipeliningConnection) -> None:
+async def test_an_error_of_one_query_reaches_all_that_shared_its_round_trip(driver: PipeliningConnection) -> None:
     asked = (driver.ask(b"SELECT 1 / %s::int", [divisor]) for divisor in (1, 0, 2))
     answers = await asyncio.gather(*asked, return_exceptions=True)
     assert [type(answer) for answer in answers] == [DivisionByZero] * 3
@@ -137,7 +137,7 @@ async def test_who_asked_first_may_be_cancelled(driver: PipeliningConnection) ->
     assert first.cancelled()
 
 
-async def test_a_rollback_forgets_what_was_asked(driver: PipeliningConnection, sqlalchemy: AsyncEngine) -> None:
+async def test_a_rollback_drops_pending_queries(driver: PipeliningConnection, sqlalchemy: AsyncEngine) -> None:
     asked = asyncio.create_task(driver.ask(ADD + b" RETURNING note", ["never"]))
     await asyncio.sleep(0)
 
@@ -160,7 +160,7 @@ async def test_a_question_waits_for_the_copy_of_another(driver: PipeliningConnec
 
 
 @pytest.mark.parametrize("ends", ["a projector fails", "the caller is cancelled"])
-async def test_tasks_that_share_a_connection_leave_it_whole(sqlalchemy: AsyncEngine, ends: str) -> None:
+async def test_tasks_that_share_a_connection_leave_it_usable(sqlalchemy: AsyncEngine, ends: str) -> None:
     random = Random(5)
     rows = "SELECT * FROM generate_series(1, 200) AS row"
 

@@ -209,7 +209,7 @@ async def test_workers_that_begin_streams_side_by_side_do_not_lock_each_other_ou
         assert {await store.progress(one) for one in streams} == {1}
 
 
-async def test_a_swap_comes_before_or_after_who_begins_a_stream(store: PostgresStore, stream: StreamId) -> None:
+async def test_a_swap_comes_before_or_after_the_start_of_a_stream(store: PostgresStore, stream: StreamId) -> None:
     beside = RebuildablePostgres(store)
     await beside.shadow()
     held, new = stream, replace(stream, name=f"{stream.name}-new")
@@ -257,7 +257,7 @@ async def test_a_swap_changes_tables_in_a_schema_that_stays(store: PostgresStore
     assert await store.progress(stream) == 0
 
 
-async def test_a_swap_lets_readers_in_who_were_shut_out(store: PostgresStore) -> None:
+async def test_a_swap_restores_access_for_readers(store: PostgresStore) -> None:
     beside = RebuildablePostgres(store)
     await beside.shadow()
     async with store.engine.begin() as connection:

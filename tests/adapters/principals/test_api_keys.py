@@ -38,7 +38,7 @@ async def test_once_there_is_a_key_every_request_but_for_the_open_ones_needs_one
             assert (await stranger.get(open_to_all)).status_code == 200
 
 
-async def test_a_key_that_nobody_gave_opens_nothing(guarded: Engine) -> None:
+async def test_an_unknown_key_is_refused(guarded: Engine) -> None:
     key, text = await guarded.api_keys.create(principal())
     assert await guarded.api_keys.principal(text) == principal()
     wrong = [
@@ -76,7 +76,7 @@ async def test_a_revoked_key_opens_nothing_within_a_second_wherever_it_was_used(
         await guarded.api_keys.revoke("no-such-key")
 
 
-async def test_no_secret_stands_in_the_database(guarded: Engine) -> None:
+async def test_the_database_contains_no_secret(guarded: Engine) -> None:
     key, text = await guarded.api_keys.create(principal())
     secret = text.split("_", 2)[2]
     events = [event async for batch in guarded.log.scan(API_KEYS) for event in batch]

@@ -69,7 +69,7 @@ async def test_a_bound_key_erases_what_is_shared_and_what_is_its_own(guarded: En
     assert not (await erasing.erase(everyone, EraseUser(user_id=user))).receipt.already
 
 
-async def test_a_bound_key_erases_no_entity_of_whom_another_agent_keeps_a_fact(guarded: Engine, user: str) -> None:
+async def test_a_bound_key_cannot_erase_an_entity_with_another_agents_fact(guarded: Engine, user: str) -> None:
     entity_id, _ = await guarded.writes.observe_entity({"user_id": user, "name": "Bob"})
     fact = {"subject": "Bob", "predicate": "owes", "object": "100 euros", "scope": "agent"}
     await guarded.writes.remember({"user_id": user, "agent_id": "planner", **fact})

@@ -43,7 +43,7 @@ async def mallory(guarded: Engine, stream: StreamId) -> AsyncIterator[Attacker]:
         yield attacker
 
 
-async def test_every_change_of_a_key_is_an_event_with_who_did_it(guarded: Engine, stream: StreamId) -> None:
+async def test_every_change_of_a_key_is_an_event_with_its_actor(guarded: Engine, stream: StreamId) -> None:
     keys = other_process(guarded, stream)
     key, _ = await keys.create(principal("app"), by="ops")
     revoked = await keys.revoke(key.key_id, by="ops")
@@ -93,7 +93,7 @@ async def forge(mallory: Attacker) -> None:
 
 
 @pytest.mark.parametrize("attack", [cut, erase_all, forge], ids=lambda attack: attack.__name__)
-async def test_a_process_that_knows_the_keys_lets_nobody_in_by_a_damaged_log(
+async def test_a_process_with_cached_keys_admits_nobody_with_a_damaged_key_log(
     guarded: Engine, stream: StreamId, mallory: Attacker, attack: Attack
 ) -> None:
     keys = other_process(guarded, stream)
@@ -109,7 +109,7 @@ async def test_a_process_that_knows_the_keys_lets_nobody_in_by_a_damaged_log(
 
 
 @pytest.mark.parametrize("attack", [widen, drop_the_middle, forge], ids=lambda attack: attack.__name__)
-async def test_a_process_that_begins_lets_nobody_in_by_a_damaged_log(
+async def test_a_new_process_admits_nobody_with_a_damaged_key_log(
     guarded: Engine, stream: StreamId, mallory: Attacker, attack: Attack
 ) -> None:
     before = other_process(guarded, stream)

@@ -45,7 +45,7 @@ async def test_many_long_reads_leave_the_caller_his_plain_ones() -> None:
         await stack.enter_async_context(caller.read(NOW))
 
 
-async def test_each_caller_has_counts_of_his_own_and_one_who_is_gone_leaves_nothing() -> None:
+async def test_each_caller_has_separate_counts_and_leaves_none_behind() -> None:
     callers = Callers(LIMITS)
     async with callers.of("acme", "app").read(AS_OF), callers.of("acme", "app").read(AS_OF):
         with pytest.raises(TooManyRequests):

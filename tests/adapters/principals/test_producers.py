@@ -191,7 +191,7 @@ async def test_what_a_turn_says_of_its_sender_is_not_listened_to(
 
 
 @pytest.mark.spec("X14")
-async def test_a_producer_of_one_tenant_is_nobody_in_another(guarded: Engine, user: str, tenant: str) -> None:
+async def test_a_producer_of_one_tenant_is_unknown_in_another(guarded: Engine, user: str, tenant: str) -> None:
     """NATS lets it publish in its own alone; an operator's NATS may be less strict."""
     await producer(guarded, publisher(f"p-{user}", tenant))
     elsewhere = Published(guarded, f"{tenant}-other", f"p-{user}")
@@ -204,7 +204,7 @@ async def test_a_producer_of_one_tenant_is_nobody_in_another(guarded: Engine, us
 
 
 @pytest.mark.spec("X14")
-async def test_once_there_is_a_key_a_turn_of_nobody_is_refused_and_the_engines_own_is_not(
+async def test_with_a_key_turns_without_a_producer_are_refused_but_not_the_engines(
     guarded: Engine, user: str, tenant: str
 ) -> None:
     await guarded.api_keys.create(principal())
@@ -363,7 +363,7 @@ async def test_a_key_for_http_lets_in_no_password_that_a_version_before_left_wit
     await guarded.api_keys.revoke(key.key_id)
 
 
-async def test_one_of_before_there_were_keys_is_added_again_and_whom_a_name_is_refused_leaves_no_key(
+async def test_a_producer_without_a_key_can_be_added_again_and_a_refused_one_leaves_no_key(
     guarded: Engine, user: str, tenant: str
 ) -> None:
     name = f"p-{user}"
@@ -398,7 +398,7 @@ async def test_an_erasure_takes_what_a_producer_has_waiting_and_set_aside(
 
 
 @pytest.mark.spec("X07", "X16")
-async def test_an_erasure_of_a_turn_of_nobodys_leaves_the_message_of_a_producer_that_is_counted_alike(
+async def test_erasing_a_turn_without_producer_keeps_a_producers_message_with_the_same_number(
     guarded: Engine, user: str, tenant: str
 ) -> None:
     """Which was never recorded; of the operator the id is recorded as it is."""
@@ -429,7 +429,7 @@ async def two_called_marta(engine: Engine, user: str, tenant: str) -> dict[str, 
 
 @pytest.mark.spec("X16")
 @pytest.mark.spec_part("A10")
-async def test_a_producer_is_told_nothing_of_the_graph_and_a_letter_holds_nothing_of_it(
+async def test_a_producers_receipt_and_dead_letter_reveal_nothing_of_the_graph(
     guarded: Engine, user: str, tenant: str
 ) -> None:
     drawn = await two_called_marta(guarded, user, tenant)
@@ -480,7 +480,7 @@ async def test_a_message_id_leaves_room_for_the_name_of_its_producer(guarded: En
 
 
 @pytest.mark.spec("X14")
-async def test_a_letter_of_nobody_is_sent_in_the_name_that_the_operator_gives_it(
+async def test_a_letter_without_a_producer_is_sent_for_the_one_the_operator_names(
     guarded: Engine, user: str, tenant: str
 ) -> None:
     await guarded.api_keys.create(principal())

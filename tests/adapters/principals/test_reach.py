@@ -20,7 +20,7 @@ async def written(engine: Engine, user: str, **fields: Any) -> str:
     return str(memory_id)
 
 
-async def test_a_user_outside_the_key_reads_as_one_who_is_not_there(guarded: Engine, user: str) -> None:
+async def test_a_user_outside_the_key_looks_like_a_missing_one(guarded: Engine, user: str) -> None:
     id_ = await written(guarded, user)
     async with calling(guarded, principal(users=["somebody"])) as client:
         for who in (user, "nobody-at-all"):
@@ -87,7 +87,7 @@ async def test_a_key_does_what_its_roles_say(
     assert (read.status_code, wrote.status_code, erased.status_code) == statuses
 
 
-async def test_nobody_erases_a_user_that_his_key_does_not_reach(guarded: Engine, user: str) -> None:
+async def test_a_key_cannot_erase_a_user_out_of_its_scope(guarded: Engine, user: str) -> None:
     await written(guarded, user)
     await erase(guarded, EraseUser(user_id=user))
     async with calling(guarded, principal(users=["somebody"], roles=[Role.ERASE])) as client:
@@ -127,7 +127,7 @@ async def test_two_principals_and_two_agents_may_count_their_requests_alike(guar
     assert len(made) == 3
 
 
-async def test_the_health_names_no_user_to_who_may_not_look_after_the_engine(
+async def test_the_health_names_users_to_administrators_only(
     guarded: Engine, user: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def stopped() -> dict[str, dict[str, str]]:

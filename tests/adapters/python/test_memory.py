@@ -63,7 +63,7 @@ def test_an_undo_of_nothing_or_of_two_things_is_refused(memory: Memory, user: st
 
 
 @pytest.mark.spec("X07", "X16", "A19")
-def test_an_entity_is_erased_with_what_is_told_of_it_and_that_is_proven(memory: Memory, user: str) -> None:
+def test_an_entity_is_erased_with_its_facts_and_the_proof_holds(memory: Memory, user: str) -> None:
     fact = memory.add_fact("Zanzibarquux", "lives_in", "Lisbon", user_id=user)
     [entity] = memory.list_entities(user_id=user, name="Zanzibarquux")
     id_ = entity.entity_id
@@ -75,7 +75,9 @@ def test_an_entity_is_erased_with_what_is_told_of_it_and_that_is_proven(memory: 
 
 
 @pytest.mark.spec("X17")
-def test_a_user_goes_out_to_a_file_and_in_under_another_name(memory: Memory, user: str, tmp_path: Path) -> None:
+def test_a_user_is_exported_to_a_file_and_imported_under_another_name(
+    memory: Memory, user: str, tmp_path: Path
+) -> None:
     added = memory.create("one", user_id=user)
     memory.update(added.memory_id, user_id=user, text="two")
     file = tmp_path / "user.jsonl"

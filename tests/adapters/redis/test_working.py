@@ -136,7 +136,7 @@ async def test_two_workers_that_apply_the_same_batch_apply_it_once(redis: Redis,
 
 
 @pytest.mark.spec("X09")
-async def test_a_batch_of_two_streams_is_refused_whole_when_one_of_them_moved(redis: Redis, prefix: str) -> None:
+async def test_a_batch_on_two_streams_is_refused_if_one_of_them_moved(redis: Redis, prefix: str) -> None:
     one, other = WorkingStore(redis, prefix), WorkingStore(redis, prefix)
     bob = StreamId.of_user("bob")
     of_bob = turns(1, user="bob")
