@@ -103,12 +103,9 @@ class Reader:
             return
         if program == "mnemolog" and not {"demo", "config", "status", "down"} & set(line.split()):
             self._keep_an_engine()
-        environment = self.environment()
-        if self.page.name != FIRST:
-            environment["PATH"] = os.pathsep.join([str(script_folder()), environment["PATH"]])
         done = subprocess.run(
             ["/bin/sh", "-c", line],
-            env=environment,
+            env=self._environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -117,10 +114,17 @@ class Reader:
         )
         self._compare(command.shown, done.stdout, f"{where} $ {line}")
 
+    def _environment(self) -> dict[str, str]:
+        """For a shell."""
+        environment = self.environment()
+        if self.page.name != FIRST:
+            environment["PATH"] = os.pathsep.join([str(script_folder()), environment["PATH"]])
+        return environment
+
     def _started(self, line: str) -> str:
         self._up = subprocess.Popen(
             ["/bin/sh", "-c", f"exec {line}"],
-            env=self.environment(),
+            env=self._environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

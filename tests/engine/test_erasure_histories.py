@@ -26,6 +26,7 @@ from mnemolog.domain.errors import (
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.testkit.examples import examples
+from tests.testkit.own_engine import own_engine  # noqa: F401
 
 _people = count(1)
 REFUSED = (Conflict, Erased, InvalidInput, NotFound, TransitionRefused, UndoConflict)

@@ -25,6 +25,7 @@ from mnemolog.projections.reads.moment import Moment
 from tests.engine.equality import assert_live_equals_replayed
 from tests.engine.person import Person
 from tests.engine.teller import Teller
+from tests.testkit.own_engine import own_engine  # noqa: F401
 
 SECRET = "Zanzibarquux"
 
