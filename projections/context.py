@@ -59,13 +59,15 @@ class Section:
 class AgentContext:
     """`foundation` are pinned memories, which are also in their sections; `rows` has each row once, in order.
 
-    `cards` are those of the entities that the memories of the sections are about.
+    `cards` are those of the entities that the memories of the sections are about. `skipped` is what the context is
+    made without.
     """
 
     cards: Sequence[Card]
     foundation: Sequence[Row]
     sections: Sequence[Section]
     rows: Sequence[Row]
+    skipped: Sequence[str] = ()
 
     @property
     def shown(self) -> Iterator[Row]:
@@ -98,7 +100,7 @@ async def gather(
     within = ranking.within_budget(block, request.budget_tokens, _line)
     cards_within = [one for one in within if isinstance(one, Card)]
     rows = [one for one in within if not isinstance(one, Card)]
-    return AgentContext(cards_within, foundation, [one for one in sections if one.rows], rows)
+    return AgentContext(cards_within, foundation, [one for one in sections if one.rows], rows, question.skipped)
 
 
 async def _section(

@@ -117,11 +117,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The delta header ("" if nothing changed or it was not requested), the thread's revision, and the hits."""
+    """The delta header ("" if nothing changed or it was not requested), the thread's revision, and the hits.
+
+    `skipped` is what the answer is made without.
+    """
 
     header: str
     rev: int
     hits: Sequence[Hit]
+    skipped: Sequence[str] = ()
 
 
 async def answer(
@@ -138,7 +142,7 @@ async def answer(
     hits = await hybrid(connection, within, index, question, request.top_k, among, request.threshold)
     kept = ranking.within_budget(hits, request.budget_tokens, lambda hit: hit.bullet)
     rev = await changes.revision(connection, viewer, request.thread_id)
-    return Answer(await _header(connection, viewer, request, rev), rev, kept)
+    return Answer(await _header(connection, viewer, request, rev), rev, kept, question.skipped)
 
 
 def categories(request: MemoryQuery, policy: CategoryPolicy) -> frozenset[str] | None:
@@ -177,11 +181,14 @@ async def hybrid(
 ) -> Sequence[Hit]:
     """The results of vector and keyword search, fused, best first; `threshold` is a cosine similarity.
 
+    Without a vector of the query it searches by keywords alone; with a threshold it raises the model's error instead.
     A message is left out if a memory extracted from it says the same.
     """
     at_most = max(CANDIDATES, limit)
-    nearest = partial(index.search, connection, viewer, model=question.model, vector=question.vector)
-    near = dict(await nearest(among, limit=at_most))
+    near = dict[UUID, float]()
+    if threshold is not None or question.vector is not None:
+        nearest = partial(index.search, connection, viewer, model=question.model, vector=question.meaning())
+        near |= await nearest(among, limit=at_most)
     worded = await memories.by_text(connection, among, viewer, question.text, at_most)
     if threshold is not None:
         if far := worded.keys() - near.keys():  # Found by words only, but maybe similar enough.

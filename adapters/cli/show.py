@@ -65,16 +65,24 @@ def _search(found: SearchResult) -> None:
     if found.header:
         output.header(found.header)
     output.memories([one.model_dump() for one in found])
+    _skipped(found)
+
+
+def _skipped(found: SearchResult | Bullets | Context) -> None:
+    for one in found.skipped:
+        output.line("skipped:", one)
 
 
 def _bullets(found: Bullets) -> None:
     if found.header:
         output.header(found.header)
     output.show(("text", "id"), [(one.text, output.id_of(one.id)) for one in found.bullets], short=True)
+    _skipped(found)
 
 
 def _context(found: Context) -> None:
     output.bullets(found.lines)
+    _skipped(found)
 
 
 def _cards(page: Page[CardView]) -> None:

@@ -184,8 +184,9 @@ async def search(engine: Engine, request: Search) -> Bullets | SearchResult:
     answer = await engine.reads.query(validated(MemoryQuery, {**fields, **context_fields}), request.moment())
     if request.returns == "bullets":
         bullets = [Bullet.of(hit.row) for hit in answer.hits]
-        return Bullets(header=answer.header, rev=answer.rev, bullets=bullets)
-    return SearchResult(header=answer.header, rev=answer.rev, hits=list(map(hit_view, answer.hits)))
+        return Bullets(header=answer.header, rev=answer.rev, bullets=bullets, skipped=list(answer.skipped))
+    hits, skipped = list(map(hit_view, answer.hits)), list(answer.skipped)
+    return SearchResult(header=answer.header, rev=answer.rev, hits=hits, skipped=skipped)
 
 
 @operation("context", "POST /context", tag="recall", arguments=("query",))

@@ -218,6 +218,7 @@ class Bullets(Result):
     header: str = Field(description='What changed since `since_rev`, or "".')
     rev: int = Field(description="The thread's revision: the next `since_rev`.")
     bullets: list[Bullet]
+    skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
 
 
 class SearchResult(Result):
@@ -226,6 +227,7 @@ class SearchResult(Result):
     header: str = Field(description='What changed since `since_rev`, or "".')
     rev: int = Field(description="The thread's revision: the next `since_rev`.")
     hits: list[MemoryHit | MessageHit]
+    skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
 
     def __iter__(self) -> Iterator[MemoryHit | MessageHit]:  # type: ignore[override]
         return iter(self.hits)
@@ -354,6 +356,7 @@ class Context(Result):
     foundation: list[MemoryView]
     categories: list[SectionView]
     bullets: list[Bullet] = Field(description="What fits into `budget_tokens`: foundation first, then by category.")
+    skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
 
     @property
     def lines(self) -> list[str]:
@@ -367,6 +370,7 @@ class Context(Result):
             foundation=[MemoryView.model_validate(row) for row in found.foundation],
             categories=[SectionView.of(section) for section in found.sections],
             bullets=list(map(Bullet.of, found.rows)),
+            skipped=list(found.skipped),
         )
 
 

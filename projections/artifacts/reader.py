@@ -225,7 +225,7 @@ async def search(
 ) -> Sequence[dict[str, Any]]:
     """The texts of artifacts that answer, best first: by meaning and by words, fused."""
     at_most = max(CANDIDATES, limit)
-    near = await index.search(connection, viewer, among, question.model, question.vector, at_most)
+    near = await index.search(connection, viewer, among, question.model, question.meaning(), at_most)
     worded = await by_text(connection, among, viewer, question.text, at_most)
     fused = ranking.fuse(near, worded)
     best = sorted(fused, key=lambda id_: (-fused[id_], id_))[:limit]

@@ -19,4 +19,4 @@ async def nearest(
 ) -> Mapping[UUID, float]:
     """The cosine similarity, in [-1, 1], of the five semantic memories nearest to `memory_id`, nearest first."""
     semantic = Candidates(kinds=SEMANTIC, other_than=memory_id)
-    return await index.search(connection, viewer, semantic, question.model, question.vector, NEAREST)
+    return await index.search(connection, viewer, semantic, question.model, question.meaning(), NEAREST)

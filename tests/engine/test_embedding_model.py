@@ -11,6 +11,7 @@ from mnemolog.adapters.config import Settings
 from mnemolog.adapters.engine.engine import Engine, open_engine
 from mnemolog.adapters.minilm import MiniLM
 from mnemolog.domain.errors import EngineSettingDiffers, ModelUnavailable
+from mnemolog.projections.context import ContextRequest
 from mnemolog.projections.vectors.projector import NAME as VECTORS
 from tests.engine.person import Person
 from tests.engine.test_model_change import swapped
@@ -91,8 +92,13 @@ async def test_while_the_server_is_away_memories_are_written_and_embedded_when_i
         await eventually(lambda: embedded(engine), seconds=90)
         assert await ana.finds("Ana has a cat") == ["Ana has a cat"]
         server.replies.extend([error(503)] * 9)
+        found = await ana.asks("a cat, another question")
+        assert [(hit.text, hit.similarity) for hit in found.hits] == [("Ana has a cat", None)]
+        assert found.skipped == ("similarity: the embedding model gives no vector (model_unavailable)",)
+        told = await engine.reads.context(ana.viewer, ContextRequest(query="yet another cat"))
+        assert (told.bullets, told.skipped) == (["[note] Ana has a cat"], found.skipped)
         with pytest.raises(ModelUnavailable) as unavailable:
-            await ana.finds("another question")
+            await ana.asks("how similar is a cat", threshold=0.5)
         assert unavailable.value.field == "model_url"
 
 

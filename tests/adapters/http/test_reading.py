@@ -18,7 +18,7 @@ async def test_query_answers_with_bullets(api: Api) -> None:
     found = await api.query("release", params=after(made))
     text = "[tasks] Ship the release by September"
     bullet = {"id": made["memory_id"], "kind": "fact", "category": "tasks", "text": text}
-    assert found == {"header": "", "rev": 1, "bullets": [bullet]}
+    assert found == {"header": "", "rev": 1, "bullets": [bullet], "skipped": []}
 
 
 @pytest.mark.spec("B06")
