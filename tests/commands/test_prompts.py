@@ -9,6 +9,7 @@ from mnemolog.commands import prompts
 
 # A change of a prompt is a new file with the next version. To add one: `sha256sum commands/prompts/*.md`.
 PUBLISHED = {
+    "file_summary.v1.md": "6603e8e333188690eb4f7f9e07842c7976450a6a850fa586814a8cc638a36d45",
     "image_description.v1.md": "4c9f1ef2f162b4d0bf7746967c978cb5b5e8466ec05f0870ca0a05ca98405254",
 }
 
