@@ -8,6 +8,7 @@ from pydantic import AliasGenerator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.nats.turn_message import TurnMessage
+from mnemolog.adapters.operations.long_messages import LongText, shortened
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Read, Write, fields_of, viewer_of
 from mnemolog.adapters.operations.results import Result, Written
@@ -16,13 +17,17 @@ from mnemolog.commands.memory_requests import Metadata
 from mnemolog.domain.errors import AmbiguousEntity, IdempotencyConflict, InvalidInput, MnemologError, NotFound
 from mnemolog.domain.principal import Role
 from mnemolog.events.envelope import DEFAULT_THREAD
-from mnemolog.events.fields import Id, Text, Uuid
+from mnemolog.events.fields import Id, Uuid
 
 MAX_MESSAGES = 100
 # The names that chat APIs use for fields of a turn.
 CHAT_NAMES = {"text": "content", "speaker": "name"}
 MESSAGE_NAMES = {**CHAT_NAMES, "turn_id": "message_id"}
 OPTIONAL = ("message_id", "occurred_at")
+LONG = (
+    "What was said. A text of more than 256 KiB is stored as an artifact: the message then has its surrogate and its "
+    "beginning."
+)
 _OF_A_MESSAGE = (InvalidInput, IdempotencyConflict, AmbiguousEntity, NotFound)
 # Derives turn ids from the idempotency key of the request.
 KEYED = UUID("5d1a5ad1-9a5c-5a60-8f0c-3a1b2c7d9e42")
@@ -33,7 +38,9 @@ def _message_fields() -> dict[str, Any]:
     once = {*Write.model_fields, "correlation_id"}
     fields: dict[str, Any] = {}
     for name, field in TurnMessage.model_fields.items():
-        if name in OPTIONAL:
+        if name == "text":
+            fields[name] = (LongText, Field(description=LONG))
+        elif name in OPTIONAL:
             fields[name] = (field.rebuild_annotation() | None, Field(None, description=field.description))
         elif name not in once:
             fields[name] = (field.rebuild_annotation(), field)
@@ -64,7 +71,7 @@ def _listed(value: object) -> object:
 
 
 LENGTH = Field(min_length=1, max_length=MAX_MESSAGES)
-SHAPE: Any = Text | Message | Annotated[list[Text | Message], LENGTH]
+SHAPE: Any = LongText | Message | Annotated[list[LongText | Message], LENGTH]
 Messages = Annotated[tuple[Message, ...], LENGTH, BeforeValidator(_listed, json_schema_input_type=SHAPE)]
 
 
@@ -153,7 +160,7 @@ async def add(engine: Engine, request: Add) -> Added:
     turns = [{**context, **_turn(engine, request, place, message)} for place, message in enumerate(request.messages)]
     keyed = request.idempotency_key is not None and all(one.message_id is None for one in request.messages)
     try:
-        added = await engine.writes.add(turns, keyed=keyed)
+        added = await engine.writes.add(await shortened(engine, turns), keyed=keyed)
     except TurnRefused as refused:
         raise _within_message(refused, keyed=keyed) from refused
     return Added.of(added.receipt, message_ids=added.message_ids)

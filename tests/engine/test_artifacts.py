@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from pydantic import ValidationError
 from sqlalchemy import select
 
 import mnemolog
@@ -29,6 +30,7 @@ from mnemolog.adapters.operations.artifacts import (
     get_artifact,
     search_artifacts,
 )
+from mnemolog.adapters.operations.conversation import Add, add
 from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.commands.erasure import EraseKnown, EraseThread, EraseUser
 from mnemolog.commands.scopes import ForgetScope, Reach
@@ -267,3 +269,19 @@ async def test_an_attachment_that_names_an_artifact_shows_its_surrogate_and_take
     with pytest.raises(Erased):
         await read(ana, artifact_id)
     assert len(await blobs(ana)) == 1
+
+
+async def test_a_message_that_is_too_long_becomes_an_artifact_with_a_surrogate(ana: Person) -> None:
+    text = "Lisbon is where I live now. " * 12_000
+    long = {"content": text, "message_id": f"{ana.user}-long"}
+    asked = Add.model_validate({"user_id": ana.user, "messages": [long, "short"]})
+    made = await add.run(ana.engine, asked)
+    assert (await add.run(ana.engine, asked.model_copy(update={"messages": asked.messages[:1]}))).already
+    message = await ana.engine.reads.message(ana.viewer, made.message_ids[0], await ana.caught_up())
+    [artifact] = await ana.engine.reads.artifacts(ana.viewer, moment=await ana.caught_up())
+    assert message["text"].startswith(f"[file#{artifact['label']}] the whole message\nLisbon is where I live now.")
+    assert len(message["text"]) < 3000
+    assert (await downloaded(ana, artifact["artifact_id"])).decode() == text.strip()
+    assert artifact["source_turn_ids"] == [made.message_ids[0]]
+    with pytest.raises(ValidationError, match="at most"):
+        Add.model_validate({"user_id": ana.user, "messages": "x" * 9_000_000})
