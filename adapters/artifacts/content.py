@@ -17,7 +17,7 @@ from mnemolog.adapters.encryption import KEY_BYTES, unsealed, wrapped
 from mnemolog.adapters.services import Services
 from mnemolog.commands.artifacts import ARTIFACTS, StoreArtifact, same_content
 from mnemolog.domain.artifact import ArtifactType, erased_artifact
-from mnemolog.domain.errors import InvalidInput, ServerFailed
+from mnemolog.domain.errors import Conflict, InvalidInput, ServerFailed
 from mnemolog.events.artifacts import (
     ArtifactEvent,
     ArtifactStored,
@@ -61,7 +61,12 @@ async def store(
         blob = sha256(box).hexdigest()
         await engine.blobs.put(blob_name(command.stream(), blob), box)
         command = command.model_copy(update={"blob": blob, "content_key": b64encode(key).decode()})
-    receipt = await engine.writes.handler.handle(ARTIFACTS, command, idempotency_key=idempotency_key)
+    try:
+        receipt = await engine.writes.handler.handle(ARTIFACTS, command, idempotency_key=idempotency_key)
+    except Conflict:  # Nothing was written.
+        if blob:
+            await engine.blobs.delete(blob_name(command.stream(), blob))
+        raise
     first = await engine.log.find(receipt.stream, receipt.event_ids[0])
     assert first
     assert isinstance(first.payload, ArtifactEvent)

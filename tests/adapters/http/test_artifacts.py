@@ -3,6 +3,7 @@
 import pytest
 
 from mnemolog.adapters.engine.engine import Engine
+from mnemolog.events.envelope import StreamId
 from tests.adapters.http.conftest import Api
 
 pytestmark = pytest.mark.spec_part("E05")
@@ -22,13 +23,14 @@ async def test_a_file_goes_up_and_comes_down_as_it_was(api: Api) -> None:
     assert (await api.of("somebody-else").get(f"{path}/content", 404))["error"]["code"] == "not_found"
 
 
-async def test_a_retry_with_the_same_key_is_one_artifact(api: Api) -> None:
+async def test_a_retry_with_the_same_key_is_one_artifact(api: Api, engine: Engine) -> None:
     sent = {"params": {"user_id": api.user}, "content": b"tea", "headers": {"Idempotency-Key": "one"}}
     first = await api.call("POST", "/v1/artifacts", 201, **sent)
     again = await api.call("POST", "/v1/artifacts", 201, **sent)
     assert (again["already"], again["artifact_id"]) == (True, first["artifact_id"])
     other = await api.call("POST", "/v1/artifacts", 409, **{**sent, "content": b"milk"})
     assert other["error"]["code"] == "idempotency_conflict"
+    assert len([name async for name in engine.blobs.names(StreamId.of_user(api.user))]) == 1
 
 
 async def test_a_link_needs_no_body_and_a_file_that_is_too_large_is_refused(api: Api, engine: Engine) -> None:
