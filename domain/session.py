@@ -105,6 +105,13 @@ class Session:
             mentions={one: last.get(one, self.mentions[one]) for one in active},
         )
 
+    def summarized(self, summary: str, last_turn_id: str) -> "Session":
+        """The session with a summary of its turns up to this one; unchanged if that was forgotten meanwhile."""
+        shown = self.shown()
+        if self.since and (shown is None or last_turn_id not in {one[0] for one in shown._said()}):
+            return self
+        return replace(self, summary=summary)
+
     def forgetting(self, entity_id: str) -> "Session":
         """The session without an active entity; unchanged if the entity is not active."""
         if entity_id not in self.active_entity_ids:
@@ -117,7 +124,7 @@ class Session:
         then = self if self.forgotten else self._counted()
         scratch = {name: value for name, value in self.scratch.items() if name not in FOCUS}
         forgotten = {**self.forgotten, event_id: self.msg_count}
-        return replace(then, forgotten=forgotten, since=event_id, scratch=scratch, affect=None)
+        return replace(then, forgotten=forgotten, since=event_id, scratch=scratch, affect=None, summary="")
 
     def shown_since(self, event_id: str | None) -> "Session":
         """The session with the turns since this `SessionForgotten`; the whole session for None or an unknown one."""

@@ -9,10 +9,18 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from heapq import nsmallest
 
 from mnemolog.domain.text import normalize_name, search_terms
 from mnemolog.domain.turn import Role
+
+
+class SummaryKind(StrEnum):
+    """What a summary is of: the current session, in at most 600 characters."""
+
+    ROLLING = "rolling"
+
 
 EXTRACTIVE = "extractive-1"
 """The name of this writer, with the version of its rules."""
@@ -84,7 +92,7 @@ def extracted(messages: Sequence[Message], limit: int = ROLLING_LIMIT) -> str:
         if len(_told([*chosen, sentence])) <= limit:
             chosen.append(sentence)
     if not chosen and (first := next(_by_weight(_sentences(messages)), None)):
-        return _cut(_told([first]), limit)
+        return shortened(_told([first]), limit)
     return _told(chosen) if chosen else ""
 
 
@@ -94,7 +102,7 @@ def extracted_session(messages: Sequence[Message], names: Collection[str] = ()) 
     best = [_named(one) for one, _ in zip(_by_weight(sentences), range(LISTED), strict=False)]
     speakers = [one.speaker for one in messages if one.speaker and one.role is Role.USER]
     return SessionSummary(
-        one_liner=_cut(f"{MARK} {best[0]}", ONE_LINE) if best else "",
+        one_liner=shortened(f"{MARK} {best[0]}", ONE_LINE) if best else "",
         what_mattered=tuple(best),
         open_loops=_unanswered(sentences),
         commitments=_matching(sentences, PROMISES),
@@ -107,7 +115,7 @@ def extracted_episode(messages: Sequence[Message], names: Collection[str] = ()) 
     sentences = _sentences(messages)
     first = next(_by_weight(sentences), None)
     return EpisodeSummary(
-        topic=_cut(f"{MARK} {first.text}", ONE_LINE) if first else "",
+        topic=shortened(f"{MARK} {first.text}", ONE_LINE) if first else "",
         decisions=_matching(sentences, DECISIONS),
         todos=_matching(sentences, NEEDS),
         entities=_mentioned(messages, names),
@@ -220,8 +228,8 @@ def _named(sentence: _Sentence) -> str:
     return f"{sentence.speaker}: {sentence.text}" if sentence.speaker else sentence.text
 
 
-def _cut(text: str, limit: int) -> str:
-    """Cut at the end of a word, if there is one in the last fifth."""
+def shortened(text: str, limit: int) -> str:
+    """At most so long, cut at the end of a word if there is one in the last fifth."""
     if len(text) <= limit:
         return text
     cut = text[: max(0, limit - 1)]

@@ -147,6 +147,15 @@ def thread_scope(thread_id: str) -> str:
     return f"thread:{escaped(thread_id)}"
 
 
+def summaries_scope(thread_id: str) -> str:
+    """Covers the summaries of the thread, which go when any of its messages is erased, or the thread."""
+    return f"{thread_scope(thread_id)}/summaries"
+
+
+def summaries_tag(thread_id: str) -> str:
+    return f"summaries:{thread_id}"
+
+
 def turn_scope(thread_id: str, turn_id: str) -> str:
     return f"{thread_scope(thread_id)}/turn:{escaped(turn_id)}"
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict
 
 from mnemolog.domain.memory import Cause
-from mnemolog.events.conversation import thread_scope, thread_tag, turn_scope, turn_tag
+from mnemolog.events.conversation import summaries_scope, thread_scope, thread_tag, turn_scope, turn_tag
 from mnemolog.events.event import Event, memory_tag
 from mnemolog.events.graph import ENTITIES
 
@@ -26,7 +26,7 @@ class SourceTurn(BaseModel):
 
 
 class MemoryErased(Event):
-    """The text of a memory and of the turns it was extracted from is destroyed.
+    """The text of a memory, of the turns it was extracted from and of the summaries of their threads is destroyed.
 
     `cause`: why it had been hidden, for a scheduled purge; None if it was erased on request.
     """
@@ -45,7 +45,8 @@ class MemoryErased(Event):
 
     def shreds(self) -> frozenset[str]:
         turns = (turn_scope(turn.thread_id, turn.turn_id) for turn in self.turns)
-        return frozenset({memory_tag(self.memory_id), *turns})
+        summaries = (summaries_scope(turn.thread_id) for turn in self.turns)
+        return frozenset({memory_tag(self.memory_id), *turns, *summaries})
 
 
 class ThreadErased(Event):

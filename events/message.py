@@ -5,7 +5,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from mnemolog.domain.memory import Cause, Status
-from mnemolog.events.conversation import thread_tag, turn_scope, turn_tag
+from mnemolog.events.conversation import summaries_scope, thread_tag, turn_scope, turn_tag
 from mnemolog.events.event import Event, PersonalText
 
 
@@ -48,7 +48,10 @@ class MessageReverted(MessageEvent):
 
 
 class MessagesErased(Event):
-    """The text of these messages of one thread is destroyed. `cause`: `ttl` when their retention ended."""
+    """The text of these messages of one thread is destroyed. `cause`: `ttl` when their retention ended.
+
+    The summaries of the thread go with them, because they may contain their words; after a retention they stay.
+    """
 
     MAX: ClassVar[int] = 200
 
@@ -63,4 +66,5 @@ class MessagesErased(Event):
         return turn_scope(self.thread_id, self.turn_ids[0])
 
     def shreds(self) -> frozenset[str]:
-        return frozenset(turn_scope(self.thread_id, turn_id) for turn_id in self.turn_ids)
+        turns = frozenset(turn_scope(self.thread_id, turn_id) for turn_id in self.turn_ids)
+        return turns if self.cause is Cause.TTL else turns | {summaries_scope(self.thread_id)}

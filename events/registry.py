@@ -17,6 +17,7 @@ from mnemolog.events import (
     message,
     patrol,
     profile,
+    summaries,
 )
 from mnemolog.events.event import Event
 
@@ -139,6 +140,7 @@ REGISTRY = Registry(
         profile.TodoChanged,
         profile.TodoErased,
         profile.UserSeeded,
+        summaries.SummaryWritten,
         erasure.MemoryErased,
         erasure.ThreadErased,
         erasure.UserErased,

@@ -6,7 +6,7 @@ An event type without a fold, or a kind without an entry, fails at import with a
 from collections.abc import Collection, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
-from mnemolog.events import access, checkpoints, conversation, episodes, erasure, patrol, profile
+from mnemolog.events import access, checkpoints, conversation, episodes, erasure, patrol, profile, summaries
 from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.envelope import Header
 from mnemolog.events.episode_fold import EPISODE
@@ -30,7 +30,7 @@ _ERASED_TOGETHER = (MEMORY, MESSAGE)
 KNOWN = tuple(one for one in SUBJECTS.values() if one.erase and one not in _ERASED_TOGETHER)
 # Kinds with a history. A message is never rewritten, and a row for each would bury what changed.
 WITH_HISTORY = tuple(one for one in SUBJECTS.values() if one is not MESSAGE)
-# Events that change no subject: sessions, recalls, checkpoints, API keys.
+# Events that change no subject: sessions, summaries, recalls, checkpoints, API keys.
 OF_NO_SUBJECT: frozenset[type[Event]] = frozenset(
     {
         access.ApiKeyCreated,
@@ -47,6 +47,7 @@ OF_NO_SUBJECT: frozenset[type[Event]] = frozenset(
         MemoriesRecalled,
         patrol.CycleClosed,
         profile.UserSeeded,
+        summaries.SummaryWritten,
         erasure.ThreadErased,
         erasure.UserErased,
     }
@@ -69,6 +70,9 @@ def key_scopes(header: Header) -> frozenset[str]:
     if issubclass(event_type, conversation.TurnRecorded | MessageEvent):
         named = {tag.partition(":")[0]: tag.partition(":")[2] for tag in header.tags}
         return frozenset({conversation.turn_scope(named.get("thread", ""), named.get("turn", ""))})
+    if issubclass(event_type, summaries.SummaryWritten):
+        threads = (tag.removeprefix(conversation.summaries_tag("")) for tag in header.tags)
+        return frozenset(map(conversation.summaries_scope, threads))
     kinds = [one for one in folding(event_type) if one.erase]
     return frozenset(tag for tag in header.tags if any(one.has(tag) for one in kinds))
 

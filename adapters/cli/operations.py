@@ -54,6 +54,7 @@ GROUPS = {
     "profile": "What a user says about themselves, field by field.",
     "consent": "Proposed profile changes awaiting the user's consent.",
     "message": "The messages of conversations.",
+    "summary": "Summaries of conversations.",
     "thread": "Conversations.",
     "episode": "The topic chapters of conversations.",
     "affect": "The mood of a conversation, which fades by itself.",

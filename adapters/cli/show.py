@@ -33,6 +33,7 @@ from mnemolog.adapters.operations.results import (
     Undone,
     WhyView,
 )
+from mnemolog.adapters.operations.summaries import SummaryView
 from mnemolog.adapters.operations.todos import Todo
 from mnemolog.domain.consent import APPLIED
 from mnemolog.domain.consent import PatchStatus as Consent
@@ -58,6 +59,12 @@ def show(operation: Operation[Any, Any], request: Request, result: Any) -> None:
 
 def _memories(page: Page[MemoryView] | Page[MessageView]) -> None:
     output.memories([one.model_dump() for one in page.items])
+    output.more(page.next_cursor)
+
+
+def _summaries(page: Page[SummaryView]) -> None:
+    rows = [(one.text, one.kind, one.thread_id, output.when(one.created_at), one.summary_id) for one in page]
+    output.show(("summary", "kind", "thread", "written", "id"), rows, nothing="no summaries", short=True)
     output.more(page.next_cursor)
 
 
@@ -215,7 +222,7 @@ def _how(event: CauseView, seqs: Mapping[UUID, str]) -> str:
     return "".join(f"\n{part}" for part in parts if part)
 
 
-def _one_memory(found: MemoryView | MessageView) -> None:
+def _one_memory(found: MemoryView | MessageView | SummaryView) -> None:
     for name in dict.fromkeys(["text", *type(found).model_fields]):
         value = getattr(found, name)
         if isinstance(value, datetime):
@@ -396,6 +403,8 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     Page[MemoryView]: _memories,
     Page[MessageView]: _memories,
     MessageView: _one_memory,
+    Page[SummaryView]: _summaries,
+    SummaryView: _one_memory,
     SearchResult: _search,
     Bullets: _bullets,
     Context: _context,

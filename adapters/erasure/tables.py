@@ -187,7 +187,7 @@ def _more_than_shape(one: Columns, rows: TableClause) -> ColumnElement[bool]:
             return rows.c.value != ""
         case "artifacts":
             return or_(*(rows.c[name] != "" for name in ("name", "mime", "sha256", "url")))
-        case "todos":
+        case "todos" | "summaries":
             return rows.c.text != ""
         case _:
             return true()

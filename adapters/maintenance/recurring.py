@@ -6,6 +6,7 @@ from mnemolog.adapters.maintenance.expiring import expire
 from mnemolog.adapters.maintenance.patrol import Patrol
 from mnemolog.adapters.maintenance.retention import retain
 from mnemolog.adapters.maintenance.segmenting import segmenting
+from mnemolog.adapters.maintenance.summarizing import summarizing
 from mnemolog.adapters.services import Services
 
 FIVE_MINUTES, HOUR = 300.0, 3600.0
@@ -34,4 +35,5 @@ def recurring(engine: Services) -> list[Kind]:
         Kind(name="patrol", every=FIVE_MINUTES, run=cycles),
         *extractions(engine),
         *segmenting(engine),
+        *summarizing(engine),
     ]

@@ -15,12 +15,14 @@ from mnemolog.adapters.operations.memories import MEMORIES
 from mnemolog.adapters.operations.messages import MESSAGES
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import PROFILE
+from mnemolog.adapters.operations.summaries import SUMMARIES
 from mnemolog.adapters.operations.todos import TODOS
 
 OPERATIONS: Sequence[Operation[Any, Any]] = (
     *MEMORIES,
     *CONVERSATION,
     *MESSAGES,
+    *SUMMARIES,
     *EPISODES,
     *ATTENTION,
     *ENTITIES,

@@ -45,6 +45,7 @@ from mnemolog.projections.rule import Delivered
 from mnemolog.projections.runtime import Projection
 from mnemolog.projections.shared_transaction import Opened, SharedTransaction, each_alone
 from mnemolog.projections.strategy import FAIL, Strategy
+from mnemolog.projections.summaries.projector import SummariesProjector
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.projector import NAME as VECTORS
@@ -91,6 +92,7 @@ class Projections:
             ArtifactsProjector(),
             ConversationProjector(),
             EpisodesProjector(),
+            SummariesProjector(),
             VectorsProjector(embedder, self.index),
         )
         # Vectors of these models are read until those of the current one are complete.

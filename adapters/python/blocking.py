@@ -34,6 +34,8 @@ class Memory(Blocking):
     delete_message = mirrored(AsyncMemory.delete_message)
     restore_message = mirrored(AsyncMemory.restore_message)
     erase_message = mirrored(AsyncMemory.erase_message)
+    list_summaries = mirrored(AsyncMemory.list_summaries)
+    get_summary = mirrored(AsyncMemory.get_summary)
     set_affect = mirrored(AsyncMemory.set_affect)
     get_affect = mirrored(AsyncMemory.get_affect)
     set_focus = mirrored(AsyncMemory.set_focus)

@@ -10,15 +10,17 @@ from mnemolog.asking import After, Asking, Id, Moment
 from mnemolog.deferred import Deferred
 
 if TYPE_CHECKING:
-    from mnemolog.adapters.operations import attention, conversation, messages
+    from mnemolog.adapters.operations import attention, conversation, messages, summaries
     from mnemolog.adapters.operations.attention import AffectView
     from mnemolog.adapters.operations.conversation import Added, Session
     from mnemolog.adapters.operations.erasure import Erased
     from mnemolog.adapters.operations.results import MessageView, Page, Written
+    from mnemolog.adapters.operations.summaries import SummaryView
 else:
     attention = Deferred("mnemolog.adapters.operations.attention")
     conversation = Deferred("mnemolog.adapters.operations.conversation")
     messages = Deferred("mnemolog.adapters.operations.messages")
+    summaries = Deferred("mnemolog.adapters.operations.summaries")
 
 
 class ConversationVerbs(Asking):
@@ -165,6 +167,46 @@ class ConversationVerbs(Asking):
             memory.erase_message(added.message_id, user_id="ana")
         """
         return await self._ask(messages.erase_message, locals())
+
+    async def list_summaries(
+        self,
+        *,
+        thread_id: str | None = None,
+        kind: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
+    ) -> Page[SummaryView]:
+        """List the summaries of conversations, newest first. Jobs write them; earlier versions are kept.
+
+        Example:
+            [summary.text for summary in memory.list_summaries(user_id="ana", kind="rolling")]
+        """
+        return await self._ask(summaries.list_summaries, locals())
+
+    async def get_summary(
+        self,
+        summary_id: Id,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
+    ) -> SummaryView:
+        """Read one summary, of whatever version.
+
+        Example:
+            for summary in memory.list_summaries(user_id="ana"):
+                print(memory.get_summary(summary.summary_id, user_id="ana").text)
+        """
+        return await self._ask(summaries.get_summary, locals())
 
     async def set_affect(
         self,

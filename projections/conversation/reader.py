@@ -4,14 +4,16 @@ from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, select, tuple_
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.message import CATEGORY, KIND, erased_message, full_text, no_such_message
 from mnemolog.domain.turn import Shown
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import StreamId
 from mnemolog.projections.conversation.tables import messages
+from mnemolog.projections.owner import indexed, owner_of
 from mnemolog.projections.paging import Slice, page_of, sliced
 from mnemolog.projections.rows import fetch, stored
 from mnemolog.projections.visibility import owned
@@ -62,6 +64,17 @@ async def among(connection: AsyncConnection, viewer: Viewer, message_ids: Collec
     wanted = messages.c.message_id.in_(sorted(message_ids))
     statement = select(*stored(messages)).where(*visible_to(viewer), active(), wanted).order_by(messages.c.seq)
     return [_shown(row) for row in await fetch(connection, messages, statement)]
+
+
+async def last_of_thread(
+    connection: AsyncConnection, stream: StreamId, agent_id: str, thread_id: str, limit: int
+) -> list[Row]:
+    """The last messages of an agent's part of a thread, the oldest of them first: for jobs."""
+    column = messages.c
+    whose = tuple_(*indexed(messages), column.thread_id, column.agent_id)
+    mine = whose == tuple_(*owner_of(stream), thread_id, agent_id)
+    statement = select(*stored(messages)).where(mine, active()).order_by(column.seq.desc()).limit(limit)
+    return (await fetch(connection, messages, statement))[::-1]
 
 
 async def any_of(connection: AsyncConnection, viewer: Viewer) -> bool:

@@ -1,20 +1,22 @@
 """Folds turns into sessions. Pure: the store reads the sessions before and writes them after."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Self
 
 from mnemolog.domain import session
 from mnemolog.domain.affect import DEFAULT_MODE, Affect
-from mnemolog.domain.memory import VISIBLE
+from mnemolog.domain.memory import VISIBLE, Cause
 from mnemolog.domain.session import Session
+from mnemolog.domain.summary import SummaryKind
 from mnemolog.events.conversation import AffectSet, FocusSet, SessionForgotten, SessionReverted, TurnRecorded
 from mnemolog.events.envelope import USER, Recorded, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 from mnemolog.events.graph import EntityErased, EntityForgotten
 from mnemolog.events.message import MessageDeleted, MessageReverted, MessagesErased
 from mnemolog.events.message_fold import MESSAGE
+from mnemolog.events.summaries import SummaryWritten
 from mnemolog.projections.kinds import Kinds
 
 NAME = "working"
@@ -76,7 +78,7 @@ Kept = tuple[Session, datetime] | None
 
 
 # Event types that may change a single session.
-OF_ONE_CHAT = SessionForgotten | SessionReverted | AffectSet | FocusSet
+OF_ONE_CHAT = SessionForgotten | SessionReverted | AffectSet | FocusSet | SummaryWritten
 KINDS = Kinds(TurnRecorded | OF_ONE_CHAT | ERASURES, shapes=HIDING)
 
 
@@ -87,6 +89,8 @@ def place_of(event: Recorded) -> SessionPlace | None:
             return SessionPlace.of(event.stream, event.meta.agent_id, chat_id)
         case SessionForgotten() | SessionReverted() | AffectSet() | FocusSet() as one:
             return SessionPlace.of(event.stream, one.agent_id, one.chat_id)
+        case SummaryWritten(kind=SummaryKind.ROLLING) as one:
+            return SessionPlace.of(event.stream, one.agent_id, one.thread_id)
         case _:
             return None
 
@@ -138,6 +142,8 @@ def _left(current: Session | None, place: SessionPlace, event: Recorded) -> Kept
         focus = turn.model_dump(include=set(session.FOCUS))
         active = None if turn.active_entity_ids is None else [str(one) for one in turn.active_entity_ids]
         left = current.focused(focus, active, at)
+    elif isinstance(turn, SummaryWritten):
+        left = current.summarized(turn.text, turn.last_turn_id)
     elif isinstance(turn, SessionReverted):
         left = current.shown_since(str(turn.since) if turn.since else None)
     else:
@@ -163,7 +169,7 @@ def _affect(event: AffectSet, at: datetime) -> Affect | None:
 def _erased(current: Session, event: Recorded) -> Kept:
     match event.payload:
         case MemoryErased(turns=turns):
-            left = current.without({turn.turn_id for turn in turns if turn.thread_id == current.chat_id})
+            left = _without(current, {turn.turn_id for turn in turns if turn.thread_id == current.chat_id})
             return left, left.ends_at
         case MessageReverted(status=status) if status in VISIBLE:
             return current, current.ends_at
@@ -173,7 +179,8 @@ def _erased(current: Session, event: Recorded) -> Kept:
             | MessageReverted(thread_id=thread_id)
         ):
             hidden = frozenset(MESSAGE.touched(event.payload)) if thread_id == current.chat_id else frozenset()
-            left = current.without(hidden) if hidden else current
+            expired = isinstance(event.payload, MessagesErased) and event.payload.cause is Cause.TTL
+            left = current.without(hidden) if expired else _without(current, hidden)
             return left, left.ends_at
         case EntityErased(entity_id=entity_id) | EntityForgotten(entity_id=entity_id):
             left = current.forgetting(str(entity_id))
@@ -182,3 +189,11 @@ def _erased(current: Session, event: Recorded) -> Kept:
             return current, current.ends_at
         case _:
             return None
+
+
+def _without(current: Session, turn_ids: Collection[str]) -> Session:
+    """Without these turns, nor the summary, which may contain their words."""
+    if not turn_ids:
+        return current
+    left = current.without(turn_ids)
+    return replace(left, summary="") if left.summary else left

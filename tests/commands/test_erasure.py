@@ -269,7 +269,7 @@ def test_a_user_is_erased_in_one_event() -> None:
 
 
 def test_each_erasure_destroys_exactly_its_keys() -> None:
-    assert erased(A, ("main", "t1")).shreds() == {f"memory:{A}", "thread:main/turn:t1"}
+    assert erased(A, ("main", "t1")).shreds() == {f"memory:{A}", "thread:main/turn:t1", "thread:main/summaries"}
     assert ThreadErased(thread_id="main").shreds() == {"thread:main"}
     assert UserErased().shreds() == {""}
 

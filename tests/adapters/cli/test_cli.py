@@ -261,8 +261,11 @@ async def test_the_demo_tells_its_story(tmp_path: Path) -> None:
         "graph",
         "artifacts",
         "changes",
+        "conversation",
+        "episodes",
         "history",
         "profile",
+        "summaries",
         "vectors",
         "working",
     }

@@ -1,0 +1,41 @@
+"""Events of summaries (D §SessionState, E §Summarization Strategy)."""
+
+from typing import Annotated
+
+from pydantic import JsonValue
+
+from mnemolog.domain.summary import SummaryKind
+from mnemolog.events.conversation import summaries_scope, summaries_tag
+from mnemolog.events.event import Event, Personal, PersonalText
+from mnemolog.events.generation import Generation
+
+
+class SummaryWritten(Event):
+    """A summary of an agent's messages in a thread, the `number`th of its kind. Earlier ones stay readable.
+
+    `first_turn_id` and `last_turn_id` are the first and the last of the `messages` that it covers. `mechanical`: it was
+    written without a model, from sentences that were said.
+
+    All summaries of a thread share one key, which is destroyed when a message of the thread is erased.
+    """
+
+    kind: SummaryKind
+    agent_id: str
+    thread_id: str
+    number: int
+    first_turn_id: str
+    last_turn_id: str
+    messages: int
+    mechanical: bool
+    generation: Generation
+    text: PersonalText = ""
+    summary_json: Annotated[dict[str, JsonValue], Personal()] = {}  # noqa: RUF012
+
+    def tags(self) -> frozenset[str]:
+        return frozenset({summaries_tag(self.thread_id)})
+
+    def key_scope(self) -> str:
+        return summaries_scope(self.thread_id)
+
+    def key_tag(self) -> str:
+        return summaries_tag(self.thread_id)

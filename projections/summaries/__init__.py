@@ -1,0 +1,1 @@
+"""Summaries of conversations (D, E §3)."""

@@ -1,0 +1,80 @@
+"""Folds summaries into rows. Exactly once: rows and progress share a transaction."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import MetaData, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.memory import Cause
+from mnemolog.events.envelope import Recorded
+from mnemolog.events.erasure import MemoryErased, ThreadErased
+from mnemolog.events.message import MessagesErased
+from mnemolog.events.summaries import SummaryWritten
+from mnemolog.projections.kinds import Kinds
+from mnemolog.projections.owner import indexed, owner, owner_row
+from mnemolog.projections.rows import Key, Row, fetch, primary_key, stored, upsert
+from mnemolog.projections.summaries.tables import NAME, READABLE_FROM, VERSION, metadata, summaries
+
+_ERASED = {"text": "", "summary_json": {}}
+
+
+class SummariesProjector:
+    name = NAME
+    version = VERSION
+    readable_from = READABLE_FROM
+    variant = ""
+    tables: MetaData = metadata
+    kinds = Kinds(SummaryWritten, shapes=MessagesErased | MemoryErased | ThreadErased)
+
+    async def apply(self, connection: AsyncConnection, batch: Sequence[Recorded]) -> None:
+        """An erased summary keeps its row, without its words."""
+        threads = {(*owner(event), thread_id) for event in batch for thread_id in _erased_threads(event)}
+        known = await _of_threads(connection, threads)
+        rows, changed = dict(known), dict[Key, Row]()
+        for event in batch:
+            after: dict[Key, Row] = {}
+            if isinstance(event.payload, SummaryWritten):
+                row = _row(event, event.payload)
+                after = {primary_key(summaries)(row): row}
+            for thread_id in _erased_threads(event):
+                theirs = {key: row for key, row in rows.items() if key[:-1] == owner(event)}
+                after |= {key: {**row, **_ERASED} for key, row in theirs.items() if row["thread_id"] == thread_id}
+            rows |= after
+            changed |= after
+        await upsert(connection, summaries, list(changed.values()), known)
+
+
+def _erased_threads(event: Recorded) -> Sequence[str]:
+    """The threads whose summaries an event destroys: as `shreds` says."""
+    match event.payload:
+        case MessagesErased(thread_id=thread_id, cause=cause):
+            return [] if cause is Cause.TTL else [thread_id]
+        case MemoryErased(turns=turns):
+            return list(dict.fromkeys(turn.thread_id for turn in turns))
+        case ThreadErased(thread_id=thread_id):
+            return [thread_id]
+        case _:
+            return []
+
+
+async def _of_threads(connection: AsyncConnection, threads: set[tuple[str, str, str, str]]) -> dict[Key, Row]:
+    if not threads:
+        return {}
+    of_them = tuple_(*indexed(summaries), summaries.c.thread_id).in_(sorted(threads))
+    rows = await fetch(connection, summaries, select(*stored(summaries)).where(of_them))
+    return {primary_key(summaries)(row): row for row in rows}
+
+
+def _row(event: Recorded, summary: SummaryWritten) -> Row:
+    return {
+        **owner_row(event),
+        "summary_id": event.event_id,
+        **summary.model_dump(include=_TAKEN),
+        **summary.generation.model_dump(),
+        "version": summary.number,
+        "created_at": event.recorded_at,
+        "seq": event.seq,
+    }
+
+
+_TAKEN = {"kind", "agent_id", "thread_id", "first_turn_id", "last_turn_id", "messages", "mechanical"} | set(_ERASED)

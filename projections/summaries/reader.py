@@ -1,0 +1,76 @@
+"""Reads summaries: by id, by thread and kind, and the latest ones for jobs."""
+
+from collections.abc import Collection
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, select, tuple_
+from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.errors import Erased, NotFound
+from mnemolog.domain.message import CATEGORY
+from mnemolog.domain.summary import SummaryKind
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.owner import OWNER, indexed
+from mnemolog.projections.paging import Slice, page_of, sliced
+from mnemolog.projections.rows import Key, Row, fetch, stored
+from mnemolog.projections.summaries.tables import summaries
+from mnemolog.projections.visibility import owned
+
+NEWEST = ("-seq", "summary_id")
+_INTERNAL = frozenset({"tenant", "stream_kind"})
+
+
+def visible_to(viewer: Viewer) -> list[ColumnElement[bool]]:
+    """The agent's own summaries, if it may read messages (B §5)."""
+    within = viewer.categories is None or CATEGORY in viewer.categories
+    own = owned(summaries, viewer) & (summaries.c.agent_id == viewer.agent_id)
+    return [own, *([] if within else [summaries.c.summary_id.is_(None)])]
+
+
+async def one(connection: AsyncConnection, viewer: Viewer, summary_id: UUID) -> Row:
+    """One summary; NotFound when the agent has none of this id, Erased if it was."""
+    statement = select(*stored(summaries)).where(*visible_to(viewer), summaries.c.summary_id == summary_id)
+    rows = await fetch(connection, summaries, statement)
+    if not rows:
+        what = f"user {viewer.user_id!r} has no summary {summary_id} with agent {viewer.agent_id!r}"
+        raise NotFound(what, field="summary_id", fix="look it up with `mnemolog summary list`")
+    if not rows[0]["text"]:
+        what = f"summary {summary_id} was erased with a message of its thread"
+        raise Erased(what, field="summary_id", fix="its text is destroyed; a later summary has other messages")
+    return _shown(rows[0])
+
+
+async def newest(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    thread_id: str | None,
+    kind: SummaryKind | None,
+    limit: int,
+    cursor: str | None,
+) -> Slice:
+    """The summaries of the viewing agent, the newest first, without those that were erased."""
+    column = summaries.c
+    listed = select(*stored(summaries)).where(*visible_to(viewer), column.text != "")
+    if thread_id is not None:
+        listed = listed.where(column.thread_id == thread_id)
+    if kind is not None:
+        listed = listed.where(column.kind == kind)
+    rows = await fetch(connection, summaries, page_of(listed, summaries, NEWEST, limit, cursor))
+    return sliced([_shown(row) for row in rows], NEWEST, limit)
+
+
+async def latest(connection: AsyncConnection, kind: SummaryKind, threads: Collection[Key]) -> dict[Key, Row]:
+    """The latest summary of a kind, erased or not, of each of these (tenant, stream kind, user, agent, thread)."""
+    if not threads:
+        return {}
+    column = summaries.c
+    place = (*indexed(summaries), column.agent_id, column.thread_id)
+    of_them = tuple_(*place).in_(sorted(threads))
+    statement = select(*stored(summaries)).ext(distinct_on(*place)).where(of_them, column.kind == kind)
+    rows = await fetch(connection, summaries, statement.order_by(*place, column.seq.desc()))
+    return {(*(row[name] for name in OWNER), row["agent_id"], row["thread_id"]): row for row in rows}
+
+
+def _shown(row: Row) -> Row:
+    return {name: value for name, value in row.items() if name not in _INTERNAL}
