@@ -120,7 +120,7 @@ async def test_events_and_keys_are_in_one_database_and_rows_and_progress_in_the_
 
     assert await schemas(split.endpoints.postgres_dsn) == {"mnemolog", "mnemolog_keys"}
     assert await tables(split.endpoints.postgres_dsn) >= {"events", "heads", "outbox", "jobs", "paused_projections"}
-    names = ("conversation", "memories", "graph", "changes", "history", "profile", "artifacts", "vectors")
+    names = ("conversation", "episodes", "memories", "graph", "changes", "history", "profile", "artifacts", "vectors")
     read = {f"mnemolog_{name}" for name in names}
     assert await schemas(split.endpoints.projections_dsn) == {"mnemolog", *read}
     assert await tables(split.endpoints.projections_dsn) == {"embeddings", "log_of_projections", "migrations"}
