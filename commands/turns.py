@@ -49,9 +49,12 @@ class ShownAttachment(Attachment):
 
 
 class RecordTurn(Command):
-    """Records one message of a producer. `turn_id` makes it idempotent; `entity_id` is generated."""
+    """Records one message of a producer. `turn_id` makes it idempotent; `entity_id` is generated.
 
-    generated: ClassVar[frozenset[str]] = frozenset({"entity_id"})
+    `mentioned_ids` are looked up, not part of the request.
+    """
+
+    generated: ClassVar[frozenset[str]] = frozenset({"entity_id", "mentioned_ids"})
     needs: ClassVar[principal.Role] = principal.Role.PUBLISH
 
     turn_id: Id
@@ -62,6 +65,7 @@ class RecordTurn(Command):
     metadata: Metadata = {}  # noqa: RUF012
     occurred_at: Instant
     entity_id: Uuid
+    mentioned_ids: tuple[Uuid, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,7 @@ def _recorded(turn: RecordTurn, entity_id: UUID | None) -> TurnRecorded:
         role=turn.role,
         run_id=turn.run_id,
         speaker_entity_id=entity_id,
+        mentioned_ids=turn.mentioned_ids,
         speaker=turn.speaker,
         text=turn.text,
         attachments=tuple(Attachment(**shown.model_dump()) for shown in turn.attachments),

@@ -19,7 +19,8 @@ USER = "user"
 class Session:
     """A session. `turns` holds the last twenty turns, oldest first, each `{"role": ..., "text": ...}`.
 
-    `scratch["said"]` has `[turn_id, entity_id]` of each turn and its speaker, so that a turn can be removed again.
+    `scratch["said"]` has `[turn_id, entity_id, ...]` of each turn, its speaker and the entities that it mentions (or
+    null), so that a turn can be removed again.
 
     Forgotten turns are kept but not shown until the session ends, so that they can be restored: `numbers` numbers the
     turns in `said`, `mentions` has the last number of each active entity, `forgotten` the number of turns at each
@@ -41,17 +42,17 @@ class Session:
     since: str | None = None
     affect: Affect | None = None
 
-    def heard(self, role: str, text: str, turn_id: str, entity_id: str | None, at: datetime) -> "Session":
-        """The session after one more turn; the entity that spoke is the most recent active one."""
+    def heard(self, role: str, text: str, turn_id: str, entity_ids: Sequence[str], at: datetime) -> "Session":
+        """The session after one more turn; the entity that spoke, and then those mentioned, are the active ones."""
         entities, mentions, number = self.active_entity_ids, self.mentions, self.msg_count + 1
-        if entity_id:
-            entities = [entity_id, *(other for other in entities if other != entity_id)][:10]
-            mentions = {one: number if one == entity_id else mentions[one] for one in entities}
+        if entity_ids:
+            entities = [*entity_ids, *(other for other in entities if other not in entity_ids)][:10]
+            mentions = {one: number if one in entity_ids else mentions[one] for one in entities}
         return replace(
             self,
             msg_count=number,
             turns=[*self.turns, {"role": role, "text": text}][-KEPT_TURNS:],
-            scratch={**self.scratch, SAID: [*self._said(), [turn_id, entity_id]][-KEPT_TURNS:]},
+            scratch={**self.scratch, SAID: [*self._said(), [turn_id, *(entity_ids or (None,))]][-KEPT_TURNS:]},
             active_entity_ids=entities,
             numbers=[*self.numbers, number][-KEPT_TURNS:],
             mentions=mentions,
@@ -93,8 +94,8 @@ class Session:
         if not gone and len(known) == len(self.turns):
             return self
         left = [one for one in zip(known, said, self.numbers, strict=True) if one[1] not in gone]
-        last = {speaker: number for _, (_, speaker), number in left}
-        silent = {speaker for _, speaker in gone} - last.keys()
+        last = {entity_id: number for _, (_, *entity_ids), number in left for entity_id in entity_ids}
+        silent = {entity_id for _, *entity_ids in gone for entity_id in entity_ids} - last.keys()
         active = [one for one in self.active_entity_ids if one not in silent]
         return replace(
             self,

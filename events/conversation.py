@@ -23,10 +23,11 @@ class Attachment(BaseModel):
 class TurnRecorded(Event):
     """One message of a thread. `turn_id` is the producer's message id, unique in the stream.
 
-    `remembered`: a memory with the same text was created with it, as in every log before version 3.
+    `remembered`: a memory with the same text was created with it, as in every log before version 3. `mentioned_ids`:
+    the entities that it names in passing, as far as they were known then.
     """
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
 
     turn_id: str
     thread_id: str
@@ -34,6 +35,7 @@ class TurnRecorded(Event):
     run_id: str | None = None
     speaker_entity_id: UUID | None = None
     remembered: bool = False
+    mentioned_ids: tuple[UUID, ...] = ()
     speaker: PersonalText = ""
     text: PersonalText = ""
     attachments: Annotated[tuple[Attachment, ...], Personal()] = ()

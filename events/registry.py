@@ -157,6 +157,7 @@ REGISTRY = Registry(
         # Fields were added, with defaults.
         ("TurnRecorded", 1): dict,
         ("TurnRecorded", 2): lambda fields: {**fields, "remembered": True},
+        ("TurnRecorded", 3): dict,
         ("EntityUpdated", 1): dict,
         ("RelationReverted", 1): dict,
         ("RelationObserved", 1): dict,

@@ -121,7 +121,7 @@ def _of_target(name: str, shown: str, target: Target) -> bool:
     turns, said = blob.get("turns", []), blob.get("scratch", {}).get(SAID, [])
     if len(turns) != len(said):
         return True
-    return any(turn.get("text") and id_ in target.turn_ids for turn, (id_, _) in zip(turns, said, strict=True))
+    return any(turn.get("text") and id_ in target.turn_ids for turn, (id_, *_) in zip(turns, said, strict=True))
 
 
 def _of_erased_chat(place: str, target: Target) -> bool:

@@ -1,16 +1,21 @@
 """For an ambiguous name: which entity is active, and when each was last seen (A §10.2)."""
 
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
+from uuid import UUID
 
 from mnemolog.adapters.reads.reads import Reads
 from mnemolog.commands.decider import Command
 from mnemolog.commands.naming import Seen
-from mnemolog.domain.errors import AmbiguousEntity, NotFound, ReadTimeout, ServerFailed
+from mnemolog.domain.errors import AmbiguousEntity, MnemologError, NotFound, ReadTimeout, ServerFailed
+from mnemolog.domain.mention import phrases
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position
 from mnemolog.events.log import EventLog
 from mnemolog.projections.reads.moment import NOW, Moment
+
+_logger = logging.getLogger("mnemolog.reads")
 
 
 class Sightings:
@@ -35,3 +40,12 @@ class Sightings:
             Seen(entity_id=row["entity_id"], active=str(row["entity_id"]) in active, last_seen=row["last_seen"])
             for row in found
         ]
+
+    async def mentioned(self, command: Command, text: str) -> Sequence[UUID]:
+        """The entities that a text names. A turn is recorded even if they cannot be looked up."""
+        viewer = Viewer(command.tenant, command.user_id, command.agent_id)
+        try:
+            return await self._reads.named_in(viewer, phrases(text), Moment(consistency="eventual"))
+        except MnemologError as error:
+            _logger.warning("the entities that a turn mentions are not looked up: %s", error)
+            return ()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Protocol
+from uuid import UUID
 
 from mnemolog.commands.decider import Command
 from mnemolog.commands.memories import CreateMemory, UpdateMemory
@@ -18,4 +19,8 @@ class Neighbours(Protocol):
 class Sightings(Protocol):
     async def of(self, command: Command, error: AmbiguousEntity) -> Sequence[Seen]:
         """What is known of the candidates of a name."""
+        ...
+
+    async def mentioned(self, command: Command, text: str) -> Sequence[UUID]:
+        """The entities that a text names, as far as the read models know them by now."""
         ...

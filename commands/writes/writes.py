@@ -164,7 +164,10 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites):
         ]
 
     async def _beside(self, turn: HearTurn) -> HearTurn:
-        """With what the memories that were extracted from it are like; they are admitted with it."""
+        """With what it mentions, and what the memories that were extracted from it are like."""
+        if self._sightings is not None:
+            mentioned = tuple(await self._sightings.mentioned(turn, turn.text))
+            turn = turn.model_copy(update={"mentioned_ids": mentioned})
         if self._neighbours is None or not turn.memories:
             return turn
         similar = [await self._neighbours.beside(one) for one in turn.memories]

@@ -27,8 +27,8 @@ def touched(event: Recorded) -> frozenset[UUID]:
 def mentioned(payload: Event) -> frozenset[UUID]:
     """The entities that are mentioned or that speak: both ends of a fact, and the subjects of a memory (A §4.1)."""
     match payload:
-        case TurnRecorded(speaker_entity_id=UUID() as speaker):
-            return frozenset({speaker})
+        case TurnRecorded(speaker_entity_id=speaker, mentioned_ids=named):
+            return frozenset({*([speaker] if speaker else []), *named})
         case graph.RelationAsserted(subject_id=subject_id, object_id=object_id):
             return frozenset({subject_id, *([object_id] if object_id else [])})
         case graph.RelationObserved(entity_ids=entity_ids):

@@ -6,11 +6,12 @@ from typing import Any
 from uuid import UUID
 
 from psycopg.sql import SQL, Identifier
-from sqlalchemy import ARRAY, Column, ColumnElement, Select, any_, literal, select
+from sqlalchemy import ARRAY, Column, ColumnElement, Select, Text, any_, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.entity import erased_entity, no_such_entity
 from mnemolog.domain.memory import VISIBLE
+from mnemolog.domain.mention import longest
 from mnemolog.domain.text import normalize_name
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
@@ -44,6 +45,26 @@ async def find(connection: AsyncConnection, viewer: Viewer, name: str) -> Sequen
     found = await survivors(connection, viewer, [row for row in rows if wanted in names(row)])
     left = {row["entity_id"]: row for row in found.values() if row["status"] in VISIBLE}
     return [shown(row) for row in sorted(left.values(), key=_last_seen_first)]
+
+
+async def named_in(connection: AsyncConnection, viewer: Viewer, phrases: Collection[str]) -> Sequence[UUID]:
+    """The entities with one of these names, normalised; none where a name is part of a longer one, or has several."""
+    if not phrases:
+        return []
+    alias = aliases.c
+    known = select(alias.entity_id).where(
+        owned(aliases, viewer), alias.alias_normalized == any_(literal(sorted(phrases), ARRAY(Text)))
+    )
+    rows = await fetch(connection, entities, visible(viewer).where(entities.c.entity_id.in_(known)))
+    found = await survivors(connection, viewer, rows)
+    bearers: dict[str, set[UUID]] = {}
+    for row in rows:
+        survivor = found.get(row["entity_id"])
+        if survivor and survivor["status"] in VISIBLE:
+            for name in names(row).keys() & phrases:
+                bearers.setdefault(name, set()).add(survivor["entity_id"])
+    one = {id_ for name in longest(bearers) for id_ in bearers[name] if len(bearers[name]) == 1}
+    return sorted(one)
 
 
 @cache

@@ -1,7 +1,7 @@
 """The reads of the graph: entities, facts at a valid time as known at a record time, what looks like one name."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -62,6 +62,10 @@ class GraphReads(Reading):
             return await self._read(viewer, moment, (GRAPH,), partial(reader.known, limit=limit, cursor=cursor))
         found = await self._read(viewer, moment, (GRAPH,), partial(reader.find, name=proper_name(viewer.user_id, name)))
         return slice_of(found, "entity_id", limit, cursor)
+
+    async def named_in(self, viewer: Viewer, phrases: Collection[str], moment: Moment = NOW) -> Sequence[UUID]:
+        """The entities with one of these names, each normalised."""
+        return await self._read(viewer, moment, (GRAPH,), partial(reader.named_in, phrases=phrases))
 
     async def entity(self, viewer: Viewer, entity_id: UUID, moment: Moment = NOW, when: When = When()) -> Known:
         """One entity, hidden or not, or its survivor after a merge, with the facts about it in both directions.

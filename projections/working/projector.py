@@ -134,8 +134,8 @@ def _left(current: Session | None, place: SessionPlace, event: Recorded) -> Kept
     if current is None:
         return None
     if isinstance(turn, TurnRecorded):
-        entity_id = str(turn.speaker_entity_id) if turn.speaker_entity_id else None
-        left = current.heard(turn.role, turn.text, turn.turn_id, entity_id, at)
+        named = [*([turn.speaker_entity_id] if turn.speaker_entity_id else []), *turn.mentioned_ids]
+        left = current.heard(turn.role, turn.text, turn.turn_id, list(dict.fromkeys(map(str, named))), at)
     elif isinstance(turn, AffectSet):
         left = current.felt(_affect(turn, at), at)
     elif isinstance(turn, FocusSet):

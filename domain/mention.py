@@ -1,0 +1,44 @@
+"""Which phrases of a text may be names of entities that are mentioned in passing (A07, A12)."""
+
+import re
+from collections.abc import Collection, Set
+from itertools import islice
+
+from mnemolog.domain.text import normalize_name
+
+# Names of more words are not looked for, and no words beyond these.
+LONGEST_NAME = 4
+WORDS_READ = 2000
+
+_WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
+_POSSESSIVE = re.compile(r"['’]s$")
+# Scripts that do not separate words by spaces.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]{2,}")
+_UNSPACED_NAME = range(2, 7)
+
+
+def phrases(text: str) -> frozenset[str]:
+    """Every run of one to four words, normalised like a name; of scripts without spaces, of two to six characters."""
+    words = [_POSSESSIVE.sub("", one[0]) for one in islice(_WORD.finditer(normalize_name(text)), WORDS_READ)]
+    spaced = {
+        " ".join(words[start : start + length])
+        for length in range(1, LONGEST_NAME + 1)
+        for start in range(len(words) - length + 1)
+    }
+    runs = (run[0] for word in words for run in _UNSPACED.finditer(word))
+    unspaced = {
+        run[start : start + length]
+        for run in runs
+        for length in _UNSPACED_NAME
+        for start in range(len(run) - length + 1)
+    }
+    return frozenset(one for one in spaced | unspaced if len(one) > 1)
+
+
+def longest(names: Collection[str]) -> Set[str]:
+    """The names that are part of no longer one: `new york` and not `york`."""
+    return {name for name in names if not any(_within(name, other) for other in names if other != name)}
+
+
+def _within(name: str, other: str) -> bool:
+    return f" {name} " in f" {other} " if " " in other or other.isascii() else name in other
