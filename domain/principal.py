@@ -84,6 +84,15 @@ class Principal:
         if self.bound_agents is not None:
             raise beyond_agents(f"principal {self.name!r} may not act for every agent")
 
+    def require_every_user(self) -> None:
+        """Raises NotPermitted for a principal that is bound to some users, because the request concerns all users."""
+        if ALL not in self.users:
+            raise NotPermitted(
+                f"principal {self.name!r} may not act for every user",
+                field="Authorization",
+                fix="use an API key that is not bound to a user",
+            )
+
     def require_viewer(self, viewer: Viewer) -> None:
         """Refuse a read that is not this principal's."""
         self.require(Role.READ)

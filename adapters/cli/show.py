@@ -33,6 +33,7 @@ from mnemolog.adapters.operations.results import (
     Undone,
     WhyView,
 )
+from mnemolog.adapters.operations.stats import OperationCount
 from mnemolog.adapters.operations.summaries import SummaryView
 from mnemolog.adapters.operations.todos import Todo
 from mnemolog.domain.consent import APPLIED
@@ -398,6 +399,23 @@ def _day(at: datetime) -> str:
     return f"{utc:%Y-%m-%d}" if utc.time() == time.min else output.when(at)
 
 
+def _stats(page: Page[OperationCount]) -> None:
+    rows = [
+        (
+            f"{one.period:%Y-%m-%d %H:%M}" if one.period else "in all",
+            one.node,
+            one.op,
+            one.subject,
+            one.status,
+            one.count,
+            "" if one.similarity is None else f"{one.similarity:.2f}",
+        )
+        for one in page.items
+    ]
+    output.show(("period (UTC)", "node", "op", "subject", "status", "count", "similarity"), rows)
+    output.more(page.next_cursor)
+
+
 SHOWN: Mapping[type, Callable[[Any], None]] = {
     MemoryView: _one_memory,
     Page[MemoryView]: _memories,
@@ -432,5 +450,6 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     Page[ArtifactHit]: _artifact_hits,
     EntityDetail: _entity,
     Page[FactView]: _facts,
+    Page[OperationCount]: _stats,
     **show_episodes.SHOWN,
 }

@@ -15,6 +15,7 @@ from mnemolog.adapters.operations.memories import MEMORIES
 from mnemolog.adapters.operations.messages import MESSAGES
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import PROFILE
+from mnemolog.adapters.operations.stats import STATS
 from mnemolog.adapters.operations.summaries import SUMMARIES
 from mnemolog.adapters.operations.todos import TODOS
 
@@ -32,4 +33,5 @@ OPERATIONS: Sequence[Operation[Any, Any]] = (
     *ARTIFACTS,
     *ERASURE,
     *BATCHES,
+    *STATS,
 )

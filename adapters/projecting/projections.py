@@ -37,6 +37,7 @@ from mnemolog.projections.filling import EVERYTHING, Share, fill, one_by_one
 from mnemolog.projections.graph.projector import GraphProjector
 from mnemolog.projections.history.projector import HistoryProjector
 from mnemolog.projections.memories.projector import MemoriesProjector
+from mnemolog.projections.operations.projector import OperationsProjector
 from mnemolog.projections.profile.projector import ProfileProjector
 from mnemolog.projections.projector import Projector, Session, Skipped, Stop, Store
 from mnemolog.projections.raw_sql import live_key
@@ -93,6 +94,7 @@ class Projections:
             ConversationProjector(),
             EpisodesProjector(),
             SummariesProjector(),
+            OperationsProjector(),
             VectorsProjector(embedder, self.index),
         )
         # Vectors of these models are read until those of the current one are complete.

@@ -48,6 +48,7 @@ class Memory(Blocking):
     history = mirrored(AsyncMemory.history)
     why = mirrored(AsyncMemory.why)
     changes = mirrored(AsyncMemory.changes)
+    stats = mirrored(AsyncMemory.stats)
     update = mirrored(AsyncMemory.update)
     merge = mirrored(AsyncMemory.merge)
     link = mirrored(AsyncMemory.link)

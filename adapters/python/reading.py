@@ -9,7 +9,9 @@ from mnemolog.asking import After, Asking, Id, Moment
 from mnemolog.deferred import Deferred
 
 if TYPE_CHECKING:
-    from mnemolog.adapters.operations import memories, results
+    from datetime import datetime
+
+    from mnemolog.adapters.operations import memories, results, stats
     from mnemolog.adapters.operations.results import (
         CardView,
         Changes,
@@ -21,9 +23,11 @@ if TYPE_CHECKING:
         SearchResult,
         WhyView,
     )
+    from mnemolog.adapters.operations.stats import OperationCount
 else:
     memories = Deferred("mnemolog.adapters.operations.memories")
     results = Deferred("mnemolog.adapters.operations.results")
+    stats = Deferred("mnemolog.adapters.operations.stats")
 
 
 class ReadVerbs(Asking):
@@ -210,3 +214,29 @@ class ReadVerbs(Asking):
             print(memory.changes(user_id="ana", since=0).header)
         """
         return await self._ask(memories.changes, locals())
+
+    async def stats(
+        self,
+        *,
+        over: Literal["agent", "user", "tenant"] | None = None,
+        by: Literal["hour", "day", "total"] | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        node: Literal["hotpath", "context", "episodic", "worker"] | None = None,
+        op: str | None = None,
+        status: Literal["ok", "skipped", "error"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
+    ) -> Page[OperationCount]:
+        """Count operations by node and kind, over time: of this agent, of all agents of a user, or of the tenant.
+
+        Example:
+            [(one.op, one.count) for one in memory.stats(by="total", user_id="ana")]
+        """
+        return await self._ask(stats.stats, locals())

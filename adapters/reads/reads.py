@@ -35,6 +35,7 @@ from mnemolog.projections.reads.episodes import EpisodeReads
 from mnemolog.projections.reads.graph import GraphReads
 from mnemolog.projections.reads.memories import MemoryReads
 from mnemolog.projections.reads.moment import NOW, Moment, seq_of
+from mnemolog.projections.reads.operations import OperationReads
 from mnemolog.projections.reads.profile import ProfileReads
 from mnemolog.projections.reads.summaries import SummaryReads
 from mnemolog.projections.runtime import Projection
@@ -48,7 +49,7 @@ _logger = logging.getLogger("mnemolog.reads")
 T = TypeVar("T")
 
 
-class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads, EpisodeReads, SummaryReads):
+class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads, EpisodeReads, SummaryReads, OperationReads):
     """Every read names its viewer and sees only that viewer's data: the agent's allowlist narrows each one here (B §5).
 
     A row that its projector did not write is never shown: it is reported (`tampered` counts them by projection), the

@@ -120,8 +120,7 @@ async def test_events_and_keys_are_in_one_database_and_rows_and_progress_in_the_
 
     assert await schemas(split.endpoints.postgres_dsn) == {"mnemolog", "mnemolog_keys"}
     assert await tables(split.endpoints.postgres_dsn) >= {"events", "heads", "outbox", "jobs", "paused_projections"}
-    names = ("conversation", "episodes", "memories", "graph", "changes", "history", "profile", "artifacts", "vectors")
-    read = {f"mnemolog_{name}" for name in names}
+    read = {f"mnemolog_{one.name}" for one in split.projections.projectors}
     assert await schemas(split.endpoints.projections_dsn) == {"mnemolog", *read}
     assert await tables(split.endpoints.projections_dsn) == {"embeddings", "log_of_projections", "migrations"}
 

@@ -1,0 +1,1 @@
+"""How often which operation happened, by hour (B §14)."""

@@ -1,0 +1,102 @@
+"""The operations that an event stands for: where they ran, what they did, and how they ended (B §14)."""
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from mnemolog.domain.memory import Kind
+from mnemolog.events import artifacts, conversation, memory, message, patrol, profile
+from mnemolog.events.envelope import Recorded
+from mnemolog.events.erasure import ThreadErased
+from mnemolog.events.event import Event
+from mnemolog.projections.history.entries import ENTRIES, entry, subjects
+
+
+class Node(StrEnum):
+    """Where an operation ran: for a caller, in a search, on episodes and summaries, or in the background."""
+
+    HOTPATH = "hotpath"
+    CONTEXT = "context"
+    EPISODIC = "episodic"
+    WORKER = "worker"
+
+
+class Outcome(StrEnum):
+    """`skipped`: nothing new was stored, because it was known. `error`: a file could not be read."""
+
+    OK = "ok"
+    SKIPPED = "skipped"
+    ERROR = "error"
+
+
+class Operation(NamedTuple):
+    """`similarity` is that of the best neighbour, if one was looked for."""
+
+    node: Node
+    op: str
+    status: Outcome
+    subject: str
+    times: int = 1
+    similarity: float | None = None
+
+
+# The actors of background jobs.
+WORKERS = frozenset({"patrol", "retention"})
+_OPS = {
+    "ADD": "create",
+    "UPDATE": "update",
+    "MERGE": "merge",
+    "LINK": "link",
+    "DELETE": "delete",
+    "TTL": "expire",
+    "RESTORE": "restore",
+}
+# Events without an entry in the history: their op, what it is done to, and how often it happened.
+_OTHERS: Mapping[type[Event], tuple[str, str, Callable[[Any], int]]] = {
+    conversation.TurnRecorded: ("create", "message", lambda it: 1),
+    message.MessageDeleted: ("delete", "message", lambda it: 1),
+    message.MessageRestored: ("restore", "message", lambda it: 1),
+    message.MessageReverted: ("undo", "message", lambda it: 1),
+    message.MessagesErased: ("erase", "message", lambda it: len(it.turn_ids)),
+    conversation.AffectSet: ("set", "affect", lambda it: 1),
+    conversation.FocusSet: ("set", "focus", lambda it: 1),
+    memory.MemoriesRecalled: ("recall", "memory", lambda it: sum(it.weights)),
+    patrol.CycleClosed: ("cycle", "patrol", lambda it: 1),
+    profile.UserSeeded: ("seed", "user", lambda it: 1),
+    ThreadErased: ("erase", "thread", lambda it: 1),
+}
+_REFUSED = artifacts.ArtifactRefused
+COUNTED = (*ENTRIES, *_OTHERS)
+
+
+def operations_of(event: Recorded) -> Iterable[Operation]:
+    """None, one, or one for each memory, entity, fact or other subject that the event changed."""
+    payload, node = event.payload, _node(event)
+    if type(payload) in _OTHERS:
+        op, subject, count = _OTHERS[type(payload)]
+        yield Operation(node, op, Outcome.OK, subject, count(payload))
+        return
+    for one in subjects(payload):
+        word, told = entry(payload, one)
+        op, status = _OPS[word], Outcome.OK
+        if told.get("observed") in (True, memory.Observation.REPEAT):
+            op, status = "create", Outcome.SKIPPED
+        elif "undoes" in told:
+            op = "undo"
+        elif "erased" in told:
+            op = "erase"
+        elif isinstance(payload, _REFUSED):
+            op, status = "extract", Outcome.ERROR
+        elif isinstance(payload, artifacts.ArtifactExtracted):
+            op = "extract"
+        yield Operation(node, op, status, one.kind, similarity=told.get("match", {}).get("similarity"))
+
+
+def _node(event: Recorded) -> Node:
+    if isinstance(event.payload, memory.MemoriesRecalled):
+        return Node.CONTEXT
+    if event.meta.actor in WORKERS:
+        return Node.WORKER
+    if isinstance(event.payload, memory.MemoryCreated) and event.payload.kind in (Kind.EPISODE, Kind.SUMMARY):
+        return Node.EPISODIC
+    return Node.HOTPATH

@@ -1,0 +1,105 @@
+"""Reads how often operations happened, in total or over time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.operations.counted import Node, Outcome
+from mnemolog.projections.operations.tables import operations
+from mnemolog.projections.rows import fetch, primary_key, stored
+from mnemolog.projections.visibility import owned
+
+PAGE = 5000
+_MILLION = 1_000_000
+_GROUP = ("node", "op", "status", "subject")
+
+
+class Over(StrEnum):
+    """Whose operations are counted."""
+
+    AGENT = "agent"
+    USER = "user"
+    TENANT = "tenant"
+
+
+class Period(StrEnum):
+    """Times are in UTC."""
+
+    HOUR = "hour"
+    DAY = "day"
+    TOTAL = "total"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which operations: from `since` on and before `until`, both by the hour."""
+
+    over: Over = Over.AGENT
+    by: Period = Period.DAY
+    since: datetime | None = None
+    until: datetime | None = None
+    node: Node | None = None
+    op: str | None = None
+    status: Outcome | None = None
+
+
+async def counts(connection: AsyncConnection, viewer: Viewer, wanted: Wanted) -> Sequence[dict[str, Any]]:
+    """The latest period first, and in each the most frequent operation."""
+    found: dict[tuple[Any, ...], list[int]] = {}
+    numbers = ("count", "compared", "similarity_sum")
+    last: tuple[Any, ...] | None = None
+    while True:
+        key = tuple(operations.primary_key.columns)
+        statement = select(*stored(operations)).where(_among(viewer, wanted)).order_by(*key).limit(PAGE)
+        rows = await fetch(connection, operations, statement if last is None else statement.where(tuple_(*key) > last))
+        for row in rows:
+            group = (_period(row["hour"], wanted.by), *(row[name] for name in _GROUP))
+            sums = found.setdefault(group, [0, 0, 0])
+            for place, name in enumerate(numbers):
+                sums[place] += row[name]
+        if len(rows) < PAGE:
+            break
+        last = primary_key(operations)(rows[-1])
+    counted = [_count(group, sums) for group, sums in found.items()]
+    counted.sort(key=lambda one: (-one["count"], *(one[name] for name in _GROUP)))
+    counted.sort(key=lambda one: one["period"] or "", reverse=True)
+    return counted
+
+
+def _count(group: tuple[Any, ...], sums: Sequence[int]) -> dict[str, Any]:
+    count, compared, similarity_sum = sums
+    similarity = similarity_sum / compared / _MILLION if compared else None
+    named = dict(zip(("period", *_GROUP), group, strict=True))
+    return {**named, "count": count, "similarity": similarity, "id": "|".join(str(one) for one in group)}
+
+
+def _period(hour: datetime, by: Period) -> datetime | None:
+    match by:
+        case Period.TOTAL:
+            return None
+        case Period.DAY:
+            return hour.replace(hour=0)
+        case Period.HOUR:
+            return hour
+
+
+def _among(viewer: Viewer, wanted: Wanted) -> ColumnElement[bool]:
+    column = operations.c
+    whose = column.tenant == viewer.tenant if wanted.over is Over.TENANT else owned(operations, viewer)
+    conditions = [whose]
+    if wanted.over is Over.AGENT:
+        conditions.append(column.agent_id == viewer.agent_id)
+    if wanted.since:
+        conditions.append(column.hour >= wanted.since.replace(minute=0, second=0, microsecond=0))
+    if wanted.until:
+        conditions.append(column.hour < wanted.until)
+    for name in ("node", "op", "status"):
+        if value := getattr(wanted, name):
+            conditions.append(column[name] == value)
+    return and_(*conditions)

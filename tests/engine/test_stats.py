@@ -1,0 +1,142 @@
+"""Operations are counted by node, op and status over time (B §14)."""
+
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine, new_id, now
+from mnemolog.adapters.erasure.erasing import erase
+from mnemolog.commands.erasure import EraseMemory, EraseUser
+from mnemolog.domain.bands import Band
+from mnemolog.domain.errors import InvalidInput, NotPermitted
+from mnemolog.domain.principal import ALL, Principal, Role
+from mnemolog.events.envelope import Meta, NewEvent
+from mnemolog.events.memory import Match, MemoryObserved, Observation
+from mnemolog.projections.operations.counted import Node, Outcome
+from mnemolog.projections.operations.reader import Over, Period, Wanted
+from mnemolog.projections.reads.moment import Moment
+from tests.engine.equality import assert_live_equals_replayed
+from tests.engine.person import Person
+from tests.engine.test_streams import append
+
+TOTAL, CURRENT = Wanted(by=Period.TOTAL), Moment()
+
+
+async def counted(
+    person: Person, wanted: Wanted = TOTAL, moment: Moment = CURRENT
+) -> Counter[tuple[str, str, str, str]]:
+    rows = await person.engine.reads.operations(person.viewer, wanted, 1000, moment)
+    return Counter({(row["node"], row["op"], row["status"], row["subject"]): row["count"] for row in rows})
+
+
+@pytest.mark.spec_part("B14")
+async def test_operations_are_counted_by_node_op_and_status(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    tea = await ana.creates("Ana drinks green tea")
+    await engine.settled(60)
+    await ana.creates("Ana climbs at the weekend", kind="episode")
+    await ana.creates("Ana drinks green tea", merge_similar=True)  # Known: nothing new is stored.
+    await ana.says("Good morning!")
+    await ana.updates(tea, text="Ana drinks white tea")
+    await ana.deletes(tea)
+    await ana.restores(tea)
+
+    found = await counted(ana)
+
+    assert found["hotpath", "create", "ok", "memory"] == 1
+    assert found["episodic", "create", "ok", "memory"] == 1
+    assert found["hotpath", "create", "skipped", "memory"] == 1
+    assert found["hotpath", "create", "ok", "message"] == 1
+    for op in ("update", "delete", "restore"):
+        assert found["hotpath", op, "ok", "memory"] == 1
+    assert set(await counted(ana, Wanted(status=Outcome.SKIPPED))) == {("hotpath", "create", "skipped", "memory")}
+    assert set(await counted(ana, Wanted(node=Node.EPISODIC))) == {("episodic", "create", "ok", "memory")}
+    await engine.settled(60)
+    await assert_live_equals_replayed(engine, ana.stream)
+
+
+@pytest.mark.spec_part("B14")
+async def test_counts_are_by_hour_and_day_and_between_two_times(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    await ana.creates("Ana drinks tea")
+    hour = now().replace(minute=0, second=0, microsecond=0)
+    await ana.creates("Ana has a cat")
+
+    by_hour = await engine.reads.operations(ana.viewer, Wanted(by=Period.HOUR, op="create"), moment=CURRENT)
+    assert sum(row["count"] for row in by_hour) == 2
+    assert {row["period"] for row in by_hour} <= {hour, hour + timedelta(hours=1)}
+    by_day = await engine.reads.operations(ana.viewer, Wanted(op="create"))
+    assert {row["period"].hour for row in by_day} == {0}
+    assert sum((await counted(ana, Wanted(since=now() - timedelta(hours=1)))).values()) == 2
+    assert not await counted(ana, Wanted(until=hour - timedelta(days=1)))
+    assert sum((await counted(ana, TOTAL, Moment(as_of=1))).values()) == 1
+
+    await ana.says("Good morning!")
+    listed = await engine.reads.operations(ana.viewer, Wanted(by=Period.HOUR), moment=CURRENT)
+    first = await engine.reads.operations(ana.viewer, Wanted(by=Period.HOUR), 1)
+    rest = await engine.reads.operations(ana.viewer, Wanted(by=Period.HOUR), cursor=first.next_cursor)
+    assert [*first, *rest] == listed
+
+
+@pytest.mark.spec_part("B14")
+async def test_the_mean_similarity_is_that_of_the_operations_that_looked_for_neighbours(
+    engine: Engine, user: str
+) -> None:
+    ana = Person(engine, user)
+    tea = await ana.creates("Ana drinks tea")
+    for similarity in (0.9, 0.5, None):
+        match = Match(band=Band.AUTO, similarity=similarity)
+        observed = MemoryObserved(memory_id=tea, confidence=0.8, importance=0.5, cause=Observation.REPEAT, match=match)
+        await append(engine, ana.stream, NewEvent(new_id(), observed, Meta("Ana"), now()))
+
+    rows = await engine.reads.operations(ana.viewer, Wanted(status=Outcome.SKIPPED), moment=CURRENT)
+
+    assert [(row["count"], row["similarity"]) for row in rows] == [(3, 0.7)]
+
+
+@pytest.mark.spec_part("B14", "A01")
+async def test_an_agent_counts_its_own_a_user_all_agents_and_an_admin_the_tenant(engine: Engine, user: str) -> None:
+    ana, coach = Person(engine, user, "acme"), Person(engine, user, "acme", agent="coach")
+    ben, elsewhere = Person(engine, f"{user}-ben", "acme"), Person(engine, user, "globex")
+    for person in (ana, coach, ben, elsewhere):
+        await person.creates("drinks tea")
+    await engine.settled(60)
+    create = ("hotpath", "create", "ok", "memory")
+
+    assert (await counted(ana))[create] == 1
+    of_user, of_tenant = Wanted(by=Period.TOTAL, over=Over.USER), Wanted(by=Period.TOTAL, over=Over.TENANT)
+    assert (await counted(ana, of_user))[create] == 2
+    assert (await counted(ana, of_tenant))[create] >= 3
+    assert (await counted(elsewhere, of_tenant))[create] == 1
+    with pytest.raises(InvalidInput):
+        await counted(ana, of_tenant, Moment(as_of=1))
+
+    def bound(agents: str, users: str, role: Role) -> Person:
+        principal = Principal("key", "acme", frozenset({agents}), frozenset({users}), frozenset({role}))
+        return Person(engine.by(principal), user, "acme", agent="coach")
+
+    assert (await counted(bound("coach", user, Role.READ)))[create] == 1
+    assert (await counted(bound(ALL, user, Role.READ), of_user))[create] == 2
+    assert (await counted(bound(ALL, ALL, Role.ADMIN), of_tenant))[create] >= 3
+    for principal, wanted in (
+        (bound("coach", user, Role.READ), of_user),
+        (bound(ALL, ALL, Role.READ), of_tenant),
+        (bound(ALL, user, Role.ADMIN), of_tenant),
+    ):
+        with pytest.raises(NotPermitted):
+            await counted(principal, wanted)
+
+
+@pytest.mark.spec_part("B14", "X07")
+async def test_an_erasure_is_counted_and_that_of_a_user_takes_the_counts(engine: Engine, user: str) -> None:
+    ana = Person(engine, user)
+    tea = await ana.creates("Ana drinks tea")
+    await erase(engine, EraseMemory(user_id=user, memory_id=tea))
+    assert (await counted(ana))["hotpath", "erase", "ok", "memory"] == 1
+    await engine.settled(60)
+    await assert_live_equals_replayed(engine, ana.stream)
+
+    await erase(engine, EraseUser(user_id=user))
+
+    assert not await counted(ana)
