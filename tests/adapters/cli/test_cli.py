@@ -255,7 +255,7 @@ async def test_the_demo_tells_its_story(tmp_path: Path) -> None:
     ran = await mnemolog(tmp_path, "demo", "--json")
     assert ran.code == 0, ran
     assert ran.value["turns"] == 20
-    assert ran.value["as of before the merge (@45)"] == ran.value["as of now"]
+    assert ran.value["as of before the merge (@25)"] == ran.value["as of now"]
     assert set(ran.value["rebuilt"]) == {
         "memories",
         "graph",
