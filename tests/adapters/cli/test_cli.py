@@ -264,6 +264,7 @@ async def test_the_demo_tells_its_story(tmp_path: Path) -> None:
         "conversation",
         "episodes",
         "history",
+        "operations",
         "profile",
         "summaries",
         "vectors",
