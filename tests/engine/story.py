@@ -34,11 +34,11 @@ async def told(ana: Person) -> AsyncIterator[str]:
     await ana.updates(tea, pinned=False)
     await ana.merges(lactose, milk, tea)
     yield "a merge of three"
-    await ana.says("Never mind", turn_id=f"{ana.user}-aside")
-    await ana.deletes_message(f"{ana.user}-aside", reason="beside the point")
+    await ana.says("Never mind", turn_id="aside")
+    await ana.deletes_message("aside", reason="beside the point")
     yield "a message that was deleted"
-    await ana.restores_message(f"{ana.user}-aside")
-    await ana.deletes_message(f"{ana.user}-aside")
+    await ana.restores_message("aside")
+    await ana.deletes_message("aside")
     yield "restored, and deleted again"
 
 

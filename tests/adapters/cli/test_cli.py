@@ -52,7 +52,8 @@ async def test_a_memory_is_changed_undone_and_seen_as_it_was(engine: Engine, use
     memory_id = added["memory_id"]
     updated = await run(engine, "update", memory_id, "-u", user, "--text", "Prefers coffee")
     answer = await run(engine, "search", "coffee", "-u", user, "--since-rev", "1", "--after", updated["token"])
-    assert answer["bullets"] == [{"id": memory_id, "category": "preferences", "text": "[preferences] Prefers coffee"}]
+    bullet = {"id": memory_id, "kind": "fact", "category": "preferences", "text": "[preferences] Prefers coffee"}
+    assert answer["bullets"] == [bullet]
     assert answer["header"] == "Memory updates since rev 1:\n- ↑updated: [Preferences] Prefers coffee"
     await run(engine, "undo", memory_id, "-u", user)
     history, earlier, changes = await asyncio.gather(
@@ -190,7 +191,7 @@ async def test_errors_say_what_to_do_in_words(engine: Engine, user: str) -> None
     ran = await mnemolog(engine.settings.directory, "history", A_MEMORY, "-u", user)
     assert ran.code == 1
     what, fix = (
-        f"has no memory, entity, fact or artifact {A_MEMORY}",
+        f"has no memory, entity, fact, artifact or episode {A_MEMORY}",
         "look it up with `mnemolog search`, `entity list` or `fact list`",
     )
     assert ran.err == f"✗ id user '{user}' {what}\n  → {fix}\n"
