@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from asyncio.subprocess import PIPE
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -46,9 +47,17 @@ os._exit(code)
 """
 
 
-@functools.cache
+_starting = threading.Lock()
+
+
 def fork_server() -> str:
     """The address of this process's fork server, which is started by the first who asks and ends with the process."""
+    with _starting:
+        return _started()
+
+
+@functools.cache
+def _started() -> str:
     folder = tempfile.TemporaryDirectory(prefix="mnemolog-tests-")
     address = f"{folder.name}/socket"
     for name, first in (("mnemolog", ["mnemolog"]), ("python", [])):
