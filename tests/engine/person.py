@@ -18,6 +18,7 @@ from mnemolog.commands.messages import DeleteMessage, RestoreMessage
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, Position, Receipt, StreamId
+from mnemolog.events.memory import MemoryCreated
 from mnemolog.events.memory_fold import MEMORY
 from mnemolog.projections.query import Answer, MemoryQuery
 from mnemolog.projections.reads.memories import Changes
@@ -53,12 +54,11 @@ class Person:
         return await self.engine.writes.record_turn({**self._who, **turn})
 
     async def remembers(self, text: str, **fields: Any) -> UUID:
-        """A memory that was extracted from a message, and says the same."""
-        turn_id = fields.pop("turn_id", str(new_id()))
-        await self.says(text, turn_id=turn_id, **fields)
-        spoken = {"kind": "episode", "category": "activity", "source_turn_ids": [turn_id]}
-        who = {name: fields[name] for name in ("thread_id", "run_id") if name in fields}
-        return await self.creates(f"{fields.get('speaker', 'Ana')}: {text}", **spoken, **who)
+        """A memory that was extracted from a message, and says the same; both in one append."""
+        extracted = {"kind": "episode", "category": "activity", "text": f"{fields.get('speaker', 'Ana')}: {text}"}
+        receipt = await self.says(text, memories=[extracted], **fields)
+        events = await self.engine.log.read(self.stream, after=receipt.first_seq - 1, until=receipt.last_seq)
+        return next(one.payload.memory_id for one in events if isinstance(one.payload, MemoryCreated))
 
     async def deletes_message(self, message_id: str, reason: str = "") -> Receipt:
         command = DeleteMessage(**self._who, message_id=message_id, reason=reason, at=now())
