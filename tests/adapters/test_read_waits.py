@@ -100,7 +100,7 @@ async def test_http_sees_the_turn_just_recorded_in_the_session(engine: Engine, u
 
 
 @pytest.mark.spec("X10")
-@pytest.mark.parametrize(("route", "name"), [("/v1/memories", "memories"), ("/v1/session", "working")])
+@pytest.mark.parametrize(("route", "name"), [("/v1/messages", "conversation"), ("/v1/session", "working")])
 async def test_http_refuses_what_it_cannot_show_and_shows_what_it_has_where_that_is_wanted(
     engine: Engine, user: str, route: str, name: str
 ) -> None:

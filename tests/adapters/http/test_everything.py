@@ -21,7 +21,9 @@ from tests.testkit.json_values import json_objects, json_values
 
 _users = count(1)
 WORD = "zirkonia"  # Stands in every text, and in nothing else: so that none is left after an erasure.
-READING = {"search", "context", "prove_erased"}
+READING = {"search", "context", "prove_erased", "search_artifacts"}
+# Jobs read the text of files, and write when they are done: tests/engine/test_artifacts.py.
+OF_FILES = {"add_artifact_", "describe_artifact", "delete_artifact", "restore_artifact", "erase_artifact"}
 REFUSED = {403, 404, 409, 410, 422}
 
 
@@ -75,6 +77,14 @@ def _two(kind: str, path: str, name: str, *, many: bool) -> Write:
     return asked
 
 
+def _message(act: str, fields: Callable[[Drawn], Json] = lambda drawn: {}) -> Write:
+    return lambda life, drawn: (
+        "POST",
+        f"/v1/message/{act}",
+        {"message_id": life.pick("message_id", drawn.one), **fields(drawn)},
+    )
+
+
 CATEGORIES, KINDS, STATUSES = ["note", "profile", "goals"], ["commitment", "habit"], ["open", "done", "dropped"]
 SCOPES = ["agent", "global", "session"]
 
@@ -117,6 +127,9 @@ WRITES: Mapping[str, Write] = {
             "facts": [{"subject": drawn.name, "predicate": "likes", "object": drawn.value, "literal": True}],
         },
     ),
+    "delete_message": _message("delete", lambda drawn: {"reason": drawn.text}),
+    "restore_message": _message("restore"),
+    "erase_message": _message("erase", lambda drawn: {"keep_memories": drawn.flag}),
     "set_affect": lambda life, drawn: (
         "PUT",
         "/v1/affect",
@@ -201,7 +214,7 @@ gentle = st.tuples(st.sampled_from(sorted(GENTLE)), drawn)
 
 def test_every_write_of_the_api_is_among_these() -> None:
     writing = {route.name for route in ROUTES if "GET" not in (route.methods or ())}
-    assert writing - READING == WRITES.keys()
+    assert writing - READING - OF_FILES == WRITES.keys()
 
 
 async def play(life: Life, name: str, drawn: Drawn) -> None:
@@ -226,6 +239,7 @@ async def play(life: Life, name: str, drawn: Drawn) -> None:
     for kind in ("memory_id", "relation_id", "entity_id", "patch_id", "todo_id"):
         if kind in told:
             life.ids.setdefault(kind, []).append(told[kind])
+    life.ids.setdefault("message_id", []).extend(told.get("message_ids", ()))
 
 
 def _seq(token: str) -> int:
@@ -246,6 +260,7 @@ HISTORY |= {"known_from", "known_to", "reactivation_count", "session_count", "fo
 HISTORY |= {"actor_id", "thread_id", "occurred_at", "purge_at", "card", "patch_id", "source", "overridden_by"}
 LISTS = (
     ("/v1/memories", "memory_id"),
+    ("/v1/messages", "message_id"),
     ("/v1/entities", "entity_id"),
     ("/v1/facts", "relation_id"),
     ("/v1/profile", "field"),
@@ -272,12 +287,14 @@ async def readable(life: Life) -> None:
     paths = ["/v1/consent", "/v1/changes", "/v1/session"]
     for id_ in life.ids.get("memory_id", []):
         paths += [f"/v1/memories/{id_}", f"/v1/history/{id_}", f"/v1/memories/{id_}/links", f"/v1/why/{id_}"]
+    for id_ in life.ids.get("message_id", []):
+        paths += [f"/v1/message?message_id={id_}", f"/v1/why/{id_}"]
     for id_ in life.ids.get("entity_id", []):
         paths += [f"/v1/entities/{id_}", f"/v1/history/{id_}", f"/v1/why/{id_}"]
     for id_ in life.ids.get("relation_id", []):
         paths += [f"/v1/history/{id_}", f"/v1/why/{id_}"]
     for path in dict.fromkeys(paths):
-        answer = await life.api.http.get(path, params=who)
+        answer = await life.api.http.get(httpx.URL(path).copy_merge_params(who))
         assert answer.status_code in (200, 404, 410), (path, answer.text)
     await life.api.call("POST", "/v1/search", json={**who, "query": WORD})
     await life.api.call("POST", "/v1/context", json={**who, "query": WORD})
