@@ -154,8 +154,17 @@ def summaries_scope(thread_id: str) -> str:
     return f"{thread_scope(thread_id)}/summaries"
 
 
+def extracts_scope(thread_id: str) -> str:
+    """Covers those of the summaries that quote the messages, and go with the retention of any of them, too."""
+    return f"{summaries_scope(thread_id)}/extracts"
+
+
 def summaries_tag(thread_id: str) -> str:
     return f"summaries:{thread_id}"
+
+
+def extracts_tag(thread_id: str) -> str:
+    return f"extracts:{thread_id}"
 
 
 def turn_scope(thread_id: str, turn_id: str) -> str:

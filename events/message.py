@@ -5,7 +5,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from mnemolog.domain.memory import Cause, Status
-from mnemolog.events.conversation import summaries_scope, thread_tag, turn_scope, turn_tag
+from mnemolog.events.conversation import extracts_scope, summaries_scope, thread_tag, turn_scope, turn_tag
 from mnemolog.events.event import Event, PersonalText
 
 
@@ -67,4 +67,5 @@ class MessagesErased(Event):
 
     def shreds(self) -> frozenset[str]:
         turns = frozenset(turn_scope(self.thread_id, turn_id) for turn_id in self.turn_ids)
-        return turns if self.cause is Cause.TTL else turns | {summaries_scope(self.thread_id)}
+        scope = extracts_scope if self.cause is Cause.TTL else summaries_scope
+        return turns | {scope(self.thread_id)}

@@ -71,8 +71,9 @@ def key_scopes(header: Header) -> frozenset[str]:
         named = {tag.partition(":")[0]: tag.partition(":")[2] for tag in header.tags}
         return frozenset({conversation.turn_scope(named.get("thread", ""), named.get("turn", ""))})
     if issubclass(event_type, summaries.SummaryWritten):
-        threads = (tag.removeprefix(conversation.summaries_tag("")) for tag in header.tags)
-        return frozenset(map(conversation.summaries_scope, threads))
+        named = {tag.partition(":")[0]: tag.partition(":")[2] for tag in header.tags}
+        scope = conversation.extracts_scope if "extracts" in named else conversation.summaries_scope
+        return frozenset({scope(named.get("summaries", ""))})
     kinds = [one for one in folding(event_type) if one.erase]
     return frozenset(tag for tag in header.tags if any(one.has(tag) for one in kinds))
 

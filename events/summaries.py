@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import JsonValue
 
 from mnemolog.domain.summary import SummaryKind
-from mnemolog.events.conversation import summaries_scope, summaries_tag
+from mnemolog.events.conversation import extracts_scope, extracts_tag, summaries_scope, summaries_tag
 from mnemolog.events.event import Event, Personal, PersonalText
 from mnemolog.events.generation import Generation
 
@@ -16,7 +16,8 @@ class SummaryWritten(Event):
     `first_turn_id` and `last_turn_id` are the first and the last of the `messages` that it covers. `mechanical`: it was
     written without a model, from sentences that were said.
 
-    All summaries of a thread share one key, which is destroyed when a message of the thread is erased.
+    The summaries of a thread share one key, which is destroyed when a message of the thread is erased. Mechanical ones
+    have another below it, which is also destroyed when the retention of a message ends.
     """
 
     kind: SummaryKind
@@ -32,10 +33,11 @@ class SummaryWritten(Event):
     summary_json: Annotated[dict[str, JsonValue], Personal()] = {}  # noqa: RUF012
 
     def tags(self) -> frozenset[str]:
-        return frozenset({summaries_tag(self.thread_id)})
+        extracts = {extracts_tag(self.thread_id)} if self.mechanical else set()
+        return frozenset({summaries_tag(self.thread_id), *extracts})
 
     def key_scope(self) -> str:
-        return summaries_scope(self.thread_id)
+        return extracts_scope(self.thread_id) if self.mechanical else summaries_scope(self.thread_id)
 
     def key_tag(self) -> str:
-        return summaries_tag(self.thread_id)
+        return extracts_tag(self.thread_id) if self.mechanical else summaries_tag(self.thread_id)

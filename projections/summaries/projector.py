@@ -8,6 +8,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain.memory import Cause
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased, ThreadErased
+from mnemolog.events.event import Event
 from mnemolog.events.message import MessagesErased
 from mnemolog.events.summaries import SummaryWritten
 from mnemolog.projections.kinds import Kinds
@@ -38,6 +39,7 @@ class SummariesProjector:
                 after = {primary_key(summaries)(row): row}
             for thread_id in _erased_threads(event):
                 theirs = {key: row for key, row in rows.items() if key[:-1] == owner(event)}
+                theirs = {key: row for key, row in theirs.items() if row["mechanical"] or not _expires(event.payload)}
                 after |= {key: {**row, **_ERASED} for key, row in theirs.items() if row["thread_id"] == thread_id}
             rows |= after
             changed |= after
@@ -47,14 +49,19 @@ class SummariesProjector:
 def _erased_threads(event: Recorded) -> Sequence[str]:
     """The threads whose summaries an event destroys: as `shreds` says."""
     match event.payload:
-        case MessagesErased(thread_id=thread_id, cause=cause):
-            return [] if cause is Cause.TTL else [thread_id]
+        case MessagesErased(thread_id=thread_id):
+            return [thread_id]
         case MemoryErased(turns=turns):
             return list(dict.fromkeys(turn.thread_id for turn in turns))
         case ThreadErased(thread_id=thread_id):
             return [thread_id]
         case _:
             return []
+
+
+def _expires(payload: Event) -> bool:
+    """Whether messages are erased at the end of their retention: only the summaries that quote them go then."""
+    return isinstance(payload, MessagesErased) and payload.cause is Cause.TTL
 
 
 async def _of_threads(connection: AsyncConnection, threads: set[tuple[str, str, str, str]]) -> dict[Key, Row]:

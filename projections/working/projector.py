@@ -7,7 +7,7 @@ from typing import Self
 
 from mnemolog.domain import session
 from mnemolog.domain.affect import DEFAULT_MODE, Affect
-from mnemolog.domain.memory import VISIBLE, Cause
+from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.session import Session
 from mnemolog.domain.summary import SummaryKind
 from mnemolog.events.conversation import AffectSet, FocusSet, SessionForgotten, SessionReverted, TurnRecorded
@@ -179,8 +179,7 @@ def _erased(current: Session, event: Recorded) -> Kept:
             | MessageReverted(thread_id=thread_id)
         ):
             hidden = frozenset(MESSAGE.touched(event.payload)) if thread_id == current.chat_id else frozenset()
-            expired = isinstance(event.payload, MessagesErased) and event.payload.cause is Cause.TTL
-            left = current.without(hidden) if expired else _without(current, hidden)
+            left = _without(current, hidden)
             return left, left.ends_at
         case EntityErased(entity_id=entity_id) | EntityForgotten(entity_id=entity_id):
             left = current.forgetting(str(entity_id))

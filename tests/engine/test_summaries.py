@@ -150,14 +150,15 @@ async def test_a_thread_takes_its_summaries_along(ana: Person) -> None:
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
-async def test_retention_leaves_summaries(ana: Person) -> None:
+@pytest.mark.spec("X07")
+async def test_retention_takes_the_summaries_that_quote_the_messages(ana: Person) -> None:
     first, *_ = await talks(ana, *SAID)
     await summarized(ana)
 
     await erases(ana, EraseMessages, message_ids=[first], cause=Cause.TTL, keep_memories=True)
 
-    [summary] = await listed(ana)
-    assert await shown(ana) == summary["text"] != ""
+    assert (await listed(ana), await shown(ana)) == ([], "")
+    await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
 async def test_a_deleted_message_is_no_longer_summarized(ana: Person) -> None:
