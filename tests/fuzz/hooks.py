@@ -35,7 +35,7 @@ JUDGED_THERE = {
     r"/v1/(forget|erase-scope) (thread_id|with_episodes|scope)": "they go with one scope",
     r"/v1/rollback (of_run|of_batch|of_thread)": "exactly one of them",
     r"/v1/undo (memory_id|event_id)": "exactly one of them",
-    r"/v1/prove-erased (memory_id|thread_id|entity_id|relation_id|field)": "one thing at a time is proved to be erased",
+    r"/v1/prove-erased (\w+_id|field)": "one thing at a time is proved to be erased",
     r"/v1/why/\{id\} id": "a UUID, or the name of a field of the profile",
 }
 _JUDGED, _JUDGED_THERE = (

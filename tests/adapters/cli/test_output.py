@@ -21,14 +21,22 @@ from tests.engine.teller import Teller
 
 WIDTHS = st.integers(80, 160)
 TEXTS = st.lists(st.text("aeimnost", min_size=1, max_size=13), min_size=1, max_size=30).map(" ".join)
-ROW = {"category": "preferences", "direction": "out", "strength": 0.5, "relation_type": "related_to"}
+ROW = {"kind": "fact", "category": "preferences", "direction": "out", "strength": 0.5, "relation_type": "related_to"}
 THEN = datetime(2026, 1, 3, 1, 2, 10, 123456, tzinfo=UTC)
 
 
 def row(id_: UUID, text: str, score: float | None) -> dict[str, Any]:
     told = {"ts": THEN, "event": "RESTORE", "actor": text, "seq": 1234, "occurred_at": THEN, "erased": False}
     told["changes"] = [{"field": "text", "old": text, "new": "[red]coffee"}]
-    return {**ROW, **told, "memory_id": id_, "text": text, "score": score, "meta": {"event_id": str(id_)}}
+    return {
+        **ROW,
+        **told,
+        "kind": "fact",
+        "memory_id": id_,
+        "text": text,
+        "score": score,
+        "meta": {"event_id": str(id_)},
+    }
 
 
 @given(width=WIDTHS, ids=st.lists(st.uuids(), min_size=1, max_size=3), text=TEXTS, score=st.none() | st.floats(0, 1))

@@ -52,7 +52,9 @@ async def rows(person: Person) -> dict[str, list[str]]:
 
 
 def _shown(row: dict[str, Any]) -> list[tuple[str, Any]]:
-    return sorted((name, str(value)) for name, value in row.items() if name not in {"tenant", "user_id", "mac", "embedding_mac"})
+    return sorted(
+        (name, str(value)) for name, value in row.items() if name not in {"tenant", "user_id", "mac", "embedding_mac"}
+    )
 
 
 async def told(person: Person) -> Person:

@@ -68,7 +68,7 @@ class Recorder:
         return role is Role.PUBLISH
 
     def turn(self, fields: Mapping[str, Any]) -> HearTurn:
-        return validated(HearTurn, {**fields, "memory_id": uuid4(), "entity_id": uuid4()})
+        return validated(HearTurn, {**fields, "entity_id": uuid4()})
 
     async def record_turns(self, stream: StreamId, commands: Commands) -> Sequence[Outcome]:
         if self._beside.fault:
