@@ -7,7 +7,7 @@ from typing import Self
 
 from mnemolog.domain import session
 from mnemolog.domain.affect import DEFAULT_MODE, Affect
-from mnemolog.domain.memory import VISIBLE
+from mnemolog.domain.memory import VISIBLE, Cause
 from mnemolog.domain.session import Session
 from mnemolog.domain.summary import SummaryKind
 from mnemolog.events.conversation import AffectSet, FocusSet, SessionForgotten, SessionReverted, TurnRecorded
@@ -172,6 +172,8 @@ def _erased(current: Session, event: Recorded) -> Kept:
             left = _without(current, {turn.turn_id for turn in turns if turn.thread_id == current.chat_id})
             return left, left.ends_at
         case MessageReverted(status=status) if status in VISIBLE:
+            return current, current.ends_at
+        case MessageDeleted(cause=Cause.SCOPE):  # Whoever forgets a scope forgets its session too, and may undo both.
             return current, current.ends_at
         case (
             MessagesErased(thread_id=thread_id)

@@ -6,13 +6,19 @@ from dataclasses import dataclass
 from itertools import count, product
 from typing import Any
 
+from mnemolog.adapters.artifacts import content as contents
 from mnemolog.adapters.engine.engine import Engine, new_id, now
+from mnemolog.adapters.maintenance.segmenting import segment
+from mnemolog.adapters.maintenance.summarizing import summarize
 from mnemolog.commands.attention import SetAffect
 from mnemolog.commands.memories import LinkMemories
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import DEFAULT_THREAD, StreamId
 
 TENANTS, AGENTS, SCOPES = ("acme", "acme.b"), ("x", "b:x"), ("global", "agent")
 # Ids that differ only in how their parts are cut.
 USERS = ("a", "a:b")
+MESSAGES = 4  # As many as a rolling summary covers.
 _WORD = re.compile(r"zq[0-9]+q")
 
 
@@ -44,6 +50,11 @@ class Universe:
         for tenant, user, agent, scope in product(TENANTS, USERS, AGENTS, SCOPES):
             self.ids[tenant, user, agent, scope] = await self._filled(tenant, user, agent, scope)
         await self.engine.settled()
+        for tenant, user, agent in product(TENANTS, USERS, AGENTS):
+            divided = await self._divided(tenant, user, agent)
+            for scope in SCOPES:
+                self.ids[tenant, user, agent, scope] = {**self.ids[tenant, user, agent, scope], **divided}
+        await self.engine.settled()
         return self
 
     def told(self, text: str) -> set[str]:
@@ -73,7 +84,10 @@ class Universe:
         await writes.set_affect(SetAffect.model_validate(mood))
         link = {**who, "memory_id": memory_id, "to_id": other_id}
         await writes.execute(LinkMemories.model_validate(link))
+        about = {"name": "tea.txt", "caption": self._word(own), "scope": scope}
+        artifact_id, _ = await contents.store(self.engine, b"tea", {**who, **about}, None)
         return {
+            "artifact_id": str(artifact_id),
             "memory_id": str(memory_id),
             "other_id": str(other_id),
             "entity_id": str(entity_id),
@@ -84,6 +98,22 @@ class Universe:
             "field": "tone",
             "message_id": turn["turn_id"],
         }
+
+    async def _divided(self, tenant: str, user: str, agent: str) -> Mapping[str, str]:
+        """What jobs make of an agent's conversation: a session, an episode, a summary."""
+        engine, stream, viewer = self.engine, StreamId.of_user(user, tenant), Viewer(tenant, user, agent)
+        for _ in range(MESSAGES):
+            said = {"turn_id": str(new_id()), "text": self._word(Place(tenant, user))}
+            await engine.writes.record_turn({"tenant": tenant, "user_id": user, "agent_id": agent, **said})
+        await engine.settled()
+        await segment(engine, stream, agent, DEFAULT_THREAD)
+        await summarize(engine, stream, agent, DEFAULT_THREAD)
+        await engine.settled()
+        [session, *_] = await engine.reads.sessions(viewer)
+        [episode, *_] = await engine.reads.episodes(viewer)
+        [summary, *_] = await engine.reads.summaries(viewer)
+        named = {"session_id": session, "episode_id": episode, "summary_id": summary}
+        return {name: str(row[name]) for name, row in named.items()}
 
     def _word(self, place: Place) -> str:
         word = f"zq{next(self._numbers)}q"
@@ -103,6 +133,10 @@ def fields(ids: Mapping[str, str]) -> Mapping[str, dict[str, Any]]:
         "link": {"to_id": ids["other_id"]},
         "undo": {"event_id": ids["event_id"]},
         "add": {"messages": [{"content": "x", "message_id": "x", "occurred_at": "2026-01-03T01:02:10Z"}]},
+        "search_artifacts": {"query": "tea"},
+        "describe_artifact": {"text": "x"},
+        "get_summary": {"summary_id": ids["summary_id"]},
+        "get_thread": {"thread_id": DEFAULT_THREAD},
         "get_message": {"message_id": ids["message_id"]},
         "delete_message": {"message_id": ids["message_id"]},
         "restore_message": {"message_id": ids["message_id"]},

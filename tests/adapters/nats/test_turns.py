@@ -21,7 +21,6 @@ from mnemolog.commands.writes.writes import Writes
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded, StreamId
-from mnemolog.events.memory import MemoryCreated
 from tests.adapters.nats.conftest import Apart
 from tests.testkit.json_values import nested
 
@@ -86,7 +85,7 @@ async def test_a_turn_that_is_published_three_times_is_recorded_once(engine: Eng
     await all_taken(engine)
 
     events = await recorded(engine, user, tenant)
-    assert [type(event.payload).__name__ for event in events] == ["TurnRecorded", "MemoryCreated"]
+    assert [type(event.payload).__name__ for event in events] == ["TurnRecorded"]
 
 
 async def test_turns_of_one_producer_keep_their_order(engine: Engine, user: str, tenant: str) -> None:
@@ -101,13 +100,12 @@ async def test_turns_of_one_producer_keep_their_order(engine: Engine, user: str,
     assert [turn.turn_id for turn in turns if isinstance(turn, TurnRecorded)] == names
 
 
-async def test_metadata_of_a_turn_is_kept_with_it_and_with_its_memory(engine: Engine, user: str, tenant: str) -> None:
+async def test_metadata_of_a_turn_is_kept_with_it(engine: Engine, user: str, tenant: str) -> None:
     await ask(engine, tenant, json.dumps(message(user, metadata={"source": "crm", "score": 0.5})).encode())
 
-    turn, memory = [event.payload for event in await recorded(engine, user, tenant)]
+    [turn] = [event.payload for event in await recorded(engine, user, tenant)]
     assert isinstance(turn, TurnRecorded)
-    assert isinstance(memory, MemoryCreated)
-    assert turn.metadata == memory.metadata == {"source": "crm", "score": 0.5}
+    assert turn.metadata == {"source": "crm", "score": 0.5}
 
 
 @pytest.mark.spec("X14")
@@ -122,7 +120,7 @@ async def test_a_producer_that_asks_gets_the_receipt_once_the_turn_is_in_the_log
     events = await recorded(engine, user, tenant)
     assert answer["ok"]
     assert answer["receipt"]["event_ids"] == [str(event.event_id) for event in events]
-    assert answer["receipt"]["token"] == f"{tenant}/user:{user}@3"
+    assert answer["receipt"]["token"] == f"{tenant}/user:{user}@2"
     assert (again["receipt"]["already"], again["receipt"]["token"]) == (True, answer["receipt"]["token"])
 
 
@@ -177,7 +175,7 @@ async def test_a_turn_that_cannot_be_read_is_set_aside_with_the_reason(
     assert (reason["field"], bool(reason["fix"]), bool(reason["message"])) == (field, True, True)
     assert answer == {"ok": False, "error": reason}
     assert good["ok"], "the next turn is recorded"
-    assert len(await recorded(engine, user, tenant)) == 2
+    assert len(await recorded(engine, user, tenant)) == 1
 
 
 async def test_bad_turns_in_a_crowd_harm_no_other(engine: Engine, user: str, tenant: str) -> None:
@@ -186,7 +184,7 @@ async def test_bad_turns_in_a_crowd_harm_no_other(engine: Engine, user: str, ten
     await asyncio.gather(*(publish(engine, tenant, body) for one in good for body in (one, b"{not json")))
     await all_taken(engine)
 
-    assert len(await recorded(engine, user, tenant)) == 40
+    assert len(await recorded(engine, user, tenant)) == 20
 
 
 async def test_a_tenant_that_cannot_be_is_set_aside(engine: Engine, user: str) -> None:
@@ -223,7 +221,7 @@ async def test_a_reply_subject_that_would_do_something_is_not_used(
     await publish(engine, tenant, json.dumps(message(user)).encode(), {"Mnemolog-Reply-To": reply_to})
     await all_taken(engine)
 
-    assert len(await recorded(engine, user, tenant)) == 2
+    assert len(await recorded(engine, user, tenant)) == 1
     assert (await engine.nats.jetstream().stream_info(EVENTS)).state.messages >= before
 
 
