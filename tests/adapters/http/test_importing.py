@@ -200,14 +200,15 @@ async def test_who_goes_away_in_the_middle_leaves_nothing(
     begun, never = asyncio.Event(), asyncio.Event()
     appended = engine.log.append_whole
 
-    async def slow(stream: StreamId, batches: Any) -> Any:
+    async def slow(*arguments: Any) -> Any:
         begun.set()
         await never.wait()
-        return await appended(stream, batches)
+        return await appended(*arguments)
 
     monkeypatch.setattr(engine.log, "append_whole", slow)
     asking = asyncio.create_task(taken_in(api, other, body))
-    await begun.wait()
+    async with asyncio.timeout(60):
+        await begun.wait()
     asking.cancel()
     await asyncio.gather(asking, return_exceptions=True)
     monkeypatch.undo()
