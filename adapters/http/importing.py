@@ -83,7 +83,12 @@ class _Lines:
         self._task.add_done_callback(lambda task: self._moved.set())
 
     async def begun(self) -> None:
-        await self._moved.wait()
+        """If the request is cancelled before then, nothing is written."""
+        try:
+            await self._moved.wait()
+        except asyncio.CancelledError:
+            await self._stopped()
+            raise
         if self._task.done():
             self._task.result()
 
@@ -99,10 +104,13 @@ class _Lines:
                 await self._moved.wait()
             yield _line(self._end())
         finally:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await self._task
+            await self._stopped()
             file.close()
+
+    async def _stopped(self) -> None:
+        self._task.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await self._task
 
     def _end(self) -> dict[str, Any]:
         try:
