@@ -11,6 +11,7 @@ from mnemolog.domain.principal import Role
 from mnemolog.events.conversation import thread_tag, turn_tag
 from mnemolog.events.event import memory_tag
 from mnemolog.events.fields import Flag, Id, Instant, Uuid, checked_by
+from mnemolog.events.message import MessagesErased
 from mnemolog.events.subjects import KNOWN, SUBJECTS, of_each
 
 
@@ -21,7 +22,6 @@ def _kind(value: object, field: str) -> str:
     raise InvalidInput(f"{value!r:.40} is not a kind of subject", field=field, fix=f"use one of {names}")
 
 
-MAX_MESSAGES = 200
 KnownKind = Annotated[str, checked_by(_kind)]
 # The request field for each kind of subject.
 NAMED = of_each(
@@ -92,7 +92,7 @@ class EraseMessages(Erase):
 
     named: ClassVar[str] = "message_id"
 
-    message_ids: Annotated[tuple[Id, ...], Field(min_length=1, max_length=MAX_MESSAGES)]
+    message_ids: Annotated[tuple[Id, ...], Field(min_length=1, max_length=MessagesErased.MAX)]
     keep_memories: Annotated[Flag, Field(description="Keep the memories that were extracted from it.")] = False
     cause: Cause = Cause.ASKED
 

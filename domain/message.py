@@ -1,8 +1,9 @@
 """A message of a conversation: a turn as it was said (E §2). It can be hidden, restored and erased, never rewritten."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID, uuid5
 
 from mnemolog.domain.errors import Erased, NotFound
@@ -47,6 +48,11 @@ class Message:
 def subject_id(message_id: str) -> UUID:
     """The id under which a message is in the vector index."""
     return uuid5(_SUBJECT_IDS, message_id)
+
+
+def found_id(row: Mapping[str, Any]) -> str:
+    """The id of a row that a search found: of a message, or of a memory."""
+    return str(row["message_id" if row["kind"] == KIND else "memory_id"])
 
 
 def full_text(speaker: str, text: str, attachments: Sequence[Shown] = ()) -> str:

@@ -20,26 +20,11 @@ class Attachment(BaseModel):
     caption: str = ""
 
 
-class TurnRecorded(Event):
-    """One message of a thread. `turn_id` is the producer's message id, unique in the stream.
-
-    `remembered`: a memory with the same text was created with it, as in every log before version 3. `mentioned_ids`:
-    the entities that it names in passing, as far as they were known then.
-    """
-
-    version: ClassVar[int] = 4
+class TurnEvent(Event):
+    """An event of one turn, sealed under the turn's key."""
 
     turn_id: str
     thread_id: str
-    role: Role
-    run_id: str | None = None
-    speaker_entity_id: UUID | None = None
-    remembered: bool = False
-    mentioned_ids: tuple[UUID, ...] = ()
-    speaker: PersonalText = ""
-    text: PersonalText = ""
-    attachments: Annotated[tuple[Attachment, ...], Personal()] = ()
-    metadata: Annotated[dict[str, JsonValue], Personal()] = {}  # noqa: RUF012
 
     def tags(self) -> frozenset[str]:
         return frozenset({turn_tag(self.turn_id), thread_tag(self.thread_id)})
@@ -49,6 +34,26 @@ class TurnRecorded(Event):
 
     def key_tag(self) -> str:
         return turn_tag(self.turn_id)
+
+
+class TurnRecorded(TurnEvent):
+    """One message of a thread. `turn_id` is the producer's message id, unique in the stream.
+
+    `remembered`: a memory with the same text was created with it, as in every log before version 3. `mentioned_ids`:
+    the entities that it names in passing, as far as they were known then.
+    """
+
+    version: ClassVar[int] = 4
+
+    role: Role
+    run_id: str | None = None
+    speaker_entity_id: UUID | None = None
+    remembered: bool = False
+    mentioned_ids: tuple[UUID, ...] = ()
+    speaker: PersonalText = ""
+    text: PersonalText = ""
+    attachments: Annotated[tuple[Attachment, ...], Personal()] = ()
+    metadata: Annotated[dict[str, JsonValue], Personal()] = {}  # noqa: RUF012
 
 
 def turn_tag(turn_id: str) -> str:

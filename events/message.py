@@ -5,24 +5,12 @@ from typing import ClassVar
 from uuid import UUID
 
 from mnemolog.domain.memory import Cause, Status
-from mnemolog.events.conversation import extracts_scope, summaries_scope, thread_tag, turn_scope, turn_tag
+from mnemolog.events.conversation import TurnEvent, extracts_scope, summaries_scope, turn_scope, turn_tag
 from mnemolog.events.event import Event, PersonalText
 
 
-class MessageEvent(Event):
+class MessageEvent(TurnEvent):
     """A change of one message, by its turn."""
-
-    turn_id: str
-    thread_id: str
-
-    def tags(self) -> frozenset[str]:
-        return frozenset({turn_tag(self.turn_id), thread_tag(self.thread_id)})
-
-    def key_scope(self) -> str:
-        return turn_scope(self.thread_id, self.turn_id)
-
-    def key_tag(self) -> str:
-        return turn_tag(self.turn_id)
 
 
 class MessageDeleted(MessageEvent):

@@ -14,7 +14,6 @@ from mnemolog.events.event import Event
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory import MemoriesRecalled
 from mnemolog.events.memory_fold import LINK, MEMORY
-from mnemolog.events.message import MessageEvent
 from mnemolog.events.message_fold import MESSAGE
 from mnemolog.events.profile_fold import FIELD, TODO
 from mnemolog.events.registry import REGISTRY
@@ -67,7 +66,7 @@ def folding(event_type: type[Event]) -> Sequence[Subject[Any, Any]]:
 def key_scopes(header: Header) -> frozenset[str]:
     """Whose keys an event's words go with, as far as its header tells: for events that cannot be read."""
     event_type = REGISTRY.types.get(header.type, Event)
-    if issubclass(event_type, conversation.TurnRecorded | MessageEvent):
+    if issubclass(event_type, conversation.TurnEvent):
         named = {tag.partition(":")[0]: tag.partition(":")[2] for tag in header.tags}
         return frozenset({conversation.turn_scope(named.get("thread", ""), named.get("turn", ""))})
     if issubclass(event_type, summaries.SummaryWritten):

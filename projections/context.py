@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import ranking
 from mnemolog.domain.category import CategoryPolicy, Context, ContextMode
-from mnemolog.domain.message import CATEGORY, KIND
+from mnemolog.domain.message import CATEGORY, found_id
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.fields import WHOLE, Text
 from mnemolog.projections.conversation import reader as conversation
@@ -94,7 +94,7 @@ async def gather(
         Section(category, policy.mode(category), await _section(connection, viewer, category, policy, index, question))
         for category in await _categories(connection, viewer)
     ]
-    told = {_id(row): row for rows in (foundation, *(one.rows for one in sections)) for row in rows}
+    told = {found_id(row): row for rows in (foundation, *(one.rows for one in sections)) for row in rows}
     about = await cards(connection, viewer, (ref for row in told.values() for ref in row.get("entity_refs", ())))
     block: list[Card | Row] = [*about, *told.values()]
     within = ranking.within_budget(block, request.budget_tokens, _line)
@@ -133,10 +133,6 @@ async def _categories(connection: AsyncConnection, viewer: Viewer) -> Sequence[s
     if await conversation.any_of(connection, viewer):
         found.add(CATEGORY)
     return sorted(found)
-
-
-def _id(row: Row) -> object:
-    return row["message_id"] if row["kind"] == KIND else row["memory_id"]
 
 
 def _line(one: Card | Row) -> str:

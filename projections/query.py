@@ -13,7 +13,7 @@ from mnemolog.domain import delta, ranking
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import VISIBLE
-from mnemolog.domain.message import KIND
+from mnemolog.domain.message import KIND, found_id
 from mnemolog.domain.text import same_text
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, StreamId
@@ -210,5 +210,5 @@ def _still_visible(rows: Mapping[UUID, Mapping[str, Any]], id_: UUID) -> bool:
 
 
 def _hit(row: Mapping[str, Any], score: float, similarity: float | None, text_rank: float | None) -> Hit:
-    id_, text = (row["message_id"], row["line"]) if row["kind"] == KIND else (str(row["memory_id"]), row["text"])
-    return Hit(id_, row["kind"], row["category"], text, score, similarity, text_rank, row)
+    text = row["line" if row["kind"] == KIND else "text"]
+    return Hit(found_id(row), row["kind"], row["category"], text, score, similarity, text_rank, row)

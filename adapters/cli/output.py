@@ -17,6 +17,7 @@ from mnemolog.adapters.operations.results import Written
 from mnemolog.domain.contradiction import marked
 from mnemolog.domain.errors import AmbiguousEntity, MnemologError
 from mnemolog.domain.message import KIND as MESSAGE
+from mnemolog.domain.message import found_id
 from mnemolog.events.envelope import Receipt
 
 console = Console()
@@ -79,7 +80,7 @@ def memories(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> None:
 
 
 def _id(row: Mapping[str, Any]) -> UUID | str:
-    return id_of(str(row["message_id" if row["kind"] == MESSAGE else "memory_id"]))
+    return id_of(found_id(row))
 
 
 def id_of(text: str) -> UUID | str:

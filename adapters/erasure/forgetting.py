@@ -13,7 +13,6 @@ from mnemolog.adapters.services import Services
 from mnemolog.commands.artifacts import DeleteArtifact
 from mnemolog.commands.entities import ForgetEntity
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory, EraseMessages
-from mnemolog.commands.erasure_requests import MAX_MESSAGES
 from mnemolog.commands.fact_changes import ForgetFact
 from mnemolog.commands.handler import Keyed
 from mnemolog.commands.memories import SoftDeleteMemory
@@ -144,8 +143,8 @@ def _hidings(why: dict[str, Any], found: Extent) -> Iterator[Sequence[Hiding]]:
 def _erasures(context: dict[str, Any], found: Extent) -> Iterator[Erase]:
     for memory_id in found.memories:
         yield validated(EraseMemory, {**context, "memory_id": memory_id, "with_survivors": True})
-    for first in range(0, len(found.messages), MAX_MESSAGES):
-        portion = tuple(found.messages[first : first + MAX_MESSAGES])
+    for first in range(0, len(found.messages), MessagesErased.MAX):
+        portion = tuple(found.messages[first : first + MessagesErased.MAX])
         yield validated(EraseMessages, {**context, "message_ids": portion, "with_survivors": True})
     for kind, id_ in found.known:
         yield validated(EraseKnown, {**context, "kind": kind, "name": str(id_)})

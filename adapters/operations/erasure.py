@@ -148,7 +148,7 @@ async def erase(engine: Engine, request: Rehearsed) -> Erased:
     Destroys its text and, unless `keep_turns`, the turns it was extracted from. This cannot be undone. If the text may
     survive in a memory that it was merged into, the erasure is refused without `with_survivors`.
     """
-    return await _erased(engine, command_of(EraseMemory, engine, request), request)
+    return await carried_out(engine, command_of(EraseMemory, engine, request), request)
 
 
 @operation(
@@ -166,7 +166,7 @@ async def erase_thread(engine: Engine, request: Rehearsed) -> Erased:
 
     Destroys its turns, the memories extracted from them, and its sessions. This cannot be undone.
     """
-    return await _erased(engine, command_of(EraseThread, engine, request), request)
+    return await carried_out(engine, command_of(EraseThread, engine, request), request)
 
 
 @operation(
@@ -183,7 +183,7 @@ async def erase_user(engine: Engine, request: Rehearsed) -> Erased:
 
     This cannot be undone. A user who returns starts empty, with new keys.
     """
-    return await _erased(engine, command_of(EraseUser, engine, request), request)
+    return await carried_out(engine, command_of(EraseUser, engine, request), request)
 
 
 @operation(
@@ -285,10 +285,10 @@ async def prove_erased(engine: Engine, request: ProveErased) -> Proof:
 
 
 async def _erase_known(engine: Engine, request: Rehearsed, kind: str, name: object) -> Erased:
-    return await _erased(engine, command_of(EraseKnown, engine, request, kind=kind, name=str(name)), request)
+    return await carried_out(engine, command_of(EraseKnown, engine, request, kind=kind, name=str(name)), request)
 
 
-async def _erased(engine: Engine, command: Erase | EraseUser, request: Rehearsed) -> Erased:
+async def carried_out(engine: Engine, command: Erase | EraseUser, request: Rehearsed) -> Erased:
     """Returns once no projection shows the text."""
     if request.dry_run:
         return Erased.of(await erasing.extent(engine, command))

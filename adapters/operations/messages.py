@@ -5,8 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.erasure import erasing
-from mnemolog.adapters.operations.erasure import Erased
+from mnemolog.adapters.operations.erasure import Erased, carried_out
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import PagedRead, Read, Rehearsed, Write, command_of, request_of, viewer_of
 from mnemolog.adapters.operations.results import MessageView, Page, Written
@@ -112,9 +111,7 @@ async def erase_message(engine: Engine, request: EraseMessage) -> Erased:
     Destroys its text and, unless `keep_memories`, the memories that were extracted from it. This cannot be undone.
     """
     command = command_of(EraseMessages, engine, request, message_ids=(request.message_id,))
-    if request.dry_run:
-        return Erased.of(await erasing.extent(engine, command))
-    return Erased.of_erasure(await erasing.erase(engine, command, request.idempotency_key))
+    return await carried_out(engine, command, request)
 
 
 MESSAGES = (list_messages, get_message, delete_message, restore_message, erase_message)

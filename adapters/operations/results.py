@@ -12,6 +12,7 @@ from mnemolog.domain.delta import Change, Entry
 from mnemolog.domain.memory import Cause, Kind, Status
 from mnemolog.domain.memory_key import EntityType, FactType, MemoryType, Source
 from mnemolog.domain.message import KIND as MESSAGE
+from mnemolog.domain.message import found_id
 from mnemolog.domain.ranking import bullet
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.turn import Role
@@ -83,8 +84,7 @@ class Bullet(Result):
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Self:
-        id_ = row["message_id"] if row["kind"] == MESSAGE else str(row["memory_id"])
-        return cls(id=id_, kind=row["kind"], category=row["category"], text=bullet(row))
+        return cls(id=found_id(row), kind=row["kind"], category=row["category"], text=bullet(row))
 
 
 class MemoryView(ContentFields, Result):

@@ -18,7 +18,7 @@ from mnemolog.events.message_fold import MESSAGE
 from mnemolog.projections.conversation.tables import NAME, READABLE_FROM, VERSION, messages, metadata
 from mnemolog.projections.kinds import Kinds
 from mnemolog.projections.owner import indexed, owner, owner_row
-from mnemolog.projections.rows import Key, Row, fetch, load, stored, upsert
+from mnemolog.projections.rows import Key, Row, fetch, load, primary_key, stored, upsert
 
 _ERASED = {"speaker": "", "text": "", "attachments": [], "metadata": {}, "document": ""}
 
@@ -49,7 +49,7 @@ async def _in_erased_threads(connection: AsyncConnection, batch: Sequence[Record
         return {}
     of_them = tuple_(*indexed(messages), messages.c.thread_id).in_(sorted(threads))
     rows = await fetch(connection, messages, select(*stored(messages)).where(of_them))
-    return {(row["tenant"], row["stream_kind"], row["user_id"], row["message_id"]): row for row in rows}
+    return {primary_key(messages)(row): row for row in rows}
 
 
 def _changed(rows: Mapping[Key, Row], event: Recorded) -> dict[Key, Row]:

@@ -10,11 +10,12 @@ from mnemolog.domain.corroboration import USES
 from mnemolog.domain.memory import VISIBLE, Kind, Status
 from mnemolog.domain.retention import Retention
 from mnemolog.events.envelope import USER
+from mnemolog.events.message import MessagesErased
 from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.rows import Row, fetch, stored
 
-PAGE = 200  # At most as many messages as one erasure takes.
+PAGE = MessagesErased.MAX  # One erasure takes all messages of a page.
 
 
 def fading(retention: Retention, now: datetime) -> ColumnElement[bool]:

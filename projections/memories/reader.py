@@ -42,11 +42,10 @@ async def by_text(
         return {}
     wanted = func.to_tsquery(CONFIGURATION, " | ".join(terms))
     lexemes = func.tsvector_to_array(func.to_tsvector(CONFIGURATION, " ".join(terms)))
-    documents = candidates.documents(viewer).subquery()
-    among = select(func.count().label("n"), func.avg(func.length(documents.c.search)).label("length"))
+    document = candidates.documents(viewer).subquery()
+    among = select(func.count().label("n"), func.avg(func.length(document.c.search)).label("length"))
     # Computed once, even by a cached plan that was made for users with few memories.
     collection = among.cte("collection").prefix_with("MATERIALIZED")
-    document = candidates.documents(viewer).subquery()
     word = func.unnest(document.c.search).table_valued("lexeme", "positions", "weights").render_derived()
     matches = (
         select(
