@@ -21,7 +21,7 @@ from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.memories.filters import active, unasked, visible_to
 from mnemolog.projections.memories.reader import Row
 from mnemolog.projections.memories.tables import memories as table
-from mnemolog.projections.query import hybrid
+from mnemolog.projections.retrieval import hybrid
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
 

@@ -1,10 +1,8 @@
 """memory.query: allowlist and filters in the store, hybrid search, budget, delta header (B §6, design §6)."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -12,22 +10,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain import delta, ranking
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import InvalidInput
-from mnemolog.domain.memory import VISIBLE
-from mnemolog.domain.message import KIND, found_id
-from mnemolog.domain.text import same_text
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, StreamId
 from mnemolog.events.fields import WHOLE, Id, Tenant, Text
 from mnemolog.projections.changes import reader as changes
-from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.graph import reader as entities
-from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.filters import Candidates, Filters
+from mnemolog.projections.retrieval import Hit, hybrid
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
-
-CANDIDATES = 50  # D: the top 50 by cosine and by full text; more if requested.
-EVERYTHING = Candidates(messages=True)
 
 
 class Searching(BaseModel):
@@ -95,27 +86,6 @@ class MemoryQuery(Searching):
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """A memory or a message in the result. `score` in [0, 1] is the fused rank; `similarity` the cosine.
-
-    `row` is the complete memory or message.
-    """
-
-    id: str
-    kind: str
-    category: str
-    text: str
-    score: float
-    similarity: float | None
-    text_rank: float | None
-    row: Mapping[str, Any] = field(repr=False)
-
-    @property
-    def bullet(self) -> str:
-        return ranking.bullet(self.row)
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """The delta header ("" if nothing changed or it was not requested), the thread's revision, and the hits.
 
@@ -168,47 +138,3 @@ async def _candidates(connection: AsyncConnection, viewer: Viewer, filters: Filt
     known = await entities.survivors(connection, viewer, await entities.by_ids(connection, viewer, filters.entity_ids))
     kin = await entities.kin(connection, viewer, {row["entity_id"] for row in known.values()})
     return Candidates(filters=filters, messages=True, about=frozenset(kin))
-
-
-async def hybrid(
-    connection: AsyncConnection,
-    viewer: Viewer,
-    index: VectorIndex,
-    question: Question,
-    limit: int,
-    among: Candidates = EVERYTHING,
-    threshold: float | None = None,
-) -> Sequence[Hit]:
-    """The results of vector and keyword search, fused, best first; `threshold` is a cosine similarity.
-
-    Without a vector of the query it searches by keywords alone; with a threshold it raises the model's error instead.
-    A message is left out if a memory extracted from it says the same.
-    """
-    at_most = max(CANDIDATES, limit)
-    near = dict[UUID, float]()
-    if threshold is not None or question.vector is not None:
-        nearest = partial(index.search, connection, viewer, model=question.model, vector=question.meaning())
-        near |= await nearest(among, limit=at_most)
-    worded = await memories.by_text(connection, among, viewer, question.text, at_most)
-    if threshold is not None:
-        if far := worded.keys() - near.keys():  # Found by words only, but maybe similar enough.
-            near |= await nearest(replace(among, ids=frozenset(far)), limit=len(far))
-        near = {id_: score for id_, score in near.items() if score >= threshold}
-        worded = {id_: score for id_, score in worded.items() if id_ in near}
-    fused = ranking.fuse(near, worded)
-    best = sorted(fused, key=lambda id_: (-fused[id_], id_))[: 2 * limit]
-    rows = await memories.by_ids(connection, viewer, set(best))
-    rows |= await conversation.found(connection, viewer, set(best) - rows.keys())
-    hits = [_hit(rows[id_], fused[id_], near.get(id_), worded.get(id_)) for id_ in best if _still_visible(rows, id_)]
-    remembered = {(turn_id, same_text(hit.text)) for hit in hits for turn_id in hit.row.get("source_turn_ids", ())}
-    return [hit for hit in hits if (hit.id, same_text(hit.text)) not in remembered][:limit]
-
-
-def _still_visible(rows: Mapping[UUID, Mapping[str, Any]], id_: UUID) -> bool:
-    """A memory may be deleted between the search and the read of its row."""
-    return id_ in rows and rows[id_]["status"] in VISIBLE
-
-
-def _hit(row: Mapping[str, Any], score: float, similarity: float | None, text_rank: float | None) -> Hit:
-    text = row["line" if row["kind"] == KIND else "text"]
-    return Hit(found_id(row), row["kind"], row["category"], text, score, similarity, text_rank, row)

@@ -22,8 +22,8 @@ from mnemolog.events.memory import ContentFields
 from mnemolog.projections.context import AgentContext, Section
 from mnemolog.projections.memories.cards import Card
 from mnemolog.projections.paging import Slice
-from mnemolog.projections.query import Hit
 from mnemolog.projections.reads.memories import Changes as Delta
+from mnemolog.projections.retrieval import Hit
 
 T = TypeVar("T")
 

@@ -1,0 +1,88 @@
+"""Hybrid search: what a question finds among memories and messages by meaning and by words, best first (B §6)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain import ranking
+from mnemolog.domain.memory import VISIBLE
+from mnemolog.domain.message import KIND, found_id
+from mnemolog.domain.text import same_text
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.conversation import reader as conversation
+from mnemolog.projections.memories import reader as memories
+from mnemolog.projections.memories.filters import Candidates
+from mnemolog.projections.vectors.index import VectorIndex
+from mnemolog.projections.vectors.question import Question
+
+CANDIDATES = 50  # D: the top 50 by cosine and by full text; more if requested.
+EVERYTHING = Candidates(messages=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A memory or a message in the result. `score` in [0, 1] is the fused rank; `similarity` the cosine.
+
+    `row` is the complete memory or message.
+    """
+
+    id: str
+    kind: str
+    category: str
+    text: str
+    score: float
+    similarity: float | None
+    text_rank: float | None
+    row: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def bullet(self) -> str:
+        return ranking.bullet(self.row)
+
+
+async def hybrid(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    index: VectorIndex,
+    question: Question,
+    limit: int,
+    among: Candidates = EVERYTHING,
+    threshold: float | None = None,
+) -> Sequence[Hit]:
+    """The results of vector and keyword search, fused, best first; `threshold` is a cosine similarity.
+
+    Without a vector of the query it searches by keywords alone; with a threshold it raises the model's error instead.
+    A message is left out if a memory extracted from it says the same.
+    """
+    at_most = max(CANDIDATES, limit)
+    near = dict[UUID, float]()
+    if threshold is not None or question.vector is not None:
+        nearest = partial(index.search, connection, viewer, model=question.model, vector=question.meaning())
+        near |= await nearest(among, limit=at_most)
+    worded = await memories.by_text(connection, among, viewer, question.text, at_most)
+    if threshold is not None:
+        if far := worded.keys() - near.keys():  # Found by words only, but maybe similar enough.
+            near |= await nearest(replace(among, ids=frozenset(far)), limit=len(far))
+        near = {id_: score for id_, score in near.items() if score >= threshold}
+        worded = {id_: score for id_, score in worded.items() if id_ in near}
+    fused = ranking.fuse(near, worded)
+    best = sorted(fused, key=lambda id_: (-fused[id_], id_))[: 2 * limit]
+    rows = await memories.by_ids(connection, viewer, set(best))
+    rows |= await conversation.found(connection, viewer, set(best) - rows.keys())
+    hits = [_hit(rows[id_], fused[id_], near.get(id_), worded.get(id_)) for id_ in best if _still_visible(rows, id_)]
+    remembered = {(turn_id, same_text(hit.text)) for hit in hits for turn_id in hit.row.get("source_turn_ids", ())}
+    return [hit for hit in hits if (hit.id, same_text(hit.text)) not in remembered][:limit]
+
+
+def _still_visible(rows: Mapping[UUID, Mapping[str, Any]], id_: UUID) -> bool:
+    """A memory may be deleted between the search and the read of its row."""
+    return id_ in rows and rows[id_]["status"] in VISIBLE
+
+
+def _hit(row: Mapping[str, Any], score: float, similarity: float | None, text_rank: float | None) -> Hit:
+    text = row["line" if row["kind"] == KIND else "text"]
+    return Hit(found_id(row), row["kind"], row["category"], text, score, similarity, text_rank, row)
