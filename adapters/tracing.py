@@ -72,9 +72,9 @@ def _span(step: str, attributes: dict[str, Attribute]) -> Iterator[None]:
     """An error is recorded by its code, because its message may quote a memory."""
     from opentelemetry.trace import Status, StatusCode
 
-    told = {f"mnemolog.{name}": value for name, value in attributes.items()}
+    named = {f"mnemolog.{name}": value for name, value in attributes.items()}
     with _tracer().start_as_current_span(
-        f"mnemolog.{step}", attributes=told, record_exception=False, set_status_on_exception=False
+        f"mnemolog.{step}", attributes=named, record_exception=False, set_status_on_exception=False
     ) as span:
         try:
             yield

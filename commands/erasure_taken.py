@@ -100,9 +100,9 @@ def with_told(state: Written, tags: Iterable[str]) -> Sequence[str]:
     gone = dict.fromkeys(tag for tag in tags if tag in state.known)
     queue = list(filter(ENTITY.has, gone))
     for entity in queue:  # It grows during the loop.
-        told = [tag for tag, one in state.known.items() if entity in one.about]
+        about = [tag for tag, one in state.known.items() if entity in one.about]
         absorbed = [tag for tag, one in state.known.items() if one.merged_into == entity and tag not in gone]
-        gone |= dict.fromkeys([*told, *absorbed])
+        gone |= dict.fromkeys([*about, *absorbed])
         queue += absorbed
     return list(gone)
 

@@ -154,13 +154,13 @@ async def _document(engine: Services, tenant: str, found: Found, result: _Result
         result.add(TextKind.FILE_SUMMARY, _beginning(found), Generation(model="extract"))
         return
     text = "\n\n".join(f"{place}\n{text}".strip() for place, text in found.chunks)[:SUMMARIZED]
-    told = await _asked(
+    completed = await _completed(
         result,
         TextKind.FILE_SUMMARY,
         lambda: chat.complete(tenant, prompt("file_summary", limit=SUMMARY), text, FileSummary),
     )
-    if told:
-        result.add(TextKind.FILE_SUMMARY, told.output.summary[: 2 * SUMMARY], told.generation)
+    if completed:
+        result.add(TextKind.FILE_SUMMARY, completed.output.summary[: 2 * SUMMARY], completed.generation)
     else:
         result.add(TextKind.FILE_SUMMARY, _beginning(found), Generation(model="extract"))
 
@@ -179,7 +179,9 @@ async def _image(engine: Services, tenant: str, found: Found, result: _Result) -
     if (vision := engine.models.vision) is None:
         result.skip("no vision model is set (`vision_model`)", TextKind.VISION_SHORT, TextKind.VISION_DETAIL)
     else:
-        seen = await _asked(result, TextKind.VISION_SHORT, lambda: vision.describe(tenant, picture, found.media_type))
+        seen = await _completed(
+            result, TextKind.VISION_SHORT, lambda: vision.describe(tenant, picture, found.media_type)
+        )
     if seen:
         result.add(TextKind.VISION_SHORT, seen.output.short, seen.generation)
         result.add(TextKind.VISION_DETAIL, seen.output.detail, seen.generation)
@@ -212,14 +214,14 @@ async def _audio(engine: Services, tenant: str, artifact: Artifact, content: byt
         result.skip("no transcription model is set (`transcription_model`)", TextKind.TRANSCRIPT)
         return
     name = artifact.name or f"audio.{artifact.mime.rpartition('/')[2]}"
-    heard = await _asked(result, TextKind.TRANSCRIPT, lambda: transcription.transcribe(tenant, content, name))
+    heard = await _completed(result, TextKind.TRANSCRIPT, lambda: transcription.transcribe(tenant, content, name))
     if heard:
         passages = tuple(Passage(text=text) for _, text in pieces([Section("", heard.output.text)]))
         found = ExtractedText(text_kind=TextKind.TRANSCRIPT, generation=heard.generation, passages=passages)
         result.texts += [found] if passages else []
 
 
-async def _asked(
+async def _completed(
     result: _Result, kind: TextKind, ask: Callable[[], Awaitable[Completion[Any]]]
 ) -> Completion[Any] | None:
     """A model's answer; None if it gives none, which is recorded as skipped."""

@@ -270,10 +270,10 @@ def _limit(limits: dict[str, int]) -> None:
 
 
 def main() -> None:
-    asked: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
-    _limit(asked["limits"])
+    request: dict[str, Any] = json.loads(sys.stdin.buffer.readline())
+    _limit(request["limits"])
     try:
-        answer: dict[str, Any] = asdict(read(sys.stdin.buffer.read(), asked["name"], asked["mime"]))
+        answer: dict[str, Any] = asdict(read(sys.stdin.buffer.read(), request["name"], request["mime"]))
     except Refused as refused:
         answer = {"refused": refused.reason, "detail": refused.detail}
     except MemoryError:

@@ -24,8 +24,8 @@ async def read_apart(
     content: bytes, name: str, mime: str, *, memory: int = MEMORY, cpu_seconds: int = CPU_SECONDS
 ) -> Found:
     """The content of the file; Refused says why it was not read."""
-    asked = {"name": name, "mime": mime, "limits": {"bytes": memory, "seconds": cpu_seconds}}
-    sent = json.dumps(asked).encode() + b"\n" + content
+    request = {"name": name, "mime": mime, "limits": {"bytes": memory, "seconds": cpu_seconds}}
+    sent = json.dumps(request).encode() + b"\n" + content
     code, out = await run([sys.executable, "-I", "-m", READER], sent, SECONDS)
     if code == -signal.SIGXCPU or code == -signal.SIGKILL:
         raise Refused(Refusal.TOO_SLOW, f"more than {cpu_seconds} s of processor time")

@@ -72,11 +72,11 @@ def add(
         "source_turn_ids": turns or None,
         "idempotency_key": key,
     }
-    asked = validated(AddArtifact, {one: value for one, value in given.items() if value is not None})
+    request = validated(AddArtifact, {one: value for one, value in given.items() if value is not None})
     content = sys.stdin.buffer.read() if file == STDIN else _read(path) if path else None
 
     async def run_it(engine: Engine) -> ArtifactAdded:
-        return await add_artifact(engine, asked, content)
+        return await add_artifact(engine, request, content)
 
     added = with_engine(settings_of(context.obj), run_it)
     if json:
@@ -107,8 +107,8 @@ def download(
     validated(ArtifactRead, ids.with_placeholders(get_artifact, fields))
 
     async def run_it(engine: Engine) -> tuple[ArtifactView, bytes]:
-        asked = validated(ArtifactRead, await ids.completed(engine, get_artifact, fields))
-        return await download_artifact(engine, asked)
+        request = validated(ArtifactRead, await ids.completed(engine, get_artifact, fields))
+        return await download_artifact(engine, request)
 
     found, content = with_engine(settings_of(context.obj), run_it)
     if to is None:

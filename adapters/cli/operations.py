@@ -111,8 +111,8 @@ def ask(context: typer.Context, operation: Operation[Any, Any], fields: Mapping[
     request = validated(operation.request, ids.with_placeholders(operation, fields))
 
     async def run(engine: Engine) -> tuple[Any, Any]:
-        asked = validated(operation.request, await ids.completed(engine, operation, fields))
-        return asked, await operation.run(engine, asked)
+        request = validated(operation.request, await ids.completed(engine, operation, fields))
+        return request, await operation.run(engine, request)
 
     with output.errors.status(operation.summary):
         request, result = with_engine(settings_of(context.obj), run)

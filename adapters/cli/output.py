@@ -66,7 +66,7 @@ def receipt(sentence: str, written: Receipt | Written) -> None:
 def memories(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> None:
     """Memories and messages as a table."""
     scored = any(row.get("score") is not None for row in rows)
-    told = [
+    cells = [
         (
             *([f"{row['score']:.2f}"] if scored else []),
             day(row["occurred_at"]),
@@ -76,7 +76,7 @@ def memories(rows: Sequence[Mapping[str, Any]], *, title: str = "") -> None:
         )
         for row in rows
     ]
-    show((*(["score"] if scored else []), "date", "category", "text", "id"), told, title=title, short=True)
+    show((*(["score"] if scored else []), "date", "category", "text", "id"), cells, title=title, short=True)
 
 
 def _id(row: Mapping[str, Any]) -> UUID | str:
@@ -94,11 +94,11 @@ def id_of(text: str) -> UUID | str:
 def links(rows: Sequence[Mapping[str, Any]]) -> None:
     """The links of a memory as a table, strongest first."""
     sign = {"out": "→", "in": "←"}
-    told = [
+    cells = [
         (f"{row['strength']:.2f}", sign[row["direction"]], row["relation_type"], row["text"], row["memory_id"])
         for row in rows
     ]
-    show(("strength", "", "type", "text", "id"), told, nothing="no links", short=True)
+    show(("strength", "", "type", "text", "id"), cells, nothing="no links", short=True)
 
 
 def history(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -151,11 +151,11 @@ def header(text: str) -> None:
 
 def settings(rows: Iterable[tuple[str, object, str, str]]) -> None:
     """Settings as a table: name and variable, value, meaning."""
-    told = [
+    cells = [
         (Text.assemble(name, "\n", (variable, "dim")), value if isinstance(value, str) else _json(value), meaning)
         for name, value, variable, meaning in rows
     ]
-    show(("setting", "value", "meaning"), told)
+    show(("setting", "value", "meaning"), cells)
 
 
 def count(number: int, one: str, many: str = "") -> str:

@@ -51,8 +51,8 @@ def show(operation: Operation[Any, Any], request: Request, result: Any) -> None:
     else:
         # What was done and the id concerned: from the receipt, or else from the request.
         ids = [name for name in type(result).model_fields if name.endswith("_id")]
-        asked = [name for name in operation.arguments if name.endswith("_id")]
-        id_ = getattr(result, ids[0]) if ids else getattr(request, asked[0]) if asked else None
+        named = [name for name in operation.arguments if name.endswith("_id")]
+        id_ = getattr(result, ids[0]) if ids else getattr(request, named[0]) if named else None
         output.receipt(operation.done + (f" [cyan]{id_}[/]" if id_ else ""), result)
         for one in getattr(result, "variants", ()):
             output.line("possible duplicate:", f"{one.name} ({one.entity_id}); `mnemolog entity merge` combines them")
@@ -236,8 +236,8 @@ def _added(found: Added) -> None:
     ids = [output.id_of(one) for one in found.message_ids]
     short = output.shortened([one for one in ids if isinstance(one, UUID)])
     shown = [short[one] if isinstance(one, UUID) else escape(one) for one in ids]
-    told = ", ".join(f"[cyan]{one}[/]" for one in shown)
-    output.receipt(f"Added {output.count(len(ids), 'message')}: {told}", found)
+    listed = ", ".join(f"[cyan]{one}[/]" for one in shown)
+    output.receipt(f"Added {output.count(len(ids), 'message')}: {listed}", found)
 
 
 def _session(found: Session) -> None:

@@ -42,5 +42,7 @@ class ObservedHandler(Handler):
 
 
 def _attributes(command: Command) -> dict[str, str]:
-    told = {"command": type(command).__name__}
-    return told if command.correlation_id is None else {**told, "correlation_id": str(command.correlation_id)}
+    attributes = {"command": type(command).__name__}
+    return (
+        attributes if command.correlation_id is None else {**attributes, "correlation_id": str(command.correlation_id)}
+    )

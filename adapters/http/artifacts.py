@@ -35,7 +35,7 @@ _MIME = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,60}", re.IGNORE
     openapi_extra={"requestBody": {"content": {"*/*": _BYTES}}},
 )
 async def add_artifact_(
-    asked: Annotated[_ADD, Query()],  # type: ignore[valid-type]
+    query: Annotated[_ADD, Query()],  # type: ignore[valid-type]
     request: Request,
     engine: TheEngine,
     idempotency_key: IdempotencyKey = None,
@@ -46,7 +46,7 @@ async def add_artifact_(
     """
     content = await request.body() or None
     key = {} if idempotency_key is None else {"idempotency_key": identifier(idempotency_key, "idempotency_key")}
-    return await add_artifact(engine, _whole(AddArtifact, asked, **key), content)
+    return await add_artifact(engine, _whole(AddArtifact, query, **key), content)
 
 
 @router.get(
@@ -57,11 +57,11 @@ async def add_artifact_(
 )
 async def download_artifact_(
     artifact_id: Annotated[Uuid, Path(description="The artifact's id.")],
-    asked: Annotated[_READ, Query()],  # type: ignore[valid-type]
+    query: Annotated[_READ, Query()],  # type: ignore[valid-type]
     engine: TheEngine,
 ) -> Response:
     """Sent as an attachment, which no browser opens as a page of this server."""
-    found, content = await download_artifact(engine, _whole(ArtifactRead, asked, artifact_id=artifact_id))
+    found, content = await download_artifact(engine, _whole(ArtifactRead, query, artifact_id=artifact_id))
     headers = {
         "Content-Disposition": f"attachment; filename*=UTF-8''{quote(found.name or found.label, safe='')}",
         "X-Content-Type-Options": "nosniff",
@@ -71,6 +71,6 @@ async def download_artifact_(
     return Response(content, media_type=mime, headers=headers)
 
 
-def _whole(request: type[R], asked: BaseModel, **more: Any) -> R:
-    given = {**{name: getattr(asked, name) for name in asked.model_fields_set}, **more}
-    return request.model_construct(set(given), **given)
+def _whole(model: type[R], query: BaseModel, **more: Any) -> R:
+    given = {**{name: getattr(query, name) for name in query.model_fields_set}, **more}
+    return model.model_construct(set(given), **given)

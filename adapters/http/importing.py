@@ -53,7 +53,7 @@ async def import_user(user_id: UserInQuery, request: Request, engine: TheEngine)
     except BaseException:
         file.close()
         raise
-    return StreamingResponse(lines.told(file), media_type=NDJSON)
+    return StreamingResponse(lines.reported(file), media_type=NDJSON)
 
 
 async def _spool(request: Request, file: IO[bytes]) -> None:
@@ -92,15 +92,15 @@ class _Lines:
         if self._task.done():
             self._task.result()
 
-    async def told(self, file: IO[bytes]) -> AsyncIterator[bytes]:
+    async def reported(self, file: IO[bytes]) -> AsyncIterator[bytes]:
         """If the client disconnects before the end, nothing is written."""
         try:
-            told = 0
+            reported = 0
             while not self._task.done():
                 self._moved.clear()
-                if self._written > told:
-                    told = self._written
-                    yield _line({"written": told, "events": self._total})
+                if self._written > reported:
+                    reported = self._written
+                    yield _line({"written": reported, "events": self._total})
                 await self._moved.wait()
             yield _line(self._end())
         finally:

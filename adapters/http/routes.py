@@ -75,8 +75,8 @@ def _endpoint(operation: Operation[Any, Any]) -> Any:
     name = "".join(word.title() for word in operation.name.split("_"))
     rest = request_without(operation.request, {*in_path, "idempotency_key"}, name)
 
-    async def endpoint(engine: Engine, asked: BaseModel, idempotency_key: str | None = None, **path: Any) -> Any:
-        given = {**path, **{name: getattr(asked, name) for name in asked.model_fields_set}}
+    async def endpoint(engine: Engine, request: BaseModel, idempotency_key: str | None = None, **path: Any) -> Any:
+        given = {**path, **{name: getattr(request, name) for name in request.model_fields_set}}
         if idempotency_key is not None:
             given["idempotency_key"] = identifier(idempotency_key, "idempotency_key")
         return await operation.run(engine, operation.request.model_construct(set(given), **given))
@@ -85,7 +85,7 @@ def _endpoint(operation: Operation[Any, Any]) -> Any:
         Query() if operation.method in IN_QUERY else Body(examples=[operation.example] if operation.example else None)
     )
     parameters: dict[str, Any] = {name: Annotated[fields[name].rebuild_annotation(), Path()] for name in in_path}
-    parameters |= {"engine": TheEngine, "asked": Annotated[rest, where]}
+    parameters |= {"engine": TheEngine, "request": Annotated[rest, where]}
     if operation.writes:
         parameters["idempotency_key"] = IdempotencyKey
     endpoint.__signature__ = inspect.Signature(  # type: ignore[attr-defined]

@@ -140,38 +140,40 @@ class ArtifactAdded(Written):
     artifact_id: UUID
 
 
-async def add_artifact(engine: Engine, asked: AddArtifact, content: bytes | None) -> ArtifactAdded:
+async def add_artifact(engine: Engine, request: AddArtifact, content: bytes | None) -> ArtifactAdded:
     """Add a file or link. Its text is extracted in the background."""
-    fields = {name: value for name, value in fields_of(engine, asked).items() if value is not None}
-    artifact_id, receipt = await contents.store(engine, content, fields, asked.idempotency_key)
+    fields = {name: value for name, value in fields_of(engine, request).items() if value is not None}
+    artifact_id, receipt = await contents.store(engine, content, fields, request.idempotency_key)
     if content is not None and not receipt.already:
         await enqueue(engine, receipt.stream, artifact_id)
     return ArtifactAdded.of(receipt, artifact_id=artifact_id)
 
 
-async def download_artifact(engine: Engine, asked: ArtifactRead) -> tuple[ArtifactView, bytes]:
+async def download_artifact(engine: Engine, request: ArtifactRead) -> tuple[ArtifactView, bytes]:
     """An artifact, and the bytes of its file."""
-    found = await get_artifact.run(engine, asked)
+    found = await get_artifact.run(engine, request)
     if found.type is ArtifactType.LINK:
         raise InvalidInput("is a link, which has no file", field="artifact_id", fix="open its `url`")
-    return found, await contents.load(engine, stream_of(engine, asked), asked.artifact_id)
+    return found, await contents.load(engine, stream_of(engine, request), request.artifact_id)
 
 
 @operation("artifact get", "GET /artifacts/{artifact_id}", tag="artifacts", arguments=("artifact_id",))
-async def get_artifact(engine: Engine, asked: ArtifactRead) -> ArtifactDetail:
+async def get_artifact(engine: Engine, request: ArtifactRead) -> ArtifactDetail:
     """Read an artifact: what it is, and its short texts.
 
     Deleted artifacts can be read too.
     """
-    found = await engine.reads.artifact(viewer_of(engine, asked), asked.artifact_id, asked.moment())
+    found = await engine.reads.artifact(viewer_of(engine, request), request.artifact_id, request.moment())
     return ArtifactDetail.model_validate(found)
 
 
 @operation("artifact list", "GET /artifacts", tag="artifacts")
-async def list_artifacts(engine: Engine, asked: ArtifactsRead) -> Page[ArtifactView]:
+async def list_artifacts(engine: Engine, request: ArtifactsRead) -> Page[ArtifactView]:
     """List artifacts, the most recently changed first."""
-    viewer, moment, status = viewer_of(engine, asked), asked.moment(), Status(asked.status)
-    rows = await engine.reads.artifacts(viewer, asked.type, status, asked.label, asked.limit, moment, asked.cursor)
+    viewer, moment, status = viewer_of(engine, request), request.moment(), Status(request.status)
+    rows = await engine.reads.artifacts(
+        viewer, request.type, status, request.label, request.limit, moment, request.cursor
+    )
     return Page[ArtifactView].of(rows)
 
 
@@ -181,11 +183,11 @@ async def list_artifacts(engine: Engine, asked: ArtifactsRead) -> Page[ArtifactV
     tag="artifacts",
     arguments=("artifact_id",),
 )
-async def list_artifact_texts(engine: Engine, asked: ArtifactTextsRead) -> Page[ArtifactText]:
+async def list_artifact_texts(engine: Engine, request: ArtifactTextsRead) -> Page[ArtifactText]:
     """List the texts of an artifact: captions, descriptions, and what was extracted from it."""
-    viewer, moment = viewer_of(engine, asked), asked.moment()
+    viewer, moment = viewer_of(engine, request), request.moment()
     rows = await engine.reads.artifact_texts(
-        viewer, asked.artifact_id, asked.text_kind, asked.limit, moment, asked.cursor
+        viewer, request.artifact_id, request.text_kind, request.limit, moment, request.cursor
     )
     return Page[ArtifactText].of(rows)
 
@@ -197,11 +199,11 @@ async def list_artifact_texts(engine: Engine, asked: ArtifactTextsRead) -> Page[
     arguments=("query",),
     example={"user_id": "ana", "query": "how much is the rent?"},
 )
-async def search_artifacts(engine: Engine, asked: ArtifactSearch) -> Page[ArtifactHit]:
+async def search_artifacts(engine: Engine, request: ArtifactSearch) -> Page[ArtifactHit]:
     """Search the texts of artifacts, by meaning and by words."""
-    among = TextCandidates(artifact_id=asked.artifact_id, type=asked.type, kind=asked.text_kind)
+    among = TextCandidates(artifact_id=request.artifact_id, type=request.type, kind=request.text_kind)
     found = await engine.reads.search_artifacts(
-        viewer_of(engine, asked), asked.query, among, asked.top_k, asked.moment()
+        viewer_of(engine, request), request.query, among, request.top_k, request.moment()
     )
     return Page[ArtifactHit].model_validate({"items": found})
 
@@ -216,9 +218,9 @@ async def search_artifacts(engine: Engine, asked: ArtifactSearch) -> Page[Artifa
     status=201,
     example={"user_id": "ana", "text": "My new bicycle"},
 )
-async def describe_artifact(engine: Engine, asked: Write) -> Written:
+async def describe_artifact(engine: Engine, request: Write) -> Written:
     """Add a text that stands for an artifact: a caption, or what your own model sees in it."""
-    return Written.of(await engine.writes.describe_artifact(fields_of(engine, asked), asked.idempotency_key))
+    return Written.of(await engine.writes.describe_artifact(fields_of(engine, request), request.idempotency_key))
 
 
 @operation(
@@ -229,9 +231,9 @@ async def describe_artifact(engine: Engine, asked: Write) -> Written:
     arguments=("artifact_id",),
     done="Deleted",
 )
-async def delete_artifact(engine: Engine, asked: Write) -> Written:
+async def delete_artifact(engine: Engine, request: Write) -> Written:
     """Delete an artifact. It can be restored for 30 days, then it is erased."""
-    return Written.of(await engine.writes.delete_artifact(fields_of(engine, asked), asked.idempotency_key))
+    return Written.of(await engine.writes.delete_artifact(fields_of(engine, request), request.idempotency_key))
 
 
 @operation(
@@ -243,9 +245,9 @@ async def delete_artifact(engine: Engine, asked: Write) -> Written:
     done="Restored",
     example={"user_id": "ana"},
 )
-async def restore_artifact(engine: Engine, asked: Write) -> Written:
+async def restore_artifact(engine: Engine, request: Write) -> Written:
     """Restore a deleted artifact."""
-    return Written.of(await engine.writes.restore_artifact(fields_of(engine, asked), asked.idempotency_key))
+    return Written.of(await engine.writes.restore_artifact(fields_of(engine, request), request.idempotency_key))
 
 
 ARTIFACTS = (

@@ -129,65 +129,67 @@ class EpisodeFound(Episode):
 
 
 @operation("thread list", "GET /threads", tag="conversation")
-async def list_threads(engine: Engine, asked: ThreadsRead) -> Page[Thread]:
+async def list_threads(engine: Engine, request: ThreadsRead) -> Page[Thread]:
     """List this agent's threads, latest first.
 
     Returns the open session and the open episode of each.
     """
-    found = await engine.reads.threads(viewer_of(engine, asked), asked.moment(), asked.limit, asked.cursor)
+    found = await engine.reads.threads(viewer_of(engine, request), request.moment(), request.limit, request.cursor)
     return Page[Thread].of(found)
 
 
 @operation("thread get", "GET /thread", tag="conversation", arguments=("thread_id",))
-async def get_thread(engine: Engine, asked: ThreadRead) -> Thread:
+async def get_thread(engine: Engine, request: ThreadRead) -> Thread:
     """Read one of this agent's threads.
 
     Returns its number of turns, its open session and its open episode.
     """
-    found = await engine.reads.thread(viewer_of(engine, asked), asked.thread_id, asked.moment())
+    found = await engine.reads.thread(viewer_of(engine, request), request.thread_id, request.moment())
     return Thread.model_validate(found)
 
 
 @operation("thread sessions", "GET /sessions", tag="conversation")
-async def list_sessions(engine: Engine, asked: SessionsRead) -> Page[ThreadSession]:
+async def list_sessions(engine: Engine, request: SessionsRead) -> Page[ThreadSession]:
     """List this agent's sessions, latest first.
 
     A session ends after 30 minutes without a turn. Sessions are found about a minute after the last turn.
     """
-    viewer, moment = viewer_of(engine, asked), asked.moment()
+    viewer, moment = viewer_of(engine, request), request.moment()
     return Page[ThreadSession].of(
-        await engine.reads.sessions(viewer, asked.thread_id, moment, asked.limit, asked.cursor)
+        await engine.reads.sessions(viewer, request.thread_id, moment, request.limit, request.cursor)
     )
 
 
 @operation("thread session", "GET /sessions/{session_id}", tag="conversation", arguments=("session_id",))
-async def get_session(engine: Engine, asked: ThreadSessionRead) -> ThreadSessionFound:
+async def get_session(engine: Engine, request: ThreadSessionRead) -> ThreadSessionFound:
     """Read one of this agent's sessions.
 
     Returns also the turns that a return just after the session before carries over.
     """
-    found = await engine.reads.session_of_id(viewer_of(engine, asked), asked.session_id, asked.moment())
+    found = await engine.reads.session_of_id(viewer_of(engine, request), request.session_id, request.moment())
     return ThreadSessionFound.model_validate(found)
 
 
 @operation("episode list", "GET /episodes", tag="conversation")
-async def list_episodes(engine: Engine, asked: EpisodesRead) -> Page[Episode]:
+async def list_episodes(engine: Engine, request: EpisodesRead) -> Page[Episode]:
     """List this agent's episodes, latest first.
 
     A new one starts after 8 hours without the user, with another topic, or when one is announced. Episodes are found
     about a minute after the last turn.
     """
-    viewer, moment = viewer_of(engine, asked), asked.moment()
-    return Page[Episode].of(await engine.reads.episodes(viewer, asked.thread_id, moment, asked.limit, asked.cursor))
+    viewer, moment = viewer_of(engine, request), request.moment()
+    return Page[Episode].of(
+        await engine.reads.episodes(viewer, request.thread_id, moment, request.limit, request.cursor)
+    )
 
 
 @operation("episode get", "GET /episodes/{episode_id}", tag="conversation", arguments=("episode_id",))
-async def get_episode(engine: Engine, asked: EpisodeRead) -> EpisodeFound:
+async def get_episode(engine: Engine, request: EpisodeRead) -> EpisodeFound:
     """Read one of this agent's episodes.
 
     Returns why it started and closed, and the turns that it carries over from the one before.
     """
-    found = await engine.reads.episode(viewer_of(engine, asked), asked.episode_id, asked.moment())
+    found = await engine.reads.episode(viewer_of(engine, request), request.episode_id, request.moment())
     return EpisodeFound.model_validate(found)
 
 

@@ -47,14 +47,14 @@ class OperationCount(Result):
 
 
 @operation("stats", "GET /stats", tag="maintenance")
-async def stats(engine: Engine, asked: StatsRead) -> Page[OperationCount]:
+async def stats(engine: Engine, request: StatsRead) -> Page[OperationCount]:
     """Count operations by node and kind, over time.
 
     Only operations that were recorded are counted: a refused request leaves no trace.
     """
-    wanted = Wanted(**asked.model_dump(include=set(Wanted.__slots__)))
-    viewer, moment = viewer_of(engine, asked), asked.moment()
-    return Page[OperationCount].of(await engine.reads.operations(viewer, wanted, asked.limit, moment, asked.cursor))
+    wanted = Wanted(**request.model_dump(include=set(Wanted.__slots__)))
+    viewer, moment = viewer_of(engine, request), request.moment()
+    return Page[OperationCount].of(await engine.reads.operations(viewer, wanted, request.limit, moment, request.cursor))
 
 
 STATS = (stats,)

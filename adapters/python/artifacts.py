@@ -60,8 +60,8 @@ class ArtifactVerbs(Asking):
         if isinstance(content, str | Path):
             given["name"] = Path(content).name if name is None else name
             content = await to_thread(_read, Path(content))
-        asked = fields.validated(artifacts.AddArtifact, self._given(artifacts.AddArtifact, given))
-        return await artifacts.add_artifact(await self._engine(), asked, content)
+        request = fields.validated(artifacts.AddArtifact, self._given(artifacts.AddArtifact, given))
+        return await artifacts.add_artifact(await self._engine(), request, content)
 
     async def download_artifact(
         self,
@@ -76,8 +76,8 @@ class ArtifactVerbs(Asking):
             file = memory.add_artifact(b"Buy milk and eggs", name="list.txt", user_id="ana")
             memory.download_artifact(file.artifact_id, user_id="ana").decode()
         """
-        asked = fields.validated(artifacts.ArtifactRead, self._given(artifacts.ArtifactRead, locals()))
-        _, content = await artifacts.download_artifact(await self._engine(), asked)
+        request = fields.validated(artifacts.ArtifactRead, self._given(artifacts.ArtifactRead, locals()))
+        _, content = await artifacts.download_artifact(await self._engine(), request)
         return content
 
     async def get_artifact(

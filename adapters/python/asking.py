@@ -35,8 +35,8 @@ class Asking(Opening):
         return await operation.run(await self._engine(), request)
 
     def _given(self, request: type[Request], arguments: Mapping[str, Any]) -> dict[str, Any]:
-        asked = ((name, value) for name, value in arguments.items() if name != "self" and value is not None)
-        given = {name: str(value) if isinstance(value, UUID) else value for name, value in asked}
+        passed = ((name, value) for name, value in arguments.items() if name != "self" and value is not None)
+        given = {name: str(value) if isinstance(value, UUID) else value for name, value in passed}
         given |= {"after": token} if (token := getattr(given.get("after"), "token", None)) else {}
         defaults = {"user_id": self._user_id, "agent_id": self._agent_id, "thread_id": self._thread_id}
         known = request.model_fields

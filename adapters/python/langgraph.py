@@ -139,10 +139,10 @@ class MnemologSaver(BaseCheckpointSaver[str]):
         """Save a checkpoint after the one that the config names."""
         configurable = config["configurable"]
         namespace, parent_id = configurable.get("checkpoint_ns") or "", get_checkpoint_id(config) or None
-        told = get_serializable_checkpoint_metadata(config, metadata)
-        run_id = _run_id(told)
+        serializable = get_serializable_checkpoint_metadata(config, metadata)
+        run_id = _run_id(serializable)
         state = self._dumped({name: value for name, value in checkpoint.items() if name != "channel_values"})
-        described, versions = self._dumped(told), checkpoint["channel_versions"]
+        described, versions = self._dumped(serializable), checkpoint["channel_versions"]
 
         def compose(known: Mapping[str, Stored]) -> Saved:
             """Channels that did not change since the parent are not serialized again."""

@@ -53,9 +53,9 @@ class GraphWrites:
     async def observe_entity(
         self, fields: Mapping[str, Any], idempotency_key: str | None = None
     ) -> tuple[UUID, Receipt]:
-        """Whoever bears a name, made known if nobody does; the id is his."""
-        asked = validated(ObserveEntity, {**fields, "entity_id": self._handler.new_id()})
-        receipt, command = await self._named(ENTITIES, asked, idempotency_key)
+        """The entity with a name, added if there is none; returns its id."""
+        request = validated(ObserveEntity, {**fields, "entity_id": self._handler.new_id()})
+        receipt, command = await self._named(ENTITIES, request, idempotency_key)
         if not receipt.already:
             return await self._observed(receipt), receipt
         state = await self._handler.read(ENTITIES, command)
@@ -69,15 +69,15 @@ class GraphWrites:
     async def _named(
         self, decider: Decider[Any, Graph], command: Naming, idempotency_key: str | None
     ) -> tuple[Receipt, Naming]:
-        """Where a name alone does not tell, it is decided again with what the session and the graph know of them."""
+        """An ambiguous name is decided again with what the session and the graph know of the candidates."""
         try:
             return await self._handler.handle(decider, command, idempotency_key=idempotency_key), command
         except AmbiguousEntity as error:
             if self._sightings is None:
                 raise
             seen = tuple(await self._sightings.of(self._handler.admitted(command), error))
-        told = command.model_copy(update={"seen": seen})
-        return await self._handler.handle(decider, told, idempotency_key=idempotency_key), told
+        informed = command.model_copy(update={"seen": seen})
+        return await self._handler.handle(decider, informed, idempotency_key=idempotency_key), informed
 
     async def _observed(self, receipt: Receipt) -> UUID:
         """The entity that an observation was written to."""

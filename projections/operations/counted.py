@@ -77,19 +77,19 @@ def operations_of(event: Recorded) -> Iterable[Operation]:
         yield Operation(node, op, Outcome.OK, subject, count(payload))
         return
     for one in subjects(payload):
-        word, told = entry(payload, one)
+        word, details = entry(payload, one)
         op, status = _OPS[word], Outcome.OK
-        if told.get("observed") in (True, memory.Observation.REPEAT):
+        if details.get("observed") in (True, memory.Observation.REPEAT):
             op, status = "create", Outcome.SKIPPED
-        elif "undoes" in told:
+        elif "undoes" in details:
             op = "undo"
-        elif "erased" in told:
+        elif "erased" in details:
             op = "erase"
         elif isinstance(payload, _REFUSED):
             op, status = "extract", Outcome.ERROR
         elif isinstance(payload, artifacts.ArtifactExtracted):
             op = "extract"
-        yield Operation(node, op, status, one.kind, similarity=told.get("match", {}).get("similarity"))
+        yield Operation(node, op, status, one.kind, similarity=details.get("match", {}).get("similarity"))
 
 
 def _node(event: Recorded) -> Node:
