@@ -38,7 +38,8 @@ from mnemolog.adapters.operations.summaries import SummaryView
 from mnemolog.adapters.operations.todos import Todo
 from mnemolog.domain.consent import APPLIED
 from mnemolog.domain.consent import PatchStatus as Consent
-from mnemolog.projections.graph.facts import State, as_text
+from mnemolog.domain.sentence import value_text
+from mnemolog.projections.graph.facts import State
 
 LISTED = 10  # The maximum number of ids or changes shown.
 
@@ -383,7 +384,7 @@ def _fact_table(found: Sequence[FactView]) -> None:
 
 
 def _fact(one: FactView) -> Text:
-    thing = one.object if one.object is not None else as_text(one.value)
+    thing = one.object if one.object is not None else value_text(one.value)
     style = "strike dim" if one.overridden_by else ""
     state = "" if one.state is State.ACTIVE else f" ({one.state})"
     return Text.assemble(one.subject, " ", (one.predicate, "cyan"), " ", thing, (state, "dim"), style=style)

@@ -4,7 +4,6 @@ Without replay: each row of `periods` tells from when until when it was believed
 now: names, confidence, and which entities were merged.
 """
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -21,6 +20,7 @@ from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.relation import value_key
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.scope_merge import ScopedFact, overridden
+from mnemolog.domain.sentence import value_text
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph import reader
 from mnemolog.projections.graph.hiding import hidden_at
@@ -92,18 +92,23 @@ async def facts(
     predicates: PredicatePolicy,
     about: Collection[UUID] | None = None,
     *,
+    predicate: Collection[str] | None = None,
     inactive: bool = False,
 ) -> Sequence[Row]:
     """The facts that an agent may see, in the order of A §6.4; with `about`, those of these entities, at either end.
+
+    `predicate`: only those with one of these predicates.
 
     Facts about a merged entity are facts about its survivor. `overridden_by` is the fact of another scope that takes
     precedence, if any (A09). `inactive` adds facts that have ended, were retired or have not begun, but not deleted
     ones.
     """
-    related = None if about is None else await reader.kin(connection, viewer, about)
-    narrowed = None if related is None else _about(related)
+    conditions = [] if about is None else [_about(await reader.kin(connection, viewer, about))]
+    if predicate is not None:
+        conditions.append(one_of(relations.c.predicate, predicate))
+    narrowed = and_(*conditions) if conditions else None
     found = await _at(connection, viewer, point, narrowed)
-    rivals = found if related is None else await _slots_of(connection, viewer, point, found)
+    rivals = found if about is None else await _slots_of(connection, viewer, point, found)
     distinct = _distinct(rivals)
     winners = overridden([_scoped(row) for row in distinct], predicates)
     wanted = {row["relation_id"] for row in found}
@@ -248,11 +253,6 @@ def _priority(fact: Row) -> tuple[Any, ...]:
 
 def _line(entity: Row, fact: Row) -> str:
     """As the subject sees it: `lives_in Berlin`; in full if the entity is the object: `Ana knows Marta`."""
-    thing = fact["object"] if fact["object"] is not None else as_text(fact["value"])
+    thing = fact["object"] if fact["object"] is not None else value_text(fact["value"])
     phrase = f"{fact['predicate']} {thing}"
     return phrase if fact["subject_id"] == entity["entity_id"] else f"{fact['subject']} {phrase}"
-
-
-def as_text(value: object) -> str:
-    """A literal value as people write it."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

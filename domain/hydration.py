@@ -1,0 +1,128 @@
+"""Graph hydration: what a question asks of the graph, and which facts answer it first (A15, A §6.4)."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import lru_cache
+
+from mnemolog.domain.text import normalize_name, search_terms
+
+MAX_EDGES = 60
+"""The edge cap of A §6.4. Critical edges are never cut."""
+HOPS = 2
+EXPANDED = 24
+"""The entities that the second hop starts from."""
+
+_WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
+_POSSESSIVE = re.compile(r"['’]s?$")
+
+# The first person in English, German, Spanish, Portuguese, French and Italian, without words that mean more.
+_SELF_WORDS = (
+    "i i'm i've i'd i'll me my mine myself we our us ich mich mir mein meine meiner meinem meinen wir unser"
+    " unsere yo mis mio mia nosotros nuestro nuestra eu meu minha meus minhas je j'ai moi mon mes nous notre io"
+    " mie miei noi nostro"
+)
+_SELF = frozenset(_SELF_WORDS.split())
+_CALENDAR_WORDS = (
+    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august"
+    " september october november december christmas easter"
+)
+_CALENDAR = frozenset(_CALENDAR_WORDS.split())
+# In these languages common nouns are capitalised, or the question word is not known here.
+_GERMAN_WORDS = "der die das dem den ein eine ist sind war wo wer was wann wie welche welcher mein meine"
+_GERMAN = frozenset(_GERMAN_WORDS.split())
+_ASKING_WORDS = (
+    "what which who whom whose where when why how is are was were do does did has have had can could will would"
+    " should shall may might must am tell name list show give please since until and or but if in at on of for"
+    " from to with about hey hi hello ok okay yes no the a an my your his her its our their this that these those"
+    " there let let's what's who's where's when's how's remind any"
+)
+_ASKING = frozenset(_ASKING_WORDS.split())
+# What a question says beside what it asks for.
+_GENERIC_WORDS = "know known tell say remember current currently today still since day long time name one"
+_GENERIC = frozenset(_GENERIC_WORDS.split())
+
+
+def asks_about_user(text: str) -> bool:
+    """Whether it speaks of the user as `I`, `me` or `my`."""
+    return not _SELF.isdisjoint(_POSSESSIVE.sub("", word) for word in _words(text)) or not _SELF.isdisjoint(
+        _words(text)
+    )
+
+
+def capitalised_names(text: str) -> tuple[str, ...]:
+    """Runs of capitalised words that are used as names: not those that begin a sentence, days and months."""
+    if len(_GERMAN.intersection(_words(text))) > 1:
+        return ()
+    found: list[list[str]] = []
+    end = -1
+    for match in _WORD.finditer(text):
+        word = _POSSESSIVE.sub("", match[0])
+        if not (word[0].isupper() and _is_name(text, match.start(), word)):
+            continue
+        if end >= 0 and text[end : match.start()] == " ":
+            found[-1].append(word)
+        else:
+            found.append([word])
+        end = match.end() if match[0] == word else -1
+    return tuple(dict.fromkeys(" ".join(run) for run in found))
+
+
+def _is_name(text: str, start: int, word: str) -> bool:
+    plain = word.lower()
+    if plain in _SELF or plain in _CALENDAR or plain in _ASKING:
+        return False
+    begins = start == 0 or text[:start].rstrip()[-1:] in '.!?:"“'
+    return not begins or len(word) > 1
+
+
+def question_stems(text: str, names: Collection[str] = ()) -> frozenset[str]:
+    """The stems of what is asked for, without the names that anchor it."""
+    named = {stem(word) for name in names for word in search_terms(name)}
+    return frozenset(stem(one) for one in search_terms(text) if one not in _GENERIC) - named
+
+
+def stems(text: str) -> frozenset[str]:
+    return frozenset(map(stem, search_terms(text)))
+
+
+@lru_cache(maxsize=16384)
+def stem(word: str) -> str:
+    """The word without the usual English endings: lives, living and live are one, as are allergy and allergic."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word.removesuffix(ending)
+            break
+    return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
+
+
+_ENDINGS = ("ingly", "ies", "ing", "ied", "ers", "ic", "ed", "es", "er", "or", "y", "s", "e")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """How one fact answers a question.
+
+    `words`: the stems of the question that it has; `similarity`: to the question, in [0, 1].
+    """
+
+    words: frozenset[str]
+    similarity: float = 0.0
+
+    def score(self, asked: Collection[str], hops: int, before: "Match | None" = None) -> float:
+        """In [0, 1]. A fact two hops away counts for what the edge on the way to it adds.
+
+        `hops` 0: found without an entity.
+        """
+        told = self.words | (before.words if before else frozenset())
+        coverage = len(told.intersection(asked)) / len(asked) if asked else 0.0
+        likeness = max(coverage, 0.5 * coverage + 0.5 * self.similarity)
+        if before is not None:
+            new = before.words - self.words
+            likeness *= 0.9 if new else 0.4 + 0.5 * before.similarity
+        anchored = {0: 0.0, 1: 0.2}.get(hops, 0.1)
+        return min(1.0, 0.8 * likeness + anchored)
+
+
+def _words(text: str) -> list[str]:
+    return [match[0].replace("’", "'") for match in _WORD.finditer(normalize_name(text))]

@@ -1,0 +1,65 @@
+"""A fact as a plain English sentence: `Ana lives in Leipzig`, `Ana's manager is Marta`."""
+
+import json
+from functools import lru_cache
+
+_KNOWN = {
+    "age": "is aged",
+    "allergy": "is allergic to",
+    "based_in": "is based in",
+    "born_in": "was born in",
+    "born_on": "was born on",
+    "engaged_to": "is engaged to",
+    "friend_of": "is a friend of",
+    "intolerance": "is intolerant of",
+    "knows": "knows",
+    "located_in": "is located in",
+    "married_to": "is married to",
+    "medication": "takes",
+    "named": "is named",
+    "parent_of": "is a parent of",
+    "partner_of": "is the partner of",
+}
+# Third person singular; any other word that stands first is taken for a noun.
+_VERBS_WORDS = (
+    "attends avoids belongs bought breeds builds buys calls came can carries collects considers cooks cycles"
+    " dates did dislikes does drinks drives earns eats employs enjoys enrolled expects favours favors fears feels"
+    " follows goes got graduated had has hates helps hosts is joined keeps knows lacks learns leads leaves left"
+    " lent likes lived lives loves made maintains makes manages married may meets mentors met misses moved must"
+    " needs opposes orders organises organizes owes owned owns paid pays plans plays practises practices prefers"
+    " reads rejects rents reports requires runs said saw says sells shares should sings sits sleeps smokes sold"
+    " speaks spends started starts stays stopped stops studied studies supports takes talks teaches thinks took"
+    " trains travels treats trusts used uses visited visits volunteers walks wants was watches wears went will"
+    " wishes works worked writes wrote"
+)
+_VERBS = frozenset(_VERBS_WORDS.split())
+_PREPOSITIONS_WORDS = "about as at by for from in into near of on over to under until with"
+_PREPOSITIONS = frozenset(_PREPOSITIONS_WORDS.split())
+_SINGULAR = ("ss", "us", "is", "news")
+
+
+def sentence(subject: str, predicate: str, thing: str) -> str:
+    """The fact with the names of its ends, or its value."""
+    words = verb_phrase(predicate)
+    return f"{subject}{words} {thing}" if words.startswith("'") else f"{subject} {words} {thing}"
+
+
+@lru_cache(maxsize=4096)
+def verb_phrase(predicate: str) -> str:
+    """What stands between the subject and the object; it begins with `'s` if the predicate is a noun."""
+    if known := _KNOWN.get(predicate):
+        return known
+    words = predicate.split("_")
+    said = " ".join(words)
+    if words[0] in _VERBS:
+        return said
+    if words[-1] in _PREPOSITIONS and len(words) > 1:
+        # `reports_to` and `comes_from` are verbs, `sister_of` and `interested_in` are not.
+        return said if words[0].endswith("s") and not words[0].endswith(_SINGULAR) else f"is {said}"
+    plural = words[-1].endswith("s") and not words[-1].endswith(_SINGULAR)
+    return f"'s {said} {'include' if plural else 'is'}"
+
+
+def value_text(value: object) -> str:
+    """A literal value as people write it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

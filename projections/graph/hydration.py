@@ -1,0 +1,244 @@
+"""The facts that a question calls for, found through the entities that it names and up to two hops from them (A15)."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ARRAY, Text, any_, literal, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain import hydration
+from mnemolog.domain.entity import ME, proper_name
+from mnemolog.domain.hydration import Match
+from mnemolog.domain.memory import VISIBLE
+from mnemolog.domain.mention import longest, phrases
+from mnemolog.domain.predicates import PredicatePolicy
+from mnemolog.domain.sentence import sentence, value_text, verb_phrase
+from mnemolog.domain.text import normalize_name
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.graph import facts, reader
+from mnemolog.projections.graph.entities import names
+from mnemolog.projections.graph.facts import Point, State
+from mnemolog.projections.graph.tables import aliases, entities, relations
+from mnemolog.projections.rows import Row, fetch
+from mnemolog.projections.visibility import owned, shared
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """An entity that a question is anchored to. `said` is the name by which it is meant; empty for a given id."""
+
+    entity_id: UUID
+    name: str
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FactHit:
+    """A fact in the answer to a question. `row` is the fact as `facts.facts` reads it.
+
+    `path`: the sentences of the facts that lead to it from the seed, itself last. `hops`: how many they are; 0 if it
+    was found by its words or meaning alone. `score` is in [0, 1]; `parts` are what it was made of.
+    """
+
+    row: Row = field(repr=False)
+    sentence: str
+    current: bool
+    since: datetime
+    until: datetime | None
+    critical: bool
+    score: float
+    hops: int
+    path: tuple[str, ...]
+    seed: UUID | None
+    parts: Mapping[str, float]
+
+    @property
+    def id(self) -> UUID:
+        relation_id: UUID = self.row["relation_id"]
+        return relation_id
+
+
+@dataclass(frozen=True, slots=True)
+class Hydration:
+    """Facts, best first; the entities that the question names; the names in it that no entity bears."""
+
+    facts: Sequence[FactHit]
+    seeds: Sequence[Seed]
+    unborne: Sequence[str]
+
+
+async def hydrate(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    text: str,
+    predicates: PredicatePolicy,
+    point: Point,
+    *,
+    entity_ids: Collection[UUID] = (),
+    similar: Mapping[UUID, float] | None = None,
+    limit: int = hydration.MAX_EDGES,
+) -> Hydration:
+    """The current facts at `point` that answer a question, of those that the viewer sees.
+
+    It is anchored to the entities that it names, to the user if it says `I` or `my`, and to `entity_ids`, such as those
+    that a pronoun means. From these it follows the graph over two hops. Facts whose predicate or value it mentions are
+    found without an entity too. At most `limit` facts, of which critical ones are never cut.
+
+    `similar`: the similarity of facts to the question, in [0, 1].
+    """
+    seeds = await _seeds(connection, viewer, text, entity_ids)
+    asked = hydration.question_stems(text, [one.said for one in seeds if one.said])
+    walk = _Walk(connection, viewer, predicates, point, asked, similar or {})
+    await walk.from_seeds(seeds)
+    await walk.by_words()
+    best = sorted(walk.found.values(), key=_best_first)
+    kept = [one for place, one in enumerate(best) if place < limit or (one.critical and one.hops == 1)]
+    said = " ".join(one.said for one in seeds)
+    borne = {word for one in seeds for word in _words(one.name) | _words(said)}
+    unborne = [name for name in hydration.capitalised_names(text) if not _words(name) & borne]
+    return Hydration(kept, seeds, unborne)
+
+
+async def critical(
+    connection: AsyncConnection, viewer: Viewer, predicates: PredicatePolicy, point: Point
+) -> Sequence[FactHit]:
+    """The critical facts that hold, such as allergies, about anybody: they are in every context (A §6.4)."""
+    wanted = sorted(name for name, rule in predicates.predicates.items() if rule.critical)
+    rows = await facts.facts(connection, viewer, point, predicates, predicate=wanted)
+    return [_hit(row, 1.0, 0, (), None, {}) for row in rows if row["overridden_by"] is None]
+
+
+def fact_sentence(row: Row) -> str:
+    """A fact, as `facts.facts` reads it, in plain words."""
+    thing = row["object"] if row["object"] is not None else value_text(row["value"])
+    return sentence(row["subject"], row["predicate"], thing)
+
+
+async def _seeds(
+    connection: AsyncConnection, viewer: Viewer, text: str, entity_ids: Collection[UUID]
+) -> Sequence[Seed]:
+    """The entities that are named, all that bear a name; a name that is part of a longer one is not meant."""
+    me = normalize_name(proper_name(viewer.user_id, ME)) if hydration.asks_about_user(text) else None
+    wanted = phrases(text) | ({me} if me else set())
+    by_name = select(aliases.c.entity_id).where(
+        owned(aliases, viewer), aliases.c.alias_normalized == any_(literal(sorted(wanted), ARRAY(Text)))
+    )
+    named = await fetch(connection, entities, reader.visible(viewer).where(entities.c.entity_id.in_(by_name)))
+    given = await reader.by_ids(connection, viewer, entity_ids)
+    survivors = await reader.survivors(connection, viewer, [*named, *given])
+    shown = {id_: row for id_, row in survivors.items() if row["status"] in VISIBLE and row["name"]}
+    known = {name for row in named if row["entity_id"] in shown for name in names(row).keys() & wanted}
+    meant = longest(known - {me}) | ({me} if me else set())
+    found: dict[UUID, Seed] = {}
+    for row in named:
+        said = sorted(names(row).keys() & meant)
+        if said and (one := shown.get(row["entity_id"])):
+            found.setdefault(one["entity_id"], Seed(one["entity_id"], one["name"], said[0]))
+    for row in given:
+        if one := shown.get(row["entity_id"]):
+            found.setdefault(one["entity_id"], Seed(one["entity_id"], one["name"]))
+    return list(found.values())
+
+
+@dataclass(slots=True)
+class _Walk:
+    """The facts that were found so far, each once, by the shortest way."""
+
+    connection: AsyncConnection
+    viewer: Viewer
+    predicates: PredicatePolicy
+    point: Point
+    asked: frozenset[str]
+    similar: Mapping[UUID, float]
+    found: dict[UUID, FactHit] = field(default_factory=dict)
+
+    async def from_seeds(self, seeds: Sequence[Seed]) -> None:
+        if not seeds:
+            return
+        ids = {one.entity_id: one for one in seeds}
+        first = await facts.facts(self.connection, self.viewer, self.point, self.predicates, ids)
+        for row in first:
+            seed = row["subject_id"] if row["subject_id"] in ids else row["object_id"]
+            self._add(row, 1, seed)
+        frontier = self._frontier(ids)
+        if not frontier:
+            return
+        for row in await facts.facts(self.connection, self.viewer, self.point, self.predicates, frontier):
+            ends = [end for end in (row["subject_id"], row["object_id"]) if end in frontier]
+            if row["relation_id"] not in self.found and ends:
+                before = frontier[ends[0]]
+                self._add(row, 2, before.seed, before)
+
+    def _frontier(self, seeds: Collection[UUID]) -> Mapping[UUID, FactHit]:
+        """The entities that the best facts about the seeds lead to, each with that fact."""
+        found: dict[UUID, FactHit] = {}
+        for hit in sorted(self.found.values(), key=_best_first):
+            for end in (hit.row["subject_id"], hit.row["object_id"]):
+                if end is not None and end not in seeds and len(found) < hydration.EXPANDED:
+                    found.setdefault(end, hit)
+        return found
+
+    async def by_words(self) -> None:
+        """Facts whose predicate the question mentions, or which are similar to it."""
+        column = relations.c
+        used = select(column.predicate).distinct().where(owned(relations, self.viewer), shared(relations, self.viewer))
+        predicates = [one for one in await self.connection.scalars(used) if self._mentions(one)]
+        if predicates:
+            rows = await facts.facts(self.connection, self.viewer, self.point, self.predicates, predicate=predicates)
+            for row in rows:
+                if row["relation_id"] not in self.found:
+                    self._add(row, 0, None)
+
+    def _mentions(self, predicate: str) -> bool:
+        return not self.asked.isdisjoint(_predicate_stems(predicate))
+
+    def _add(self, row: Row, hops: int, seed: UUID | None, before: FactHit | None = None) -> None:
+        if row["overridden_by"] is not None:
+            return
+        match = self._match(row)
+        score = match.score(self.asked, hops, self._match(before.row) if before else None)
+        parts = {"words": float(len(match.words)), "similarity": match.similarity}
+        path = before.path if before else ()
+        self.found[row["relation_id"]] = _hit(row, score, hops, path, seed, parts)
+
+    def _match(self, row: Row) -> Match:
+        thing = row["object"] if row["object"] is not None else value_text(row["value"])
+        words = _predicate_stems(row["predicate"]) | hydration.stems(thing)
+        return Match(words & self.asked, self.similar.get(row["relation_id"], 0.0))
+
+
+def _predicate_stems(predicate: str) -> frozenset[str]:
+    return hydration.stems(f"{predicate.replace('_', ' ')} {verb_phrase(predicate)}")
+
+
+def _hit(
+    row: Row, score: float, hops: int, before: tuple[str, ...], seed: UUID | None, parts: Mapping[str, float]
+) -> FactHit:
+    said = fact_sentence(row)
+    return FactHit(
+        row=row,
+        sentence=said,
+        current=row["state"] == State.ACTIVE,
+        since=row["valid_from"],
+        until=row["valid_to"],
+        critical=row["critical"],
+        score=score,
+        hops=hops,
+        path=(*before, said),
+        seed=seed,
+        parts=parts,
+    )
+
+
+def _best_first(hit: FactHit) -> tuple[Any, ...]:
+    """By score; then as A §6.4 orders them: the agent's own, critical, certain, new."""
+    row = hit.row
+    own = row["scope"] == "agent"
+    return (-round(hit.score, 6), not own, not hit.critical, -row["confidence"], -hit.since.timestamp(), hit.id)
+
+
+def _words(name: str) -> set[str]:
+    return set(normalize_name(name).split())

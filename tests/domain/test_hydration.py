@@ -1,0 +1,58 @@
+"""What a question asks of the graph, and which facts answer it first (A15)."""
+
+import pytest
+
+from mnemolog.domain.hydration import Match, asks_about_user, capitalised_names, question_stems, stem
+
+
+@pytest.mark.parametrize(
+    ("text", "speaks"),
+    [
+        ("Where do I live?", True),
+        ("What's my job?", True),
+        ("Wo wohne ich?", True),
+        ("Where does Ana live?", False),
+        ("Which minerals are there?", False),
+        ("", False),
+    ],
+)
+def test_a_question_may_speak_of_the_user(text: str, speaks: bool) -> None:
+    assert asks_about_user(text) is speaks
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Where does John Smith live?", ("John Smith",)),
+        ("Is Marta's office in New York?", ("Marta", "New York")),
+        ("Which city does Ana, or Bob, like on Monday in May?", ("Ana", "Bob")),
+        ("Where do I live? And what about Petra?", ("Petra",)),
+        ("Wo ist der Hund von Petra?", ()),
+        ("where does john live", ()),
+    ],
+)
+def test_capitalised_words_are_names_unless_they_begin_a_question(text: str, names: tuple[str, ...]) -> None:
+    assert capitalised_names(text) == names
+
+
+def test_words_are_compared_without_their_endings() -> None:
+    assert len({stem(word) for word in ("lives", "living", "lived", "live")}) == 1
+    assert len({stem(word) for word in ("allergy", "allergies", "allergic")}) == 1
+    assert stem("job") != stem("joy")
+    assert question_stems("Where does Ana Silva live now?", ["ana silva"]) == {stem("live")}
+
+
+def test_a_fact_that_covers_the_question_counts_more_than_one_near_to_it() -> None:
+    asked = question_stems("Where does Ana live?", ["Ana"])
+    lives, knows = Match(frozenset(asked), 0.4), Match(frozenset(), 0.5)
+
+    assert lives.score(asked, 1) > knows.score(asked, 1)
+    assert knows.score(asked, 1) > Match(frozenset(), 0.1).score(asked, 1)
+
+
+def test_a_second_hop_counts_if_the_first_adds_to_it() -> None:
+    asked = question_stems("Which city is the office of Ana's manager in?", ["Ana"])
+    manager, office = Match(frozenset({stem("manager")})), Match(frozenset({stem("office")}))
+
+    assert office.score(asked, 2, manager) > manager.score(asked, 1)
+    assert office.score(asked, 2, Match(frozenset())) < office.score(asked, 1)

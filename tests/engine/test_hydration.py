@@ -1,0 +1,123 @@
+"""The facts that a question calls for, through the entities it names and two hops from them (A15)."""
+
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.domain.predicates import DEFAULT_PREDICATES
+from mnemolog.projections.graph.facts import Point
+from mnemolog.projections.graph.hydration import Hydration, critical, hydrate
+from mnemolog.projections.reads.reading import GRAPH
+from tests.engine.teller import Teller
+
+
+async def asked(ana: Teller, text: str, **fields: Any) -> Hydration:
+    ask = partial(hydrate, text=text, predicates=DEFAULT_PREDICATES, point=Point(datetime.now(UTC)), **fields)
+    return await ana.engine.reads._read(ana.viewer, await ana.caught_up(), (GRAPH,), ask)
+
+
+def sentences(found: Hydration) -> list[str]:
+    return [one.sentence for one in found.facts]
+
+
+async def test_a_question_about_the_user_finds_his_facts(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "lives_in", "Berlin", since=datetime(2025, 1, 1, tzinfo=UTC))
+    await ana.tells("me", "lives_in", "Leipzig", since=datetime(2026, 1, 1, tzinfo=UTC))
+    await ana.tells("me", "likes", "tea")
+    await ana.tells("Bob", "lives_in", "Porto")
+
+    found = await asked(ana, "Where do I live?")
+
+    [best, *_] = found.facts
+    assert best.sentence == f"{user} lives in Leipzig"
+    assert (best.current, best.since, best.hops) == (True, datetime(2026, 1, 1, tzinfo=UTC), 1)
+    assert f"{user} lives in Berlin" not in sentences(found)
+    assert found.unborne == []
+
+
+async def test_a_question_is_followed_over_two_hops(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.knows_of("Marta")
+    await ana.tells("Ana", "manager", "Marta")
+    await ana.tells("Ana", "lives_in", "Porto")
+    await ana.tells("Ana", "likes", "tea")
+    await ana.tells("Marta", "office_city", "Leipzig")
+    await ana.tells("Marta", "likes", "chess")
+
+    [best, *_] = (await asked(ana, "Which city is the office of Ana's manager in?")).facts
+
+    assert best.sentence == "Marta's office city is Leipzig"
+    assert best.path == ("Ana's manager is Marta", "Marta's office city is Leipzig")
+    assert best.hops == 2
+
+
+async def test_facts_are_found_by_their_predicate_without_a_name(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Bob", "allergy", "peanuts")
+    await ana.tells("Bob", "likes", "tea")
+
+    assert sentences(await asked(ana, "What allergies are there?")) == ["Bob is allergic to peanuts"]
+
+
+async def test_an_entity_that_a_pronoun_means_anchors_the_question(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    marta = await ana.knows_of("Marta")
+    await ana.tells("Marta", "lives_in", "Porto")
+    await ana.tells("Bob", "lives_in", "Berlin")
+
+    found = await asked(ana, "Where does she live?", entity_ids=[marta])
+
+    assert sentences(found)[0] == "Marta lives in Porto"
+    assert [one.name for one in found.seeds] == ["Marta"]
+
+
+async def test_a_name_that_nobody_bears_is_reported(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Marta Silva", "lives_in", "Porto")
+
+    assert (await asked(ana, "Where does Petra Novak live?")).unborne == ["Petra Novak"]
+    assert (await asked(ana, "Where does Marta Silva live?")).unborne == []
+
+
+async def test_the_cap_never_cuts_a_critical_fact(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    for place in range(4):
+        await ana.tells("Ana", "likes", f"tea {place}")
+    await ana.tells("Ana", "allergy", "peanuts", confidence=0.1)
+
+    found = await asked(ana, "What does Ana like?", limit=2)
+
+    assert [one.critical for one in found.facts] == [False, False, True]
+
+
+async def test_critical_facts_are_read_whatever_is_asked(engine: Engine, user: str) -> None:
+    ana, coach = Teller(engine, user), Teller(engine, user, agent="coach")
+    await ana.tells("me", "allergy", "peanuts")
+    await ana.tells("Bob", "medication", "aspirin")
+    await ana.tells("me", "likes", "tea")
+    await coach.tells("me", "safety_boundary", "no weights", scope="agent")
+
+    async def read(who: Teller) -> set[str]:
+        ask = partial(critical, predicates=DEFAULT_PREDICATES, point=Point(datetime.now(UTC)))
+        found = await engine.reads._read(who.viewer, await who.caught_up(), (GRAPH,), ask)
+        return {one.sentence for one in found}
+
+    shared = {f"{user} is allergic to peanuts", "Bob takes aspirin"}
+    assert await read(ana) == shared
+    assert await read(coach) == {*shared, f"{user}'s safety boundary is no weights"}
+
+
+@pytest.mark.spec("A01")
+async def test_another_agents_facts_are_not_walked(engine: Engine, user: str) -> None:
+    ana, coach = Teller(engine, user), Teller(engine, user, agent="coach")
+    await coach.tells("Ana", "manager", "Marta", scope="agent")
+    await coach.tells("Marta", "lives_in", "Porto", scope="agent")
+
+    found = await asked(ana, "Where does Ana's manager live?")
+
+    assert (found.facts, found.seeds) == ([], [])
+    assert found.unborne == ["Ana"]
