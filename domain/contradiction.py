@@ -236,7 +236,11 @@ def _turned_round(tokens: Sequence[_Token]) -> Difference:
 
 def marked(memory: Mapping[str, Any]) -> str:
     """The text of a memory, with the newest contradicting memory if that is newer."""
+    note = contradiction_of(memory)
+    return f"{memory['text']} ({note})" if note else str(memory["text"])
+
+
+def contradiction_of(memory: Mapping[str, Any]) -> str:
+    """The newest memory that contradicts a memory, as a note on it; "" if none is newer."""
     newer = memory.get("contradicted_by")
-    if not newer:
-        return str(memory["text"])
-    return f"{memory['text']} (contradicted by {newer} of {memory['contradicted_at']:%Y-%m-%d}, which is newer)"
+    return f"contradicted by {newer} of {memory['contradicted_at']:%Y-%m-%d}, which is newer" if newer else ""

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from mnemolog.domain import message
 from mnemolog.domain import text as texts
-from mnemolog.domain.contradiction import marked
+from mnemolog.domain.contradiction import contradiction_of
 
 Id = TypeVar("Id")
 Hit = TypeVar("Hit")
@@ -36,10 +36,14 @@ def fuse(vector: Mapping[Id, float], text: Mapping[Id, float]) -> dict[Id, float
 
 
 def bullet(found: Mapping[str, Any]) -> str:
-    """A bullet such as `[tasks] ...` (B §6), with a contradicting memory if there is one; or `[message] Ana: ...`."""
+    """A bullet with the day it was said: `[tasks] ... (2026-03-01)` (B §6) or `[message] Ana: ... (2026-03-01)`.
+
+    A newer memory that contradicts it is named after the day.
+    """
+    day = f"{found['occurred_at']:%Y-%m-%d}"
     if found["kind"] == message.KIND:
-        return f"[{message.KIND}] {found['line']}"
-    return f"[{found['category']}] {marked(found)}"
+        return f"[{message.KIND}] {found['line']} ({day})"
+    return f"[{found['category']}] {found['text']} ({'; '.join(filter(None, (day, contradiction_of(found))))})"
 
 
 def within_budget(hits: Iterable[Hit], budget_tokens: int | None, text_of: Callable[[Hit], str]) -> Sequence[Hit]:

@@ -80,7 +80,7 @@ class Bullet(Result):
     id: str
     kind: str = Field(description="The kind of memory, or `message`.")
     category: str
-    text: str = Field(examples=["[tasks] Ship v1 by September"])
+    text: str = Field(examples=["[tasks] Ship v1 by September (2026-03-01)"])
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Self:

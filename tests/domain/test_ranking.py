@@ -1,5 +1,7 @@
 """Ranking: two legs fused, a budget kept."""
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,9 +55,15 @@ def test_a_hit_of_one_leg_counts_half() -> None:
 
 @pytest.mark.spec("B06")
 def test_a_bullet_has_the_form_of_the_specification() -> None:
-    memory = {"kind": "fact", "category": "tasks", "text": "Deploy on Friday"}
-    message = {"kind": "message", "category": "activity", "text": "Hi!", "line": "Ana: Hi!"}
-    assert (bullet(memory), bullet(message)) == ("[tasks] Deploy on Friday", "[message] Ana: Hi!")
+    said = datetime(2026, 3, 1, 23, 59, tzinfo=UTC)
+    memory = {"kind": "fact", "category": "tasks", "text": "Deploy on Friday", "occurred_at": said}
+    message = {"kind": "message", "category": "activity", "text": "Hi!", "line": "Ana: Hi!", "occurred_at": said}
+    assert bullet(memory) == "[tasks] Deploy on Friday (2026-03-01)"
+    assert bullet(message) == "[message] Ana: Hi! (2026-03-01)"
+    newer = {"contradicted_by": "m2", "contradicted_at": datetime(2026, 4, 1, tzinfo=UTC)}
+    assert bullet(memory | newer) == (
+        "[tasks] Deploy on Friday (2026-03-01; contradicted by m2 of 2026-04-01, which is newer)"
+    )
 
 
 @pytest.mark.spec("B06")

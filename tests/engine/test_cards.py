@@ -9,6 +9,7 @@ import pytest
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.projections.context import ContextRequest
 from mnemolog.projections.reads.moment import Moment
+from tests.bullets import undated
 from tests.engine.person import Person
 
 JOHN, ACME = "person:john", "org:acme"
@@ -73,5 +74,10 @@ async def test_cards_come_first_in_a_context_and_count_for_its_budget(engine: En
         request = ContextRequest.model_validate({"query": "John", **fields})
         return (await engine.reads.context(ana.viewer, request, await ana.caught_up())).bullets
 
-    assert await block() == ["[person:john]: John cooks", "[profile] John cooks", "[profile] Acme sells tea"]
+    card, *bullets = await block()
+    assert [card, *map(undated, bullets)] == [
+        "[person:john]: John cooks",
+        "[profile] John cooks",
+        "[profile] Acme sells tea",
+    ]
     assert await block(budget_tokens=8) == ["[person:john]: John cooks"]

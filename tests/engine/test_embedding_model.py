@@ -13,6 +13,7 @@ from mnemolog.adapters.minilm import MiniLM
 from mnemolog.domain.errors import EngineSettingDiffers, ModelUnavailable
 from mnemolog.projections.context import ContextRequest
 from mnemolog.projections.vectors.projector import NAME as VECTORS
+from tests.bullets import undated
 from tests.engine.person import Person
 from tests.engine.test_model_change import swapped
 from tests.testkit.eventually import eventually
@@ -96,7 +97,7 @@ async def test_while_the_server_is_away_memories_are_written_and_embedded_when_i
         assert [(hit.text, hit.similarity) for hit in found.hits] == [("Ana has a cat", None)]
         assert found.skipped == ("similarity: the embedding model gives no vector (model_unavailable)",)
         told = await engine.reads.context(ana.viewer, ContextRequest(query="yet another cat"))
-        assert (told.bullets, told.skipped) == (["[note] Ana has a cat"], found.skipped)
+        assert ([undated(one) for one in told.bullets], told.skipped) == (["[note] Ana has a cat"], found.skipped)
         with pytest.raises(ModelUnavailable) as unavailable:
             await ana.asks("how similar is a cat", threshold=0.5)
         assert unavailable.value.field == "model_url"

@@ -172,12 +172,17 @@ async def test_what_contradicts_is_kept_and_every_read_shows_it(engine: Engine, 
     assert (await engine.reads.memory(ana.viewer, said, now))["contradicts"] == [denied]
     found = {row["memory_id"]: row["contradicts"] for row in await engine.reads.newest(other.viewer, 10)}
     assert found == {said: [denied], denied: [said]}
-    mark = f"(contradicted by {denied} of {datetime.now(UTC):%Y-%m-%d}, which is newer)"
-    want = {f"Ana is vegetarian and lives in Lisbon {mark}", "Ana is not vegetarian and lives in Lisbon"}
+    mark = f"contradicted by {denied} of {datetime.now(UTC):%Y-%m-%d}, which is newer"
+    want = {f"Ana is vegetarian and lives in Lisbon ({mark})", "Ana is not vegetarian and lives in Lisbon"}
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    bullets = {
+        f"[note] Ana is vegetarian and lives in Lisbon ({today}; {mark})",
+        f"[note] Ana is not vegetarian and lives in Lisbon ({today})",
+    }
     context = await engine.reads.context(ana.viewer, ContextRequest(query="Ana"), now)
     hits = (await ana.asks("vegetarian Lisbon", now)).hits
     assert {marked(row) for row in await engine.reads.newest(other.viewer, 10)} == want
-    assert {hit.bullet for hit in hits} == set(context.bullets) == {f"[note] {one}" for one in want}
+    assert {hit.bullet for hit in hits} == set(context.bullets) == bullets
     [link] = await engine.reads.links(ana.viewer, said)
     assert (link["memory_id"], link["relation_type"]) == (denied, "contradicts")
     history = await engine.reads.history(ana.viewer, denied)

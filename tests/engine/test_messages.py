@@ -15,6 +15,7 @@ from mnemolog.commands.rollback import Rollback
 from mnemolog.domain.errors import Erased, NotFound
 from mnemolog.domain.memory import PURGE_AFTER
 from mnemolog.projections.reads.moment import Moment
+from tests.bullets import undated
 from tests.engine.equality import assert_live_equals_rebuilt
 from tests.engine.person import Person
 
@@ -41,7 +42,7 @@ async def test_what_was_said_is_found_and_leaves_no_memory(engine: Engine, user:
     hits = (await ana.asks("Lisbon")).hits
     found = next(hit for hit in hits if hit.kind == "message" and hit.id == "t1")
 
-    assert (found.text, found.bullet) == ("Ana: I moved to Lisbon", "[message] Ana: I moved to Lisbon")
+    assert (found.text, undated(found.bullet)) == ("Ana: I moved to Lisbon", "[message] Ana: I moved to Lisbon")
     assert {hit.kind for hit in hits} == {"message", "fact"}
     assert (found.row["run_id"], found.row["role"], found.row["metadata"]) == ("r1", "user", {"mood": "glad"})
     assert found.similarity is not None

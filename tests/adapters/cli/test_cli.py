@@ -5,6 +5,7 @@ import json
 import re
 import signal
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -52,7 +53,8 @@ async def test_a_memory_is_changed_undone_and_seen_as_it_was(engine: Engine, use
     memory_id = added["memory_id"]
     updated = await run(engine, "update", memory_id, "-u", user, "--text", "Prefers coffee")
     answer = await run(engine, "search", "coffee", "-u", user, "--since-rev", "1", "--after", updated["token"])
-    bullet = {"id": memory_id, "kind": "fact", "category": "preferences", "text": "[preferences] Prefers coffee"}
+    text = f"[preferences] Prefers coffee ({datetime.now(UTC):%Y-%m-%d})"
+    bullet = {"id": memory_id, "kind": "fact", "category": "preferences", "text": text}
     assert answer["bullets"] == [bullet]
     assert answer["header"] == "Memory updates since rev 1:\n- ↑updated: [Preferences] Prefers coffee"
     await run(engine, "undo", memory_id, "-u", user)

@@ -8,6 +8,7 @@ import pytest
 from mnemolog.adapters.engine.engine import now
 from mnemolog.adapters.export.importing import checked
 from tests.adapters.http.conftest import Api
+from tests.bullets import undated
 
 
 @pytest.mark.spec("B05")
@@ -20,7 +21,7 @@ async def test_the_context_tells_each_category_in_its_mode(api: Api) -> None:
     assert [row["text"] for row in answer["foundation"]] == ["Ana is lactose intolerant"]
     told = [(one["category"], one["context"], one["rag_length"], len(one["memories"])) for one in answer["categories"]]
     assert told == [("event", "rag", 30, 1), ("profile", "all", None, 1)]
-    assert [one["text"] for one in answer["bullets"]] == [
+    assert [undated(one["text"]) for one in answer["bullets"]] == [
         "[profile] Ana is lactose intolerant",
         "[event] lunch with Bo",
     ]

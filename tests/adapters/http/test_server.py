@@ -13,6 +13,7 @@ from mnemolog.adapters.http.app import ROUTES
 from mnemolog.adapters.http.server import _listen, serve
 from mnemolog.domain.errors import EngineError
 from tests.adapters.http.conftest import Api
+from tests.bullets import undated
 
 
 async def test_the_server_takes_a_free_port_and_publishes_its_url(engine: Engine, user: str) -> None:
@@ -26,7 +27,7 @@ async def test_the_server_takes_a_free_port_and_publishes_its_url(engine: Engine
         api = Api(http, user)
         made = await api.remember("Lives in Lisbon", category="profile")
         found = await api.query("Lisbon", params={"after": made["token"]})
-        assert found["bullets"][0]["text"] == "[profile] Lives in Lisbon"
+        assert undated(found["bullets"][0]["text"]) == "[profile] Lives in Lisbon"
         history = await api.get(f"/v1/history/{made['memory_id']}")
         assert [entry["event"] for entry in history["items"]] == ["ADD"]
     async with httpx.AsyncClient(base_url=url) as http:
