@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, ValidationError, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    Strict,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+)
 from pydantic import model_validator as whole
 from pydantic_core import PydanticCustomError
 
@@ -26,6 +35,7 @@ from mnemolog.domain.errors import InvalidInput, PolicyFault, PolicyRefused
 from mnemolog.domain.policy import Policy
 from mnemolog.domain.predicates import ObjectKind, Predicate, PredicateClass, PredicatePolicy, predicate_name
 from mnemolog.domain.profile import BENIGN, SENSITIVE, ProfilePolicy
+from mnemolog.domain.pronouns import DEFAULT_FORMS, Forms, Pronouns
 from mnemolog.domain.retention import Retention
 from mnemolog.domain.segmentation import SegmentationPolicy
 from mnemolog.domain.topic_markers import DEFAULT_PHRASES, Phrases, TopicMarkers
@@ -218,6 +228,9 @@ class ProfileEntry(_Part):
         return ProfilePolicy(SENSITIVE | set(self.sensitive), frozenset(self.benign))
 
 
+Words = tuple[Annotated[str, Strict(), StringConstraints(min_length=1, max_length=100)], ...]
+
+
 class PhrasesEntry(_Part):
     """Phrases of one language that announce another topic."""
 
@@ -225,14 +238,30 @@ class PhrasesEntry(_Part):
     aside: tuple[Annotated[str, Strict()], ...] = ()
 
 
+class FormsEntry(_Part):
+    """The pronouns of one language, and how its elliptic questions begin and end."""
+
+    he: Words = ()
+    she: Words = ()
+    someone: Words = ()
+    they: Words = ()
+    it: Words = ()
+    there: Words = ()
+    questions: Words = ()
+    openings: Words = ()
+    endings: Words = ()
+    not_there: Words = ()
+
+
 class ConversationEntry(_Part):
-    """Where threads are divided into sessions and episodes (D07, E02)."""
+    """Where threads are divided into sessions and episodes (D07, E02), and what refers to what was said (A12)."""
 
     session_minutes: Annotated[float, Field(ge=1, allow_inf_nan=False)] = SegmentationPolicy().session_minutes
     gap_hours: Annotated[float, Field(ge=1, allow_inf_nan=False)] = SegmentationPolicy().gap_hours
     carry_over_minutes: Annotated[float, Field(ge=0, allow_inf_nan=False)] = SegmentationPolicy().carry_over_minutes
     topic_similarity: Annotated[float, Field(ge=-1, le=1)] | None = None
     markers: dict[Id, PhrasesEntry] | None = None
+    pronouns: dict[Id, FormsEntry] = {}
 
     @whole(mode="after")
     def _ruled(self) -> Self:
@@ -244,8 +273,13 @@ class ConversationEntry(_Part):
         """The languages that the file names replace the built-in ones of the same name; the others stay."""
         own = {language: Phrases(one.change, one.aside) for language, one in (self.markers or {}).items()}
         return SegmentationPolicy(
-            **self.model_dump(exclude={"markers"}), markers=TopicMarkers({**DEFAULT_PHRASES, **own})
+            **self.model_dump(exclude={"markers", "pronouns"}), markers=TopicMarkers({**DEFAULT_PHRASES, **own})
         )
+
+    @property
+    def forms(self) -> Pronouns:
+        own = {language: Forms(**one.model_dump()) for language, one in self.pronouns.items()}
+        return Pronouns({**DEFAULT_FORMS, **own})
 
 
 class PolicyFile(_Part):
@@ -274,6 +308,7 @@ class PolicyFile(_Part):
             Retention(**self.retention.model_dump()),
             self.profile.policy,
             self.conversation.policy,
+            self.conversation.forms,
         )
 
     @property

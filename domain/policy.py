@@ -11,6 +11,7 @@ from mnemolog.domain.bands import Bands
 from mnemolog.domain.category import SYSTEM_CATEGORIES, CategoryPolicy
 from mnemolog.domain.predicates import Predicate, PredicatePolicy
 from mnemolog.domain.profile import ProfilePolicy
+from mnemolog.domain.pronouns import Pronouns
 from mnemolog.domain.retention import Retention
 from mnemolog.domain.segmentation import SegmentationPolicy
 
@@ -30,6 +31,7 @@ class Policy:
     retention: Retention = field(default_factory=Retention)
     profile: ProfilePolicy = field(default_factory=ProfilePolicy)
     segmentation: SegmentationPolicy = field(default_factory=SegmentationPolicy)
+    pronouns: Pronouns = field(default_factory=Pronouns)
 
     @cached_property
     def text(self) -> str:
@@ -43,6 +45,7 @@ class Policy:
     def as_dict(self) -> dict[str, Any]:
         """The policy in the format of its file, with the setting `unlisted_agents`."""
         bands = {"bands": asdict(self.bands)} if self.bands else {}
+        pronouns = {"pronouns": own} if (own := self.pronouns.as_dict()) else {}
         predicates = (_predicate(name, rule) for name, rule in sorted(self.predicates.predicates.items()))
         return {
             **_categories(self.categories),
@@ -50,7 +53,7 @@ class Policy:
             **bands,
             "retention": asdict(self.retention),
             "profile": {"sensitive": sorted(self.profile.sensitive), "benign": sorted(self.profile.benign)},
-            "conversation": self.segmentation.as_dict(),
+            "conversation": {**self.segmentation.as_dict(), **pronouns},
             "unlisted_agents": self.categories.unlisted,
         }
 

@@ -1,6 +1,6 @@
 """Working memory: the session object of one user, agent and chat (A §3.1, A04)."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -148,6 +148,12 @@ class Session:
             scratch={**self.scratch, SAID: [one for _, one, _ in later]},
             active_entity_ids=[one for one in self.active_entity_ids if self.mentions[one] > start],
         )
+
+    def spoken(self) -> Iterator[tuple[str, Sequence[str]]]:
+        """The text of each turn, oldest first, with the entities that it made active: its speaker, then others."""
+        said = self._said()
+        for turn, (_, *ids) in zip(self.turns[len(self.turns) - len(said) :], said, strict=True):
+            yield turn["text"], [one for one in ids if one]
 
     def _said(self) -> Sequence[list[str | None]]:
         said: Sequence[list[str | None]] = self.scratch.get(SAID, [])

@@ -1,21 +1,28 @@
 """The context of an agent: entity cards, pinned memories, and each category in its mode (B §5, D06)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, Strict
-from sqlalchemy import select
+from sqlalchemy import literal, select, union
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import ranking
+from mnemolog.domain.anaphora import Reference
+from mnemolog.domain.card import reference
 from mnemolog.domain.category import CategoryPolicy, Context, ContextMode
+from mnemolog.domain.mention import phrases
 from mnemolog.domain.message import CATEGORY, found_id
+from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.fields import WHOLE, Text
+from mnemolog.events.envelope import DEFAULT_THREAD
+from mnemolog.events.fields import WHOLE, Id, Text
 from mnemolog.projections.conversation import reader as conversation
+from mnemolog.projections.graph import reader as entities
+from mnemolog.projections.graph.facts import Point, entity_card, facts
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.memories.filters import active, unasked, visible_to
@@ -24,6 +31,8 @@ from mnemolog.projections.memories.tables import memories as table
 from mnemolog.projections.retrieval import hybrid
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question
+
+MOST_ENTITIES = 5
 
 
 class ContextRequest(BaseModel):
@@ -35,6 +44,7 @@ class ContextRequest(BaseModel):
     categories: Annotated[
         tuple[str, ...], Field(description="Only these categories; by default all that the agent may read.")
     ] = ()
+    thread_id: Annotated[Id, Field(description="The thread whose conversation pronouns refer to.")] = DEFAULT_THREAD
     budget_tokens: Annotated[
         int | None,
         Strict(),
@@ -56,18 +66,29 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class EntityCard:
+    """An entity that the query is about, and its first facts in one line; "" if there are none."""
+
+    row: Row
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
 class AgentContext:
     """`foundation` are pinned memories, which are also in their sections; `rows` has each row once, in order.
 
-    `cards` are those of the entities that the memories of the sections are about. `skipped` is what the context is
+    `entities` are those that the query names or refers to. `cards` are those of what the query and the memories of the
+    sections are about. `references` is what pronouns of the query were taken to mean. `skipped` is what the context is
     made without.
     """
 
+    entities: Sequence[EntityCard]
     cards: Sequence[Card]
     foundation: Sequence[Row]
     sections: Sequence[Section]
     rows: Sequence[Row]
     skipped: Sequence[str] = ()
+    references: Sequence[Reference] = ()
 
     @property
     def shown(self) -> Iterator[Row]:
@@ -76,7 +97,11 @@ class AgentContext:
 
     @property
     def bullets(self) -> list[str]:
-        return [*(card.line for card in self.cards), *map(ranking.bullet, self.rows)]
+        return [
+            *(one.line for one in self.entities),
+            *(card.line for card in self.cards),
+            *map(ranking.bullet, self.rows),
+        ]
 
 
 async def gather(
@@ -84,23 +109,37 @@ async def gather(
     viewer: Viewer,
     request: ContextRequest,
     policy: CategoryPolicy,
+    predicates: PredicatePolicy,
+    point: Point,
+    referred: Collection[UUID],
     index: VectorIndex,
     question: Question,
 ) -> AgentContext:
     """CategoryNotAllowed if the request names a category outside the agent's allowlist."""
     viewer = viewer.within(policy.allowed(viewer.agent_id, request.categories))
+    spoken_of: Sequence[EntityCard] = []
+    if not request.categories:  # Facts are of no category.
+        spoken_of = await _spoken_of(connection, viewer, question.text, referred, point, predicates)
     foundation = await memories.foundation(connection, viewer)
     sections = [
         Section(category, policy.mode(category), await _section(connection, viewer, category, policy, index, question))
         for category in await _categories(connection, viewer)
     ]
     told = {found_id(row): row for rows in (foundation, *(one.rows for one in sections)) for row in rows}
-    about = await cards(connection, viewer, (ref for row in told.values() for ref in row.get("entity_refs", ())))
-    block: list[Card | Row] = [*about, *told.values()]
+    refs = [reference(one.row["category"], one.row["name"]) for one in spoken_of]
+    about = await cards(
+        connection, viewer, [*refs, *(ref for row in told.values() for ref in row.get("entity_refs", ()))]
+    )
+    block: list[EntityCard | Card | Row] = [*(one for one in spoken_of if one.line), *about, *told.values()]
     within = ranking.within_budget(block, request.budget_tokens, _line)
-    cards_within = [one for one in within if isinstance(one, Card)]
-    rows = [one for one in within if not isinstance(one, Card)]
-    return AgentContext(cards_within, foundation, [one for one in sections if one.rows], rows, question.skipped)
+    return AgentContext(
+        [one for one in within if isinstance(one, EntityCard)],
+        [one for one in within if isinstance(one, Card)],
+        foundation,
+        [one for one in sections if one.rows],
+        [one for one in within if not isinstance(one, EntityCard | Card)],
+        question.skipped,
+    )
 
 
 async def _section(
@@ -124,16 +163,29 @@ async def _section(
 
 async def _categories(connection: AsyncConnection, viewer: Viewer) -> Sequence[str]:
     """The categories that are not empty, so that the others cost no search."""
-    held = (
-        select(table.c.category)
-        .where(*visible_to(viewer), active(), unasked(viewer.categories or frozenset()))
-        .distinct()
-    )
-    found = set((await connection.execute(held)).scalars())
-    if await conversation.any_of(connection, viewer):
-        found.add(CATEGORY)
-    return sorted(found)
+    held = select(table.c.category).where(*visible_to(viewer), active(), unasked(viewer.categories or frozenset()))
+    messages = select(literal(CATEGORY)).where(conversation.any_of(viewer))
+    return sorted((await connection.execute(union(held, messages))).scalars())
 
 
-def _line(one: Card | Row) -> str:
-    return one.line if isinstance(one, Card) else ranking.bullet(one)
+async def _spoken_of(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    text: str,
+    referred: Collection[UUID],
+    point: Point,
+    predicates: PredicatePolicy,
+) -> Sequence[EntityCard]:
+    """The entities that are referred to, and then those that the text names (A §6.1), with the facts about them."""
+    named = [*referred, *await entities.named_in(connection, viewer, phrases(text))]
+    if not named:
+        return []
+    found = await entities.survivors(connection, viewer, await entities.by_ids(connection, viewer, named))
+    rows = {row["entity_id"]: row for id_ in named if (row := found.get(id_)) and row["name"]}
+    known = await facts(connection, viewer, point, predicates, list(rows)[:MOST_ENTITIES])
+    about = {id_: [fact for fact in known if id_ in (fact["subject_id"], fact["object_id"])] for id_ in rows}
+    return [EntityCard(row, entity_card(row, about[id_])) for id_, row in list(rows.items())[:MOST_ENTITIES]]
+
+
+def _line(one: EntityCard | Card | Row) -> str:
+    return one.line if isinstance(one, EntityCard | Card) else ranking.bullet(one)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import delta, ranking
+from mnemolog.domain.anaphora import Reference
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.viewer import Viewer
@@ -42,7 +43,9 @@ class Searching(BaseModel):
     threshold: Annotated[
         float | None, Strict(), Field(ge=-1, le=1, description="The minimum cosine similarity to the query.")
     ] = None
-    thread_id: Annotated[Id, Field(description="The thread of `since_rev`.")] = DEFAULT_THREAD
+    thread_id: Annotated[
+        Id, Field(description="The thread of `since_rev`, and of the conversation that pronouns refer to.")
+    ] = DEFAULT_THREAD
     since_rev: Annotated[
         int | None,
         Strict(),
@@ -89,13 +92,14 @@ class MemoryQuery(Searching):
 class Answer:
     """The delta header ("" if nothing changed or it was not requested), the thread's revision, and the hits.
 
-    `skipped` is what the answer is made without.
+    `references` is what its pronouns were taken to mean. `skipped` is what the answer is made without.
     """
 
     header: str
     rev: int
     hits: Sequence[Hit]
     skipped: Sequence[str] = ()
+    references: Sequence[Reference] = ()
 
 
 async def answer(

@@ -74,24 +74,27 @@ def _search(found: SearchResult) -> None:
     if found.header:
         output.header(found.header)
     output.memories([one.model_dump() for one in found])
-    _skipped(found)
+    _made_with(found)
 
 
-def _skipped(found: SearchResult | Bullets | Context) -> None:
-    for one in found.skipped:
-        output.line("skipped:", one)
+def _made_with(found: SearchResult | Bullets | Context) -> None:
+    """What pronouns were taken to mean, and what was left out."""
+    for one in found.references:
+        output.line(f"{one.text}:", one.name or one.topic)
+    for reason in found.skipped:
+        output.line("skipped:", reason)
 
 
 def _bullets(found: Bullets) -> None:
     if found.header:
         output.header(found.header)
     output.show(("text", "id"), [(one.text, output.id_of(one.id)) for one in found.bullets], short=True)
-    _skipped(found)
+    _made_with(found)
 
 
 def _context(found: Context) -> None:
     output.bullets(found.lines)
-    _skipped(found)
+    _made_with(found)
 
 
 def _cards(page: Page[CardView]) -> None:

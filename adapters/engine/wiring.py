@@ -250,6 +250,7 @@ def _reads(
         projections.index,
         policy.categories,
         policy.predicates,
+        policy.pronouns,
         ReadLimits(
             settings.read_deadline,
             settings.max_deadline,

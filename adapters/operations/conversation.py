@@ -128,7 +128,7 @@ class Session(Result):
     summary: str
     turns: list[SessionTurn] = Field(description="The last twenty messages, oldest first.")
     scratch: dict[str, Any]
-    active_entity_ids: list[str] = Field(description="The speakers, latest first.")
+    active_entity_ids: list[str] = Field(description="Speakers and entities mentioned, latest first.")
     updated_at: str
 
 
@@ -191,7 +191,7 @@ def _within_message(refused: TurnRefused, *, keyed: bool) -> MnemologError:
 
 @operation("session", "GET /session", tag="conversation")
 async def session(engine: Engine, request: SessionRead) -> Session:
-    """Read the session of a thread: the latest messages and speakers.
+    """Read the session of a thread: the latest messages, and who and what they are about.
 
     A session ends after a day without messages.
     """

@@ -1,6 +1,6 @@
 """Operations on memories: create, read, search, update, merge, link, archive, delete, restore, undo."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -26,6 +26,7 @@ from mnemolog.adapters.operations.results import (
     LinkView,
     MemoryView,
     Page,
+    ReferenceView,
     SearchResult,
     Undone,
     WhyView,
@@ -182,11 +183,11 @@ async def search(engine: Engine, request: Search) -> Bullets | SearchResult:
     fields = request.model_dump(include=set(Searching.model_fields), exclude_unset=True)
     context_fields = {"tenant": engine.settings.tenant, "user_id": request.user_id, "agent_id": request.agent_id}
     answer = await engine.reads.query(validated(MemoryQuery, {**fields, **context_fields}), request.moment())
+    found: dict[str, Any] = {"header": answer.header, "rev": answer.rev, "skipped": answer.skipped}
+    found["references"] = list(map(ReferenceView.model_validate, answer.references))
     if request.returns == "bullets":
-        bullets = [Bullet.of(hit.row) for hit in answer.hits]
-        return Bullets(header=answer.header, rev=answer.rev, bullets=bullets, skipped=list(answer.skipped))
-    hits, skipped = list(map(hit_view, answer.hits)), list(answer.skipped)
-    return SearchResult(header=answer.header, rev=answer.rev, hits=hits, skipped=skipped)
+        return Bullets(**found, bullets=[Bullet.of(hit.row) for hit in answer.hits])
+    return SearchResult(**found, hits=list(map(hit_view, answer.hits)))
 
 
 @operation("context", "POST /context", tag="recall", arguments=("query",))

@@ -19,13 +19,15 @@ from mnemolog.domain.turn import Role
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.fields import Instant
 from mnemolog.events.memory import ContentFields
-from mnemolog.projections.context import AgentContext, Section
+from mnemolog.projections.context import AgentContext, EntityCard, Section
 from mnemolog.projections.memories.cards import Card
 from mnemolog.projections.paging import Slice
 from mnemolog.projections.reads.memories import Changes as Delta
 from mnemolog.projections.retrieval import Hit
 
 T = TypeVar("T")
+
+REFERENCES = "What pronouns in the query were taken to mean, by the conversation in `thread_id`."
 
 
 class Result(BaseModel):
@@ -212,6 +214,15 @@ def hit_view(hit: Hit) -> MemoryHit | MessageHit:
     return view.model_validate({**hit.row, **scores})
 
 
+class ReferenceView(Result):
+    """What words of a query refer to: the entity that a pronoun stands for, or the topic of an elliptic question."""
+
+    text: str = Field(examples=["she"])
+    entity_id: UUID | None = None
+    name: str = Field("", description="The entity's name.", examples=["Ana"])
+    topic: str = Field("", description="The topic, which was added to the query.")
+
+
 class Bullets(Result):
     """Search results as bullets, with the delta header (B §1, §6)."""
 
@@ -219,6 +230,7 @@ class Bullets(Result):
     rev: int = Field(description="The thread's revision: the next `since_rev`.")
     bullets: list[Bullet]
     skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
+    references: list[ReferenceView] = Field(description=REFERENCES)
 
 
 class SearchResult(Result):
@@ -228,6 +240,7 @@ class SearchResult(Result):
     rev: int = Field(description="The thread's revision: the next `since_rev`.")
     hits: list[MemoryHit | MessageHit]
     skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
+    references: list[ReferenceView] = Field(description=REFERENCES)
 
     def __iter__(self) -> Iterator[MemoryHit | MessageHit]:  # type: ignore[override]
         return iter(self.hits)
@@ -349,28 +362,49 @@ class CardView(Result):
         return cls(ref=card.ref, line=card.line, memories=rows)
 
 
+class EntityCardView(Result):
+    """An entity, and its most important facts in one line."""
+
+    entity_id: UUID
+    name: str
+    category: str = Field(examples=["Person"])
+    line: str = Field(examples=["[person:marta]: lives_in Berlin"])
+
+    @classmethod
+    def of(cls, card: EntityCard) -> Self:
+        return cls.model_validate({**card.row, "line": card.line})
+
+
 class Context(Result):
     """`foundation`: pinned memories, which are in their categories too. `bullets` contains each item once."""
 
+    entities: list[EntityCardView] = Field(description="The entities that the query names or refers to.")
     cards: list[CardView] = Field(description="Cards of the entities in these memories; put them first in the prompt.")
     foundation: list[MemoryView]
     categories: list[SectionView]
     bullets: list[Bullet] = Field(description="What fits into `budget_tokens`: foundation first, then by category.")
     skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
+    references: list[ReferenceView] = Field(description=REFERENCES)
 
     @property
     def lines(self) -> list[str]:
         """Cards and bullets as text for a prompt."""
-        return [*(card.line for card in self.cards), *(one.text for one in self.bullets)]
+        return [
+            *(one.line for one in self.entities),
+            *(card.line for card in self.cards),
+            *(one.text for one in self.bullets),
+        ]
 
     @classmethod
     def of(cls, found: AgentContext) -> Self:
         return cls(
+            entities=[EntityCardView.of(one) for one in found.entities],
             cards=[CardView.of(card) for card in found.cards],
             foundation=[MemoryView.model_validate(row) for row in found.foundation],
             categories=[SectionView.of(section) for section in found.sections],
             bullets=list(map(Bullet.of, found.rows)),
             skipped=list(found.skipped),
+            references=list(map(ReferenceView.model_validate, found.references)),
         )
 
 

@@ -107,6 +107,7 @@ class ReadVerbs(Asking):
         *,
         categories: Sequence[str] | None = None,
         budget_tokens: int | None = None,
+        thread_id: str | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         as_of: Moment | None = None,

@@ -21,9 +21,10 @@ from mnemolog.adapters.reads.waiting import Waits
 from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.adapters.verify.incidents import By, Done, Incidents
 from mnemolog.domain.category import CategoryPolicy
-from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound, TamperedEvent, TamperedRow
+from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound, ServerFailed, TamperedEvent, TamperedRow
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.principal import Principal
+from mnemolog.domain.pronouns import Pronouns
 from mnemolog.domain.session import Session
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position, StreamId
@@ -72,6 +73,7 @@ class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads, EpisodeReads, 
         index: VectorIndex,
         policy: CategoryPolicy,
         predicates: PredicatePolicy,
+        pronouns: Pronouns,
         limits: ReadLimits,
         incidents: Incidents,
     ) -> None:
@@ -87,6 +89,7 @@ class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads, EpisodeReads, 
         self._callers = Callers(limits)
         self._caller: CallerReads = Unlimited()
         self._working, self._policy, self._predicates = working, policy, predicates
+        self._pronouns = pronouns
         self._embedder, self._live_embedder, self._index = embedder, live_embedder, index
 
     async def aclose(self) -> None:
@@ -129,9 +132,16 @@ class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads, EpisodeReads, 
 
     async def _session_of(self, viewer: Viewer, chat_id: str, moment: Moment) -> Session:
         place = SessionPlace(viewer.tenant, viewer.user_id, viewer.agent_id, chat_id)
-        if moment.as_of is None:
-            await self._wait(place.stream, moment, [self._working.name])
-        found = await self._session(place, moment)
+        try:
+            if moment.as_of is None:
+                await self._wait(place.stream, moment, [self._working.name])
+            found = await self._session(place, moment)
+        except self._working.transient as error:
+            raise ServerFailed(
+                f"working memory does not answer ({type(error).__name__})",
+                field="redis_url",
+                fix="see that Redis runs; nothing is lost, working memory is rebuilt from the log",
+            ) from error
         if found is None:
             raise NotFound(
                 f"no session of {place.user_id!r} with {place.agent_id!r} in {place.chat_id!r}",

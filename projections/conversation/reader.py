@@ -77,10 +77,9 @@ async def last_of_thread(
     return (await fetch(connection, messages, statement))[::-1]
 
 
-async def any_of(connection: AsyncConnection, viewer: Viewer) -> bool:
+def any_of(viewer: Viewer) -> ColumnElement[bool]:
     """Whether there is a message that the viewer may see and no memory represents."""
-    there = select(messages.c.message_id).where(*visible_to(viewer), active(), ~messages.c.remembered).exists()
-    return bool((await connection.execute(select(there))).scalar_one())
+    return select(messages.c.message_id).where(*visible_to(viewer), active(), ~messages.c.remembered).exists()
 
 
 async def found(connection: AsyncConnection, viewer: Viewer, subject_ids: Collection[UUID]) -> dict[UUID, Row]:

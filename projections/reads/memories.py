@@ -1,7 +1,8 @@
 """The reads of memories: search, context, history, changes, why."""
 
+import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -10,7 +11,8 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import delta
-from mnemolog.domain.errors import AmbiguousId, NotFound
+from mnemolog.domain.anaphora import Candidate, Resolved, resolve
+from mnemolog.domain.errors import AmbiguousId, NotFound, ReadTimeout, ServerFailed
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.message import KIND
 from mnemolog.domain.patrol import Node
@@ -23,6 +25,7 @@ from mnemolog.projections.changes import reader as changes
 from mnemolog.projections.context import AgentContext
 from mnemolog.projections.conversation import reader as conversation
 from mnemolog.projections.extent import Extent
+from mnemolog.projections.graph.candidates import candidates
 from mnemolog.projections.history import changed, from_log
 from mnemolog.projections.history import reader as history
 from mnemolog.projections.id_prefix import ids_beginning
@@ -30,6 +33,7 @@ from mnemolog.projections.memories import nodes
 from mnemolog.projections.memories import reader as memories
 from mnemolog.projections.memories.cards import Card, cards
 from mnemolog.projections.paging import Slice
+from mnemolog.projections.reads.graph import GraphReads, When
 from mnemolog.projections.reads.moment import NOW, Moment, seq_of
 from mnemolog.projections.reads.reading import (
     ARTIFACTS,
@@ -41,13 +45,16 @@ from mnemolog.projections.reads.reading import (
     MEMORIES,
     PROFILE,
     VECTORS,
-    Reading,
 )
 from mnemolog.projections.reads.why import Inquiry, Why
 from mnemolog.projections.vectors import neighbours
 from mnemolog.projections.vectors.question import Question
 
+_logger = logging.getLogger("mnemolog.reads")
+
 LISTED_IDS = 5
+RESOLVED_WITHIN = 1.0
+"""Seconds to wait for the session that pronouns refer to."""
 # What a search reads.
 RECALLED = (MEMORIES, CONVERSATION, VECTORS)
 
@@ -61,7 +68,7 @@ class Changes:
     entries: Sequence[delta.Entry]
 
 
-class MemoryReads(Reading):
+class MemoryReads(GraphReads):
     """The part of `Reads` for memories, and for ids of any kind."""
 
     async def query(self, request: query.MemoryQuery, moment: Moment = NOW) -> query.Answer:
@@ -69,19 +76,47 @@ class MemoryReads(Reading):
         viewer, graph = request.viewer, (GRAPH,) if request.filters.entity_ids else ()
         self._admitted(viewer)
         query.categories(request, self._policy)
+        resolved = await self._resolved(viewer, request.thread_id, request.query, moment)
         ask = partial(query.answer, request=request, policy=self._policy)
-        _, answer = await self._by_meaning(viewer, moment, (*RECALLED, CHANGES, *graph), request.query, ask)
+        _, answer = await self._by_meaning(viewer, moment, (*RECALLED, CHANGES, *graph), resolved.text, ask)
         self._used(request.viewer, moment, (hit.row for hit in answer.hits))
-        return answer
+        return replace(answer, references=resolved.references, skipped=[*answer.skipped, *resolved.skipped])
 
     async def context(self, viewer: Viewer, request: context.ContextRequest, moment: Moment = NOW) -> AgentContext:
         """The context for an agent's answer: pinned memories, and each category in its mode (B §5)."""
         self._admitted(viewer)
         self._policy.allowed(viewer.agent_id, request.categories)
-        gather = partial(context.gather, request=request, policy=self._policy)
-        _, found = await self._by_meaning(viewer, moment, RECALLED, request.query, gather)
+        resolved = await self._resolved(viewer, request.thread_id, request.query, moment)
+        gather = partial(
+            context.gather,
+            request=request,
+            policy=self._policy,
+            predicates=self._predicates,
+            point=await self._point(viewer, When(), moment),
+            referred=resolved.entity_ids,
+        )
+        _, found = await self._by_meaning(viewer, moment, (*RECALLED, GRAPH), resolved.text, gather)
         self._used(viewer, moment, found.shown)
-        return found
+        return replace(found, references=resolved.references, skipped=[*found.skipped, *resolved.skipped])
+
+    async def _resolved(self, viewer: Viewer, thread_id: str, text: str, moment: Moment) -> Resolved:
+        """A question with what its pronouns refer to (A §6.1). Nothing is read for a question without any."""
+        found = self._pronouns.found_in(text)
+        if not found:
+            return Resolved(text)
+        soon = replace(moment, deadline=min(moment.deadline or RESOLVED_WITHIN, RESOLVED_WITHIN))
+        try:
+            session = await self.session(viewer, thread_id, moment if moment.as_of is not None else soon)
+        except NotFound:
+            return Resolved(text)
+        except (ReadTimeout, ServerFailed) as error:
+            _logger.warning("pronouns are not resolved: %s", error.message)
+            return Resolved(text, skipped=[f"pronouns: working memory is not available ({error.code})"])
+        known: Sequence[Candidate] = ()
+        if found.pronouns:
+            ask = partial(candidates, text=text, active=[UUID(one) for one in session.active_entity_ids])
+            known = await self._read(viewer, moment, (GRAPH,), ask)
+        return resolve(text, found, session, known)
 
     async def cards(self, viewer: Viewer, refs: Collection[str], moment: Moment = NOW) -> Sequence[Card]:
         """What is known about each reference, such as `person:john`, in one line, if there is enough (D06)."""

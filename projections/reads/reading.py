@@ -10,9 +10,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.principal import Principal
+from mnemolog.domain.pronouns import Pronouns
+from mnemolog.domain.session import Session
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.log import EventLog
-from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.reads.moment import NOW, Moment
 from mnemolog.projections.vectors.question import Question
 
 T = TypeVar("T")
@@ -29,11 +31,15 @@ class Reading(ABC):
     _log: EventLog
     _policy: CategoryPolicy
     _predicates: PredicatePolicy
+    _pronouns: Pronouns
     _principal: Principal | None
     recalled: Callable[[Viewer, Collection[UUID]], None]
 
     @abstractmethod
     def _admitted(self, viewer: Viewer) -> Viewer: ...
+
+    @abstractmethod
+    async def session(self, viewer: Viewer, chat_id: str, moment: Moment = NOW) -> Session: ...
 
     @abstractmethod
     async def _read(

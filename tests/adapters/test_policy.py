@@ -216,3 +216,12 @@ def test_free_categories_are_read_and_an_allowlist_may_name_one() -> None:
     assert policy.allowed("cook", []) == frozenset({"recipes"})
     with pytest.raises(PolicyRefused):
         read("allowlists:\n  cook: [recipes]\n")
+
+
+def test_pronouns_of_a_language_are_added_to_the_built_in_ones() -> None:
+    policy = read("conversation:\n  pronouns:\n    fr: {she: [elle], questions: [où]}\n")
+
+    assert [one.text for one in policy.pronouns.found_in("Où est elle ?").pronouns] == ["elle"]
+    assert policy.pronouns.found_in("Where is she?")
+    assert read(yaml.safe_dump({"conversation": policy.as_dict()["conversation"]})).version == policy.version
+    assert faults("conversation: {pronouns: {fr: {she: ['']}}}")

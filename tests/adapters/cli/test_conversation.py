@@ -56,3 +56,15 @@ async def test_messages_are_listed_and_deleted_by_the_beginning_of_an_id(engine:
 
     assert [one["text"] for one in (await run(engine, user, "message", "list"))["items"]] == ["It rains"]
     assert (await run(engine, user, "message", "get", first))["status"] == "soft_deleted"
+
+
+@pytest.mark.spec_part("A12")
+async def test_what_a_pronoun_was_taken_to_mean_is_shown(engine: Engine, user: str) -> None:
+    await run(engine, user, "fact", "add", "Ana", "lives_in", "Lisbon")
+    await run(engine, user, "add", "I met Ana yesterday")
+
+    found = await mnemolog(engine.settings.directory, "search", "Where does she live?", "--user", user)
+    context = await mnemolog(engine.settings.directory, "context", "Where does she live?", "--user", user)
+
+    assert found.out.splitlines()[-1].split() == ["she:", "Ana"]
+    assert context.out.splitlines()[0].rstrip() == "• [person:ana]: lives_in Lisbon"

@@ -194,3 +194,20 @@ async def test_a_message_is_deleted_restored_and_erased(api: Api) -> None:
     assert (erased["memories"], erased["turns"]) == ([], ["m1"])
     assert (await api.get("/v1/message", 410, message_id="m1"))["error"]["code"] == "erased"
     assert (await api.post("/v1/message/erase", 404, message_id="m9"))["error"]["field"] == "message_id"
+
+
+@pytest.mark.spec_part("A12")
+async def test_a_pronoun_means_who_the_thread_was_about(api: Api) -> None:
+    ana = await api.post("/v1/facts", 201, subject="Ana", predicate="lives_in", object="Lisbon")
+    await api.get("/v1/facts", after=ana["token"])
+    made = await said(api, "I met Ana yesterday", thread_id="t1")
+
+    asked = {"query": "Where does she live?", "thread_id": "t1", "after": made["token"]}
+    found = await api.post("/v1/search", 200, **asked)
+    known = await api.post("/v1/context", 200, **asked)
+    elsewhere = await api.post("/v1/search", 200, **{**asked, "thread_id": "t2"})
+
+    [reference] = found["references"]
+    assert (reference["text"], reference["name"], reference["topic"]) == ("she", "Ana", "")
+    assert (known["references"], known["entities"][0]["line"]) == ([reference], "[person:ana]: lives_in Lisbon")
+    assert elsewhere["references"] == []

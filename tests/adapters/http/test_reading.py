@@ -19,7 +19,7 @@ async def test_query_answers_with_bullets(api: Api) -> None:
     found = await api.query("release", params=after(made))
     text = f"[tasks] Ship the release by September ({datetime.now(UTC):%Y-%m-%d})"
     bullet = {"id": made["memory_id"], "kind": "fact", "category": "tasks", "text": text}
-    assert found == {"header": "", "rev": 1, "bullets": [bullet], "skipped": []}
+    assert found == {"header": "", "rev": 1, "bullets": [bullet], "skipped": [], "references": []}
 
 
 @pytest.mark.spec("B06")

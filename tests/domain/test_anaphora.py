@@ -1,0 +1,182 @@
+"""A pronoun stands for an active entity that it suits, the most recent one (A §6.1, A12)."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mnemolog.domain.anaphora import Candidate, Resolved, resolve
+from mnemolog.domain.pronouns import Pronouns
+from mnemolog.domain.session import Session
+from mnemolog.domain.text import normalize_name
+
+AT = datetime(2026, 1, 3, 1, 2, tzinfo=UTC)
+EMPTY = Session("u", "deanna", "tg:1")
+
+
+def entity(number: int, name: str, category: str = "Person", *aliases: str, **attributes: Any) -> Candidate:
+    id_ = UUID(int=number)
+    names = frozenset(map(normalize_name, (name, *aliases)))
+    return Candidate(id_, name, category, names, frozenset({str(id_)}), attributes)
+
+
+ANA, BOB, MARTA = entity(1, "Ana"), entity(2, "Bob"), entity(3, "Marta")
+LISBON, BERLIN, REX, PROJECT = (
+    entity(4, "Lisbon", "Location"),
+    entity(5, "Berlin", "Location"),
+    entity(6, "Rex", "Pet"),
+    entity(7, "Apollo", "Project"),
+)
+KNOWN = (ANA, BOB, MARTA, LISBON, BERLIN, REX, PROJECT)
+
+
+def said(*turns: tuple[str, list[Candidate]], before: Session = EMPTY, role: str = "user") -> Session:
+    session = before
+    for number, (text, entities) in enumerate(turns, session.msg_count):
+        session = session.heard(role, text, f"t{number}", [str(one.entity_id) for one in entities], AT)
+    return session
+
+
+def asked(text: str, session: Session, known: tuple[Candidate, ...] = KNOWN) -> Resolved:
+    return resolve(text, Pronouns().found_in(text), session, known)
+
+
+def meant(text: str, session: Session, known: tuple[Candidate, ...] = KNOWN) -> Mapping[str, str]:
+    return {one.text: one.name for one in asked(text, session, known).references if one.entity_id}
+
+
+def test_she_is_who_was_spoken_of() -> None:
+    found = asked("Where does she live?", said(("I met Ana yesterday", [ANA])))
+
+    assert found.text == "Where does Ana live?"
+    [reference] = found.references
+    assert (reference.text, reference.entity_id, reference.name) == ("she", ANA.entity_id, "Ana")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("And her brother?", "Ana"),
+        ("Where do I stay there?", "Lisbon"),
+        ("How far along is it?", "Apollo"),
+        ("Где она живёт?", "Ana"),
+        ("¿Dónde vive su hermano?", "Ana"),
+    ],
+)
+def test_each_pronoun_stands_for_its_kind(text: str, name: str) -> None:
+    session = said(("Ana works on Apollo in Lisbon", [ANA, PROJECT, LISBON]))
+
+    assert list(meant(text, session, (LISBON, PROJECT, ANA)).values()) == [name]
+
+
+@pytest.mark.parametrize("text", ["Where does she live?", "What did he say?", "¿Dónde vive su hermano?"])
+def test_a_person_is_never_a_place_or_a_project(text: str) -> None:
+    session = said(("Apollo moves to Lisbon", [PROJECT, LISBON]))
+
+    assert asked(text, session) == Resolved(text)
+
+
+def test_nor_is_a_thing_a_person() -> None:
+    session = said(("Ana called", [ANA]))
+
+    assert not meant("How much did it cost?", session)
+    assert not meant("How long do I stay there?", session)
+
+
+def test_a_category_that_says_nothing_is_meant_only_if_nothing_suits_better() -> None:
+    thing = entity(8, "Kim", "Thing")
+    session = said(("I met Ana", [ANA]), ("and Kim", [thing]))
+
+    assert meant("Where does she live?", session, (ANA, thing)) == {"she": "Ana"}
+    assert meant("Where does she live?", said(("I met Kim", [thing])), (thing,)) == {"she": "Kim"}
+
+
+def test_of_two_the_most_recent_is_meant() -> None:
+    session = said(("I met Ana", [ANA]), ("Marta called", [MARTA]), ("It rains", []))
+
+    assert meant("Where does she live?", session) == {"she": "Marta"}
+    assert meant("Where does she live?", said(("Ana again", [ANA]), before=session)) == {"she": "Ana"}
+
+
+def test_what_is_known_of_the_gender_decides() -> None:
+    ana, bob = entity(1, "Ana", gender="female"), entity(2, "Bob", pronouns="he/him")
+    session = said(("I met Ana", [ana]), ("and Bob", [bob]))
+
+    assert meant("Where does she live?", session, (ana, bob)) == {"she": "Ana"}
+    assert meant("Does he know her?", session, (ana, bob)) == {"he": "Bob", "her": "Ana"}
+    mom = entity(9, "Eva", "Person", "Mom")
+    assert not meant("What does he want?", said(("Mom called", [mom])), (mom,))
+
+
+def test_two_pronouns_are_two_people() -> None:
+    session = said(("I met Ana", [ANA]), ("and Bob", [BOB]))
+
+    assert meant("Does he know her?", session) == {"he": "Bob", "her": "Ana"}
+    assert meant("Does he like his job?", session) == {"he": "Bob", "his": "Bob"}
+
+
+def test_they_are_all_of_the_last_turn_that_names_some() -> None:
+    session = said(("I met Marta", [MARTA]), ("Ana and Bob moved to Lisbon", [ANA, BOB, LISBON]), ("Really?", []))
+
+    found = asked("What do they drink?", session)
+
+    assert found.text == "What do Ana, Bob drink?"
+    assert [one.name for one in found.references] == ["Ana", "Bob"]
+
+
+def test_whoever_speaks_is_not_who_they_speak_of() -> None:
+    session = said(("I met Marta", [ANA, MARTA]), ("She was late", [ANA]))
+
+    assert meant("Where does she live?", session) == {"she": "Marta"}
+    assert meant("Where does she live?", said(("Hello", [ANA]))) == {"she": "Ana"}
+
+
+def test_a_name_in_the_question_is_what_its_pronoun_is_about() -> None:
+    session = said(("Marta called", [MARTA]))
+
+    assert not meant("Does Ana like her job?", session)
+    assert meant("Does she know Ana?", session) == {"she": "Marta"}
+    assert meant("Does Berlin suit her?", session) == {"her": "Marta"}
+
+
+def test_what_was_merged_is_meant_under_its_new_name() -> None:
+    merged = Candidate(UUID(int=3), "Marta Silva", "Person", frozenset({"marta silva"}), frozenset({str(UUID(int=9))}))
+
+    session = said(("I met Marta", [entity(9, "Marta")]))
+    assert meant("Where does she live?", session, (merged,)) == {"she": "Marta Silva"}
+
+
+@pytest.mark.parametrize("text", ["what about Berlin?", "And tomorrow?", "А завтра?"])
+def test_an_elliptic_question_continues_the_topic(text: str) -> None:
+    session = said(("Hello", [])).focused({"topic_focus": "flights"}, None, AT)
+
+    found = asked(text, session)
+
+    assert found.text == f"{text} (flights)"
+    assert [one.topic for one in found.references] == ["flights"]
+
+
+def test_without_a_topic_it_continues_the_last_question() -> None:
+    session = said(("How long is the flight to Lisbon?", [LISBON]), ("Thanks.", []))
+    session = said(("Shall I book it?", []), before=session, role="assistant")
+    session = said(("what about Berlin?", []), before=session)
+
+    assert asked("what about Berlin?", session).text == "what about Berlin? (How long is the flight to Lisbon?)"
+    assert asked("what about Berlin?", said(("Thanks.", []))) == Resolved("what about Berlin?")
+
+
+def test_a_pronoun_and_an_ellipsis_in_one_question() -> None:
+    session = said(("I met Ana", [ANA])).focused({"topic_focus": "family"}, None, AT)
+
+    found = asked("And her brother?", session)
+
+    assert found.text == "And Ana brother? (family)"
+    assert [(one.text, one.name, one.topic) for one in found.references] == [("her", "Ana", ""), ("and", "", "family")]
+
+
+def test_entities_that_were_put_in_focus_are_meant_too() -> None:
+    session = said(("Hello", [])).focused({}, [str(MARTA.entity_id)], AT)
+
+    assert meant("Where does she live?", session) == {"she": "Marta"}

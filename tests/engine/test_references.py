@@ -1,0 +1,147 @@
+"""A question with a pronoun is answered about the entity that the session is about (A §6.1, A12)."""
+
+from typing import Any
+
+import pytest
+from redis.exceptions import ConnectionError as NoRedis
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.commands.attention import SetFocus
+from mnemolog.domain.session import Session
+from mnemolog.projections.context import AgentContext, ContextRequest
+from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.working.projector import SessionPlace
+from tests.engine.person import Person
+from tests.engine.teller import Teller
+
+
+@pytest.fixture
+async def bob(engine: Engine, user: str) -> Teller:
+    """Bob has spoken of Ana, of whom something is known, as it is of Marta."""
+    bob = Teller(engine, user)
+    ana = await bob.knows_of("Ana Silva")
+    await bob.calls(ana, "Ana")
+    await bob.tells("Ana Silva", "lives_in", "Lisbon")
+    await bob.knows_of("Marta")
+    await bob.tells("Marta", "lives_in", "Berlin")
+    await bob.creates("Ana Silva works as a dentist")
+    await bob.creates("Marta teaches piano")
+    await bob.caught_up()
+    await engine.settled(60)
+    await bob.says("I met Ana yesterday", speaker="")
+    return bob
+
+
+async def context(bob: Person, query: str, moment: Moment | None = None, **fields: Any) -> AgentContext:
+    request = ContextRequest(query=query, thread_id=bob.thread, **fields)
+    return await bob.engine.reads.context(bob.viewer, request, moment or await bob.caught_up())
+
+
+@pytest.mark.spec("A12")
+async def test_a_search_with_a_pronoun_is_about_the_active_entity(bob: Teller) -> None:
+    answer = await bob.asks("What does she do for a living?", top_k=1)
+
+    assert [hit.text for hit in answer.hits] == ["Ana Silva works as a dentist"]
+    assert [(one.text, one.name) for one in answer.references] == [("she", "Ana Silva")]
+
+
+@pytest.mark.spec("A12")
+async def test_the_context_loads_the_entity_that_is_named_or_meant(bob: Teller) -> None:
+    meant = await context(bob, "Where does she live?")
+    named = await context(bob, "Where does ANA live?")
+    both = await context(bob, "Does she know Marta?")
+
+    assert [one.line for one in meant.entities] == ["[person:ana_silva]: lives_in Lisbon"]
+    assert meant.bullets[0] == "[person:ana_silva]: lives_in Lisbon"
+    assert [one.line for one in named.entities] == ["[person:ana_silva]: lives_in Lisbon"]
+    assert not named.references
+    assert [one.row["name"] for one in both.entities] == ["Ana Silva", "Marta"]
+    assert not (await context(bob, "Who lives where?")).entities
+    assert not (await context(bob, "Where does she live?", categories=("tasks",))).entities
+
+
+@pytest.mark.spec("A12")
+async def test_an_elliptic_question_continues_the_topic(bob: Teller, engine: Engine) -> None:
+    await bob.creates("Flights to Berlin leave at noon")
+    who = {"user_id": bob.user, "agent_id": bob.agent, "thread_id": bob.thread}
+    await engine.writes.set_focus(SetFocus.model_validate({**who, "topic_focus": "flights"}), None)
+
+    answer = await bob.asks("What about Berlin?", top_k=1)
+
+    assert [hit.text for hit in answer.hits] == ["Flights to Berlin leave at noon"]
+    assert [(one.text, one.topic) for one in answer.references] == [("what about", "flights")]
+
+
+@pytest.mark.spec_part("A12")
+async def test_another_thread_agent_or_user_has_another_she(bob: Teller, engine: Engine) -> None:
+    question = "Where does she live?"
+    for other in (
+        Person(engine, bob.user, thread="another"),
+        Person(engine, bob.user, agent="another"),
+        Person(engine, f"{bob.user}-2"),
+    ):
+        answer = await other.asks(question)
+        assert not answer.references
+        assert not answer.skipped
+
+
+@pytest.mark.spec_part("A12")
+async def test_as_of_an_earlier_moment_she_is_who_was_meant_then(bob: Teller, engine: Engine) -> None:
+    before = await engine.log.head(bob.stream)
+    await engine.settled(60)
+    await bob.says("Marta called", speaker="")
+
+    now, then = [await bob.asks("Where does she live?", moment) for moment in (None, Moment(as_of=before))]
+
+    assert [one.name for one in now.references] == ["Marta"]
+    assert [one.name for one in then.references] == ["Ana Silva"]
+    assert [one.line for one in (await context(bob, "Where does she live?", Moment(as_of=before))).entities] == [
+        "[person:ana_silva]: lives_in Lisbon"
+    ]
+
+
+@pytest.mark.spec_part("A12")
+async def test_a_forgotten_entity_is_not_meant(bob: Teller) -> None:
+    [ana] = await bob.engine.reads.entities(bob.viewer, await bob.caught_up(), name="Ana")
+    await bob.forgets(ana["entity_id"])
+
+    assert not (await bob.asks("Where does she live?")).references
+
+
+@pytest.mark.spec_part("A12", "X12")
+async def test_without_redis_the_answer_says_that_pronouns_are_not_resolved(
+    bob: Teller, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*_: object) -> None:
+        raise NoRedis
+
+    monkeypatch.setattr(engine.projections.working, "read", fails)
+    answer = await bob.asks("Where does she live?")
+
+    assert answer.skipped == ["pronouns: working memory is not available (server_failed)"]
+    assert answer.hits
+    assert not (await bob.asks("Where does Ana live?")).skipped
+
+
+@pytest.fixture
+def asked(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The chats whose session was read."""
+    seen: list[str] = []
+    read = engine.projections.working.read
+
+    async def told(place: SessionPlace) -> Session | None:
+        seen.append(place.chat_id)
+        return await read(place)
+
+    monkeypatch.setattr(engine.projections.working, "read", told)
+    return seen
+
+
+@pytest.mark.spec_part("A12")
+async def test_a_question_without_a_pronoun_reads_no_session(bob: Teller, asked: list[str]) -> None:
+    await bob.asks("Where does Ana live?")
+    await context(bob, "Where does Ana live?")
+    assert asked == []
+
+    await bob.asks("Where does she live?")
+    assert asked == [bob.thread]
