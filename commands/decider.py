@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mnemolog.domain.principal import Role
+from mnemolog.domain.principal import Principal, Role
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_TENANT, DEFAULT_THREAD, Happened, Meta, StreamId
 from mnemolog.events.event import Event
 from mnemolog.events.fields import Id, Tenant, Uuid
@@ -43,6 +43,11 @@ class Command(BaseModel):
 
     def stream(self) -> StreamId:
         return StreamId.of_user(self.user_id, self.tenant)
+
+    def require_scope(self, principal: Principal) -> None:
+        """Raises NotFound or NotPermitted if this is beyond what the principal may name."""
+        principal.require_user(self.tenant, self.user_id)
+        principal.require_agent(self.agent_id)
 
     def meta(self) -> Meta:
         return Meta(

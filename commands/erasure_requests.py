@@ -32,6 +32,7 @@ NAMED = of_each(
         "profile": "field",
         "todo": "todo_id",
         "artifact": "artifact_id",
+        "document": "document_id",
     },
     KNOWN,
 )

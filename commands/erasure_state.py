@@ -7,6 +7,7 @@ from uuid import UUID
 
 from mnemolog.commands.words import Words, after
 from mnemolog.domain.artifact import Artifact
+from mnemolog.domain.document import Document
 from mnemolog.domain.entity import Entity
 from mnemolog.domain.memory import Content, Kind, Memory
 from mnemolog.domain.message import Message
@@ -55,7 +56,7 @@ class KnownSubject:
     """
 
     sources: frozenset[str] = frozenset()
-    thing: Entity | Relation | ProfileField | Todo | Artifact | None = None
+    thing: Entity | Relation | ProfileField | Todo | Artifact | Document | None = None
     words: Words = NO_WORDS
     writer: str | None = None
 

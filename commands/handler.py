@@ -63,8 +63,7 @@ class Handler:
             claimed = command.consenting or command.agents is not None
             return command.model_copy(update={"consenting": False, "agents": None}) if claimed else command
         self._principal.require(command.needs)
-        self._principal.require_user(command.tenant, command.user_id)
-        self._principal.require_agent(command.agent_id)
+        command.require_scope(self._principal)
         actor, consenting = self._principal.actor(command.agent_id), self._principal.may(Role.CONSENT)
         agents = self._principal.bound_agents
         return command.model_copy(update={"actor": actor, "consenting": consenting, "agents": agents})

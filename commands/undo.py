@@ -6,6 +6,7 @@ from uuid import UUID
 
 from mnemolog.commands.artifacts import ARTIFACTS, UndoArtifact
 from mnemolog.commands.attention import ATTENTION_UNDO, UndoAttention
+from mnemolog.commands.documents import DOCUMENTS, UndoDocument
 from mnemolog.commands.episodes import EPISODE_UNDO, UndoEpisode
 from mnemolog.commands.graph_undo import GRAPH_UNDO, UndoGraph
 from mnemolog.commands.memories import MEMORIES, UndoChange, ends
@@ -15,6 +16,7 @@ from mnemolog.commands.rollback import Rollbacks, Undoable
 from mnemolog.commands.sessions import SESSION_UNDO, UndoSession
 from mnemolog.commands.todos import TODOS, UndoTodo
 from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.episode_fold import EPISODE
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
@@ -49,6 +51,10 @@ def _artifact(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoArti
     return UndoArtifact(**_without_time(context), event_id=event_id, artifact_id=ARTIFACT.id_of(subjects[0]))
 
 
+def _document(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoDocument:
+    return UndoDocument(**_without_time(context), event_id=event_id, document_id=DOCUMENT.id_of(subjects[0]))
+
+
 def _session(context: Who, event_id: UUID, subjects: Sequence[str]) -> UndoSession:
     return UndoSession(**_without_time(context), event_id=event_id)
 
@@ -72,6 +78,7 @@ UNDOABLE: Mapping[str, Undoable[Any]] = {
     "profile": Undoable(PROFILE, _profile, (FIELD,)),
     "todos": Undoable(TODOS, _todo, (TODO,)),
     "artifacts": Undoable(ARTIFACTS, _artifact, (ARTIFACT,)),
+    "documents": Undoable(DOCUMENTS, _document, (DOCUMENT,)),
     "sessions": Undoable(SESSION_UNDO, _session),
     "attention": Undoable(ATTENTION_UNDO, _attention),
     "episodes": Undoable(EPISODE_UNDO, _episode, (EPISODE,)),

@@ -79,6 +79,12 @@ class Principal:
                 fix=f"use one of {', '.join(sorted(self.agents))}",
             )
 
+    def require_library(self, tenant: str, agent_id: str) -> None:
+        """Refuse the library of an agent outside the principal's scope."""
+        if tenant != self.tenant:
+            raise NotFound(f"there is no agent {agent_id!r}", field="agent_id", fix="use an agent of this API key")
+        self.require_agent(agent_id)
+
     def require_every_agent(self) -> None:
         """Raises NotPermitted for a principal that is bound to some agents, because the request concerns all agents."""
         if self.bound_agents is not None:
@@ -96,8 +102,11 @@ class Principal:
     def require_viewer(self, viewer: Viewer) -> None:
         """Refuse a read that is not this principal's."""
         self.require(Role.READ)
-        self.require_user(viewer.tenant, viewer.user_id)
-        self.require_agent(viewer.agent_id)
+        if viewer.library:
+            self.require_library(viewer.tenant, viewer.agent_id)
+        else:
+            self.require_user(viewer.tenant, viewer.user_id)
+            self.require_agent(viewer.agent_id)
 
     def actor(self, agent_id: str) -> str:
         """The actor, as stored in events and history."""

@@ -6,12 +6,21 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """`categories` are those that the agent may read; None means all. Every reader requires a viewer."""
+    """`categories` are those that the agent may read; None means all. Every reader requires a viewer.
+
+    `library`: the viewer reads the agent's own library, which has no user, instead of what is known about a user.
+    """
 
     tenant: str
     user_id: str
     agent_id: str
     categories: frozenset[str] | None = None
+    library: bool = False
+
+    @classmethod
+    def of_library(cls, tenant: str, agent_id: str) -> Self:
+        """The agent, as a reader of its library."""
+        return cls(tenant, "", agent_id, library=True)
 
     def within(self, categories: frozenset[str] | None) -> Self:
         """The same viewer, restricted to these categories."""

@@ -10,7 +10,7 @@ from mnemolog.domain.errors import InvalidInput
 from mnemolog.events.event import Event
 
 DEFAULT_TENANT = "default"
-USER = "user"
+USER, AGENT = "user", "agent"
 DEFAULT_AGENT = "default"
 DEFAULT_THREAD = "main"
 DEFAULT_POLICY = "1"
@@ -27,6 +27,11 @@ class StreamId:
     @classmethod
     def of_user(cls, user_id: str, tenant: str = DEFAULT_TENANT) -> Self:
         return cls(tenant, f"{USER}:{user_id}")
+
+    @classmethod
+    def of_agent(cls, agent_id: str, tenant: str = DEFAULT_TENANT) -> Self:
+        """The stream of an agent's library."""
+        return cls(tenant, f"{AGENT}:{agent_id}")
 
     @classmethod
     def from_text(cls, text: str) -> Self:

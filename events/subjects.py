@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from mnemolog.events import access, checkpoints, conversation, episodes, erasure, patrol, profile, summaries
 from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.envelope import Header
 from mnemolog.events.episode_fold import EPISODE
 from mnemolog.events.event import Event
@@ -21,7 +22,7 @@ from mnemolog.events.subject import Subject
 
 T = TypeVar("T")
 
-_EACH: Sequence[Subject[Any, Any]] = (MEMORY, LINK, ENTITY, RELATION, MESSAGE, FIELD, TODO, ARTIFACT, EPISODE)
+_EACH: Sequence[Subject[Any, Any]] = (MEMORY, LINK, ENTITY, RELATION, MESSAGE, FIELD, TODO, ARTIFACT, EPISODE, DOCUMENT)
 SUBJECTS: Mapping[str, Subject[Any, Any]] = {one.name: one for one in _EACH}
 
 # Kinds with text of their own, except memories and messages, which are erased together.

@@ -14,6 +14,7 @@ from mnemolog.domain.profile import place_of
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.episode_fold import EPISODE
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
@@ -40,6 +41,7 @@ HELD: Mapping[str, str | None] = of_each(
         FIELD.name: "profile",
         ARTIFACT.name: "artifacts",
         EPISODE.name: None,  # Its text is that of its turns.
+        DOCUMENT.name: None,  # It belongs to an agent, not to a user.
     },
 )
 

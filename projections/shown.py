@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain import profile
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.episode_fold import EPISODE
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import LINK, MEMORY
@@ -23,6 +24,7 @@ from mnemolog.projections.conversation import reader as message_reader
 from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.episodes.tables import episodes
 from mnemolog.projections.graph.tables import entities, relations
+from mnemolog.projections.knowledge.tables import documents
 from mnemolog.projections.memories.filters import visible_to
 from mnemolog.projections.memories.tables import memories
 from mnemolog.projections.profile.tables import todos
@@ -69,6 +71,7 @@ SHOWN: Mapping[str, Shown | None] = of_each(
             lambda viewer: [owned(episodes, viewer), episodes.c.agent_id == viewer.agent_id],
             episodes.c.merged_into,
         ),
+        DOCUMENT.name: Shown(documents.c.document_id, lambda viewer: [owned(documents, viewer)]),
     },
 )
 

@@ -1,16 +1,24 @@
-"""What every read is confined to: the rows of one tenant and user, and of those what an agent may see (A §4.2)."""
+"""What every read is confined to: the rows of one stream, and of those what an agent may see (A §4.2)."""
 
 from sqlalchemy import ColumnElement, FromClause, or_
 
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.viewer import Viewer
-from mnemolog.events.envelope import USER
+from mnemolog.events.envelope import StreamId
+
+
+def viewed(viewer: Viewer) -> StreamId:
+    """The stream that a viewer reads: the user's, or that of the agent's library."""
+    if viewer.library:
+        return StreamId.of_agent(viewer.agent_id, viewer.tenant)
+    return StreamId.of_user(viewer.user_id, viewer.tenant)
 
 
 def owned(table: FromClause, viewer: Viewer) -> ColumnElement[bool]:
-    """Whether a row belongs to the viewer's tenant and user."""
-    mine = (table.c.stream_kind == USER) & (table.c.user_id == viewer.user_id)
-    return (table.c.tenant == viewer.tenant) & mine
+    """Whether a row belongs to the stream that the viewer reads."""
+    stream = viewed(viewer)
+    mine = (table.c.stream_kind == stream.kind) & (table.c.user_id == stream.owner)
+    return (table.c.tenant == stream.tenant) & mine
 
 
 def shared(table: FromClause, viewer: Viewer) -> ColumnElement[bool]:

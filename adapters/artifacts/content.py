@@ -7,7 +7,7 @@ import asyncio
 import mimetypes
 import os
 from base64 import b64decode, b64encode
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -23,7 +23,6 @@ from mnemolog.events.artifacts import (
     ArtifactStored,
     artifact_tag,
     blobs_in,
-    texts_in,
 )
 from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.envelope import Receipt, StreamId
@@ -101,13 +100,6 @@ async def delete_blobs(engine: Services, stream: StreamId, tags: Collection[str]
     """
     for blob in await blobs_of(engine, stream, tags, until):
         await engine.blobs.delete(blob_name(stream, blob))
-
-
-async def texts_of(engine: Services, stream: StreamId, tags: Collection[str]) -> Sequence[UUID]:
-    """The ids of all texts that these artifacts ever had, from the open part of their events."""
-    if not (of := [tag for tag in tags if ARTIFACT.has(tag)]):
-        return []
-    return [one for event in await engine.log.read(stream, tags=of, unread=True) for one in texts_in(event)]
 
 
 async def blobs_of(engine: Services, stream: StreamId, tags: Collection[str] | None, until: int) -> Collection[str]:

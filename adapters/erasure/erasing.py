@@ -11,7 +11,7 @@ from uuid import UUID
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from mnemolog.adapters.artifacts.content import delete_blobs, texts_of
+from mnemolog.adapters.artifacts.content import delete_blobs
 from mnemolog.adapters.erasure.messages import TurnSelection, purge_turns
 from mnemolog.adapters.erasure.stale_schemas import forget_embeddings, forget_in_stale_schemas
 from mnemolog.adapters.postgres.store import PostgresStore
@@ -24,7 +24,11 @@ from mnemolog.commands.handler import ATTEMPTS, Keyed
 from mnemolog.commands.speakers import spoken_in
 from mnemolog.domain.errors import MnemologError, NotFound
 from mnemolog.domain.message import subject_id
+from mnemolog.events.artifacts import texts_in
+from mnemolog.events.artifacts_fold import ARTIFACT
 from mnemolog.events.conversation import TurnRecorded, turn_tag
+from mnemolog.events.documents import chunks_in
+from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.events.erasure import UserErased
 from mnemolog.events.memory import MemoryCreated
@@ -78,7 +82,7 @@ async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: s
         held_up = await _forgotten(engine, Position(stream, receipt.last_seq))
     finally:
         gone = _gone(command, before)
-        texts = await texts_of(engine, stream, gone) if gone else ()
+        texts = await _texts(engine, stream, gone) if gone else ()
         await _sweep(engine, stream, [*before.memories, *map(subject_id, before.turns), *texts])
         await engine.checkpoints.delete_erased(stream)
         await delete_blobs(engine, stream, gone, receipt.last_seq)
@@ -90,6 +94,14 @@ async def erase(engine: Services, command: Erase | EraseUser, idempotency_key: s
 def _gone(command: Erase | EraseUser, found: Taken) -> frozenset[str] | None:
     """The tags of what was erased; None for everything. A subject is named again when it was erased before."""
     return None if isinstance(command, EraseUser) else frozenset({command.subject(), *found.known})
+
+
+async def _texts(engine: Services, stream: StreamId, tags: Collection[str]) -> Sequence[UUID]:
+    """The ids of all texts that these artifacts and documents ever had, from the open part of their events."""
+    if not (of := [tag for tag in tags if ARTIFACT.has(tag) or DOCUMENT.has(tag)]):
+        return []
+    events = await engine.log.read(stream, tags=of, unread=True)
+    return [one for event in events for one in (*texts_in(event), *chunks_in(event))]
 
 
 async def _user_erased(engine: Services, command: EraseUser, idempotency_key: str | Keyed | None) -> Receipt:

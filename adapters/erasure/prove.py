@@ -11,6 +11,7 @@ from mnemolog.adapters.erasure.proof import NAMED, Proof, ProofPlace, tallied
 from mnemolog.adapters.erasure.target import ProofSubject, Target, target_of
 from mnemolog.adapters.services import Services
 from mnemolog.domain.principal import Role
+from mnemolog.events.envelope import AGENT
 
 BACKUPS = (
     "backups that were made before the erasure: they hold the wrapped keys. `mnemolog master-key rotate`, and then "
@@ -57,7 +58,10 @@ def _reached(engine: Services, subject: ProofSubject, phrase: str | None) -> fro
     if principal is None:
         return None
     principal.require(Role.ERASE if phrase is None else Role.ADMIN)
-    principal.require_user(subject.stream.tenant, subject.stream.owner)
+    if subject.stream.kind == AGENT:
+        principal.require_library(subject.stream.tenant, subject.stream.owner)
+    else:
+        principal.require_user(subject.stream.tenant, subject.stream.owner)
     if subject.everything or phrase is not None:
         principal.require_every_agent()
     return principal.bound_agents

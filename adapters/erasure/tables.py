@@ -187,6 +187,8 @@ def _more_than_shape(one: Columns, rows: TableClause) -> ColumnElement[bool]:
             return rows.c.value != ""
         case "artifacts":
             return or_(*(rows.c[name] != "" for name in ("name", "mime", "sha256", "url")))
+        case "documents":
+            return or_(*(rows.c[name] != "" for name in ("source", "title", "domain", "mime", "sha256")))
         case "todos" | "summaries":
             return rows.c.text != ""
         case _:

@@ -17,6 +17,7 @@ from mnemolog.domain.scope import Owned, private_to_others
 from mnemolog.events.artifacts import blobs_in, texts_in
 from mnemolog.events.checkpoints import CheckpointsStarted
 from mnemolog.events.conversation import TurnRecorded, turn_tag
+from mnemolog.events.documents import chunks_in
 from mnemolog.events.envelope import Recorded, StoredEvent, StreamId
 from mnemolog.events.erasure import MemoryErased, ThreadErased, UserErased
 from mnemolog.events.event import memory_tag, sources_of
@@ -95,7 +96,7 @@ async def target_of(log: EventLog, subject: ProofSubject, agents: frozenset[str]
             found.opened += not event.erased
             found.key_ids |= _key_ids(stored)
             found.blobs |= set(blobs_in(stored.header))
-            found.texts |= set(texts_in(event))
+            found.texts |= {*texts_in(event), *chunks_in(event)}
     return found
 
 

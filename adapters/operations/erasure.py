@@ -18,8 +18,12 @@ from mnemolog.commands.erasure_requests import NAMED
 from mnemolog.commands.erasure_taken import Taken
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.principal import Role
+from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.envelope import StreamId
 from mnemolog.events.fields import Id, Text, Uuid
+
+# The kinds of subjects of a user. A document is one of an agent's library.
+OF_USER = {kind: name for kind, name in NAMED.items() if kind != DOCUMENT.name}
 
 
 class Erased(Result):
@@ -121,12 +125,12 @@ class ProveErased(Request):
     ] = None
 
     def subject(self, stream: StreamId) -> ProofSubject:
-        things = ("memory_id", "message_id", "thread_id", *NAMED.values())
+        things = ("memory_id", "message_id", "thread_id", *OF_USER.values())
         if len(named := [name for name in things if getattr(self, name) is not None]) > 1:
             raise InvalidInput(
                 "only one item can be checked at a time", field=named[0], fix=f"leave out {' or '.join(named)}"
             )
-        known = {kind: getattr(self, name) for kind, name in NAMED.items()}
+        known = {kind: getattr(self, name) for kind, name in OF_USER.items()}
         tags = [f"{kind}:{id_}" for kind, id_ in known.items() if id_ is not None]
         known_tag = tags[0] if tags else None
         return ProofSubject(stream, self.memory_id, self.thread_id, known_tag, self.message_id)

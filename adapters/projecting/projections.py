@@ -36,6 +36,7 @@ from mnemolog.projections.episodes.projector import EpisodesProjector
 from mnemolog.projections.filling import EVERYTHING, Share, fill, one_by_one
 from mnemolog.projections.graph.projector import GraphProjector
 from mnemolog.projections.history.projector import HistoryProjector
+from mnemolog.projections.knowledge.projector import KnowledgeProjector
 from mnemolog.projections.memories.projector import MemoriesProjector
 from mnemolog.projections.operations.projector import OperationsProjector
 from mnemolog.projections.profile.projector import ProfileProjector
@@ -91,6 +92,7 @@ class Projections:
             HistoryProjector(),
             ProfileProjector(),
             ArtifactsProjector(),
+            KnowledgeProjector(),
             ConversationProjector(),
             EpisodesProjector(),
             SummariesProjector(),

@@ -34,6 +34,7 @@ from mnemolog.projections.projector import Store
 from mnemolog.projections.reads.artifacts import ArtifactReads
 from mnemolog.projections.reads.episodes import EpisodeReads
 from mnemolog.projections.reads.graph import GraphReads
+from mnemolog.projections.reads.knowledge import KnowledgeReads
 from mnemolog.projections.reads.memories import MemoryReads
 from mnemolog.projections.reads.moment import NOW, Moment, seq_of
 from mnemolog.projections.reads.operations import OperationReads
@@ -43,6 +44,7 @@ from mnemolog.projections.runtime import Projection
 from mnemolog.projections.vectors.embedder import Embedder
 from mnemolog.projections.vectors.index import VectorIndex
 from mnemolog.projections.vectors.question import Question, question_of
+from mnemolog.projections.visibility import viewed
 from mnemolog.projections.working.projector import SessionPlace
 
 _logger = logging.getLogger("mnemolog.reads")
@@ -50,7 +52,16 @@ _logger = logging.getLogger("mnemolog.reads")
 T = TypeVar("T")
 
 
-class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads, EpisodeReads, SummaryReads, OperationReads):
+class Reads(
+    MemoryReads,
+    GraphReads,
+    ProfileReads,
+    ArtifactReads,
+    KnowledgeReads,
+    EpisodeReads,
+    SummaryReads,
+    OperationReads,
+):
     """Every read names its viewer and sees only that viewer's data: the agent's allowlist narrows each one here (B §5).
 
     A row that its projector did not write is never shown: it is reported (`tampered` counts them by projection), the
@@ -183,7 +194,7 @@ class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads, EpisodeReads, 
         Uses the embedder of the visible vectors, and repeats once if they were swapped meanwhile. As of an earlier
         moment they are always the current model's.
         """
-        viewer, stream = self._admitted(viewer), StreamId.of_user(viewer.user_id, viewer.tenant)
+        viewer, stream = self._admitted(viewer), viewed(viewer)
         self._callers.limits.require(moment)
         async with self._caller.read(moment):
             embedder = await self._seen_embedder(moment)
@@ -211,7 +222,7 @@ class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads, EpisodeReads, 
 
         `names` are the projections that `ask` reads: as of an earlier moment there are no others.
         """
-        viewer, stream = self._admitted(viewer), StreamId.of_user(viewer.user_id, viewer.tenant)
+        viewer, stream = self._admitted(viewer), viewed(viewer)
         self._callers.limits.require(moment)
         async with self._caller.read(moment):
             return await self._healed(viewer, stream, moment, names, ask)
@@ -242,7 +253,7 @@ class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads, EpisodeReads, 
 
         The whole stream is verified against the chain, because its tags do not find a deleted event.
         """
-        viewer, stream = self._admitted(viewer), StreamId.of_user(viewer.user_id, viewer.tenant)
+        viewer, stream = self._admitted(viewer), viewed(viewer)
         self._callers.limits.require(moment)
         if moment.after:
             _require_own(moment.after, stream)
@@ -270,7 +281,7 @@ class Reads(MemoryReads, GraphReads, ProfileReads, ArtifactReads, EpisodeReads, 
 
     def _require_sound_log(self, viewer: Viewer) -> None:
         """TamperedEvent if the log of this user is known to be damaged, so that its history is unreliable."""
-        stream = StreamId.of_user(viewer.user_id, viewer.tenant)
+        stream = viewed(viewer)
         if known := self._incidents.of_log(stream):
             raise TamperedEvent(str(known.stream), known.seq, known.detail, known.event_id)
 

@@ -17,6 +17,7 @@ from mnemolog.commands.recalls import RECALLING, RecordRecalls
 from mnemolog.commands.rollback import Rollback
 from mnemolog.commands.writes.artifacts import ArtifactWrites
 from mnemolog.commands.writes.batches import BatchWrites
+from mnemolog.commands.writes.documents import DocumentWrites
 from mnemolog.commands.writes.ports import Neighbours, Sightings
 from mnemolog.commands.writes.seeding import SeedWrites
 from mnemolog.domain.category import CategoryPolicy
@@ -40,7 +41,7 @@ class Added:
     receipt: Receipt
 
 
-class Writes(SeedWrites, BatchWrites, ArtifactWrites):
+class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites):
     def __init__(
         self,
         handler: Handler,

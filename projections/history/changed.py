@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mnemolog.domain.artifact import Artifact
+from mnemolog.domain.document import Document
 from mnemolog.domain.entity import Entity
 from mnemolog.domain.episode import Episode
 from mnemolog.domain.errors import KeyMissing
@@ -15,6 +16,7 @@ from mnemolog.domain.memory import Memory
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.todo import Todo
 from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.episode_fold import EPISODE
 from mnemolog.events.graph_fold import ENTITY, RELATION
@@ -104,6 +106,11 @@ def _artifact(one: Artifact) -> Fields:
     return {**shown, "extraction": one.extraction.value, "source_turn_ids": list(one.source_turn_ids)}
 
 
+def _document(one: Document) -> Fields:
+    file = asdict(one.revision)
+    return {"source": one.source, **file, "chunks": len(one.ranks), "status": one.status.value}
+
+
 def _episode(one: Episode) -> Fields:
     return {
         "status": one.status.value,
@@ -124,6 +131,7 @@ FIELDS: Mapping[str, Callable[[Any], Fields]] = of_each(
         TODO.name: _todo,
         ARTIFACT.name: _artifact,
         EPISODE.name: _episode,
+        DOCUMENT.name: _document,
     },
     WITH_HISTORY,
 )

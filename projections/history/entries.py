@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from mnemolog.domain.facts import Validity
 from mnemolog.domain.identity import utc_text
 from mnemolog.domain.memory import VISIBLE, Cause
-from mnemolog.events import artifacts, episodes, graph, memory, profile
+from mnemolog.events import artifacts, documents, episodes, graph, memory, profile
 from mnemolog.events.erasure import MemoryErased
 from mnemolog.events.event import Event
 from mnemolog.events.graph_fold import RELATION
@@ -62,8 +62,13 @@ def _undoes(payload: Any) -> dict[str, str]:
     return {"undoes": str(payload.undoes)} if payload.undoes else {}
 
 
-def _reverted(payload: artifacts.ArtifactReverted) -> Entry:
+def _reverted(payload: artifacts.ArtifactReverted | documents.DocumentReverted) -> Entry:
     return "UPDATE" if payload.status in VISIBLE else "DELETE", _undoes(payload)
+
+
+def _chunks(payload: documents.RevisionEvent) -> dict[str, int]:
+    """How many chunks a revision changed."""
+    return {name: len(getattr(payload, name)) for name in ("added", "moved", "removed")}
 
 
 def _patch(payload: profile.ProfileSet | profile.ProfileDecided) -> dict[str, str]:
@@ -151,6 +156,13 @@ ENTRIES: Mapping[type[Event], Callable[[Any], Entry]] = {
     artifacts.ArtifactRestored: lambda it: ("RESTORE", {}),
     artifacts.ArtifactReverted: _reverted,
     artifacts.ArtifactErased: lambda it: ("DELETE", {"erased": True}),
+    documents.DocumentAdded: lambda it: ("ADD", _chunks(it)),
+    documents.DocumentRevised: lambda it: ("UPDATE", _chunks(it)),
+    documents.DocumentChunksStored: lambda it: ("UPDATE", {"stored": len(it.chunk_ids)}),
+    documents.DocumentDeleted: lambda it: ("DELETE", _hidden(it)),
+    documents.DocumentRestored: lambda it: ("RESTORE", {}),
+    documents.DocumentReverted: lambda it: (_reverted(it)[0], {**_chunks(it), **_undoes(it)}),
+    documents.DocumentErased: lambda it: ("DELETE", {"erased": True}),
     episodes.EpisodeStarted: lambda it: ("ADD", {"because": it.starts_by}),
     episodes.EpisodeClosed: lambda it: ("UPDATE", {"closed_by": it.closed_by}),
     episodes.EpisodesReverted: lambda it: ("UPDATE", _undoes(it)),

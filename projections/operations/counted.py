@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from mnemolog.domain.memory import Kind
-from mnemolog.events import artifacts, conversation, memory, message, patrol, profile
+from mnemolog.events import artifacts, conversation, documents, memory, message, patrol, profile
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import ThreadErased
 from mnemolog.events.event import Event
@@ -78,6 +78,8 @@ def operations_of(event: Recorded) -> Iterable[Operation]:
         return
     for one in subjects(payload):
         word, details = entry(payload, one)
+        if isinstance(payload, documents.DocumentChunksStored):  # A part of adding or revising the document.
+            continue
         op, status = _OPS[word], Outcome.OK
         if details.get("observed") in (True, memory.Observation.REPEAT):
             op, status = "create", Outcome.SKIPPED

@@ -42,6 +42,7 @@ from mnemolog.projections.reads.reading import (
     EPISODES,
     GRAPH,
     HISTORY,
+    KNOWLEDGE,
     MEMORIES,
     PROFILE,
     VECTORS,
@@ -49,6 +50,7 @@ from mnemolog.projections.reads.reading import (
 from mnemolog.projections.reads.why import Inquiry, Why
 from mnemolog.projections.vectors import neighbours
 from mnemolog.projections.vectors.question import Question
+from mnemolog.projections.visibility import viewed
 
 _logger = logging.getLogger("mnemolog.reads")
 
@@ -150,13 +152,13 @@ class MemoryReads(GraphReads):
         cursor: str | None = None,
         kinds: Collection[str] = history.KINDS,
     ) -> Slice:
-        """The changes of a memory, an entity or a fact, newest first (B §8)."""
+        """The changes of a memory, an entity, a fact or another of these kinds, newest first (B §8)."""
 
         async def ask(connection: AsyncConnection, viewer: Viewer) -> Slice:
             self._require_sound_log(viewer)
             rows = await history.of(connection, viewer, id_=id_, limit=limit, cursor=cursor, kinds=kinds)
             if rows:
-                subject, stream = rows[0]["subject"], StreamId.of_user(viewer.user_id, viewer.tenant)
+                subject, stream = rows[0]["subject"], viewed(viewer)
                 tag = f"{subject}:{id_}"
                 events = await self._log.read(stream, tags=from_log.read_by(tag))
                 changed.require_keys(tag, events)
@@ -165,7 +167,7 @@ class MemoryReads(GraphReads):
                     row |= added.get(row["seq"], {})
             return rows
 
-        return await self._read(viewer, moment, (MEMORIES, GRAPH, ARTIFACTS, EPISODES, HISTORY), ask)
+        return await self._read(viewer, moment, (MEMORIES, GRAPH, ARTIFACTS, EPISODES, KNOWLEDGE, HISTORY), ask)
 
     async def changes(self, viewer: Viewer, thread_id: str, since: int, moment: Moment = NOW) -> Changes:
         """What changed in a thread since a revision (B §1)."""
@@ -215,7 +217,7 @@ class MemoryReads(GraphReads):
     async def id_beginning(self, viewer: Viewer, prefix: str, field: str, kind: str | None = None) -> str:
         """The id of a subject, of one kind or any, that begins so; AmbiguousId if there are several."""
         ask = partial(ids_beginning, prefix=prefix, kind=kind, limit=LISTED_IDS + 1)
-        names = (MEMORIES, CONVERSATION, EPISODES, GRAPH, PROFILE, ARTIFACTS, HISTORY)
+        names = (MEMORIES, CONVERSATION, EPISODES, GRAPH, PROFILE, ARTIFACTS, KNOWLEDGE, HISTORY)
         found = await self._read(viewer, Moment(), names, ask)
         if not found:
             raise NotFound(f"no id begins with {prefix}", field=field, fix="give a longer prefix, or the full id")
@@ -232,7 +234,8 @@ class MemoryReads(GraphReads):
             until = None if moment.as_of is None else await seq_of(self._log, stream, moment.as_of)
             return await Inquiry(connection, viewer, self._log, until).answer(identifier(id_, "id"))
 
-        return await self._read(viewer, moment, (MEMORIES, CONVERSATION, EPISODES, GRAPH, PROFILE, ARTIFACTS), ask)
+        names = (MEMORIES, CONVERSATION, EPISODES, GRAPH, PROFILE, ARTIFACTS, KNOWLEDGE)
+        return await self._read(viewer, moment, names, ask)
 
     async def nodes(self, viewer: Viewer, moment: Moment = NOW) -> Mapping[UUID, Node]:
         """The agent's own active and dying scenes, as its patrol sees them (C)."""

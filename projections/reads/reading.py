@@ -22,7 +22,7 @@ T = TypeVar("T")
 MEMORIES, CHANGES, HISTORY, VECTORS = "memories", "changes", "history", "vectors"
 GRAPH, PROFILE, ARTIFACTS, CONVERSATION, EPISODES = "graph", "profile", "artifacts", "conversation", "episodes"
 SUMMARIES = "summaries"
-OPERATIONS = "operations"
+OPERATIONS, KNOWLEDGE = "operations", "knowledge"
 
 
 class Reading(ABC):

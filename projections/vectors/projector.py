@@ -1,6 +1,7 @@
-"""Keeps one vector a memory, of its current text, and one a text of an artifact, in whatever index is behind the port.
+"""Keeps one vector for the current text of each memory, and for each message, text of an artifact and chunk.
 
-As often as the index does it: exactly once on pgvector, whose rows share a transaction with the progress.
+As often as the index behind the port does it: exactly once on pgvector, whose rows share a transaction with the
+progress.
 """
 
 import re
@@ -13,9 +14,11 @@ from uuid import UUID
 from sqlalchemy import MetaData
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from mnemolog.domain.document import indexed_text as text_of_chunk
 from mnemolog.domain.message import subject_id
 from mnemolog.events.artifacts import ArtifactTextAdded, text_id
 from mnemolog.events.conversation import TurnRecorded
+from mnemolog.events.documents import DocumentChunksStored
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import MemoryErased, UserErased
 from mnemolog.events.event import Event
@@ -49,7 +52,9 @@ class VectorsProjector:
     name = NAME
     version = 3
     readable_from = 1
-    kinds = Kinds(ContentEvent | TurnRecorded | MemoryErased | MessagesErased | ArtifactTextAdded)
+    kinds = Kinds(
+        ContentEvent | TurnRecorded | MemoryErased | MessagesErased | ArtifactTextAdded | DocumentChunksStored
+    )
 
     def __init__(self, embedder: Embedder, index: VectorIndex) -> None:
         self._embedder, self._index = embedder, index
@@ -102,7 +107,7 @@ class _Said(NamedTuple):
 
 
 def _texts(batch: Sequence[Recorded]) -> dict[Key, _Said]:
-    """The texts of messages and artifacts and the last text of each memory, without those erased now or later."""
+    """The texts of messages, artifacts and chunks, the last text of each memory; none that is erased now or later."""
     said: dict[Key, tuple[str, int]] = {}
     for event in batch:
         match event.payload:
@@ -113,6 +118,9 @@ def _texts(batch: Sequence[Recorded]) -> dict[Key, _Said]:
             case ArtifactTextAdded(passages=passages):  # Empty once erased: the erasure removes what stands here.
                 for place, passage in enumerate(passages):
                     said[*owner(event), text_id(event.event_id, place)] = (passage.text, event.seq)
+            case DocumentChunksStored(chunk_ids=chunk_ids, chunks=chunks):  # Likewise.
+                for id_, chunk in zip(chunk_ids, chunks, strict=False):
+                    said[*owner(event), id_] = (text_of_chunk(chunk.place, chunk.text), event.seq)
             case payload:
                 for id_ in _erased(payload):
                     said.pop((*owner(event), id_), None)

@@ -11,6 +11,7 @@ from mnemolog.domain.errors import MalformedEvent, MnemologError, UnknownEvent
 from mnemolog.events.artifacts import Passage
 from mnemolog.events.codec import Codec, schema
 from mnemolog.events.conversation import Attachment
+from mnemolog.events.documents import StoredChunk
 from mnemolog.events.envelope import NewEvent, StoredEvent
 from mnemolog.events.event import BLIND, Event
 from mnemolog.events.graph import Telling
@@ -69,6 +70,8 @@ def _spoken(payload: type[Event], name: str) -> Any:
         return (Attachment(type="image", caption=SECRET),)
     if name == "passages":
         return (Passage(text=SECRET, place=SECRET),)
+    if name == "chunks":
+        return (StoredChunk(text=SECRET, place=SECRET),)
     if name == "told":
         return (Telling(sources=("turn:t",), names=(SECRET,), attributes=(SECRET,)),)
     forms: dict[Any, Any] = {tuple: (SECRET,), dict: {SECRET: SECRET}}

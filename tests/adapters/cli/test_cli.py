@@ -267,6 +267,7 @@ async def test_the_demo_tells_its_story(tmp_path: Path) -> None:
         "conversation",
         "episodes",
         "history",
+        "knowledge",
         "operations",
         "profile",
         "summaries",

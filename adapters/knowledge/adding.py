@@ -1,0 +1,112 @@
+"""Adds a document to an agent's library: its file is read in a process of its own, and only its chunks are kept."""
+
+import mimetypes
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from mnemolog.adapters.artifacts.reading import Found, Refused
+from mnemolog.adapters.artifacts.sandbox import read_apart
+from mnemolog.adapters.services import Services
+from mnemolog.commands.documents import DOCUMENTS, AddDocument, OfLibrary, same_file, same_source
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.events import documents as events
+from mnemolog.events.envelope import Receipt
+from mnemolog.events.fields import validated
+
+# So that a change of all of them fits into one event.
+MAX_CHUNKS = 5000
+# Not known to every system.
+TYPES = {"md": "text/markdown", "markdown": "text/markdown"}
+UNKNOWN = "application/octet-stream"
+
+
+class Outcome(StrEnum):
+    """What adding a document did."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    RESTORED = "restored"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """What adding a document did, and how many chunks it changed."""
+
+    document_id: UUID
+    outcome: Outcome
+    receipt: Receipt
+    added: int = 0
+    moved: int = 0
+    removed: int = 0
+
+
+async def add(engine: Services, content: bytes, fields: Mapping[str, Any], idempotency_key: str | None) -> Addition:
+    """Add a document, or update the one with the same source. A file that is known is not read again."""
+    engine.writes.admitted(validated(OfLibrary, {name: fields[name] for name in ("tenant", "agent_id")}))
+    if not content:
+        raise InvalidInput("is empty", field="content", fix="send a file of at least one byte")
+    if len(content) > (limit := engine.settings.artifact_max_bytes):
+        message = f"has {len(content):,} bytes, at most {limit:,} are accepted"
+        raise InvalidInput(message, field="content", fix="send a smaller file, or raise `artifact_max_bytes`")
+    ids = {name: engine.writes.new_id() for name in ("document_id", "revision_id")}
+    file = {"sha256": sha256(content).hexdigest(), "size_bytes": len(content)}
+    command = validated(AddDocument, {**fields, **ids, **file})
+    command = command.model_copy(update={"mime": command.mime or _type(command.source)})
+    known = same_source(await engine.writes.handler.read(DOCUMENTS, command), command.source)
+    if known is None or not same_file(known, command):
+        command = command.model_copy(update=await _read(content, command))
+    receipt = await engine.writes.handler.handle(DOCUMENTS, command, idempotency_key=idempotency_key)
+    return await _addition(engine, receipt)
+
+
+def _type(source: str) -> str:
+    return TYPES.get(source.rpartition(".")[2].lower()) or mimetypes.guess_type(source)[0] or UNKNOWN
+
+
+async def _read(content: bytes, command: AddDocument) -> dict[str, Any]:
+    """The title, the reader and the chunks of a file; InvalidInput if it is not a document that can be read."""
+    try:
+        found = await read_apart(content, command.source, command.mime)
+    except Refused as refused:
+        detail = f": {refused.detail}" if refused.detail else ""
+        raise _unreadable(f"{refused.reason.replace('_', ' ')}{detail}") from refused
+    if found.kind != "document":
+        raise _unreadable(f"it is {found.kind}, not text")
+    if not found.chunks:
+        raise _unreadable("it holds no text")
+    if len(found.chunks) > MAX_CHUNKS:
+        raise _unreadable(f"it has {len(found.chunks):,} chunks, at most {MAX_CHUNKS:,} are kept")
+    chunks = tuple(events.StoredChunk(text=text, place=place) for place, text in found.chunks)
+    return {"title": _title(found), "reader": found.reader, "chunks": chunks}
+
+
+def _title(found: Found) -> str:
+    """The title of the document, or else its first heading."""
+    heading = next((place for place, _ in found.chunks if place), "")
+    first = "" if found.pages is not None else heading.partition(" > ")[0]
+    return " ".join((found.title or first).split())[:200]
+
+
+def _unreadable(why: str) -> InvalidInput:
+    fix = "send Markdown, HTML, PDF, DOCX or plain text"
+    return InvalidInput(f"cannot be read: {why}", field="content", fix=fix)
+
+
+async def _addition(engine: Services, receipt: Receipt) -> Addition:
+    """What the events of a receipt did."""
+    [first, *_] = found = [await engine.log.find(receipt.stream, one) for one in receipt.event_ids[:2]]
+    assert first
+    assert isinstance(first.payload, events.DocumentEvent)
+    id_ = first.payload.document_id
+    if receipt.already:
+        return Addition(id_, Outcome.UNCHANGED, receipt)
+    kinds = {events.DocumentAdded: Outcome.ADDED, events.DocumentRestored: Outcome.RESTORED}
+    outcome = kinds.get(type(first.payload), Outcome.CHANGED)
+    revision = next((one.payload for one in found if one and isinstance(one.payload, events.RevisionEvent)), None)
+    counts = {name: len(getattr(revision, name, ())) for name in ("added", "moved", "removed")}
+    return Addition(id_, outcome, receipt, **counts)

@@ -1,0 +1,61 @@
+"""The reads of an agent's library."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from mnemolog.domain.memory import Status
+from mnemolog.domain.viewer import Viewer
+from mnemolog.projections.knowledge import reader
+from mnemolog.projections.paging import Slice
+from mnemolog.projections.reads.moment import NOW, Moment
+from mnemolog.projections.reads.reading import KNOWLEDGE, VECTORS, Reading
+
+EVERY_CHUNK = reader.ChunkCandidates()
+
+
+class KnowledgeReads(Reading):
+    """The part of `Reads` for libraries. Any viewer reads the library of its agent, whichever user it is for.
+
+    A moment given as a number is a seq of the library's own stream.
+    """
+
+    async def document(self, viewer: Viewer, document_id: UUID, moment: Moment = NOW) -> Mapping[str, Any]:
+        """One document, deleted or not, with its chunks in order."""
+        ask = partial(reader.one, document_id=document_id)
+        return await self._read(self._librarian(viewer), moment, (KNOWLEDGE,), ask)
+
+    async def documents(
+        self,
+        viewer: Viewer,
+        domain: str | None = None,
+        source: str | None = None,
+        status: Status = Status.ACTIVE,
+        limit: int = 100,
+        moment: Moment = NOW,
+        cursor: str | None = None,
+    ) -> Slice:
+        """Documents by source."""
+        ask = partial(reader.listed, domain=domain, source=source, status=status, limit=limit, cursor=cursor)
+        return await self._read(self._librarian(viewer), moment, (KNOWLEDGE,), ask)
+
+    async def search_knowledge(
+        self,
+        viewer: Viewer,
+        query: str,
+        among: reader.ChunkCandidates = EVERY_CHUNK,
+        limit: int = 5,
+        moment: Moment = NOW,
+    ) -> Sequence[Mapping[str, Any]]:
+        """The chunks that answer a query, best first, each with its document."""
+        ask = partial(reader.search, among=among, limit=limit)
+        _, found = await self._by_meaning(self._librarian(viewer), moment, (KNOWLEDGE, VECTORS), query, ask)
+        return found
+
+    def _librarian(self, viewer: Viewer) -> Viewer:
+        """The agent as a reader of its library; refused if the viewer is a user that the caller may not name."""
+        if viewer.library:
+            return viewer
+        self._admitted(viewer)
+        return Viewer.of_library(viewer.tenant, viewer.agent_id)
