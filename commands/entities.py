@@ -28,15 +28,15 @@ from mnemolog.commands.graph import (
 )
 from mnemolog.commands.naming import meant, name_of, name_reads, person_or
 from mnemolog.domain import memory
-from mnemolog.domain.entity import THING, Entity, Traits, require_active, require_mergeable
+from mnemolog.domain.entity import THING, Entity, Traits, id_in, require_active, require_mergeable
 from mnemolog.domain.errors import TransitionRefused
 from mnemolog.domain.memory import Status
 from mnemolog.domain.scope import Scope
-from mnemolog.domain.text import normalize_name
+from mnemolog.domain.text import name_key
 from mnemolog.events import graph as events
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.event import Event
-from mnemolog.events.graph_tags import entity_tag
+from mnemolog.events.graph_tags import entity_tag, name_tag
 
 __all__ = [
     "ENTITIES",
@@ -104,8 +104,8 @@ def _added(command: ObserveEntity, state: Graph, found: Entity) -> Sequence[Even
 
 def _telling(command: ObserveEntity, traits: Traits) -> events.Telling:
     """An entity given by id also matches by its name."""
-    named = {normalize_name(name) for name in (name_of(command, command.name), *command.aliases)}
-    names = tuple(name for name in (traits.name, *traits.aliases) if normalize_name(name) in named) or (traits.name,)
+    named = {name_key(name) for name in (name_of(command, command.name), *command.aliases)}
+    names = tuple(name for name in (traits.name, *traits.aliases) if name_key(name) in named) or (traits.name,)
     sources = tuple(map(turn_tag, command.source_turn_ids)) or (events.SAID,)
     return events.Telling(sources=sources, names=names, attributes=tuple(sorted(command.attributes)))
 
@@ -218,8 +218,8 @@ def _tags(state: Graph, command: GraphCommand) -> frozenset[str]:
 def _subject(command: GraphCommand) -> str:
     match command:
         case ObserveEntity() if not command.another:
-            [tag] = name_reads(command, command.name)
-            return tag
+            entity_id = id_in(command.name)
+            return entity_tag(entity_id) if entity_id else name_tag(name_of(command, command.name))
         case ObserveEntity() | EntityCommand():
             return entity_tag(command.entity_id)
     raise TypeError(f"no subject of {type(command).__name__}")

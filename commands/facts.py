@@ -21,7 +21,7 @@ from mnemolog.domain.memory import Status
 from mnemolog.domain.predicates import MAX_PREDICATE, ObjectKind, Predicate, predicate_name
 from mnemolog.domain.relation import Relation, value_key
 from mnemolog.domain.scope import Scope
-from mnemolog.domain.text import clean
+from mnemolog.domain.text import clean, name_key
 from mnemolog.events import graph as events
 from mnemolog.events.event import Event, sources_of
 from mnemolog.events.fields import Flag, Id, Instant, Unit, Uuid, checked_by
@@ -47,9 +47,9 @@ Sources = Annotated[tuple[Id, ...], Field(max_length=MAX_SOURCES)]
 class Remember(GraphCommand, Scoped):
     """Entities are given by name or id; `me` is the user.
 
-    `since`: when it became true, by default when it was stated (`at`). `literal`: whether the object is a value, if the
-    predicate does not say. `rule` is the predicate's configuration and `seen` what distinguishes entities with the same
-    name; both are looked up for the request.
+    `since`: when it became true, by default when it was said (`told_at`, or `at`). `literal`: whether the object is a
+    value, if the predicate does not say. `rule` is the predicate's configuration and `seen` what distinguishes entities
+    with the same name; both are looked up for the request.
     """
 
     generated: ClassVar[frozenset[str]] = frozenset({"at", "rule", "seen", "relation_id", "subject_id", "object_id"})
@@ -70,6 +70,11 @@ class Remember(GraphCommand, Scoped):
     metadata: Annotated[dict[str, JsonValue], checked_by(checked_json)] = Field(
         {}, description="Metadata of the fact, as a JSON object."
     )
+    told_at: Day | None = Field(
+        None,
+        description="When it was said, for imported history: a day, or a time with an offset. Default: now.",
+        examples=["2024-05-01"],
+    )
     source_turn_ids: Sources = Field((), description="The source turns.")
     memory_id: Uuid | None = Field(None, description="The source memory.")
     at: Instant
@@ -85,7 +90,8 @@ class Remember(GraphCommand, Scoped):
 
     @property
     def said(self) -> Said:
-        return Said(self.since or self.at, self.until, stated=self.since is not None)
+        earlier = self.told_at is not None and self.told_at < self.at
+        return Said(self.since or self.told_at or self.at, self.until, stated=self.since is not None or earlier)
 
     @property
     def kind(self) -> ObjectKind | None:
@@ -97,21 +103,29 @@ class Remember(GraphCommand, Scoped):
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """The object of a fact: a known entity, a new entity, or a value."""
+    """The object of a fact: a known entity, a new entity, or a value; `literal`: one that names nothing."""
 
     entity_id: UUID | None = None
     new: bool = False
+    literal: bool = False
 
     def is_of(self, state: Graph, relation: Relation, value: Any) -> bool:
+        """Whether a relation has this object; a text that names an entity is that entity, whichever was told first."""
         if relation.status is Status.PURGED:
             return False  # An erased value cannot be compared.
-        if self.entity_id is None:
-            return relation.object_id is None and value_key(relation.value) == value_key(value)
-        return relation.object_id is not None and state.root(relation.object_id) == self.entity_id
+        if relation.object_id is not None:
+            return state.root(relation.object_id) == self.entity_id
+        if relation.name is None or self.literal:
+            return self.entity_id is None and value_key(relation.value) == value_key(value)
+        entity = state.entities.get(self.entity_id) if self.entity_id else None
+        return entity.called(relation.name) if entity else name_key(relation.name) == name_key(value)
 
 
 def decide(state: Graph, command: Remember) -> Sequence[Event]:
     """The fact, preceded by new entities; no events if these turns already stated it."""
+    if command.told_at is not None and command.told_at > command.at:
+        message = f"{command.told_at.isoformat()} is in the future"
+        raise InvalidInput(message, field="told_at", fix="give the time when it was said; `since` may be later")
     said = command.said
     subject = _subject(state, command)
     subject_id = subject.entity_id if subject else command.subject_id
@@ -130,7 +144,7 @@ def _subject(state: Graph, command: Remember) -> Entity | None:
 
 def _object_of(state: Graph, command: Remember, subject_id: UUID) -> Object:
     if command.kind is ObjectKind.LITERAL:
-        return Object()
+        return Object(literal=True)
     if not isinstance(command.object, str):
         raise InvalidInput("is not a name", field="object", fix="give an entity, or set `literal`")
     name, rule = command.object, command.rule
@@ -183,6 +197,8 @@ def _observed(known: Relation, command: Remember) -> Event:
         source_turn_ids=command.source_turn_ids,
         memory_id=command.memory_id,
         entity_ids=tuple(filter(None, (known.subject_id, known.object_id))),
+        told_at=command.told_at,
+        metadata=command.metadata,
     )
 
 
@@ -191,6 +207,7 @@ def _asserted(
 ) -> Event:
     scope, agent_id, subject_id, predicate = place
     relation_id = known.relation_id if known else command.relation_id
+    object_id = known.object_id if known else found.entity_id
     active = known if known and known.status is Status.ACTIVE else None
     fact = active.fact if active else Fact.new(relation_id, single=command.rule.single)
     after = facts.asserted(slot, replace(fact, single=command.rule.single), said)
@@ -201,14 +218,16 @@ def _asserted(
         agent_id=agent_id,
         subject_id=known.subject_id if known else subject_id,
         predicate=predicate,
-        object_id=known.object_id if known else found.entity_id,
+        object_id=object_id,
         confidence=corroboration.confidence(active.confidence, command.confidence) if active else command.confidence,
         valid_from=said.since,
         valid_to=said.until,
         single=command.rule.single,
         source_turn_ids=command.source_turn_ids,
         memory_id=command.memory_id,
-        value=None if found.entity_id else command.object,
+        told_at=command.told_at,
+        literal=known.literal if known else found.literal,
+        value=command.object if object_id is None else None,
         metadata={**(active.metadata if active else {}), **command.metadata},
     )
 

@@ -10,12 +10,12 @@ from mnemolog.commands.graph import Graph, entity_reads
 from mnemolog.commands.memory_requests import CreateMemory
 from mnemolog.commands.naming import bearers, by_id
 from mnemolog.commands.same_subject import references, spelt
-from mnemolog.events.graph_tags import name_tag
+from mnemolog.events.graph_tags import spelling_tags
 
 
 def reads(people: Graph, command: CreateMemory) -> frozenset[str]:
     """The tags to read."""
-    names = frozenset(name_tag(name) for ref in command.entity_refs for name in spelt(ref))
+    names = frozenset(tag for ref in command.entity_refs for name in spelt(ref) for tag in spelling_tags(name))
     return entity_reads(people, command.entity_ids) | names if names or command.entity_ids else names
 
 

@@ -13,9 +13,9 @@ from mnemolog.domain.disambiguation import Ask, Candidate, resolve
 from mnemolog.domain.entity import MAX_NAME, ME, PERSON, THING, Entity, id_in, proper_name, require_active
 from mnemolog.domain.errors import AmbiguousEntity, InvalidInput
 from mnemolog.domain.scope import Scope, readable
-from mnemolog.domain.text import clean, normalize_name
+from mnemolog.domain.text import clean, name_key
 from mnemolog.events.fields import Flag, Instant, Uuid, checked_by
-from mnemolog.events.graph_tags import entity_tag, name_tag
+from mnemolog.events.graph_tags import entity_tag, spelling_tags
 from mnemolog.events.shapes import text_shape
 
 
@@ -48,7 +48,7 @@ def name_of(command: Command, name: str) -> str:
 
 
 def is_same_name(command: Command, one: str, other: str) -> bool:
-    return normalize_name(name_of(command, one)) == normalize_name(name_of(command, other))
+    return name_key(name_of(command, one)) == name_key(name_of(command, other))
 
 
 def person_or(command: Command, name: str, category: str) -> str:
@@ -59,7 +59,7 @@ def person_or(command: Command, name: str, category: str) -> str:
 def name_reads(command: Command, name: str) -> set[str]:
     """The tags to read to resolve a name."""
     entity_id = id_in(name)
-    return {entity_tag(entity_id) if entity_id else name_tag(name_of(command, name))}
+    return {entity_tag(entity_id)} if entity_id else spelling_tags(name_of(command, name))
 
 
 def bearers(state: Graph, command: Command, name: str, scope: Scope, category: str = THING) -> Sequence[Entity]:

@@ -10,12 +10,12 @@ from mnemolog.commands.memory_requests import CreateMemory
 from mnemolog.commands.naming import bearers
 from mnemolog.domain.card import reference
 from mnemolog.domain.entity import THING, Entity
-from mnemolog.events.graph_tags import name_tag
+from mnemolog.events.graph_tags import spelling_tags
 
 
 def reads(people: Graph, command: CreateMemory) -> frozenset[str]:
     """The tags to read to resolve the reference."""
-    names = frozenset(map(name_tag, _names(command)))
+    names = frozenset(tag for name in _names(command) for tag in spelling_tags(name))
     return entity_reads(people) | names if names else names
 
 

@@ -24,7 +24,7 @@ from mnemolog.events.erasure import UserErased
 from mnemolog.events.event import Event
 from mnemolog.events.fields import MAX_DETAIL, Detail, Id, Instant, Label, Text, Uuid, checked_by
 from mnemolog.events.graph import ENTITIES, EntityEvent, EntityObserved
-from mnemolog.events.graph_tags import name_tag
+from mnemolog.events.graph_tags import spelling_tags
 from mnemolog.events.shapes import label_shape
 
 MAX_ATTACHMENTS = 50
@@ -145,7 +145,7 @@ def _tags(state: Conversation, turn: RecordTurn) -> frozenset[str]:
     own = frozenset({turn_tag(turn.turn_id)})
     if not turn.speaker:
         return own
-    return own | entity_reads(state.people) | {name_tag(name_of(turn, turn.speaker)), ENTITIES}
+    return own | entity_reads(state.people) | spelling_tags(name_of(turn, turn.speaker)) | {ENTITIES}
 
 
 TURNS: Decider[RecordTurn, Conversation] = Decider(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from mnemolog.domain.entity import Traits
 from mnemolog.domain.relation import value_key
-from mnemolog.domain.text import normalize_name
+from mnemolog.domain.text import name_key
 from mnemolog.events import graph as events
 from mnemolog.events.conversation import turn_tag
 from mnemolog.events.event import sources_of
@@ -96,7 +96,7 @@ def _words(traits: Traits | None) -> Set[Word]:
 
 
 def name_word(name: str) -> Word:
-    return None, normalize_name(name)
+    return None, name_key(name)
 
 
 def attribute_word(key: str, value: object) -> Word:

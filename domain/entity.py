@@ -9,7 +9,7 @@ from uuid import UUID
 from mnemolog.domain.errors import Erased, InvalidInput, NotFound, TransitionRefused
 from mnemolog.domain.memory import MAX_MERGE, Status
 from mnemolog.domain.scope import Scope
-from mnemolog.domain.text import normalize_name
+from mnemolog.domain.text import name_key, normalize_name
 
 PERSON = "Person"
 THING = "Thing"
@@ -44,8 +44,8 @@ class Traits:
 
     def also_called(self, *names: str) -> "Traits":
         """With additional names, except those it already has."""
-        known = {normalize_name(name) for name in (self.name, *self.aliases)}
-        added = {normalize_name(name): name for name in reversed(names) if name and normalize_name(name) not in known}
+        known = {name_key(name) for name in (self.name, *self.aliases)}
+        added = {name_key(name): name for name in reversed(names) if name and name_key(name) not in known}
         return replace(self, aliases=(*self.aliases, *reversed(added.values())))
 
 
@@ -70,9 +70,9 @@ class Entity:
         return self.status is Status.PURGED
 
     def called(self, name: str) -> bool:
-        """Whether it has the name, compared with `normalize_name`."""
-        wanted = normalize_name(name)
-        return any(normalize_name(one) == wanted for one in (self.traits.name, *self.traits.aliases) if one)
+        """Whether it has the name, compared with `name_key`."""
+        wanted = name_key(name)
+        return any(name_key(one) == wanted for one in (self.traits.name, *self.traits.aliases) if one)
 
     def absorbed(self, survivor: UUID) -> "Entity":
         return replace(self, status=Status.DORMANT, merged_into=survivor)

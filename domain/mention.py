@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Set
 from itertools import islice
 
-from mnemolog.domain.text import normalize_name
+from mnemolog.domain.text import name_key, normalize_name
 
 # Names of more words are not looked for, and no words beyond these.
 LONGEST_NAME = 4
@@ -18,7 +18,7 @@ _UNSPACED_NAME = range(2, 7)
 
 
 def phrases(text: str) -> frozenset[str]:
-    """Every run of one to four words, normalised like a name; of scripts without spaces, of two to six characters."""
+    """Every run of one to four words; of scripts without spaces, of two to six characters. Compared as names are."""
     words = [_POSSESSIVE.sub("", one[0]) for one in islice(_WORD.finditer(normalize_name(text)), WORDS_READ)]
     spaced = {
         " ".join(words[start : start + length])
@@ -32,7 +32,7 @@ def phrases(text: str) -> frozenset[str]:
         for length in _UNSPACED_NAME
         for start in range(len(run) - length + 1)
     }
-    return frozenset(one for one in spaced | unspaced if len(one) > 1)
+    return frozenset(one for one in map(name_key, spaced | unspaced) if len(one) > 1)
 
 
 def longest(names: Collection[str]) -> Set[str]:

@@ -15,7 +15,10 @@ from mnemolog.domain.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """The current state of a relation. `sources` are the turns it was extracted from."""
+    """The current state of a relation. `sources` are the turns it was extracted from.
+
+    `literal`: whether a text as its object is only a value. Otherwise it stands for the entity that has this name.
+    """
 
     relation_id: UUID
     scope: Scope
@@ -31,6 +34,12 @@ class Relation:
     sources: frozenset[str] = frozenset()
     status: Status = Status.ACTIVE
     purge_at: datetime | None = None
+    literal: bool = False
+
+    @property
+    def name(self) -> str | None:
+        """The name of the entity that its object stands for, once there is one."""
+        return self.value if isinstance(self.value, str) and not self.literal and self.object_id is None else None
 
     @property
     def fact(self) -> Fact:

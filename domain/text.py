@@ -22,6 +22,12 @@ def normalize_name(name: str) -> str:
     return _tidy(letters) or _of_marks(name)
 
 
+def name_key(name: str) -> str:
+    """The form in which names are compared: `Data Platform`, `data-platform` and `data_platform` are one name."""
+    normal = normalize_name(name)
+    return " ".join(_SEPARATORS.split(normal)).strip() or normal
+
+
 def _of_marks(name: str) -> str:
     """A name of combining marks only is not changed, unless its lower case contains a letter, as for U+0345."""
     lower = _tidy(unicodedata.normalize("NFKD", name).casefold())
@@ -80,6 +86,7 @@ def count_tokens(text: str) -> int:
 
 # Postgres keeps no NUL; the others are six bytes each in JSON, which would take a text beyond what NATS carries.
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_SEPARATORS = re.compile(r"[\s_-]+")
 # Marks that writers leave out or put in at will, and characters without a shape: format and variation selectors,
 # Hebrew points, Arabic vowels and the stretching tatweel. The marks of other scripts (Devanagari vowel signs, Thai
 # tones, kana voicing, Thaana) are letters of the word and stay.

@@ -1,6 +1,6 @@
 """Variants of a name: spellings that differ only by a possible typo, such as Makesh and Mukesh (D13)."""
 
-from mnemolog.domain.text import normalize_name
+from mnemolog.domain.text import name_key
 
 # Minimum length, and the number of typos allowed: letters changed, omitted, inserted or transposed.
 SLIPS = ((8, 2), (4, 1))
@@ -8,7 +8,7 @@ SLIPS = ((8, 2), (4, 1))
 
 def alike(one: str, other: str) -> bool:
     """Whether two different names may be variants of each other."""
-    first, second = normalize_name(one), normalize_name(other)
+    first, second = name_key(one), name_key(other)
     allowed = next((slips for letters, slips in SLIPS if min(len(first), len(second)) >= letters), 0)
     if first == second or abs(len(first) - len(second)) > allowed:
         return False

@@ -95,11 +95,14 @@ def _asserted(known: Relation | None, event: events.RelationAsserted) -> Relatio
         Validity(event.relation_id),
         event.metadata,
         (known.sources if known else frozenset()) | set(event.source_turn_ids),
+        literal=event.literal,
     )
 
 
 def _said_again(relation: Relation, event: events.RelationObserved) -> Relation:
-    return replace(relation, confidence=event.confidence, sources=relation.sources | set(event.source_turn_ids))
+    sources = relation.sources | set(event.source_turn_ids)
+    metadata = {**relation.metadata, **event.metadata}
+    return replace(relation, confidence=event.confidence, sources=sources, metadata=metadata)
 
 
 def _as_before(relation: Relation, event: events.RelationReverted) -> Relation:

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from mnemolog.domain.facts import Validity
 from mnemolog.domain.scope import Scope
-from mnemolog.domain.text import normalize_name
+from mnemolog.domain.text import name_key, normalize_name
 from mnemolog.events.event import blind_tag
 
 
@@ -29,7 +29,17 @@ def slot_tag(scope: Scope, agent_id: str | None, subject_id: UUID, predicate: st
 
 def name_tag(name: str) -> str:
     """Tag of an entity's name. Stored as an HMAC, so the log does not reveal it."""
-    return blind_tag("name", normalize_name(name))
+    return blind_tag("name", name_key(name))
+
+
+def spelling_tags(name: str) -> set[str]:
+    """The tags by which an entity with this name is found, in whatever version of the software it was recorded.
+
+    Earlier versions tagged a name as it was written: with spaces, hyphens or underscores.
+    """
+    key = name_key(name)
+    spellings = {key, normalize_name(name), key.replace(" ", "-"), key.replace(" ", "_")}
+    return {blind_tag("name", one) for one in spellings}
 
 
 def relation_tags(validity: Iterable[Validity]) -> set[str]:

@@ -44,7 +44,13 @@ class RelationAsserted(ValidityEvent):
 
     `valid_from` and `valid_to` are as asserted; the resulting periods are in `validity`. `single`: whether the
     predicate was single-valued at the time. `source_turn_ids` are the turns it was extracted from this time.
+
+    `told_at`: when it was said, if that was not when it was recorded. `literal`: whether the caller or the predicate
+    said that the object is a value; otherwise a text stands for the entity that gets this name. In version 1, which
+    did not record it, every value stays one.
     """
+
+    version: ClassVar[int] = 2
 
     scope: Scope
     agent_id: str | None = None
@@ -57,6 +63,8 @@ class RelationAsserted(ValidityEvent):
     single: bool
     source_turn_ids: tuple[str, ...] = ()
     memory_id: UUID | None = None
+    told_at: datetime | None = None
+    literal: bool = False
     value: Annotated[JsonValue, Personal()] = None
     metadata: Annotated[Attributes, Personal()] = {}  # noqa: RUF012
 
@@ -67,14 +75,19 @@ class RelationAsserted(ValidityEvent):
 
 
 class RelationObserved(RelationEvent):
-    """A known fact was asserted again; `confidence` is the new value, `entity_ids` are its subject and object."""
+    """A known fact was asserted again; `confidence` is the new value, `entity_ids` are its subject and object.
 
-    version: ClassVar[int] = 2
+    `metadata` are those of this repetition, which the fact gains.
+    """
+
+    version: ClassVar[int] = 3
 
     confidence: float
     source_turn_ids: tuple[str, ...] = ()
     memory_id: UUID | None = None
     entity_ids: tuple[UUID, ...] = ()
+    told_at: datetime | None = None
+    metadata: Annotated[Attributes, Personal()] = {}  # noqa: RUF012
 
     def tags(self) -> frozenset[str]:
         return super().tags() | {turn_tag(turn_id) for turn_id in self.source_turn_ids}

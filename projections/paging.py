@@ -40,16 +40,23 @@ def sliced(rows: Sequence[Mapping[str, Any]], order: Sequence[str], limit: int |
     return page
 
 
-def slice_of(rows: Sequence[Mapping[str, Any]], id_: str, limit: int | None, cursor: str | None) -> Slice:
-    """A page of rows that are all in memory, in their order; the list ends if the cursor's row no longer exists."""
+def slice_of(rows: Sequence[Mapping[str, Any]], id_: str, limit: int | None, cursor: str | None, *ids: str) -> Slice:
+    """A page of rows that are all in memory, in their order; the list ends if the cursor's row no longer exists.
+
+    `id_` and `ids` are the columns that identify a row.
+    """
+
+    def key(row: Mapping[str, Any]) -> list[str]:
+        return [str(row[name]) for name in (id_, *ids)]
+
     start = 0
     if cursor is not None:
-        [last] = _read(cursor, [str])
-        start = next((place + 1 for place, row in enumerate(rows) if str(row[id_]) == last), len(rows))
+        last = _read(cursor, [str] * len((id_, *ids)))
+        start = next((place + 1 for place, row in enumerate(rows) if key(row) == last), len(rows))
     end = len(rows) if limit is None else start + limit
     page = Slice(dict(row) for row in rows[start:end])
     if end < len(rows):
-        page.next_cursor = _written([str(page[-1][id_])])
+        page.next_cursor = _written(key(page[-1]))
     return page
 
 

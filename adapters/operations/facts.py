@@ -16,7 +16,7 @@ from mnemolog.adapters.operations.requests import (
 )
 from mnemolog.adapters.operations.results import Page, Written
 from mnemolog.commands.fact_changes import EndFact, FactCommand, ForgetFact, RestoreFact, RetireFact
-from mnemolog.commands.facts import Remember
+from mnemolog.commands.facts import Predicated, Remember
 from mnemolog.events.fields import Id
 from mnemolog.projections.paging import slice_of
 
@@ -27,9 +27,9 @@ class FactList(Bitemporal, PagedRead):
     about: Annotated[
         Id | None, Field(description="Only facts about this entity: a name, an alias or an id; `me` is the user.")
     ] = None
-    inactive: Annotated[
-        bool, Field(description="Include facts that ended, were retired or begin in the future; `state` says which.")
-    ] = False
+    predicate: Annotated[
+        Predicated | None, Field(description="Only facts with this predicate.", examples=["lives_in"])
+    ] = None
 
 
 @operation(
@@ -58,10 +58,13 @@ async def list_facts(engine: Engine, request: FactList) -> Page[FactView]:
 
     Returns facts that held at `valid_at`, as known at `known_at`: the agent's own first, then by critical, confidence
     and age. `overridden_by` is the fact of another scope that takes precedence (A09).
+
+    `valid_at` "any" gives the timeline: each value of a subject and predicate with when it held and when that was
+    learned, the oldest first, with those that are yet to begin and those that turned out never to have held.
     """
-    viewer = viewer_of(engine, request)
-    rows = await engine.reads.facts(viewer, request.about, request.when(), request.moment(), inactive=request.inactive)
-    return Page[FactView].of(slice_of(rows, "relation_id", request.limit, request.cursor))
+    viewer, moment = viewer_of(engine, request), request.moment()
+    rows = await engine.reads.facts(viewer, request.about, request.when(), moment, predicate=request.predicate)
+    return Page[FactView].of(slice_of(rows, "relation_id", request.limit, request.cursor, "valid_from"))
 
 
 @operation(

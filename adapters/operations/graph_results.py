@@ -7,13 +7,13 @@ from pydantic import Field
 
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.requests import (
-    AsOf,
+    AnyTime,
+    DayAsOf,
     Read,
     Request,
     viewer_of,
 )
 from mnemolog.adapters.operations.results import Result, Written
-from mnemolog.commands.facts import Day
 from mnemolog.domain.memory import Status
 from mnemolog.domain.principal import Role
 from mnemolog.domain.scope import Scope
@@ -75,8 +75,8 @@ class FactView(Result):
     overridden_by: UUID | None = Field(description="The fact of the other scope that takes precedence (A09).")
     valid_from: Instant
     valid_to: Instant | None
-    known_from: Instant
-    known_to: Instant | None
+    known_from: Instant = Field(description="When the value was learned.")
+    known_to: Instant | None = Field(description="When it turned out not to have held as it was known.")
     memory_id: UUID | None
     source_turn_ids: list[str]
     created_at: Instant
@@ -116,16 +116,19 @@ class Bitemporal(Read):
     """A read at a valid time, as known at the same or another time."""
 
     valid_at: Annotated[
-        Day | None,
+        AnyTime | None,
         Field(
-            description="The valid time: a day, or a time with an offset. Default: now.",
-            examples=["2026-02-01"],
+            description="The valid time: a day, a time with an offset, or a sequence number; `any` for all values that "
+            "held at any time. Default: now.",
+            examples=["2026-02-01", "any"],
         ),
     ] = None
     known_at: Annotated[
-        AsOf | None,
+        DayAsOf | None,
         Field(
-            description="The time of knowledge: a time, or a sequence number. Default: now. `as_of` sets both times."
+            description="The time of knowledge: a day, a time with an offset, or a sequence number. Default: now. "
+            "`as_of` sets both times.",
+            examples=["2026-02-01"],
         ),
     ] = None
 

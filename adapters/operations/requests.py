@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime
-from typing import Annotated, Any, TypeVar, overload
+from typing import Annotated, Any, Literal, TypeVar, overload
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, create_model
 
@@ -12,7 +12,7 @@ from mnemolog.domain import identity
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_AGENT, DEFAULT_THREAD, MAX_DIGITS, Position, StreamId
 from mnemolog.events.fields import Flag, Id, validated
-from mnemolog.events.shapes import MOMENT
+from mnemolog.events.shapes import DAY, MOMENT
 from mnemolog.projections.reads.moment import Consistency, Moment
 
 C = TypeVar("C", bound=Command)
@@ -37,6 +37,25 @@ AsOf = Annotated[
     datetime | int,
     BeforeValidator(_point),
     WithJsonSchema({"anyOf": [MOMENT, {"type": "integer", "minimum": 0, "maximum": 10**MAX_DIGITS - 1}]}),
+]
+
+
+def _point_or_day(value: object, info: ValidationInfo) -> datetime | int:
+    if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+        return identity.day_or_instant(value, info.field_name or "valid_at")
+    return _point(value, info)
+
+
+def _point_or_any(value: object, info: ValidationInfo) -> object:
+    return value if value == "any" else _point_or_day(value, info)
+
+
+_DAY_AS_OF = [*DAY["anyOf"], {"type": "integer", "minimum": 0, "maximum": 10**MAX_DIGITS - 1}]
+DayAsOf = Annotated[datetime | int, BeforeValidator(_point_or_day), WithJsonSchema({"anyOf": _DAY_AS_OF})]
+AnyTime = Annotated[
+    datetime | int | Literal["any"],
+    BeforeValidator(_point_or_any),
+    WithJsonSchema({"anyOf": [*_DAY_AS_OF, {"const": "any"}]}),
 ]
 After = Annotated[
     str,

@@ -76,7 +76,7 @@ class GraphVerbs(Asking):
         self,
         entity_id: Id,
         *,
-        valid_at: datetime | str | None = None,
+        valid_at: Moment | None = None,
         known_at: Moment | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
@@ -226,6 +226,7 @@ class GraphVerbs(Asking):
         until: datetime | str | None = None,
         confidence: float | None = None,
         metadata: Mapping[str, Any] | None = None,
+        told_at: datetime | str | None = None,
         source_turn_ids: Sequence[str] | None = None,
         memory_id: Id | None = None,
         scope: Literal["global", "agent"] | None = None,
@@ -235,13 +236,15 @@ class GraphVerbs(Asking):
         run_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> FactAdded:
-        """Record a fact by name; `me` is the user. `since` and `until` are days or times (X13).
+        """Record a fact by name; `me` is the user. `since`, `until` and `told_at` are days or times (X13).
 
         The object is an entity's name, or a value, as the predicate says; `literal` decides it. Where several entities
-        have a name and nothing tells which is meant, AmbiguousEntity lists the candidates and asks one question.
+        have a name and nothing tells which is meant, AmbiguousEntity lists the candidates and asks one question. With
+        `told_at`, for imported history, it counts as known since then.
 
         Example:
             memory.add_fact("Alice", "lives_in", "Berlin", user_id="ana", since="2026-01-10")
+            memory.add_fact("Alice", "lives_in", "Rome", user_id="ana", since="2019-05-01", told_at="2020-03-01")
         """
         return await self._ask(facts.add_fact, locals())
 
@@ -249,8 +252,8 @@ class GraphVerbs(Asking):
         self,
         *,
         about: Id | None = None,
-        inactive: bool | None = None,
-        valid_at: datetime | str | None = None,
+        predicate: str | None = None,
+        valid_at: Moment | None = None,
         known_at: Moment | None = None,
         limit: int | None = None,
         cursor: str | None = None,
@@ -263,12 +266,13 @@ class GraphVerbs(Asking):
     ) -> Page[FactView]:
         """List the facts that held at `valid_at`, as they were known at `known_at`; both are now by default (X13).
 
-        `about` is an entity's name, alias or id; `valid_at` a time with its offset, or a day; `known_at` a time, or a
-        sequence number of the user's stream; `as_of` sets both times. With `inactive`, also those that ended, were
-        retired or have yet to begin.
+        `about` is an entity's name, alias or id. Both times are a day, a time with its offset, or a sequence number of
+        the user's stream; `as_of` sets both. With `valid_at="any"`, the timeline of every value: when it held and when
+        that was learned, with those that turned out never to have held.
 
         Example:
             memory.list_facts(user_id="ana", about="Alice", valid_at="2026-02-01")
+            memory.list_facts(user_id="ana", about="Alice", predicate="lives_in", valid_at="any")
         """
         return await self._ask(facts.list_facts, {**locals(), "about": None if about is None else str(about)})
 

@@ -1,6 +1,7 @@
 """The writes of the graph: a part of `Writes`."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -70,14 +71,16 @@ class GraphWrites:
         self, decider: Decider[Any, Graph], command: Naming, idempotency_key: str | None
     ) -> tuple[Receipt, Naming]:
         """An ambiguous name is decided again with what the session and the graph know of the candidates."""
+        told_at = command.told_at if isinstance(command, Remember) else None
+        handle = partial(self._handler.handle, decider, occurred_at=told_at, idempotency_key=idempotency_key)
         try:
-            return await self._handler.handle(decider, command, idempotency_key=idempotency_key), command
+            return await handle(command), command
         except AmbiguousEntity as error:
             if self._sightings is None:
                 raise
             seen = tuple(await self._sightings.of(self._handler.admitted(command), error))
         informed = command.model_copy(update={"seen": seen})
-        return await self._handler.handle(decider, informed, idempotency_key=idempotency_key), informed
+        return await handle(informed), informed
 
     async def _observed(self, receipt: Receipt) -> UUID:
         """The entity that an observation was written to."""

@@ -147,7 +147,8 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites):
         turn = plain_turn.model_copy(update={"turn_id": self._handler.turn_id(plain_turn.turn_id)})
         about = {**turn.model_dump(include=set(Command.model_fields)), "source_turn_ids": (turn.turn_id,)}
         memories = [self._extracted(about, one) for one in fields.get("memories", ())]
-        facts = [self.fact({**about, "at": turn.occurred_at, **one}) for one in fields.get("facts", ())]
+        said = {"at": turn.occurred_at, "told_at": turn.occurred_at}
+        facts = [self.fact({**about, **said, **one}) for one in fields.get("facts", ())]
         return turn.model_copy(update={"memories": tuple(memories), "facts": tuple(facts)})
 
     def _extracted(self, about: Mapping[str, Any], fields: Mapping[str, Any]) -> CreateMemory:

@@ -1,13 +1,14 @@
-"""Reads facts at a valid time, as known at the same or another time (X13); one row per relation.
+"""Reads facts at a valid time, as known at the same or another time (X13), or the timeline of all their values.
 
 Without replay: each row of `periods` tells from when until when it was believed. What is not bitemporal reads as it is
-now: names, confidence, and which entities were merged.
+now: names, confidence, which entities were merged, and for which entity a text stands.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -15,14 +16,17 @@ from sqlalchemy import ColumnElement, and_, or_, select, true
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import card
+from mnemolog.domain.entity import THING
+from mnemolog.domain.facts import Period
 from mnemolog.domain.memory import VISIBLE, Status
-from mnemolog.domain.predicates import PredicatePolicy
+from mnemolog.domain.predicates import ObjectKind, Predicate, PredicatePolicy
 from mnemolog.domain.relation import value_key
 from mnemolog.domain.scope import Scope
 from mnemolog.domain.scope_merge import ScopedFact, overridden
 from mnemolog.domain.sentence import value_text
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph import reader
+from mnemolog.projections.graph.entities import names
 from mnemolog.projections.graph.hiding import hidden_at
 from mnemolog.projections.graph.reader import one_of
 from mnemolog.projections.graph.tables import periods, relations
@@ -42,10 +46,15 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What held at `valid_at`, as the log had it at `known_at`: a time, a seq of the stream, or None for now."""
+    """What held at `valid_at`, as it was known at `known_at`: a time, a seq of the stream, or None for now.
+
+    With `always`, whatever held at any time, and what was believed until it turned out never to have held; the state
+    is that at `valid_at`.
+    """
 
     valid_at: datetime
     known_at: datetime | int | None = None
+    always: bool = False
 
     def active(self) -> ColumnElement[bool]:
         """The periods that held and were believed."""
@@ -71,10 +80,15 @@ class Point:
             return State.UPCOMING
         return State.ACTIVE if period["valid_to"] is None or period["valid_to"] > self.valid_at else State.ENDED
 
-    def last(self, period: Row) -> tuple[bool, int, datetime]:
-        """Sort key for the periods of a fact: believed ones come last."""
-        believed = self.believes(period)
-        return believed, 0 if believed else period["known_to_seq"], period["valid_from"]
+    def timeline(self, found: Iterable[Row]) -> Sequence[Row]:
+        """The periods of one fact that were believed last: of each start its last end, and none within a later one."""
+        believed: dict[datetime, Row] = {}
+        retired: dict[datetime, Row] = {}
+        for one in sorted(found, key=itemgetter("known_from_seq")):
+            (believed if self.believes(one) else retired)[one["valid_from"]] = one
+        spans = [Period(one["valid_from"], one["valid_to"]) for one in believed.values()]
+        left = [one for start, one in retired.items() if not any(span.holds_at(start) for span in spans)]
+        return [*believed.values(), *left]
 
     def believes(self, period: Row) -> bool:
         until = period["known_to_seq" if isinstance(self.known_at, int) else "known_to"]
@@ -93,87 +107,114 @@ async def facts(
     about: Collection[UUID] | None = None,
     *,
     predicate: Collection[str] | None = None,
-    inactive: bool = False,
 ) -> Sequence[Row]:
     """The facts that an agent may see, in the order of A §6.4; with `about`, those of these entities, at either end.
 
     `predicate`: only those with one of these predicates.
 
     Facts about a merged entity are facts about its survivor. `overridden_by` is the fact of another scope that takes
-    precedence, if any (A09). `inactive` adds facts that have ended, were retired or have not begun, but not deleted
-    ones.
+    precedence, if any (A09). For a `point` that is `always`, the timelines: one row for each time that a value held,
+    by subject and predicate, the oldest first. Deleted facts are left out.
     """
-    conditions = [] if about is None else [_about(await reader.kin(connection, viewer, about))]
+    read = _Reading(connection, viewer, point, predicates)
+    kin = None if about is None else await reader.kin(connection, viewer, about)
+    conditions = [] if kin is None else [await read.about(kin)]
     if predicate is not None:
         conditions.append(one_of(relations.c.predicate, predicate))
-    narrowed = and_(*conditions) if conditions else None
-    found = await _at(connection, viewer, point, narrowed)
-    rivals = found if about is None else await _slots_of(connection, viewer, point, found)
+    found = await read.rows(and_(true(), *conditions))
+    if kin is not None:
+        found = [row for row in found if not kin.isdisjoint(row["ends"])]
+    if point.always:
+        return sorted((_fact(row, predicates, None) for row in found), key=_in_time)
+    rivals = found if kin is None else await read.slots_of(found)
     distinct = _distinct(rivals)
     winners = overridden([_scoped(row) for row in distinct], predicates)
     wanted = {row["relation_id"] for row in found}
     shown = [
         _fact(row, predicates, winners.get(row["relation_id"])) for row in distinct if row["relation_id"] in wanted
     ]
-    if inactive:
-        others = await _at(connection, viewer, point, narrowed, inactive=True)
-        shown += [_fact(row, predicates, None) for row in others if row["relation_id"] not in wanted]
     return sorted(shown, key=_priority)
 
 
 def entity_card(entity: Row, about: Iterable[Row]) -> str:
-    """The first facts of an entity in one line (D06), without overridden ones."""
-    lines = (_line(entity, fact) for fact in about if fact["overridden_by"] is None)
+    """The first facts of an entity in one line (D06), of those that hold and are not overridden."""
+    held = (fact for fact in about if fact["state"] is State.ACTIVE and fact["overridden_by"] is None)
+    lines = (_line(entity, fact) for fact in held)
     return card.card(card.reference(entity["category"], entity["name"]), lines)
 
 
-def _about(entity_ids: Collection[UUID]) -> ColumnElement[bool]:
-    return or_(*(one_of(end, entity_ids) for end in (relations.c.subject_id, relations.c.object_id)))
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    connection: AsyncConnection
+    viewer: Viewer
+    point: Point
+    predicates: PredicatePolicy
+
+    async def about(self, kin: Collection[UUID]) -> ColumnElement[bool]:
+        """Relations with one of these entities at either end, by id, or by a name that a text stands for."""
+        ends = [one_of(end, kin) for end in (relations.c.subject_id, relations.c.object_id)]
+        known = {key for row in await reader.by_ids(self.connection, self.viewer, kin) for key in names(row)}
+        return or_(*ends, one_of(relations.c.named, known))
+
+    async def slots_of(self, found: Sequence[Row]) -> Sequence[Row]:
+        """All facts with the same subjects and predicates, which may contradict these facts."""
+        if not found:
+            return []
+        subjects = await reader.kin(self.connection, self.viewer, {row["subject"]["entity_id"] for row in found})
+        predicates = {row["predicate"] for row in found}
+        same = one_of(relations.c.subject_id, subjects) & one_of(relations.c.predicate, predicates)
+        return await self.rows(same)
+
+    async def rows(self, narrowed: ColumnElement[bool]) -> Sequence[Row]:
+        """Relations with the period that holds, and the rows of their ends; the most certain first, then the oldest.
+
+        One row a relation, or with `always` one for each of its periods.
+        """
+        point, key = self.point, [relations.c[one.name] == periods.c[one.name] for one in relations.primary_key.columns]
+        statement = (
+            select(*stored(periods))
+            .join(relations, and_(*key))
+            .where(owned(periods, self.viewer), shared(relations, self.viewer), narrowed)
+        )
+        if point.always:
+            statement = statement.where(point.recorded(), relations.c.status.in_(sorted(VISIBLE)))
+        else:
+            statement = statement.where(point.active(), relations.c.status != Status.PURGED)
+        held: dict[Key, list[Row]] = {}
+        for one in await fetch(self.connection, periods, statement):
+            held.setdefault(_key(one), []).append(one)
+        loaded = await load(self.connection, relations, held.keys())
+        named = await self._named(loaded.values())
+        ends = {row[end] for row in loaded.values() for end in ("subject_id", "object_id") if row[end]}
+        known = await _ends(self.connection, self.viewer, ends | set(named.values()), point)
+        found = []
+        for id_, row in loaded.items():
+            bound = {**row, "object_id": named.get(row["relation_id"], row["object_id"])}
+            if _is_shown(bound, known):
+                for span in point.timeline(held[id_]) if point.always else held[id_][-1:]:
+                    found.append({**bound, **_dates(span), "state": point.state(span), **_between(bound, known)})
+        return sorted(found, key=lambda row: (-row["confidence"], row["created_at"], row["relation_id"]))
+
+    async def _named(self, rows: Iterable[Row]) -> Mapping[UUID, UUID]:
+        """The entities for which the objects of facts stand, where a text is the name of only one."""
+        texts = [row for row in rows if row["named"] and self._rule(row).object is not ObjectKind.LITERAL]
+        wanted = {row["named"] for row in texts}
+        borne = await reader.bearers(self.connection, self.viewer, wanted) if wanted else {}
+        found: dict[UUID, UUID] = {}
+        for row in texts:
+            fits = [one for one in borne.get(row["named"], ()) if _fits(one, row, self._rule(row).category)]
+            if len(fits) == 1:
+                found[row["relation_id"]] = fits[0]["entity_id"]
+        return found
+
+    def _rule(self, row: Row) -> Predicate:
+        return self.predicates.rule(row["predicate"])
 
 
-async def _slots_of(connection: AsyncConnection, viewer: Viewer, point: Point, found: Sequence[Row]) -> Sequence[Row]:
-    """All facts with the same subjects and predicates, which may contradict these facts."""
-    if not found:
-        return []
-    subjects = await reader.kin(connection, viewer, {row["subject"]["entity_id"] for row in found})
-    predicates = {row["predicate"] for row in found}
-    same = one_of(relations.c.subject_id, subjects) & one_of(relations.c.predicate, predicates)
-    return await _at(connection, viewer, point, same)
-
-
-async def _at(
-    connection: AsyncConnection,
-    viewer: Viewer,
-    point: Point,
-    narrowed: ColumnElement[bool] | None,
-    *,
-    inactive: bool = False,
-) -> Sequence[Row]:
-    """Relations with the period that holds, and the rows of their ends; the most certain first, then the oldest.
-
-    With `inactive`, the last period that was believed, whether it holds or not.
-    """
-    key = [relations.c[column.name] == periods.c[column.name] for column in relations.primary_key.columns]
-    statement = (
-        select(*stored(periods))
-        .join(relations, and_(*key))
-        .where(owned(periods, viewer), shared(relations, viewer), true() if narrowed is None else narrowed)
-    )
-    if inactive:
-        statement = statement.where(point.recorded(), relations.c.status.in_(sorted(VISIBLE)))
-    else:
-        statement = statement.where(point.active(), relations.c.status != Status.PURGED)
-    found_periods = await fetch(connection, periods, statement)
-    held = {_key(row): row for row in sorted(found_periods, key=point.last)}
-    rows = await load(connection, relations, held.keys())
-    ends = {row[end] for row in rows.values() for end in ("subject_id", "object_id") if row[end]}
-    known = await _ends(connection, viewer, ends, point)
-    found = [
-        {**row, **_dates(held[key]), "state": point.state(held[key]), **_between(row, known)}
-        for key, row in rows.items()
-        if _is_shown(row, known)
-    ]
-    return sorted(found, key=lambda row: (-row["confidence"], row["created_at"], row["relation_id"]))
+def _fits(entity: Row, relation: Row, category: str) -> bool:
+    """Whether a fact in this scope may be about an entity, of the category that its predicate asks for."""
+    within = entity["scope"] == Scope.GLOBAL or entity["agent_id"] == relation["agent_id"]
+    return within and (THING in (category, entity["category"]) or entity["category"] == category)
 
 
 async def _ends(
@@ -195,7 +236,8 @@ def _is_shown(relation: Row, ends: Mapping[UUID, Row]) -> bool:
 
 
 def _between(relation: Row, ends: Mapping[UUID, Row]) -> Row:
-    return {"subject": ends[relation["subject_id"]], "object": ends.get(relation["object_id"])}
+    subject, thing = ends[relation["subject_id"]], ends.get(relation["object_id"])
+    return {"subject": subject, "object": thing, "ends": [one["entity_id"] for one in (subject, thing) if one]}
 
 
 def _key(row: Row) -> Key:
@@ -203,7 +245,9 @@ def _key(row: Row) -> Key:
 
 
 def _dates(period: Row) -> Row:
-    return {name: period[name] for name in ("valid_from", "valid_to", "known_from", "known_to")}
+    """When it held, when that was learned, and when it turned out to be wrong, if it did."""
+    dates = {name: period[name] for name in ("valid_from", "valid_to", "known_to")}
+    return {**dates, "known_from": period["learned_at"] or period["known_from"]}
 
 
 def _distinct(rows: Iterable[Row]) -> Sequence[Row]:
@@ -249,6 +293,12 @@ def _priority(fact: Row) -> tuple[Any, ...]:
         -last,
         fact["relation_id"],
     )
+
+
+def _in_time(fact: Row) -> tuple[Any, ...]:
+    """Timelines, by subject and predicate, the oldest value first."""
+    names_first = fact["subject"], fact["subject_id"], fact["predicate"]
+    return (*names_first, fact["valid_from"], fact["known_from"], fact["relation_id"])
 
 
 def _line(entity: Row, fact: Row) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ARRAY, Text, any_, literal, select
+from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain import hydration
@@ -16,13 +16,12 @@ from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.mention import longest, phrases
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.sentence import sentence, value_text, verb_phrase
-from mnemolog.domain.text import normalize_name
+from mnemolog.domain.text import name_key
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.graph import facts, reader
-from mnemolog.projections.graph.entities import names
 from mnemolog.projections.graph.facts import Point, State
-from mnemolog.projections.graph.tables import aliases, entities, relations
-from mnemolog.projections.rows import Row, fetch
+from mnemolog.projections.graph.tables import relations
+from mnemolog.projections.rows import Row
 from mnemolog.projections.visibility import owned, shared
 
 
@@ -121,26 +120,14 @@ async def _seeds(
     connection: AsyncConnection, viewer: Viewer, text: str, entity_ids: Collection[UUID]
 ) -> Sequence[Seed]:
     """The entities that are named, all that bear a name; a name that is part of a longer one is not meant."""
-    me = normalize_name(proper_name(viewer.user_id, ME)) if hydration.asks_about_user(text) else None
-    wanted = phrases(text) | ({me} if me else set())
-    by_name = select(aliases.c.entity_id).where(
-        owned(aliases, viewer), aliases.c.alias_normalized == any_(literal(sorted(wanted), ARRAY(Text)))
-    )
-    named = await fetch(connection, entities, reader.visible(viewer).where(entities.c.entity_id.in_(by_name)))
-    given = await reader.by_ids(connection, viewer, entity_ids)
-    survivors = await reader.survivors(connection, viewer, [*named, *given])
-    shown = {id_: row for id_, row in survivors.items() if row["status"] in VISIBLE and row["name"]}
-    known = {name for row in named if row["entity_id"] in shown for name in names(row).keys() & wanted}
-    meant = longest(known - {me}) | ({me} if me else set())
-    found: dict[UUID, Seed] = {}
-    for row in named:
-        said = sorted(names(row).keys() & meant)
-        if said and (one := shown.get(row["entity_id"])):
-            found.setdefault(one["entity_id"], Seed(one["entity_id"], one["name"], said[0]))
-    for row in given:
-        if one := shown.get(row["entity_id"]):
-            found.setdefault(one["entity_id"], Seed(one["entity_id"], one["name"]))
-    return list(found.values())
+    me = name_key(proper_name(viewer.user_id, ME)) if hydration.asks_about_user(text) else None
+    borne = await reader.bearers(connection, viewer, phrases(text) | ({me} if me else set()))
+    meant = longest(borne.keys() - {me}) | ({me} if me else set())
+    named = {one["entity_id"]: (one, said) for said in sorted(meant & borne.keys()) for one in borne[said]}
+    given = await reader.survivors(connection, viewer, await reader.by_ids(connection, viewer, entity_ids))
+    shown = (one for one in given.values() if one["status"] in VISIBLE and one["name"])
+    seeds = {one["entity_id"]: (one, "") for one in shown} | named
+    return [Seed(id_, one["name"], said) for id_, (one, said) in seeds.items()]
 
 
 @dataclass(slots=True)
@@ -241,4 +228,4 @@ def _best_first(hit: FactHit) -> tuple[Any, ...]:
 
 
 def _words(name: str) -> set[str]:
-    return set(normalize_name(name).split())
+    return set(name_key(name).split())

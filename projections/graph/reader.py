@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from mnemolog.domain.entity import erased_entity, no_such_entity
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.mention import longest
-from mnemolog.domain.text import normalize_name
+from mnemolog.domain.text import name_key, normalize_name
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
 from mnemolog.projections.graph.entities import names
@@ -35,12 +35,13 @@ async def known(
 
 
 async def find(connection: AsyncConnection, viewer: Viewer, name: str) -> Sequence[Row]:
-    """The entities with this name or alias, in any case, accents and script; last seen first (A §4.1).
+    """The entities with this name or alias, in any case, accents, separators and script; last seen first (A §4.1).
 
     The alias only leads to rows, and each row confirms that it has the name, so a forged alias shows no entity.
     """
-    wanted, mine = normalize_name(name), owner_of(StreamId.of_user(viewer.user_id, viewer.tenant))
-    values = (*mine, viewer.agent_id, *mine, wanted)
+    wanted, mine = name_key(name), owner_of(StreamId.of_user(viewer.user_id, viewer.tenant))
+    # Tables of versions before 5 have a name as it is written.
+    values = (*mine, viewer.agent_id, *mine, sorted({wanted, normalize_name(name)}))
     rows = await fetch_raw(connection, entities, _finding(schema_of(connection, entities)), values)
     found = await survivors(connection, viewer, [row for row in rows if wanted in names(row)])
     left = {row["entity_id"]: row for row in found.values() if row["status"] in VISIBLE}
@@ -51,20 +52,25 @@ async def named_in(connection: AsyncConnection, viewer: Viewer, phrases: Collect
     """The entities with one of these names, normalised; none where a name is part of a longer one, or has several."""
     if not phrases:
         return []
+    found = await bearers(connection, viewer, phrases)
+    return sorted({found[name][0]["entity_id"] for name in longest(found) if len(found[name]) == 1})
+
+
+async def bearers(connection: AsyncConnection, viewer: Viewer, keys: Collection[str]) -> Mapping[str, Sequence[Row]]:
+    """The entities with these names, by the form in which names are compared."""
     alias = aliases.c
     known = select(alias.entity_id).where(
-        owned(aliases, viewer), alias.alias_normalized == any_(literal(sorted(phrases), ARRAY(Text)))
+        owned(aliases, viewer), alias.alias_normalized == any_(literal(sorted(keys), ARRAY(Text)))
     )
     rows = await fetch(connection, entities, visible(viewer).where(entities.c.entity_id.in_(known)))
     found = await survivors(connection, viewer, rows)
-    bearers: dict[str, set[UUID]] = {}
+    borne: dict[str, dict[UUID, Row]] = {}
     for row in rows:
-        survivor = found.get(row["entity_id"])
-        if survivor and survivor["status"] in VISIBLE:
-            for name in names(row).keys() & phrases:
-                bearers.setdefault(name, set()).add(survivor["entity_id"])
-    one = {id_ for name in longest(bearers) for id_ in bearers[name] if len(bearers[name]) == 1}
-    return sorted(one)
+        survivor = found[row["entity_id"]]
+        if survivor["status"] in VISIBLE:
+            for name in names(row).keys() & set(keys):
+                borne.setdefault(name, {})[survivor["entity_id"]] = survivor
+    return {name: list(by_id.values()) for name, by_id in borne.items()}
 
 
 @cache
@@ -73,7 +79,7 @@ def _finding(schema: str) -> bytes:
     statement = SQL(
         "SELECT {} FROM {} WHERE tenant = %s AND stream_kind = %s AND user_id = %s"
         " AND (scope = 'global' OR agent_id = %s) AND entity_id IN (SELECT entity_id FROM {}"
-        " WHERE tenant = %s AND stream_kind = %s AND user_id = %s AND alias_normalized = %s)"
+        " WHERE tenant = %s AND stream_kind = %s AND user_id = %s AND alias_normalized = ANY(%s))"
     )
     places = (Identifier(schema, table.name) for table in (entities, aliases))
     return statement.format(columns_of(stored(entities)), *places).as_bytes()

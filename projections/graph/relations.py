@@ -14,6 +14,7 @@ from mnemolog.domain.identity import utc_text
 from mnemolog.domain.memory import VISIBLE, Status
 from mnemolog.domain.relation import Relation
 from mnemolog.domain.scope import Scope
+from mnemolog.domain.text import name_key
 from mnemolog.events import graph
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.graph_fold import RELATION
@@ -42,9 +43,9 @@ def after(rows: Rows, event: Recorded) -> dict[UUID, Row]:
 def beliefs(before: Row | None, after: Row, event: Recorded) -> Sequence[Row]:
     """The rows of `periods` that an event closes and opens when it changes a relation's row."""
     had, has = (_open(row) for row in (before, after))
-    closed = {"known_to": event.recorded_at, "known_to_seq": event.seq}
-    ended = [{**_belief(after, span), **closed} for span in had if span not in has]
-    return [*ended, *(_belief(after, span) for span in has if span not in had)]
+    ended = (_belief(after, span) for span in had if span not in has)
+    closed = [{**row, "known_to": max(row["known_from"], _told_at(event)), "known_to_seq": event.seq} for row in ended]
+    return [*closed, *(_belief(after, span) for span in has if span not in had)]
 
 
 def _birth(relation: Relation, event: Recorded) -> Row:
@@ -68,6 +69,7 @@ def _of_relation(relation: Relation) -> Row:
     """The columns that follow the domain relation."""
     return {
         "predicate": relation.predicate,
+        "named": name_key(relation.name) if relation.name else None,
         "value": relation.value,
         "metadata": dict(relation.metadata),
         "confidence": relation.confidence,
@@ -92,17 +94,45 @@ def _as_relation(row: Row) -> Relation:
         metadata=row["metadata"],
         status=Status(row["status"]),
         purge_at=row["purge_at"],
+        literal=row["named"] is None,
     )
 
 
+def _told_at(event: Recorded) -> datetime:
+    """When it was said: when it was recorded, unless the event says otherwise."""
+    told_at: datetime | None = getattr(event.payload, "told_at", None)
+    return told_at or event.recorded_at
+
+
 def _believed(row: Row, spans: Iterable[Span], event: Recorded) -> Row:
-    """A row with these periods, each known since it was first believed; hidden relations are not believed."""
-    shown = row["status"] in VISIBLE
-    since = {_span(one): one for one in row["periods"] if (one["known_from"] is not None) == shown}
-    at, seq = (utc_text(event.recorded_at), event.seq) if shown else (None, None)
-    fresh = {"known_from": at, "known_from_seq": seq}
-    periods = [since.get(_span(one), {**_dates(one), **fresh}) for one in spans]
+    """A row with these periods, each known since it was first believed; hidden relations are not believed.
+
+    What was said earlier than something known is known from then on; but what it changes of another fact, not before
+    that fact was known itself.
+    """
+    shown, own = row["status"] in VISIBLE, getattr(event.payload, "relation_id", None) == row["relation_id"]
+    known = {_span(one): one for one in row["periods"] if (one["known_from"] is not None) == shown}
+    learned = {one["valid_from"]: one.get("learned_at") or one["known_from"] for one in row["periods"]}
+    told = utc_text(_told_at(event))
+    periods = []
+    for one in spans:
+        first = learned.get(one["valid_from"]) or told
+        at, seq = (told if own else max(told, first), event.seq) if shown else (None, None)
+        fresh = {"known_from": at, "known_from_seq": seq, "learned_at": min(first, told) if own and shown else first}
+        periods.append(known.get(_span(one)) or {**_dates(one), **fresh})
+    if isinstance(event.payload, graph.RelationObserved) and event.payload.told_at:
+        periods = _known_earlier(periods, told)
     return {**row, "periods": periods, "updated_at": event.recorded_at, "seq": event.seq}
+
+
+def _known_earlier(periods: Sequence[Mapping[str, Any]], told: str) -> list[Mapping[str, Any]]:
+    """The periods after the fact was repeated as of an earlier time: the last one begun by then was known then."""
+    begun = [place for place, one in enumerate(periods) if one["valid_from"] <= told] or [0]
+    changed = list(periods)
+    if changed and (one := changed[begun[-1]])["known_from"] is not None:
+        first = min(told, one.get("learned_at") or one["known_from"])
+        changed[begun[-1]] = {**one, "known_from": min(told, one["known_from"]), "learned_at": first}
+    return changed
 
 
 def _spans(validity: Validity) -> list[Span]:
@@ -125,9 +155,9 @@ def _open(row: Row | None) -> list[Span]:
 
 
 def _belief(relation: Row, span: Mapping[str, Any]) -> Row:
-    dates = {name: datetime.fromisoformat(at) if (at := span[name]) else None for name in _DATES}
+    dates = {name: datetime.fromisoformat(at) if (at := span.get(name)) else None for name in _DATES}
     key = {name: relation[name] for name in (*OWNER, "relation_id")}
     return {**key, "known_from_seq": span["known_from_seq"], **dates, "known_to": None, "known_to_seq": None}
 
 
-_DATES = ("valid_from", "valid_to", "known_from")
+_DATES = ("valid_from", "valid_to", "known_from", "learned_at")

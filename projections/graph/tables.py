@@ -4,12 +4,12 @@ from sqlalchemy import BigInteger, Column, DateTime, Double, Index, MetaData, Ta
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from mnemolog.events.stored_json import read_json
-from mnemolog.projections.former import retyped
+from mnemolog.projections.former import added, retyped
 from mnemolog.projections.owner import indexed, owner_columns
 from mnemolog.projections.seal import JsonText, mac_column
 
 NAME = "graph"
-VERSION = 4
+VERSION = 5
 READABLE_FROM = 3
 metadata = MetaData(schema=NAME)
 _WAS_JSONB = retyped(4, was=JSONB(), read=read_json)
@@ -69,6 +69,8 @@ relations = Table(
     Column("subject_id", Uuid, nullable=False),
     Column("predicate", Text, nullable=False),
     Column("object_id", Uuid),
+    # The key of the name that a text as its object stands for, once there is such an entity.
+    Column("named", Text, info=added(5)),
     Column("value", JsonText, info=_WAS_JSONB),
     Column("metadata", JsonText, nullable=False, info=_WAS_JSONB),
     Column("confidence", Double, nullable=False),
@@ -89,9 +91,17 @@ Index(
     relations.c.object_id,
     postgresql_where=relations.c.object_id.is_not(None),
 )
+Index(
+    "relations_named",
+    *indexed(relations),
+    relations.c.named,
+    postgresql_where=relations.c.named.is_not(None),
+)
+Index("relations_predicate", *indexed(relations), relations.c.predicate)
 
 # One row per belief: that the relation held from `valid_from` until `valid_to`, according to the log from event
-# `known_from_seq` until event `known_to_seq`. NULL means open. A row is written once and closed once.
+# `known_from_seq` until event `known_to_seq`. NULL means open. A row is written once and closed once. `known_from` and
+# `known_to` are when that was said, and `learned_at` when it was first said that the value holds from `valid_from`.
 periods = Table(
     "periods",
     metadata,
@@ -103,5 +113,6 @@ periods = Table(
     Column("known_from", DateTime(timezone=True), nullable=False),
     Column("known_to", DateTime(timezone=True)),
     Column("known_to_seq", BigInteger),
+    Column("learned_at", DateTime(timezone=True), info=added(5)),
     mac_column(),
 )

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -18,7 +18,7 @@ from mnemolog.events.envelope import Position, Receipt, StreamId
 from mnemolog.projections.graph import facts, reader, variants
 from mnemolog.projections.graph.facts import Point
 from mnemolog.projections.paging import Slice, slice_of
-from mnemolog.projections.reads.moment import NOW, Moment
+from mnemolog.projections.reads.moment import NOW, Moment, seq_of
 from mnemolog.projections.reads.reading import GRAPH, Reading
 
 _logger = logging.getLogger("mnemolog.graph_reads")
@@ -31,9 +31,12 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """What held at `valid_at`, as it was known at `known_at`; both default to now (X13)."""
+    """What held at `valid_at`, as it was known at `known_at`; both default to now (X13).
 
-    valid_at: datetime | None = None
+    A seq of the stream is the moment when that event was recorded. `any`: whatever held at any time.
+    """
+
+    valid_at: datetime | int | Literal["any"] | None = None
     known_at: datetime | int | None = None
 
 
@@ -70,10 +73,11 @@ class GraphReads(Reading):
     async def entity(self, viewer: Viewer, entity_id: UUID, moment: Moment = NOW, when: When = When()) -> Known:
         """One entity, hidden or not, or its survivor after a merge, with the facts about it in both directions.
 
-        As it was known at `when.known_at`, with the facts that held at `when.valid_at` (X13).
+        As it was known at `when.known_at`, with the facts that held at `when.valid_at` (X13). At a time, rather than a
+        seq, its names are those of now, since what was known then may have been recorded later.
         """
         point = await self._point(viewer, when, moment)
-        then = moment if when.known_at is None else replace(moment, as_of=when.known_at)
+        then = replace(moment, as_of=when.known_at) if isinstance(when.known_at, int) else moment
 
         async def ask(connection: AsyncConnection, viewer: Viewer) -> Known:
             found = await reader.one(connection, viewer, entity_id)
@@ -89,9 +93,11 @@ class GraphReads(Reading):
         when: When = When(),
         moment: Moment = NOW,
         *,
-        inactive: bool = False,
+        predicate: str | None = None,
     ) -> Sequence[Row]:
         """The facts that an agent may see: all, or those about the entities with a name or an id (A09, X13).
+
+        `predicate`: only those with this one.
 
         `moment.as_of` sets both times at once. No replay is needed: the rows contain what was known when, as soon as
         they include everything recorded by then.
@@ -101,7 +107,8 @@ class GraphReads(Reading):
 
         async def ask(connection: AsyncConnection, viewer: Viewer) -> Sequence[Row]:
             ids = None if about is None else await _ids(connection, viewer, about)
-            return await facts.facts(connection, viewer, point, self._predicates, ids, inactive=inactive)
+            only = None if predicate is None else [predicate]
+            return await facts.facts(connection, viewer, point, self._predicates, ids, predicate=only)
 
         return await self._read(viewer, live, (GRAPH,), ask)
 
@@ -131,26 +138,31 @@ class GraphReads(Reading):
         return [row for id_, row in found.items() if id_ not in named]
 
     async def _point(self, viewer: Viewer, when: When, moment: Moment) -> Point:
-        if moment.as_of is None:
-            return Point(when.valid_at or datetime.now(UTC), when.known_at)
-        if when != When():
-            raise InvalidInput("sets both times", field="as_of", fix="give `as_of`, or `valid_at` and `known_at`")
-        return Point(await self._instant(viewer, moment), moment.as_of)
+        if moment.as_of is not None:
+            if when.known_at is not None or when.valid_at not in (None, "any"):
+                raise InvalidInput("sets both times", field="as_of", fix="give `as_of`, or `valid_at` and `known_at`")
+            seq = await seq_of(self._log, StreamId.of_user(viewer.user_id, viewer.tenant), moment.as_of)
+            return Point(await self._instant(viewer, moment.as_of), seq, always=when.valid_at == "any")
+        if when.valid_at is None or when.valid_at == "any":
+            return Point(datetime.now(UTC), when.known_at, always=when.valid_at == "any")
+        return Point(await self._instant(viewer, when.valid_at), when.known_at)
 
     async def _recorded_by(self, viewer: Viewer, at: datetime | int | None, after: Position | None) -> Position | None:
-        """The position that must be applied to tell what was known then; `after` if later or in another stream."""
-        if at is None:
+        """The position that must be applied to tell what was known then; `after` if later or in another stream.
+
+        What was known at a time may be recorded later, as imported history is.
+        """
+        if not isinstance(at, int):
             return after
         stream = StreamId.of_user(viewer.user_id, viewer.tenant)
-        seq = await self._log.seq_at(stream, at) if isinstance(at, datetime) else min(at, await self._log.head(stream))
+        seq = min(at, await self._log.head(stream))
         return after if after and (after.stream != stream or after.seq > seq) else Position(stream, seq)
 
-    async def _instant(self, viewer: Viewer, moment: Moment) -> datetime:
+    async def _instant(self, viewer: Viewer, at: datetime | int) -> datetime:
         """The time of a moment; for a seq, when its event was recorded."""
-        if isinstance(moment.as_of, datetime):
-            return moment.as_of
-        stream = StreamId.of_user(viewer.user_id, viewer.tenant)
-        until = moment.as_of or 0
+        if isinstance(at, datetime):
+            return at
+        stream, until = StreamId.of_user(viewer.user_id, viewer.tenant), at
         events = await self._log.read(stream, after=until - 1, until=until) if until else []
         return events[0].recorded_at if events else datetime.now(UTC)
 

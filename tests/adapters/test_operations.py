@@ -241,7 +241,7 @@ READS: tuple[tuple[str, Json], ...] = (
     ("list_entities", {"limit": 2}),
     ("get_entity", {"entity_id": "{entity}", "valid_at": "2026-02-01"}),
     ("list_variants", {"entity_id": "{entity}"}),
-    ("list_facts", {"about": "makesh", "inactive": True}),
+    ("list_facts", {"about": "makesh", "valid_at": "any", "predicate": "Works At"}),
     ("list_facts", {"about": "makesh", "as_of": 6}),
     ("get_profile", {}),
     ("list_consent", {}),

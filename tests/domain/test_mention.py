@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemolog.domain.mention import LONGEST_NAME, WORDS_READ, longest, phrases
-from mnemolog.domain.text import normalize_name
+from mnemolog.domain.text import name_key
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from mnemolog.domain.text import normalize_name
     ],
 )
 def test_a_name_in_passing_is_among_the_phrases(text: str, name: str) -> None:
-    assert normalize_name(name) in phrases(text)
+    assert name_key(name) in phrases(text)
 
 
 def test_names_of_one_letter_and_parts_of_words_are_not() -> None:

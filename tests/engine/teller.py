@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from mnemolog.adapters.engine.engine import now
@@ -68,13 +68,15 @@ class Teller(Person):
     async def facts(
         self,
         about: str | UUID | None = None,
-        valid_at: datetime | None = None,
+        valid_at: datetime | int | Literal["any"] | None = None,
         known_at: datetime | int | None = None,
         moment: Moment | None = None,
+        predicate: str | None = None,
     ) -> Sequence[Row]:
         name = None if about is None else str(about)
         moment = moment or await self.caught_up()
-        return await self.engine.reads.facts(self.viewer, name, When(valid_at, known_at), moment)
+        when = When(valid_at, known_at)
+        return await self.engine.reads.facts(self.viewer, name, when, moment, predicate=predicate)
 
     async def told(self, about: str | UUID | None = None, **when: Any) -> set[str]:
         """Each fact that is not overridden as a sentence."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from typing import Any
 from uuid import UUID
 
@@ -59,6 +60,96 @@ async def test_known_at_takes_a_time_as_well_as_a_seq(engine: Engine, user: str)
     assert await ana.told(known_at=asserted.recorded_at) == {"Alice lives_in Berlin"}
     assert await ana.told(known_at=asserted.recorded_at - timedelta(microseconds=1)) == set()
     assert await ana.told() == {"Alice lives_in Lisbon"}
+
+
+@pytest.mark.spec("X13")
+async def test_a_timeline_has_every_value_with_when_it_held_and_when_it_was_learned(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Alice", "lives_in", "Berlin", since=day(1), told_at=day(2))
+    wrong = await ana.tells("Alice", "lives_in", "Rome", since=day(3), told_at=day(3))
+    await ana.tells("Alice", "lives_in", "Lisbon", since=day(5), told_at=day(6))
+    await ana.tells("Alice", "lives_in", "Berlin", since=day(7), told_at=day(7))
+    await ana.tells("Alice", "likes", "tea", since=day(1))
+    await ana.retires(wrong)
+
+    rows = await ana.facts("Alice", valid_at="any", predicate="lives_in")
+
+    assert [(row["object"], row["valid_from"], row["valid_to"], row["known_from"], row["state"]) for row in rows] == [
+        ("Berlin", day(1), day(5), day(2), "ended"),
+        ("Rome", day(3), day(5), day(3), "retired"),
+        ("Lisbon", day(5), day(7), day(6), "ended"),
+        ("Berlin", day(7), None, day(7), "active"),
+    ]
+    assert [row["known_to"] is None for row in rows] == [True, False, True, True]
+    assert [sentence(row) for row in await ana.facts("Alice", predicate="likes")] == ["Alice likes tea"]
+    [then] = await ana.facts("Alice", valid_at="any", predicate="lives_in", known_at=day(2))
+    assert (sentence(then), then["valid_to"]) == ("Alice lives_in Berlin", None)
+    await assert_live_equals_replayed(engine, ana.stream)
+
+
+@pytest.mark.spec("X13")
+async def test_imported_history_is_known_since_it_was_told(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Alice", "lives_in", "Berlin", told_at=day(1))
+    berlin = await engine.log.head(ana.stream)
+    await ana.tells("Alice", "lives_in", "Lisbon", told_at=day(4))
+
+    assert await ana.told(valid_at=day(2), known_at=day(2)) == {"Alice lives_in Berlin"}
+    assert await ana.told(valid_at=day(6), known_at=day(3)) == {"Alice lives_in Berlin"}
+    assert await ana.told(valid_at=day(6), known_at=day(5)) == {"Alice lives_in Lisbon"}
+    assert await ana.told(known_at=day(1) - timedelta(days=1)) == set()
+    assert await ana.told(moment=Moment(as_of=day(5))) == set(), "the log had nothing yet"
+    assert await ana.told(valid_at=berlin, known_at=berlin) == {"Alice lives_in Berlin"}
+    with pytest.raises(InvalidInput) as refused:
+        await ana.tells("Alice", "lives_in", "Rome", told_at=datetime(2999, 1, 1, tzinfo=UTC))
+    assert refused.value.field == "told_at"
+
+
+@pytest.mark.spec("X13")
+async def test_history_imported_after_the_present_changes_only_the_past(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Alice", "lives_in", "Lisbon", since=day(5))
+    await ana.tells("Alice", "lives_in", "Berlin", told_at=day(1))
+    await ana.tells("Alice", "likes", "tea", since=day(1), metadata={"source": "chat"})
+    await ana.tells("Alice", "likes", "tea", told_at=day(2), metadata={"page": 3})
+
+    assert await ana.told(valid_at=day(2), known_at=day(3)) == {"Alice lives_in Berlin", "Alice likes tea"}
+    assert await ana.told() == {"Alice lives_in Lisbon", "Alice likes tea"}
+    [tea] = await ana.facts(predicate="likes")
+    assert tea["known_from"] == day(2)
+    assert tea["metadata"] == {"source": "chat", "page": 3}
+    await assert_live_equals_replayed(engine, ana.stream)
+
+
+@pytest.mark.spec("X13", "A08")
+@pytest.mark.parametrize("order", list(permutations(["first", "entity", "again"])), ids="-".join)
+async def test_a_text_is_the_entity_of_that_name_in_whatever_order_they_were_told(
+    engine: Engine, user: str, order: Sequence[str]
+) -> None:
+    ana = Teller(engine, user)
+    for what in order:
+        match what:
+            case "first":
+                await ana.tells("Alice", "uses", "data-platform")
+            case "again":
+                await ana.tells("Alice", "uses", "data platform")
+            case "entity":
+                await ana.tells("Data Platform", "owner", "Marta", literal=True)
+
+    [uses] = await ana.facts("Alice")
+    [platform] = await ana.entities("data_platform")
+    assert uses["object_id"] == platform["entity_id"]
+    assert {row["predicate"] for row in await ana.facts("data platform")} == {"uses", "owner"}
+    assert await ana.facts("Marta") == []
+
+
+async def test_a_value_that_was_told_as_a_value_stays_one(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("Alice", "nickname", "Porto", literal=True)
+    await ana.tells("Alice", "job_title", "Porto")
+    await ana.knows_of("Porto", "Location")
+
+    assert [(row["object"], row["value"]) for row in await ana.facts("Alice")] == [(None, "Porto")] * 2
 
 
 @pytest.mark.spec("X13")

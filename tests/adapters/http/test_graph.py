@@ -83,9 +83,10 @@ async def test_ended_retired_and_future_facts_are_listed_on_request(api: Api) ->
     last = await api.delete(f"/v1/facts/{deleted}")
 
     active = await api.get("/v1/facts", about="Bo", after=last["token"])
-    listed = await api.get("/v1/facts", about="bo", inactive=True)
-    first = await api.get("/v1/facts", inactive=True, limit=3)
-    second = await api.get("/v1/facts", inactive=True, limit=3, cursor=first["next_cursor"])
+    listed = await api.get("/v1/facts", about="bo", valid_at="any")
+    first = await api.get("/v1/facts", valid_at="any", limit=3)
+    second = await api.get("/v1/facts", valid_at="any", limit=3, cursor=first["next_cursor"])
+    moves = await api.get("/v1/facts", valid_at="any", predicate="lives_in", known_at="2999-01-01")
 
     assert [(one["object"] or one["value"], one["state"]) for one in active["items"]] == [("Lisbon", "active")]
     assert {(one["object"] or one["value"]): one["state"] for one in listed["items"]} == {
@@ -95,11 +96,12 @@ async def test_ended_retired_and_future_facts_are_listed_on_request(api: Api) ->
         "golf": "retired",
         "tea": "upcoming",
     }
-    assert listed["items"][0] == active["items"][0]
+    assert [one["object"] for one in moves["items"]] == ["Berlin", "Lisbon"]
+    assert moves["items"][1] == active["items"][0]
     assert first["items"] + second["items"] == listed["items"]
     [golf] = [one for one in listed["items"] if one["relation_id"] == retired]
     assert golf["known_to"] is not None
-    before = await api.get("/v1/facts", inactive=True, as_of=3)
+    before = await api.get("/v1/facts", valid_at="any", as_of=3)
     assert [(one["object"], one["state"]) for one in before["items"]] == [("Berlin", "active")]
 
 
