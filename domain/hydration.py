@@ -9,7 +9,6 @@ from mnemolog.domain.text import normalize_name, search_terms
 
 MAX_EDGES = 60
 """The edge cap of A §6.4. Critical edges are never cut."""
-HOPS = 2
 EXPANDED = 24
 """The entities that the second hop starts from."""
 
@@ -41,13 +40,34 @@ _ASKING = frozenset(_ASKING_WORDS.split())
 # What a question says beside what it asks for.
 _GENERIC_WORDS = "know known tell say remember current currently today still since day long time name one"
 _GENERIC = frozenset(_GENERIC_WORDS.split())
+# Words that ask for the same: a fact whose predicate has one of a line answers a question that has another.
+_TOPICS = """
+live lives home house flat apartment residence reside address city town location based move moved
+work works job employer employed company firm office occupation profession career position role title
+manager boss supervisor lead chief reports
+married husband wife spouse partner wedding engaged
+parent child children kid son daughter mother father mom dad
+sibling brother sister
+eat food diet meal vegetarian vegan avoid allergy allergic intolerance intolerant
+medication medicine medical drug pill health condition allergy allergic intolerance intolerant takes
+birthday born birth age old aged
+email mail phone number contact
+friend buddy knows
+like likes love loves enjoy enjoys favourite favorite prefer prefers hobby hobbies interest interests
+trip travel vacation holiday journey visit
+pet dog cat animal
+study studied studies school university college degree graduated
+speak speaks language languages
+own owns has have
+"""
+_ALIKE = 0.6
+"""What a word of the same topic counts for, beside the word itself."""
 
 
 def asks_about_user(text: str) -> bool:
     """Whether it speaks of the user as `I`, `me` or `my`."""
-    return not _SELF.isdisjoint(_POSSESSIVE.sub("", word) for word in _words(text)) or not _SELF.isdisjoint(
-        _words(text)
-    )
+    words = _words(text)
+    return not _SELF.isdisjoint({*words, *(_POSSESSIVE.sub("", word) for word in words)})
 
 
 def capitalised_names(text: str) -> tuple[str, ...]:
@@ -96,6 +116,11 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
 
 
+def alike(words: Collection[str]) -> frozenset[str]:
+    """The stems of words that ask for the same as one of these stems."""
+    return frozenset().union(*(_BY_STEM.get(word, frozenset()) for word in words))
+
+
 _ENDINGS = ("ingly", "ies", "ing", "ied", "ers", "ic", "ed", "es", "er", "or", "y", "s", "e")
 
 
@@ -103,10 +128,12 @@ _ENDINGS = ("ingly", "ies", "ing", "ied", "ers", "ic", "ed", "es", "er", "or", "
 class Match:
     """How one fact answers a question.
 
-    `words`: the stems of the question that it has; `similarity`: to the question, in [0, 1].
+    `words`: the stems of the question that it has; `alike`: those that ask for the same as a word of it; `similarity`:
+    to the question, in [0, 1].
     """
 
     words: frozenset[str]
+    alike: frozenset[str] = frozenset()
     similarity: float = 0.0
 
     def score(self, asked: Collection[str], hops: int, before: "Match | None" = None) -> float:
@@ -115,13 +142,26 @@ class Match:
         `hops` 0: found without an entity.
         """
         told = self.words | (before.words if before else frozenset())
-        coverage = len(told.intersection(asked)) / len(asked) if asked else 0.0
+        alike = (self.alike | (before.alike if before else frozenset())) - told
+        coverage = (len(told) + _ALIKE * len(alike)) / len(asked) if asked else 0.0
         likeness = max(coverage, 0.5 * coverage + 0.5 * self.similarity)
         if before is not None:
-            new = before.words - self.words
+            new = (before.words | before.alike) - self.words
             likeness *= 0.9 if new else 0.4 + 0.5 * before.similarity
         anchored = {0: 0.0, 1: 0.2}.get(hops, 0.1)
         return min(1.0, 0.8 * likeness + anchored)
+
+
+def _by_stem() -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for line in _TOPICS.strip().splitlines():
+        topic = frozenset(map(stem, line.split()))
+        for word in topic:
+            found[word] = found.get(word, frozenset()) | topic
+    return found
+
+
+_BY_STEM = _by_stem()
 
 
 def _words(text: str) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -180,23 +181,27 @@ class _Walk:
                     self._add(row, 0, None)
 
     def _mentions(self, predicate: str) -> bool:
-        return not self.asked.isdisjoint(_predicate_stems(predicate))
+        stems = _predicate_stems(predicate)
+        return not self.asked.isdisjoint(stems | hydration.alike(stems))
 
     def _add(self, row: Row, hops: int, seed: UUID | None, before: FactHit | None = None) -> None:
         if row["overridden_by"] is not None:
             return
         match = self._match(row)
         score = match.score(self.asked, hops, self._match(before.row) if before else None)
-        parts = {"words": float(len(match.words)), "similarity": match.similarity}
+        parts = {"words": float(len(match.words)), "alike": float(len(match.alike)), "similarity": match.similarity}
         path = before.path if before else ()
         self.found[row["relation_id"]] = _hit(row, score, hops, path, seed, parts)
 
     def _match(self, row: Row) -> Match:
         thing = row["object"] if row["object"] is not None else value_text(row["value"])
-        words = _predicate_stems(row["predicate"]) | hydration.stems(thing)
-        return Match(words & self.asked, self.similar.get(row["relation_id"], 0.0))
+        predicate = _predicate_stems(row["predicate"])
+        words = predicate | hydration.stems(thing)
+        alike = hydration.alike(predicate) - words
+        return Match(words & self.asked, alike & self.asked, self.similar.get(row["relation_id"], 0.0))
 
 
+@lru_cache(maxsize=4096)
 def _predicate_stems(predicate: str) -> frozenset[str]:
     return hydration.stems(f"{predicate.replace('_', ' ')} {verb_phrase(predicate)}")
 

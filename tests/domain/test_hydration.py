@@ -2,7 +2,7 @@
 
 import pytest
 
-from mnemolog.domain.hydration import Match, asks_about_user, capitalised_names, question_stems, stem
+from mnemolog.domain.hydration import Match, alike, asks_about_user, capitalised_names, question_stems, stem
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,20 @@ def test_words_are_compared_without_their_endings() -> None:
 
 def test_a_fact_that_covers_the_question_counts_more_than_one_near_to_it() -> None:
     asked = question_stems("Where does Ana live?", ["Ana"])
-    lives, knows = Match(frozenset(asked), 0.4), Match(frozenset(), 0.5)
+    lives, knows = Match(frozenset(asked), similarity=0.4), Match(frozenset(), similarity=0.5)
 
     assert lives.score(asked, 1) > knows.score(asked, 1)
-    assert knows.score(asked, 1) > Match(frozenset(), 0.1).score(asked, 1)
+    assert knows.score(asked, 1) > Match(frozenset(), similarity=0.1).score(asked, 1)
+
+
+def test_a_word_that_asks_for_the_same_counts_less_than_the_word_itself() -> None:
+    assert stem("manager") in alike({stem("boss")})
+    assert stem("work") in alike({stem("employer")})
+    assert alike({stem("violin")}) == frozenset()
+    asked = question_stems("Who is Ana's boss?", ["Ana"])
+    boss, manager = Match(frozenset(asked)), Match(frozenset(), alike=frozenset(asked))
+
+    assert boss.score(asked, 1) > manager.score(asked, 1) > Match(frozenset()).score(asked, 1)
 
 
 def test_a_second_hop_counts_if_the_first_adds_to_it() -> None:

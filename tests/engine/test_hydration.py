@@ -63,6 +63,31 @@ async def test_facts_are_found_by_their_predicate_without_a_name(engine: Engine,
     assert sentences(await asked(ana, "What allergies are there?")) == ["Bob is allergic to peanuts"]
 
 
+@pytest.mark.parametrize(
+    ("text", "best"),
+    [
+        ("Who is Ana's boss?", "Ana's manager is Marta"),
+        ("Who is Ana's employer?", "Ana works at Acme"),
+        ("What is Ana's home address?", "Ana lives in Porto"),
+        ("What must Ana avoid to eat?", "Ana is allergic to peanuts"),
+        ("Who is Ana's wife?", "Ana is married to Bea"),
+    ],
+)
+async def test_a_predicate_is_found_by_other_words_for_it(engine: Engine, user: str, text: str, best: str) -> None:
+    ana = Teller(engine, user)
+    for predicate, thing in (
+        ("manager", "Marta"),
+        ("works_at", "Acme"),
+        ("lives_in", "Porto"),
+        ("allergy", "peanuts"),
+        ("married_to", "Bea"),
+        ("plays", "violin"),
+    ):
+        await ana.tells("Ana", predicate, thing)
+
+    assert sentences(await asked(ana, text))[0] == best
+
+
 async def test_an_entity_that_a_pronoun_means_anchors_the_question(engine: Engine, user: str) -> None:
     ana = Teller(engine, user)
     marta = await ana.knows_of("Marta")
