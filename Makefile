@@ -8,7 +8,7 @@ ARGS   ?=
 .PHONY: demo test test-faults test-all test-long up lint types contract bench coverage-map docs reference fuzz lock clean
 .DEFAULT_GOAL := demo
 
-demo: $(VENV)/.runtime            ## Tell the story: turns in, question, merge, undo, as-of, rebuild.
+demo: $(VENV)/.runtime            ## Tell a story: episodes, questions, a mood, a picture, merge, undo, as-of, rebuild.
 	@$(BIN)/mnemolog demo
 
 up: $(VENV)/.runtime              ## Run an engine with the HTTP API until Ctrl-C.

@@ -31,6 +31,7 @@ from tests.testkit.clusters import copy_clusters
 REQUEST_BYTES = 1 << 20
 FILES = 250
 COMMAND = "mnemolog.adapters.cli"
+INTERPRETER = sys.executable
 PRELOADED = (
     "adapters.cli.app",
     "adapters.daemon.process",
@@ -144,6 +145,8 @@ def run(arguments: Sequence[str]) -> None:
             case ["-c", source, *own]:
                 sys.argv, sys.modules["__main__"] = ["-c", *own], (main := ModuleType("__main__"))
                 exec(source, vars(main))
+            case ["-I", *_]:  # On its own in every way: what is imported here counts against its limits.
+                os.execv(INTERPRETER, [INTERPRETER, *arguments])
             case ["mnemolog", *own]:
                 sys.argv = [COMMAND, *own]
                 importlib.import_module(COMMAND).main()

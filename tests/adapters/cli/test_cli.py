@@ -258,7 +258,13 @@ async def test_the_demo_tells_its_story(tmp_path: Path) -> None:
     ran = await mnemolog(tmp_path, "demo", "--json")
     assert ran.code == 0, ran
     assert ran.value["turns"] == 20
-    assert ran.value["as of before the merge (@25)"] == ran.value["as of now"]
+    assert ran.value["episodes"] == ["first", "time gap", "time gap", "time gap", "time gap", "marker"]
+    assert ran.value["she"] == ["[person:marta]: job_title physiotherapist"]
+    assert ran.value["moods"] == ["stressed", "stressed", "stressed", "neutral"]
+    assert re.search(r"\[image#A[0-9A-F]{6}\] the Tagus at sunrise$", ran.value["picture"])
+    assert {"vision_short", "vision_detail"} <= set(ran.value["skipped"])
+    assert len(ran.value["noted"].splitlines()) == 3  # Two memories, and nothing of 26 turns.
+    assert ran.value["as of before the merge"] == ran.value["as of now"] != ran.value["as of after the merge"]
     assert set(ran.value["rebuilt"]) == {
         "memories",
         "graph",
