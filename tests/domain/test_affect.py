@@ -101,7 +101,7 @@ def test_decay_never_boosts(confidence: float, count: int, every: int, message: 
     assert after.label in (before.label, NEUTRAL)
 
 
-@pytest.mark.spec_part("A06")
+@pytest.mark.spec("A06")
 def test_it_fades_as_the_function_of_the_specification_does() -> None:
     node = shutil.which("node")
     if node is None:

@@ -11,6 +11,7 @@ from nats.aio.msg import Msg
 from nats.js.api import RawStreamMsg
 from nats.js.errors import NotFoundError
 
+from mnemolog.adapters.artifacts.content import load, store
 from mnemolog.adapters.engine.engine import Engine, new_id, now
 from mnemolog.adapters.nats import subscribers
 from mnemolog.adapters.nats.streams import StreamLimits
@@ -19,8 +20,10 @@ from mnemolog.adapters.nats.turns import TurnIntake
 from mnemolog.commands.handler import Handler
 from mnemolog.commands.writes.writes import Writes
 from mnemolog.domain.category import CategoryPolicy
+from mnemolog.domain.viewer import Viewer
 from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Recorded, StreamId
+from mnemolog.projections.reads.moment import Moment
 from tests.adapters.nats.conftest import Apart
 from tests.testkit.json_values import nested
 
@@ -74,6 +77,22 @@ async def all_taken(engine: Engine) -> None:
     async with asyncio.timeout(60):
         while (await engine.nats.jetstream().stream_info(TURNS)).state.messages:  # noqa: ASYNC110  Told by none.
             await asyncio.sleep(0.02)
+
+
+@pytest.mark.spec_part("E05")
+async def test_a_text_that_is_too_long_is_published_as_an_artifact(engine: Engine, user: str, tenant: str) -> None:
+    text = "The minutes of the meeting. " * 20_000
+    fields = {"tenant": tenant, "user_id": user, "name": "minutes.txt"}
+    artifact_id, _ = await store(engine, text.encode(), fields)
+
+    attached = message(user, text=text[:100], attachments=[{"type": "file", "url": f"artifact:{artifact_id}"}])
+    answer = await ask(engine, tenant, json.dumps(attached).encode())
+
+    assert "error" not in answer
+    found = await engine.reads.message(Viewer(tenant, user, "default"), "msg-1", Moment())
+    label = str(artifact_id)[-6:].upper()
+    assert found["line"] == f"{text[:100].strip()} [file#A{label}] minutes.txt"
+    assert await load(engine, StreamId.of_user(user, tenant), artifact_id) == text.encode()
 
 
 @pytest.mark.spec("X01", "X14")
