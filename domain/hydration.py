@@ -4,7 +4,9 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 
+from mnemolog.domain.mention import WORDS_READ
 from mnemolog.domain.text import normalize_name, search_terms
 
 MAX_EDGES = 60
@@ -37,6 +39,12 @@ _ASKING_WORDS = (
     " there let let's what's who's where's when's how's remind any"
 )
 _ASKING = frozenset(_ASKING_WORDS.split())
+_SENTENCE_ENDS = ("", ".", "!", "?", ":", '"', "“")
+_GAP = 8
+# After a word that begins a sentence, they show that it is a name: `Petra is where?`
+_OF_SOMEBODY = frozenset(
+    ["is", "was", "has", "had", "does", "did", "will", "can", "lives", "lived", "works", "worked", "likes"]
+)
 # What a question says beside what it asks for.
 _GENERIC_WORDS = "know known tell say remember current currently today still since day long time name one"
 _GENERIC = frozenset(_GENERIC_WORDS.split())
@@ -71,29 +79,32 @@ def asks_about_user(text: str) -> bool:
 
 
 def capitalised_names(text: str) -> tuple[str, ...]:
-    """Runs of capitalised words that are used as names: not those that begin a sentence, days and months."""
+    """Runs of capitalised words that are used as names: no days and months, and no word that only begins a sentence."""
     if len(_GERMAN.intersection(_words(text))) > 1:
         return ()
+    words = list(islice(_WORD.finditer(text), WORDS_READ))
     found: list[list[str]] = []
     end = -1
-    for match in _WORD.finditer(text):
-        word = _POSSESSIVE.sub("", match[0])
-        if not (word[0].isupper() and _is_name(text, match.start(), word)):
+    for place, match in enumerate(words):
+        name = _POSSESSIVE.sub("", match[0])
+        after = words[place + 1] if place + 1 < len(words) else None
+        if not _is_name(text, match, after):
             continue
         if end >= 0 and text[end : match.start()] == " ":
-            found[-1].append(word)
+            found[-1].append(name)
         else:
-            found.append([word])
-        end = match.end() if match[0] == word else -1
+            found.append([name])
+        end = match.end() if match[0] == name else -1
     return tuple(dict.fromkeys(" ".join(run) for run in found))
 
 
-def _is_name(text: str, start: int, word: str) -> bool:
-    plain = word.lower()
-    if plain in _SELF or plain in _CALENDAR or plain in _ASKING:
+def _is_name(text: str, match: re.Match[str], after: re.Match[str] | None) -> bool:
+    name = _POSSESSIVE.sub("", match[0])
+    if not name or not name[0].isupper() or name.lower() in _SELF | _CALENDAR | _ASKING:
         return False
-    begins = start == 0 or text[:start].rstrip()[-1:] in '.!?:"“'
-    return not begins or len(word) > 1
+    if text[max(0, match.start() - _GAP) : match.start()].rstrip()[-1:] not in _SENTENCE_ENDS:
+        return True
+    return name != match[0] or (after is not None and after[0] in _OF_SOMEBODY)
 
 
 def question_stems(text: str, names: Collection[str] = ()) -> frozenset[str]:

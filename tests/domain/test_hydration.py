@@ -24,14 +24,18 @@ def test_a_question_may_speak_of_the_user(text: str, speaks: bool) -> None:
     ("text", "names"),
     [
         ("Where does John Smith live?", ("John Smith",)),
+        ("John Smith called", ("Smith",)),
         ("Is Marta's office in New York?", ("Marta", "New York")),
         ("Which city does Ana, or Bob, like on Monday in May?", ("Ana", "Bob")),
         ("Where do I live? And what about Petra?", ("Petra",)),
         ("Wo ist der Hund von Petra?", ()),
         ("where does john live", ()),
+        ("Explain my job. Describe Ana.", ("Ana",)),
+        ("Petra's office? Bob is where?", ("Petra", "Bob")),
+        ("", ()),
     ],
 )
-def test_capitalised_words_are_names_unless_they_begin_a_question(text: str, names: tuple[str, ...]) -> None:
+def test_capitalised_words_are_names_unless_they_begin_a_sentence(text: str, names: tuple[str, ...]) -> None:
     assert capitalised_names(text) == names
 
 
