@@ -189,7 +189,8 @@ class _Reading:
         known = await _ends(self.connection, self.viewer, ends | set(named.values()), point)
         found = []
         for id_, row in loaded.items():
-            bound = {**row, "object_id": named.get(row["relation_id"], row["object_id"])}
+            stands_for = named.get(row["relation_id"])
+            bound = {**row, "object_id": stands_for, "value": None} if stands_for else row
             if _is_shown(bound, known):
                 for span in point.timeline(held[id_]) if point.always else held[id_][-1:]:
                     found.append({**bound, **_dates(span), "state": point.state(span), **_between(bound, known)})

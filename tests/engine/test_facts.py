@@ -138,7 +138,7 @@ async def test_a_text_is_the_entity_of_that_name_in_whatever_order_they_were_tol
 
     [uses] = await ana.facts("Alice")
     [platform] = await ana.entities("data_platform")
-    assert uses["object_id"] == platform["entity_id"]
+    assert (uses["object_id"], uses["object"], uses["value"]) == (platform["entity_id"], platform["name"], None)
     assert {row["predicate"] for row in await ana.facts("data platform")} == {"uses", "owner"}
     assert await ana.facts("Marta") == []
 
