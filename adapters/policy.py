@@ -32,6 +32,7 @@ from mnemolog.domain.category import (
 )
 from mnemolog.domain.entity import THING
 from mnemolog.domain.errors import InvalidInput, PolicyFault, PolicyRefused
+from mnemolog.domain.gate import DEFAULT_SIGNALS, Gate, Signals
 from mnemolog.domain.policy import Policy
 from mnemolog.domain.predicates import ObjectKind, Predicate, PredicateClass, PredicatePolicy, predicate_name
 from mnemolog.domain.profile import BENIGN, SENSITIVE, ProfilePolicy
@@ -229,13 +230,14 @@ class ProfileEntry(_Part):
 
 
 Words = tuple[Annotated[str, Strict(), StringConstraints(min_length=1, max_length=100)], ...]
+Phrase = Annotated[str, Strict()]
 
 
 class PhrasesEntry(_Part):
     """Phrases of one language that announce another topic."""
 
-    change: tuple[Annotated[str, Strict()], ...] = ()
-    aside: tuple[Annotated[str, Strict()], ...] = ()
+    change: tuple[Phrase, ...] = ()
+    aside: tuple[Phrase, ...] = ()
 
 
 class FormsEntry(_Part):
@@ -282,6 +284,20 @@ class ConversationEntry(_Part):
         return Pronouns({**DEFAULT_FORMS, **own})
 
 
+class SignalsEntry(_Part):
+    """Phrases of one language for which episodes and knowledge are searched (A13)."""
+
+    continuity: tuple[Phrase, ...] = ()
+    progress: tuple[Phrase, ...] = ()
+    reflection: tuple[Phrase, ...] = ()
+    logging: tuple[Phrase, ...] = ()
+
+    @whole(mode="after")
+    def _ruled(self) -> Self:
+        _translating(lambda: Gate({"here": Signals(**self.model_dump())}))
+        return self
+
+
 class PolicyFile(_Part):
     """The content of a policy file. Omitted parts have their built-in values."""
 
@@ -292,6 +308,7 @@ class PolicyFile(_Part):
     retention: RetentionEntry = RetentionEntry()
     profile: ProfileEntry = ProfileEntry()
     conversation: ConversationEntry = ConversationEntry()
+    gate: dict[Id, SignalsEntry] = {}
 
     def policy(self, unlisted: Unlisted) -> Policy:
         named = {one.name: one.mode for one in (*self.categories.system, *self.categories.custom)}
@@ -309,6 +326,7 @@ class PolicyFile(_Part):
             self.profile.policy,
             self.conversation.policy,
             self.conversation.forms,
+            Gate({**DEFAULT_SIGNALS, **{language: Signals(**one.model_dump()) for language, one in self.gate.items()}}),
         )
 
     @property

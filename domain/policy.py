@@ -9,6 +9,7 @@ from typing import Any
 
 from mnemolog.domain.bands import Bands
 from mnemolog.domain.category import SYSTEM_CATEGORIES, CategoryPolicy
+from mnemolog.domain.gate import Gate
 from mnemolog.domain.predicates import Predicate, PredicatePolicy
 from mnemolog.domain.profile import ProfilePolicy
 from mnemolog.domain.pronouns import Pronouns
@@ -32,6 +33,7 @@ class Policy:
     profile: ProfilePolicy = field(default_factory=ProfilePolicy)
     segmentation: SegmentationPolicy = field(default_factory=SegmentationPolicy)
     pronouns: Pronouns = field(default_factory=Pronouns)
+    gate: Gate = field(default_factory=Gate)
 
     @cached_property
     def text(self) -> str:
@@ -54,6 +56,8 @@ class Policy:
             "retention": asdict(self.retention),
             "profile": {"sensitive": sorted(self.profile.sensitive), "benign": sorted(self.profile.benign)},
             "conversation": {**self.segmentation.as_dict(), **pronouns},
+            "conversation": self.segmentation.as_dict(),
+            "gate": self.gate.as_dict(),
             "unlisted_agents": self.categories.unlisted,
         }
 

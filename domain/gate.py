@@ -1,0 +1,173 @@
+"""The retrieval gate: whether a message calls for a search of episodes and knowledge, and why (A §6.2, A13)."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from mnemolog.domain.errors import InvalidInput
+from mnemolog.domain.text import normalize_name
+
+
+class Signal(StrEnum):
+    """Why a message calls for a search. All but `entity` are found by phrases."""
+
+    CONTINUITY = "continuity"
+    PROGRESS = "progress"
+    REFLECTION = "reflection"
+    LOGGING = "logging"
+    ENTITY = "entity"
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """The phrases of one language. A word that ends with `*` matches any ending."""
+
+    continuity: tuple[str, ...] = ()
+    progress: tuple[str, ...] = ()
+    reflection: tuple[str, ...] = ()
+    logging: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A signal, and what it was found by: a phrase of a language, or the name of an entity."""
+
+    signal: Signal
+    found: str
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether to search, with the reasons: none if the message shows no signal."""
+
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def search(self) -> bool:
+        return bool(self.reasons)
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        return tuple(dict.fromkeys(reason.signal for reason in self.reasons))
+
+
+DEFAULT_SIGNALS: Mapping[str, Signals] = {
+    "de": Signals(
+        continuity=(
+            "erinner*", "weißt du noch", "letztes mal", "letzte woche", "neulich", "wieder", "nochmal", "noch einmal",
+            "wie besprochen", "früher", "damals", "zuletzt",
+        ),
+        progress=("plan", "pläne", "fortschritt*", "ziel", "ziele", "wie läuft", "nächster schritt"),
+        reflection=("ich fühle mich", "ich frage mich", "nachdenk*", "warum mache ich", "hilf mir zu verstehen"),
+        logging=("ich habe gegessen", "ich hatte zum", "gefrühstückt", "kalorien", "ich wiege", "trag ein", "notier*"),
+    ),
+    "en": Signals(
+        continuity=(
+            "remember*", "last time", "last week", "last month", "again", "as before", "like before", "as usual",
+            "previously", "earlier", "we talked about", "we discussed", "you said", "you told me", "i told you",
+            "i mentioned", "remind me",
+        ),
+        progress=(
+            "plan", "plans", "progress", "goal", "goals", "milestone*", "on track", "next step", "next steps",
+            "how far", "how am i doing", "to-do", "todo*",
+        ),
+        reflection=(
+            "i feel", "i'm feeling", "i felt", "reflect*", "help me understand", "why do i", "i keep thinking",
+            "i struggle", "what does it say about me", "i wonder why",
+        ),
+        logging=(
+            "i ate", "i had for breakfast", "i had for lunch", "i had for dinner", "for breakfast", "for lunch",
+            "for dinner", "calories", "i weigh", "i weighed", "log my", "log this", "log that", "track this",
+            "i drank", "i ran", "i slept",
+        ),
+    ),
+    "es": Signals(
+        continuity=(
+            "recuerda*", "recuerdas", "te acuerdas", "la última vez", "la semana pasada", "otra vez", "de nuevo",
+            "como antes", "te dije", "hablamos de",
+        ),
+        progress=("plan", "planes", "progreso", "avance*", "meta", "metas", "objetivo*", "próximo paso", "cómo voy"),
+        reflection=("me siento", "me pregunto", "reflexion*", "ayúdame a entender", "por qué siempre"),
+        logging=("comí", "desayuné", "almorcé", "cené", "bebí", "calorías", "peso", "anota", "registra*"),
+    ),
+    "ja": Signals(
+        continuity=("覚えて", "前回", "この前", "先週", "また", "もう一度", "前に話", "いつもの"),
+        progress=("計画", "予定", "進捗", "目標", "次のステップ", "どこまで"),
+        reflection=("気持ち", "感じて", "振り返", "なぜ私は", "悩んで"),
+        logging=("食べた", "食べまし", "飲んだ", "飲みまし", "カロリー", "体重", "記録して"),
+    ),
+    "pl": Signals(
+        continuity=(
+            "pamięta*", "przypomn*", "ostatnim razem", "ostatnio", "w zeszłym tygodniu", "znowu", "jeszcze raz",
+            "jak wcześniej", "mówił*", "rozmawialiśmy",
+        ),
+        progress=("plan", "plany", "planie", "planu", "postęp*", "cel", "cele", "następny krok", "jak mi idzie"),
+        reflection=("czuję", "czuje się", "zastanawiam się", "refleksj*", "pomóż mi zrozumieć", "dlaczego ja"),
+        logging=("zjadł*", "wypił*", "na śniadanie", "na obiad", "na kolację", "kalori*", "ważę", "zapisz", "zanotuj"),
+    ),
+    "ru": Signals(
+        continuity=(
+            "помни*", "вспомн*", "напомни*", "в прошлый раз", "прошлый раз", "на прошлой неделе", "снова", "опять",
+            "ещё раз", "как раньше", "ты говорил*", "мы говорили", "мы обсуждали", "я говорил*",
+        ),
+        progress=("план", "планы", "плану", "плана", "прогресс*", "цель", "цели", "следующий шаг", "как у меня дела"),
+        reflection=("я чувствую", "чувствую себя", "рефлекси*", "помоги понять", "почему я", "мне кажется, что я"),
+        logging=("я съел*", "съел*", "я выпил*", "на завтрак", "на обед", "на ужин", "калори*", "я вешу", "запиши"),
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The configured phrases by language. Case and accents do not matter."""
+
+    phrases: Mapping[str, Signals] = field(default_factory=lambda: DEFAULT_SIGNALS)
+
+    def __post_init__(self) -> None:
+        for signal, language, phrase in self._each():
+            if not normalize_name(phrase).strip("* "):
+                raise InvalidInput("a phrase is empty", field=f"gate.{language}.{signal}", fix="remove it")
+
+    def decide(self, text: str, mentioned: Sequence[str] = ()) -> Decision:
+        """Whether a message calls for a search. `mentioned`: the names of the known entities that it mentions."""
+        plain = normalize_name(text[:_READ])
+        reasons = [Reason(Signal.ENTITY, name) for name in mentioned]
+        for (signal, language), pattern in self._patterns.items():
+            if found := pattern.search(plain):
+                reasons.append(Reason(signal, found[0], language))
+        order = list(Signal)
+        return Decision(tuple(sorted(reasons, key=lambda one: order.index(one.signal))))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The phrases in the format of the policy file."""
+        return {language: asdict(one) for language, one in sorted(self.phrases.items())}
+
+    def _each(self) -> Iterator[tuple[Signal, str, str]]:
+        for language, phrases in self.phrases.items():
+            for name, listed in asdict(phrases).items():
+                for phrase in listed:
+                    yield Signal(name), language, phrase
+
+    @cached_property
+    def _patterns(self) -> Mapping[tuple[Signal, str], re.Pattern[str]]:
+        of: dict[tuple[Signal, str], list[str]] = {}
+        for signal, language, phrase in self._each():
+            of.setdefault((signal, language), []).append(_pattern(normalize_name(phrase)))
+        return {key: re.compile("|".join(found)) for key, found in of.items()}
+
+
+# The beginning of a long message says what it wants.
+_READ = 4000
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+
+
+def _pattern(phrase: str) -> str:
+    """A phrase as whole words, except in scripts without spaces."""
+    if _UNSPACED.search(phrase):
+        return re.escape(phrase.strip("*"))
+    spaced = re.escape(phrase).replace(r"\*", r"\w*").replace(r"\ ", " ")
+    return rf"(?<!\w){spaced}(?!\w)"
