@@ -3,6 +3,7 @@
     MnemologError
      ├─ InvalidInput            a field of a request is wrong
      │   ├─ CategoryNotAllowed
+     │   ├─ EnvelopeInvalid      an inference envelope is not as its contract says
      │   ├─ NestedTooDeep
      │   ├─ PolicyRefused
      │   ├─ Unstorable          it could not be read back
@@ -92,6 +93,10 @@ class AmbiguousId(InvalidInput):
 
 class CategoryNotAllowed(InvalidInput):
     """The agent may not read this category (B §5)."""
+
+
+class EnvelopeInvalid(InvalidInput):
+    """The inference envelope does not match the slot contract."""
 
 
 class NestedTooDeep(InvalidInput):

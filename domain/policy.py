@@ -56,7 +56,6 @@ class Policy:
             "retention": asdict(self.retention),
             "profile": {"sensitive": sorted(self.profile.sensitive), "benign": sorted(self.profile.benign)},
             "conversation": {**self.segmentation.as_dict(), **pronouns},
-            "conversation": self.segmentation.as_dict(),
             "gate": self.gate.as_dict(),
             "unlisted_agents": self.categories.unlisted,
         }

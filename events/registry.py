@@ -18,6 +18,7 @@ from mnemolog.events import (
     message,
     patrol,
     profile,
+    serving,
     summaries,
 )
 from mnemolog.events.event import Event
@@ -148,6 +149,7 @@ REGISTRY = Registry(
         profile.TodoChanged,
         profile.TodoErased,
         profile.UserSeeded,
+        serving.ContextServed,
         summaries.SummaryWritten,
         erasure.MemoryErased,
         erasure.ThreadErased,

@@ -51,6 +51,7 @@ FROM_ENVIRONMENT = {"user_id": "MNEMOLOG_USER"}
 GROUPS = {
     "entity": "People, places and things that a user mentions.",
     "fact": "Bitemporal facts about people, places and things.",
+    "envelope": "What an agent gives its model to answer a message.",
     "profile": "What a user says about themselves, field by field.",
     "consent": "Proposed profile changes awaiting the user's consent.",
     "message": "The messages of conversations.",

@@ -8,7 +8,7 @@ from uuid import UUID
 from rich.markup import escape
 from rich.text import Text
 
-from mnemolog.adapters.cli import output, show_episodes
+from mnemolog.adapters.cli import output, show_envelope, show_episodes
 from mnemolog.adapters.operations.artifacts import ArtifactDetail, ArtifactHit, ArtifactText, ArtifactView
 from mnemolog.adapters.operations.attention import AffectView
 from mnemolog.adapters.operations.batches import Forgotten
@@ -456,4 +456,5 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     Page[FactView]: _facts,
     Page[OperationCount]: _stats,
     **show_episodes.SHOWN,
+    **show_envelope.SHOWN,
 }

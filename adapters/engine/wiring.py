@@ -251,6 +251,7 @@ def _reads(
         policy.categories,
         policy.predicates,
         policy.pronouns,
+        policy.gate,
         ReadLimits(
             settings.read_deadline,
             settings.max_deadline,

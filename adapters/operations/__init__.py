@@ -8,6 +8,7 @@ from mnemolog.adapters.operations.attention import ATTENTION
 from mnemolog.adapters.operations.batches import BATCHES
 from mnemolog.adapters.operations.conversation import CONVERSATION
 from mnemolog.adapters.operations.entities import ENTITIES
+from mnemolog.adapters.operations.envelope import ENVELOPE
 from mnemolog.adapters.operations.episodes import EPISODES
 from mnemolog.adapters.operations.erasure import ERASURE
 from mnemolog.adapters.operations.facts import FACTS
@@ -15,12 +16,15 @@ from mnemolog.adapters.operations.memories import MEMORIES
 from mnemolog.adapters.operations.messages import MESSAGES
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import PROFILE
+from mnemolog.adapters.operations.serving import SERVING
 from mnemolog.adapters.operations.stats import STATS
 from mnemolog.adapters.operations.summaries import SUMMARIES
 from mnemolog.adapters.operations.todos import TODOS
 
 OPERATIONS: Sequence[Operation[Any, Any]] = (
     *MEMORIES,
+    *ENVELOPE,
+    *SERVING,
     *CONVERSATION,
     *MESSAGES,
     *SUMMARIES,

@@ -1,50 +1,16 @@
 """Operations on the affect and the focus of a thread, in working memory."""
 
-from datetime import datetime
-from typing import Literal
-from uuid import UUID
-
-from pydantic import Field
-
 from mnemolog.adapters.engine.engine import Engine
 from mnemolog.adapters.operations.conversation import SessionRead
 from mnemolog.adapters.operations.operation import operation
 from mnemolog.adapters.operations.requests import Write, command_of, viewer_of
-from mnemolog.adapters.operations.results import Result, Written
+from mnemolog.adapters.operations.results import Written
 from mnemolog.commands.attention import SetAffect, SetFocus
+from mnemolog.projections.slots import AffectSlot
 
 
-class Pulse(Result):
-    """The regular check of an affect."""
-
-    every_n_messages: int
-    last_pulse_at: datetime | None
-    still_valid: bool
-
-
-class Mood(Result):
-    """A mood with its confidence."""
-
-    label: str
-    confidence: float
-    markers: list[str]
-    decay_at: datetime
-    pulse: Pulse
-
-
-class AffectView(Result):
+class AffectView(AffectSlot):
     """The affect object of A §3.2."""
-
-    slot_contract_version: str
-    user_id: str
-    agent_id: str
-    authority: Literal["non-factual"]
-    stability: Literal["volatile"]
-    ts: datetime
-    affect: Mood
-    interaction_mode: str
-    topic_focus: str
-    active_entity_ids: list[UUID] = Field(description="The entities in focus, most recent first.")
 
 
 @operation(

@@ -33,6 +33,7 @@ from mnemolog.adapters.operations.results import (
     Written,
     hit_view,
 )
+from mnemolog.adapters.operations.serving import ForMessage, Recorded, recorded
 from mnemolog.commands.memories import (
     ChangeStatus,
     CreateMemory,
@@ -48,8 +49,11 @@ from mnemolog.commands.rollback import Plan
 from mnemolog.domain.errors import InvalidInput
 from mnemolog.domain.memory import Status
 from mnemolog.domain.memory_key import MAX_REFS
+from mnemolog.domain.message import found_id
+from mnemolog.domain.text import count_tokens
 from mnemolog.events.envelope import DEFAULT_THREAD
 from mnemolog.events.fields import Flag, Id, Label, Uuid, validated
+from mnemolog.events.serving import Purpose, ServedItem
 from mnemolog.projections.context import ContextRequest
 from mnemolog.projections.query import MemoryQuery, Searching
 
@@ -83,6 +87,9 @@ class Search(Read, Searching):
 
 class ContextRead(Read, ContextRequest):
     """The message that the agent is about to answer."""
+
+    record: Recorded = False
+    message_id: ForMessage = None
 
 
 class CardsRead(Read):
@@ -198,7 +205,16 @@ async def context(engine: Engine, request: ContextRead) -> Context:
     query, depending on the policy.
     """
     wanted = validated(ContextRequest, request.model_dump(include=set(ContextRequest.model_fields)))
-    return Context.of(await engine.reads.context(viewer_of(engine, request), wanted, request.moment()))
+    found = await engine.reads.context(viewer_of(engine, request), wanted, request.moment())
+    context = Context.of(found)
+    if not request.record:
+        return context
+    items = {found_id(row): ServedItem(kind=row["kind"], id=found_id(row), seq=row["seq"]) for row in found.shown}
+    tokens = sum(map(count_tokens, context.lines))
+    event_id = await recorded(
+        engine, request, Purpose.CONTEXT, list(items.values()), tokens, question_id=request.message_id
+    )
+    return context.model_copy(update={"served_id": event_id})
 
 
 @operation("cards", "GET /cards", tag="recall", arguments=("refs",))

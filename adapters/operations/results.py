@@ -385,6 +385,7 @@ class Context(Result):
     bullets: list[Bullet] = Field(description="What fits into `budget_tokens`: foundation first, then by category.")
     skipped: list[str] = Field(description="What the answer was made without, such as similarity while a model fails.")
     references: list[ReferenceView] = Field(description=REFERENCES)
+    served_id: UUID | None = Field(default=None, description="The event that records it, with `record`.")
 
     @property
     def lines(self) -> list[str]:

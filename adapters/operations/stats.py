@@ -40,7 +40,10 @@ class OperationCount(Result):
     period: datetime | None = Field(description="The beginning of the period; null for a total.")
     node: Node = Field(description="Where it ran: for a caller, in a search, on episodes, or in the background.")
     op: str = Field(description="What it did, such as `create`, `merge` or `recall`.")
-    status: Outcome = Field(description="`skipped`: what was said was known. `error`: a file could not be read.")
+    status: Outcome = Field(
+        description="`skipped`: what was said was known, or a context was served without a search. "
+        "`error`: a file could not be read."
+    )
     subject: str = Field(description="What it changed or found, such as `memory`.")
     count: int
     similarity: float | None = Field(description="The mean similarity of the best neighbours, if any were found.")

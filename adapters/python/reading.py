@@ -11,7 +11,9 @@ from mnemolog.deferred import Deferred
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from mnemolog.adapters.operations import memories, results, stats
+    from mnemolog.adapters.operations import envelope as envelopes
+    from mnemolog.adapters.operations import memories, results, serving, stats
+    from mnemolog.adapters.operations.envelope import EnvelopeView
     from mnemolog.adapters.operations.results import (
         CardView,
         Changes,
@@ -23,10 +25,14 @@ if TYPE_CHECKING:
         SearchResult,
         WhyView,
     )
+    from mnemolog.adapters.operations.serving import Serving
     from mnemolog.adapters.operations.stats import OperationCount
+    from mnemolog.projections.slots import Envelope
 else:
+    envelopes = Deferred("mnemolog.adapters.operations.envelope")
     memories = Deferred("mnemolog.adapters.operations.memories")
     results = Deferred("mnemolog.adapters.operations.results")
+    serving = Deferred("mnemolog.adapters.operations.serving")
     stats = Deferred("mnemolog.adapters.operations.stats")
 
 
@@ -101,6 +107,46 @@ class ReadVerbs(Asking):
         assert isinstance(found, results.SearchResult)
         return found
 
+    async def envelope(
+        self,
+        message: str,
+        *,
+        thread_id: str | None = None,
+        edges: int | None = None,
+        record: bool | None = None,
+        message_id: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
+    ) -> EnvelopeView:
+        """Assemble the inference envelope for a message: AFFECT, GRAPH, EPISODE and KNOWLEDGE (A, Appendix A).
+
+        `gate` says whether episodes and knowledge were searched, and why. Where slots contradict each other, the one
+        with less authority says in `overruled_by` what is right. With `record`, `served` finds it by the `message_id`.
+
+        Example:
+            memory.envelope("Do you remember where I live?", user_id="ana").envelope.GRAPH.relations
+        """
+        return await self._ask(envelopes.envelope, locals())
+
+    async def validate_envelope(
+        self,
+        envelope: Mapping[str, Any],
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+    ) -> Envelope:
+        """Validate an inference envelope; EnvelopeInvalid has the path of the first fault.
+
+        Example:
+            found = memory.envelope("What should I cook?", user_id="ana")
+            memory.validate_envelope(found.envelope.model_dump(mode="json"), user_id="ana")
+        """
+        return await self._ask(envelopes.validate_envelope, locals())
+
     async def context(
         self,
         query: str,
@@ -108,6 +154,8 @@ class ReadVerbs(Asking):
         categories: Sequence[str] | None = None,
         budget_tokens: int | None = None,
         thread_id: str | None = None,
+        record: bool | None = None,
+        message_id: str | None = None,
         user_id: str | None = None,
         agent_id: str | None = None,
         as_of: Moment | None = None,
@@ -121,6 +169,28 @@ class ReadVerbs(Asking):
             print("\\n".join(memory.context("where to eat?", user_id="ana").lines))
         """
         return await self._ask(memories.context, locals())
+
+    async def served(
+        self,
+        message_id: str,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        as_of: Moment | None = None,
+        after: After | None = None,
+        deadline: float | None = None,
+        consistency: Literal["strong", "eventual"] | None = None,
+    ) -> Page[Serving]:
+        """Read what the agent knew when it answered a message, or when it wrote an answer, the latest first (X18).
+
+        Example:
+            said = memory.add("Do you remember my allergy?", user_id="ana").message_id
+            memory.envelope("Do you remember my allergy?", user_id="ana", record=True, message_id=said)
+            [one.kind for one in memory.served(said, user_id="ana")[0].items]
+        """
+        return await self._ask(serving.served, locals())
 
     async def cards(
         self,

@@ -22,6 +22,7 @@ from mnemolog.adapters.redis.working import WorkingStore
 from mnemolog.adapters.verify.incidents import By, Done, Incidents
 from mnemolog.domain.category import CategoryPolicy
 from mnemolog.domain.errors import InvalidInput, MnemologError, NotFound, ServerFailed, TamperedEvent, TamperedRow
+from mnemolog.domain.gate import Gate
 from mnemolog.domain.predicates import PredicatePolicy
 from mnemolog.domain.principal import Principal
 from mnemolog.domain.pronouns import Pronouns
@@ -32,10 +33,8 @@ from mnemolog.events.log import EventLog
 from mnemolog.projections.history import from_log
 from mnemolog.projections.projector import Store
 from mnemolog.projections.reads.artifacts import ArtifactReads
+from mnemolog.projections.reads.envelopes import EnvelopeReads
 from mnemolog.projections.reads.episodes import EpisodeReads
-from mnemolog.projections.reads.graph import GraphReads
-from mnemolog.projections.reads.knowledge import KnowledgeReads
-from mnemolog.projections.reads.memories import MemoryReads
 from mnemolog.projections.reads.moment import NOW, Moment, seq_of
 from mnemolog.projections.reads.operations import OperationReads
 from mnemolog.projections.reads.profile import ProfileReads
@@ -52,16 +51,7 @@ _logger = logging.getLogger("mnemolog.reads")
 T = TypeVar("T")
 
 
-class Reads(
-    MemoryReads,
-    GraphReads,
-    ProfileReads,
-    ArtifactReads,
-    KnowledgeReads,
-    EpisodeReads,
-    SummaryReads,
-    OperationReads,
-):
+class Reads(EnvelopeReads, ProfileReads, ArtifactReads, EpisodeReads, SummaryReads, OperationReads):
     """Every read names its viewer and sees only that viewer's data: the agent's allowlist narrows each one here (B §5).
 
     A row that its projector did not write is never shown: it is reported (`tampered` counts them by projection), the
@@ -85,6 +75,7 @@ class Reads(
         policy: CategoryPolicy,
         predicates: PredicatePolicy,
         pronouns: Pronouns,
+        gate: Gate,
         limits: ReadLimits,
         incidents: Incidents,
     ) -> None:
@@ -100,7 +91,7 @@ class Reads(
         self._callers = Callers(limits)
         self._caller: CallerReads = Unlimited()
         self._working, self._policy, self._predicates = working, policy, predicates
-        self._pronouns = pronouns
+        self._pronouns, self._gate = pronouns, gate
         self._embedder, self._live_embedder, self._index = embedder, live_embedder, index
 
     async def aclose(self) -> None:

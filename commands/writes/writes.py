@@ -15,6 +15,7 @@ from mnemolog.commands.messages import MESSAGES, MessageCommand
 from mnemolog.commands.patrol import PATROL, CloseCycle
 from mnemolog.commands.recalls import RECALLING, RecordRecalls
 from mnemolog.commands.rollback import Rollback
+from mnemolog.commands.serving import SERVING, RecordServed
 from mnemolog.commands.writes.artifacts import ArtifactWrites
 from mnemolog.commands.writes.batches import BatchWrites
 from mnemolog.commands.writes.documents import DocumentWrites
@@ -264,6 +265,10 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites):
     async def record_recalls(self, command: RecordRecalls) -> Receipt:
         """That memories were found."""
         return await self._handler.handle(RECALLING, command)
+
+    async def record_served(self, command: RecordServed) -> Receipt:
+        """What was put into a prompt."""
+        return await self._handler.handle(SERVING, command)
 
 
 def _combined(receipts: Sequence[Receipt]) -> Receipt:

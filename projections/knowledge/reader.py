@@ -151,4 +151,4 @@ def _document(row: Row) -> Row:
 
 
 def _chunk(row: Row) -> Row:
-    return {name: row[name] for name in ("chunk_id", "place", "text", "actor_id", "created_at")}
+    return {name: row[name] for name in ("chunk_id", "place", "text", "actor_id", "created_at", "seq")}

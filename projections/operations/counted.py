@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from mnemolog.domain.memory import Kind
-from mnemolog.events import artifacts, conversation, documents, memory, message, patrol, profile
+from mnemolog.events import artifacts, conversation, documents, memory, message, patrol, profile, serving
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import ThreadErased
 from mnemolog.events.event import Event
@@ -22,7 +22,10 @@ class Node(StrEnum):
 
 
 class Outcome(StrEnum):
-    """`skipped`: nothing new was stored, because it was known. `error`: a file could not be read."""
+    """`skipped`: nothing new was stored, because it was known; or a context was served without a search.
+
+    `error`: a file could not be read.
+    """
 
     OK = "ok"
     SKIPPED = "skipped"
@@ -62,6 +65,7 @@ _OTHERS: Mapping[type[Event], tuple[str, str, Callable[[Any], int]]] = {
     conversation.FocusSet: ("set", "focus", lambda it: 1),
     memory.MemoriesRecalled: ("recall", "memory", lambda it: sum(it.weights)),
     patrol.CycleClosed: ("cycle", "patrol", lambda it: 1),
+    serving.ContextServed: ("serve", "context", lambda it: 1),
     profile.UserSeeded: ("seed", "user", lambda it: 1),
     ThreadErased: ("erase", "thread", lambda it: 1),
 }
@@ -74,7 +78,8 @@ def operations_of(event: Recorded) -> Iterable[Operation]:
     payload, node = event.payload, _node(event)
     if type(payload) in _OTHERS:
         op, subject, count = _OTHERS[type(payload)]
-        yield Operation(node, op, Outcome.OK, subject, count(payload))
+        unsearched = isinstance(payload, serving.ContextServed) and payload.searched is False
+        yield Operation(node, op, Outcome.SKIPPED if unsearched else Outcome.OK, subject, count(payload))
         return
     for one in subjects(payload):
         word, details = entry(payload, one)
@@ -95,7 +100,7 @@ def operations_of(event: Recorded) -> Iterable[Operation]:
 
 
 def _node(event: Recorded) -> Node:
-    if isinstance(event.payload, memory.MemoriesRecalled):
+    if isinstance(event.payload, memory.MemoriesRecalled | serving.ContextServed):
         return Node.CONTEXT
     if event.meta.actor in WORKERS:
         return Node.WORKER

@@ -61,7 +61,7 @@ OF_NO_USER, OF_ADMINS = {"get_health", "get_ready", "get_metrics"}, {"export_use
 OF_USER = {"export_user", "import_user"}
 # What tells ids, times and counts.
 WITHOUT_WORDS = {"stats", "list_threads", "get_thread", "list_sessions", "get_session", "list_episodes", "get_episode"}
-WITHOUT_WORDS |= {"get_artifact_texts", "list_artifact_texts", "download_artifact_"}
+WITHOUT_WORDS |= {"validate_envelope", "served", "get_artifact_texts", "list_artifact_texts", "download_artifact_"}
 
 Target = tuple[str, str, str, str]
 ids = st.tuples(*map(st.sampled_from, (TENANTS, USERS, AGENTS, SCOPES)))

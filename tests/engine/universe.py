@@ -12,6 +12,7 @@ from mnemolog.adapters.maintenance.segmenting import segment
 from mnemolog.adapters.maintenance.summarizing import summarize
 from mnemolog.commands.attention import SetAffect
 from mnemolog.commands.memories import LinkMemories
+from mnemolog.domain.session import Session
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_THREAD, StreamId
 
@@ -121,12 +122,28 @@ class Universe:
         return word
 
 
+def envelope(user: str, agent: str) -> dict[str, Any]:
+    """An inference envelope that knows nothing."""
+    affect = Session(user, agent, DEFAULT_THREAD).affect_shown(now())
+    return {
+        **{name: affect[name] for name in ("slot_contract_version", "user_id", "agent_id")},
+        "chat_id": DEFAULT_THREAD,
+        "AFFECT": affect,
+        "GRAPH": {"entities": [], "relations": []},
+        "EPISODE": {"hits": []},
+        "KNOWLEDGE": {"hits": []},
+    }
+
+
 def fields(ids: Mapping[str, str]) -> Mapping[str, dict[str, Any]]:
     """What each operation is asked beside its user, its agent and the ids in its path; nothing where it is not here."""
     return {
         "create": {"text": "x"},
         "search": {"query": "tea", "since_rev": 0},
         "context": {"query": "tea"},
+        "validate_envelope": {"envelope": envelope("a", "x")},
+        "served": {"message_id": ids["message_id"]},
+        "envelope": {"message": "Do you remember the tea?"},
         "cards": {"refs": [REF]},
         "update": {"text": "x"},
         "merge": {"absorbed_ids": [ids["other_id"]]},

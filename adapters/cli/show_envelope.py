@@ -1,0 +1,31 @@
+"""Output for people: inference envelopes."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mnemolog.adapters.cli import output
+from mnemolog.adapters.operations.envelope import EnvelopeView, GateView
+from mnemolog.projections.slots import Envelope
+
+
+def _view(found: EnvelopeView) -> None:
+    gate(found.gate)
+    _envelope(found.envelope)
+    for one in found.skipped:
+        output.line("skipped:", one)
+
+
+def gate(decision: GateView) -> None:
+    """Why episodes and knowledge were searched."""
+    reasons = ", ".join(f"{one.signal} ({one.found})" for one in decision.reasons)
+    output.line("searched:", reasons or "no, the message shows no signal")
+
+
+def _envelope(envelope: Envelope) -> None:
+    mood = envelope.AFFECT.affect
+    output.line("affect:", f"{mood.label} ({mood.confidence:.2f})")
+    rows = [(slot, text, by.statement or by.id if by else "") for slot, _, text, by in envelope.statements]
+    output.show(("slot", "text", "overruled by"), rows, nothing="no facts and no hits")
+
+
+SHOWN: Mapping[type, Callable[[Any], None]] = {EnvelopeView: _view, Envelope: _envelope}

@@ -1,0 +1,78 @@
+"""Operations on what was put into prompts (X18)."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import Field
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.operations.operation import operation
+from mnemolog.adapters.operations.requests import PagedRead, Request, command_of, viewer_of
+from mnemolog.adapters.operations.results import Page, Result
+from mnemolog.commands.serving import RecordServed
+from mnemolog.domain.authority import Slot
+from mnemolog.domain.gate import Signal
+from mnemolog.events.fields import Flag, Id, Instant
+from mnemolog.events.serving import Purpose, ServedItem
+from mnemolog.projections.paging import slice_of
+
+Recorded = Annotated[Flag, Field(description="Record what was returned, for `served`.")]
+ForMessage = Annotated[
+    Id | None, Field(description="The message that it is for, or the answer to it, by which `served` finds the record.")
+]
+
+
+class ServedRead(PagedRead):
+    """A message, or an answer."""
+
+    message_id: Annotated[Id, Field(description="The message that was answered, or the answer.")]
+
+
+class ItemView(Result):
+    """Something that was shown. Read it by its id, as of `seq` to see that version."""
+
+    kind: str = Field(description="`fact`, `passage`, `message`, or the kind of memory.")
+    id: str
+    seq: int | None = Field(description="The last event that it was made of; null for a turn of the session.")
+    slot: Slot | None
+    overruled: bool = Field(description="It was marked as contradicted.")
+
+
+class Serving(Result):
+    """What an agent was given at one time."""
+
+    event_id: UUID
+    purpose: Purpose
+    agent_id: str
+    thread_id: str
+    question_id: str | None
+    answer_id: str | None
+    items: list[ItemView]
+    tokens: int
+    searched: bool | None = Field(description="Whether the gate let episodes and knowledge be searched.")
+    signals: list[Signal] = Field(description="What opened the gate.")
+    policy_version: str
+    at: Instant
+    seq: int
+
+
+@operation("served", "GET /served", tag="recall", arguments=("message_id",))
+async def served(engine: Engine, request: ServedRead) -> Page[Serving]:
+    """Read what the agent knew when it answered a message, or when it wrote an answer.
+
+    Contexts and envelopes are recorded on request (`record`), and always by `respond`.
+    """
+    rows = await engine.reads.served(viewer_of(engine, request), request.message_id, request.moment())
+    return Page[Serving].of(slice_of(rows, "event_id", request.limit, request.cursor))
+
+
+async def recorded(
+    engine: Engine, request: Request, purpose: Purpose, items: Sequence[ServedItem], tokens: int, **more: Any
+) -> UUID:
+    """Record what was served; returns the event's id."""
+    given = command_of(RecordServed, engine, request, purpose=purpose, items=tuple(items), tokens=tokens, **more)
+    return (await engine.writes.record_served(given)).event_ids[0]
+
+
+SERVING = (served,)

@@ -1,0 +1,321 @@
+"""Assembles the inference envelope for a message: graph, episodes and knowledge by the authority ladder (A §6, A15)."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, Strict
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain import hydration
+from mnemolog.domain.authority import Because, Fact, Ruling, Slot, Statement, names, ruling
+from mnemolog.domain.calibration import Calibration
+from mnemolog.domain.entity import ME, proper_name
+from mnemolog.domain.gate import Decision
+from mnemolog.domain.message import KIND
+from mnemolog.domain.predicates import PredicatePolicy
+from mnemolog.domain.sentence import value_text
+from mnemolog.domain.text import count_tokens, normalize_name
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import DEFAULT_THREAD
+from mnemolog.events.fields import WHOLE, Id, Text
+from mnemolog.events.serving import ServedItem
+from mnemolog.projections.graph import facts, reader
+from mnemolog.projections.graph.facts import Point, State
+from mnemolog.projections.graph.hydration import Seed, critical, fact_sentence, hydrate
+from mnemolog.projections.memories.filters import Candidates
+from mnemolog.projections.retrieval import Hit, hybrid
+from mnemolog.projections.rows import Row
+from mnemolog.projections.slots import Envelope
+from mnemolog.projections.vectors.index import VectorIndex
+from mnemolog.projections.vectors.question import Question
+
+LEAST_EDGES = 30
+HITS = 8
+"""A §6.3: the top 5 to 8."""
+
+
+class EnvelopeRequest(BaseModel):
+    """The message that an agent is about to answer."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    message: Annotated[Text, Field(description="The message that the agent is about to answer.")]
+    thread_id: Annotated[Id, Field(description="The thread, whose affect and active entities count.")] = DEFAULT_THREAD
+    edges: Annotated[
+        int,
+        Strict(),
+        Field(
+            ge=LEAST_EDGES,
+            le=hydration.MAX_EDGES,
+            description="The maximum number of facts; critical ones are never left out.",
+        ),
+        WHOLE,
+    ] = hydration.MAX_EDGES
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """An envelope, why episodes and knowledge were searched or not, and what it was made without.
+
+    `items` are what it shows, for the record.
+    """
+
+    envelope: Envelope
+    gate: Decision
+    skipped: Sequence[str]
+    items: Sequence[ServedItem] = ()
+
+    @property
+    def tokens(self) -> int:
+        """An estimate of the tokens of what it states."""
+        return sum(count_tokens(text) for _, _, text, _ in self.envelope.statements)
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The facts of an envelope and those that they replaced, and the entities that they were found from.
+
+    `me`: the entity of the user, if there is one. `mentioned`: the seeds that the message names.
+    """
+
+    seeds: Sequence[Seed]
+    me: UUID | None
+    rows: Sequence[Row]
+    overridden: Sequence[Row]
+    former: Sequence[Row]
+
+    @property
+    def mentioned(self) -> Sequence[str]:
+        return [one.name for one in self.seeds if one.said and one.entity_id != self.me]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the search found, and what it was made without."""
+
+    hits: Sequence[Hit] = ()
+    passages: Sequence[Mapping[str, Any]] = ()
+    skipped: Sequence[str] = ()
+
+
+async def local_graph(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    request: EnvelopeRequest,
+    active: Collection[UUID],
+    predicates: PredicatePolicy,
+    point: Point,
+) -> Graph:
+    """The facts around what the message mentions, the active entities and the user (A §6.4).
+
+    One hop, the agent's own first, then critical, certain and new ones, at most `edges`; up to a quarter of them are
+    left to facts further away that answer the message. Critical facts that hold are never left out, whoever they are
+    about.
+    """
+    user = await reader.find(connection, viewer, proper_name(viewer.user_id, ME))
+    me: UUID | None = user[0]["entity_id"] if user else None
+    given = [*active, *([me] if me else [])]
+    wide = await hydrate(
+        connection, viewer, request.message, predicates, point, entity_ids=given, limit=4 * request.edges
+    )
+    about = {one.entity_id for one in wide.seeds}
+    holding = await facts.facts(connection, viewer, point, predicates, about) if about else []
+    ever = await facts.facts(connection, viewer, replace(point, always=True), predicates, about) if about else []
+    one_hop = [row for row in holding if row["overridden_by"] is None]
+    known = {row["relation_id"] for row in one_hop}
+    further = [one.row for one in wide.facts if one.id not in known][: request.edges // 4]
+    vital = [one.row for one in await critical(connection, viewer, predicates, point)]
+    room = request.edges - len(further)
+    kept = {row["relation_id"]: row for row in [*one_hop[:room], *further, *vital]}
+    kept |= {row["relation_id"]: row for row in one_hop if row["critical"]}
+    return Graph(
+        wide.seeds,
+        me,
+        list(kept.values()),
+        [row for row in holding if row["overridden_by"] in kept],
+        [row for row in ever if row["state"] in (State.ENDED, State.RETIRED)],
+    )
+
+
+async def search(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    index: VectorIndex,
+    question: Question,
+    without: Collection[str] = (),
+) -> Found:
+    """Memories and messages that answer, within the relative cutoff of A §6.3, without some messages."""
+    several = await hybrid(connection, viewer, index, question, HITS + len(without), Candidates(messages=True))
+    hits = [one for one in several if one.id not in without][:HITS]
+    if question.vector is None:
+        return Found(hits, skipped=question.skipped)
+    least = _least([one.similarity for one in hits], question.calibration)
+    return Found([one for one in hits if one.similarity is not None and one.similarity > least])
+
+
+def passages(found: Sequence[Mapping[str, Any]], question: Question) -> Sequence[Mapping[str, Any]]:
+    """The chunks of a library within the same cutoff."""
+    if question.vector is None:
+        return found
+    least = _least([one["similarity"] for one in found], question.calibration)
+    return [one for one in found if one["similarity"] is not None and one["similarity"] > least]
+
+
+def _least(similarities: Sequence[float | None], calibration: Calibration) -> float:
+    """`max(0.65, top1 - 0.12)`, with the figures of the embedding model."""
+    top = max((one for one in similarities if one is not None), default=-1.0)
+    return max(calibration.question_floor, top - calibration.question_gap)
+
+
+def envelope_fields(
+    viewer: Viewer, thread_id: str, affect: Mapping[str, Any], graph: Graph, found: Found, predicates: PredicatePolicy
+) -> dict[str, Any]:
+    """The envelope before it is validated: each statement with what overrules it (A03)."""
+    rows = [*graph.rows, *graph.overridden]
+    known = {str(row["relation_id"]): fact_sentence(row) for row in [*rows, *graph.former]}
+    laws = [*_laws(graph, predicates)]
+    said = [_said(hit, graph) for hit in found.hits]
+    passages = [_passage(one, graph) for one in found.passages]
+    texts = {one.id: one.text for one in (*said, *passages)}
+
+    def marked(ruled: Ruling | None) -> dict[str, Any] | None:
+        if ruled is None:
+            return None
+        statement = known[ruled.id] if ruled.slot is Slot.GRAPH else texts.get(ruled.id, "")
+        return {"slot": ruled.slot, "id": ruled.id, "because": ruled.because, "statement": statement}
+
+    def of_scope(row: Row) -> dict[str, Any] | None:
+        winner = row["overridden_by"]
+        return marked(Ruling(Slot.GRAPH, str(winner), Because.SCOPE)) if winner else None
+
+    return {
+        "slot_contract_version": affect["slot_contract_version"],
+        "user_id": viewer.user_id,
+        "agent_id": viewer.agent_id,
+        "chat_id": thread_id,
+        "AFFECT": affect,
+        "GRAPH": {
+            "entities": _entities(graph, rows),
+            "relations": [{**_relation(row), "overruled_by": of_scope(row)} for row in rows],
+        },
+        "EPISODE": {
+            "hits": [
+                {**_hit(hit), "overruled_by": marked(ruling(one, laws, passages))}
+                for hit, one in zip(found.hits, said, strict=True)
+            ]
+        },
+        "KNOWLEDGE": {
+            "hits": [
+                {**_knowledge(row), "overruled_by": marked(ruling(one, laws))}
+                for row, one in zip(found.passages, passages, strict=True)
+            ]
+        },
+    }
+
+
+def items(envelope: Envelope, graph: Graph, found: Found) -> Sequence[ServedItem]:
+    """What the envelope shows, with the version of each."""
+    written = {str(row["relation_id"]): ("fact", row["seq"]) for row in (*graph.rows, *graph.overridden)}
+    written |= {str(one["chunk_id"]): ("passage", one["seq"]) for one in found.passages}
+    written |= {hit.id: (hit.kind, hit.row["seq"]) for hit in found.hits}
+    shown = []
+    for slot, id_, _, overruled in envelope.statements:
+        kind, seq = written[id_]
+        shown.append(ServedItem(kind=kind, id=id_, seq=seq, slot=slot, overruled=overruled is not None))
+    return shown
+
+
+def _laws(graph: Graph, predicates: PredicatePolicy) -> Sequence[Fact]:
+    """The facts that hold, each with what it replaced; then those that ended without a successor."""
+    former: dict[tuple[UUID, str], list[Row]] = {}
+    for row in graph.former:
+        former.setdefault((row["subject_id"], row["predicate"]), []).append(row)
+    held = {(row["subject_id"], row["predicate"], _value(row)) for row in graph.rows}
+    found = []
+    for row in graph.rows:
+        single = predicates.rule(row["predicate"]).single
+        earlier = former.pop((row["subject_id"], row["predicate"]), []) if single else []
+        found.append(_law(row, _value(row), [one for one in earlier if _value(one) != _value(row)], single=single))
+    ended = [row for rows in former.values() for row in rows]
+    return [
+        *found,
+        *(_law(row, "", [row]) for row in ended if (row["subject_id"], row["predicate"], _value(row)) not in held),
+    ]
+
+
+def _law(row: Row, value: str, former: Sequence[Row], *, single: bool = False) -> Fact:
+    sources = {str(id_) for one in former for id_ in (one["memory_id"], *one["source_turn_ids"]) if id_}
+    return Fact(
+        id=str(row["relation_id"]),
+        sentence=fact_sentence(row),
+        subject=str(row["subject_id"]),
+        value=value,
+        single=single,
+        critical=row["critical"] and bool(value),
+        former=tuple(map(_value, former)),
+        sources=frozenset(sources),
+    )
+
+
+def _value(row: Row) -> str:
+    return row["object"] if row["object"] is not None else value_text(row["value"])
+
+
+def _said(hit: Hit, graph: Graph) -> Statement:
+    row, text = hit.row, hit.text
+    about = {str(id_) for id_ in row.get("entity_ids", ())} | _named(text, graph)
+    by_user = hit.kind != KIND or row["role"] == "user"
+    speaker = row.get("speaker_entity_id")
+    if speaker and hydration.asks_about_user(text):
+        about.add(str(speaker))
+    elif graph.me and by_user and (not about or hydration.asks_about_user(text)):
+        about.add(str(graph.me))  # A memory that names nobody is about the user.
+    opposed = row.get("contradicted_by")
+    return Statement(
+        slot=Slot.EPISODE,
+        id=hit.id,
+        text=row["text"],
+        about=frozenset(about),
+        opposed=str(opposed) if opposed else "",
+    )
+
+
+def _passage(row: Mapping[str, Any], graph: Graph) -> Statement:
+    text = row["text"]
+    return Statement(slot=Slot.KNOWLEDGE, id=str(row["chunk_id"]), text=text, about=frozenset(_named(text, graph)))
+
+
+def _named(text: str, graph: Graph) -> set[str]:
+    """The subjects of facts that a text names."""
+    subjects = {row["subject_id"]: row["subject"] for row in (*graph.rows, *graph.former)}
+    plain = normalize_name(text)
+    return {str(id_) for id_, name in subjects.items() if names(plain, name)}
+
+
+def _entities(graph: Graph, rows: Sequence[Row]) -> Sequence[dict[str, Any]]:
+    seeds = {one.entity_id: one.name for one in graph.seeds}
+    ends = {row[f"{end}_id"]: row[end] for row in rows for end in ("subject", "object") if row[f"{end}_id"]}
+    return [{"entity_id": id_, "name": name, "seed": id_ in seeds} for id_, name in {**seeds, **ends}.items()]
+
+
+def _relation(row: Row) -> dict[str, Any]:
+    names_ = ("relation_id", "subject_id", "predicate", "object_id", "scope", "critical", "confidence")
+    return {
+        **{name: row[name] for name in names_},
+        "object_value": row["value"] if row["object_id"] is None else None,
+        "text": fact_sentence(row),
+        "since": row["valid_from"],
+        "until": row["valid_to"],
+    }
+
+
+def _hit(hit: Hit) -> dict[str, Any]:
+    shown = {"id": hit.id, "kind": hit.kind, "text": hit.text, "date": hit.row["occurred_at"]}
+    return {**shown, "score": hit.score, "similarity": hit.similarity}
+
+
+def _knowledge(row: Mapping[str, Any]) -> dict[str, Any]:
+    shown = {name: row[name] for name in ("document_id", "source", "place", "text", "score", "similarity")}
+    return {"id": str(row["chunk_id"]), **shown}

@@ -1,0 +1,203 @@
+"""The inference envelope: four slots with their authority and stability, as models that validate (A §1, Appendix A)."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from mnemolog.domain.authority import Because, Slot
+from mnemolog.domain.errors import EnvelopeInvalid
+from mnemolog.domain.json_value import MAX_DOCUMENT_DEPTH, require_depth
+from mnemolog.domain.scope import Scope
+from mnemolog.domain.session import SLOT_CONTRACT_VERSION
+from mnemolog.events.fields import REFUSED, Instant, fault_of
+
+Version = Annotated[
+    Literal["1.0"], Field(description="The version of the slots' form.", examples=[SLOT_CONTRACT_VERSION])
+]
+Score = Annotated[float, Field(ge=0, le=1)]
+
+
+class Part(BaseModel):
+    """A part of an envelope. A field that is not known is a fault."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", from_attributes=True)
+
+
+class Pulse(Part):
+    """The regular check of an affect."""
+
+    every_n_messages: int
+    last_pulse_at: datetime | None
+    still_valid: bool
+
+
+class Mood(Part):
+    """A mood with its confidence."""
+
+    label: str
+    confidence: Score
+    markers: list[str]
+    decay_at: datetime
+    pulse: Pulse
+
+
+class AffectSlot(Part):
+    """The affect object of A §3.2."""
+
+    slot_contract_version: Version
+    user_id: str
+    agent_id: str
+    authority: Literal["non-factual"]
+    stability: Literal["volatile"]
+    ts: datetime
+    affect: Mood
+    interaction_mode: str
+    topic_focus: str
+    active_entity_ids: list[UUID] = Field(description="The entities in focus, most recent first.")
+
+
+class Overruled(Part):
+    """What takes precedence over a statement, and why."""
+
+    slot: Slot
+    id: str = Field(description="The fact, memory or passage that takes precedence.")
+    because: Because
+    statement: str = Field(description="What it says.")
+
+
+class GraphEntity(Part):
+    """An entity that the message mentions or that is active, or one at the end of a fact."""
+
+    entity_id: UUID
+    name: str
+    seed: bool = Field(description="Whether the facts were looked for from here.")
+
+
+class GraphRelation(Part):
+    """A fact that holds."""
+
+    relation_id: UUID
+    subject_id: UUID
+    predicate: str = Field(min_length=1)
+    object_id: UUID | None
+    object_value: JsonValue = Field(description="The value of a fact without an object.")
+    text: str = Field(min_length=1, description="The fact as a sentence.", examples=["Ana lives in Leipzig"])
+    scope: Scope
+    critical: bool
+    confidence: Score
+    since: Instant
+    until: Instant | None
+    overruled_by: Overruled | None = None
+
+    @model_validator(mode="after")
+    def _one_object(self) -> Self:
+        if (self.object_id is None) == (self.object_value is None):
+            raise _fault("has both an object and a value, or neither", "give `object_id` or `object_value`")
+        return self
+
+
+class GraphSlot(Part):
+    """What is known to be true: identity and constraints."""
+
+    authority: Literal["authoritative"] = "authoritative"
+    stability: Literal["persistent"] = "persistent"
+    entities: list[GraphEntity]
+    relations: list[GraphRelation]
+
+    @model_validator(mode="after")
+    def _closed(self) -> Self:
+        known = {one.entity_id for one in self.entities}
+        for place, one in enumerate(self.relations):
+            for name, id_ in (("subject_id", one.subject_id), ("object_id", one.object_id)):
+                if id_ is not None and id_ not in known:
+                    raise _fault(f"{id_} is not among the entities", "add the entity", f".relations[{place}].{name}")
+        return self
+
+
+class EpisodeHit(Part):
+    """A memory, a reflection or a message that answers."""
+
+    id: str = Field(min_length=1)
+    kind: str = Field(description="The kind of memory, or `message`.")
+    text: str
+    date: Instant = Field(description="When it was said.")
+    score: Score
+    similarity: float | None
+    overruled_by: Overruled | None = None
+
+
+class EpisodeSlot(Part):
+    """What was said and what happened, for continuity."""
+
+    authority: Literal["historical"] = "historical"
+    stability: Literal["historical"] = "historical"
+    hits: list[EpisodeHit]
+
+
+class KnowledgeHit(Part):
+    """A passage of a document in the agent's library."""
+
+    id: str = Field(min_length=1)
+    document_id: UUID
+    source: str = Field(description="The path or name of the document.")
+    place: str = Field(description="Where in the document it stands, such as its headings.")
+    text: str
+    score: Score
+    similarity: float | None
+    overruled_by: Overruled | None = None
+
+
+class KnowledgeSlot(Part):
+    """What documents say."""
+
+    authority: Literal["static"] = "static"
+    stability: Literal["static"] = "static"
+    hits: list[KnowledgeHit]
+
+
+class Envelope(Part):
+    """All that a model is given to answer one message of a chat (A, Appendix A)."""
+
+    slot_contract_version: Version
+    user_id: str = Field(min_length=1)
+    agent_id: str = Field(min_length=1)
+    chat_id: str = Field(min_length=1, description="The thread, by the name that A gives it.")
+    AFFECT: AffectSlot
+    GRAPH: GraphSlot
+    EPISODE: EpisodeSlot
+    KNOWLEDGE: KnowledgeSlot
+
+    @model_validator(mode="after")
+    def _of_one_user(self) -> Self:
+        for name in ("user_id", "agent_id"):
+            if getattr(self.AFFECT, name) != getattr(self, name):
+                raise _fault("is another than that of the envelope", "use one user and agent", f"AFFECT.{name}")
+        return self
+
+    @property
+    def statements(self) -> Iterator[tuple[Slot, str, str, Overruled | None]]:
+        """What the slots state: slot, id, text, and what overrules it."""
+        for fact in self.GRAPH.relations:
+            yield Slot.GRAPH, str(fact.relation_id), fact.text, fact.overruled_by
+        for passage in self.KNOWLEDGE.hits:
+            yield Slot.KNOWLEDGE, passage.id, passage.text, passage.overruled_by
+        for hit in self.EPISODE.hits:
+            yield Slot.EPISODE, hit.id, hit.text, hit.overruled_by
+
+
+def validated_envelope(given: Mapping[str, Any]) -> Envelope:
+    """The envelope; EnvelopeInvalid with the path of the first fault, such as `GRAPH.relations[3].predicate`."""
+    require_depth(given, "", MAX_DOCUMENT_DEPTH)
+    try:
+        return Envelope.model_validate(given)
+    except ValidationError as error:
+        path, message, fix = fault_of(error.errors()[0])
+        raise EnvelopeInvalid(message, field=path.removeprefix("."), fix=fix) from error
+
+
+def _fault(message: str, fix: str, below: str = "") -> PydanticCustomError:
+    return PydanticCustomError(REFUSED, "{message}", {"message": message, "fix": fix, "below": below})

@@ -1,0 +1,197 @@
+"""The inference envelope: four slots, validated, with the gate's decision and marked losers (A02, A03, A13, A15)."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine, now
+from mnemolog.commands.attention import SetAffect
+from mnemolog.domain.errors import EnvelopeInvalid, NestedTooDeep
+from mnemolog.domain.gate import Signal
+from mnemolog.events.fields import validated
+from mnemolog.projections.envelope import Assembled, EnvelopeRequest
+from mnemolog.projections.reads.moment import Moment
+from mnemolog.projections.slots import validated_envelope
+from tests.engine.teller import Teller
+from tests.engine.test_knowledge import Librarian
+
+
+async def asked(ana: Teller, message: str, **fields: Any) -> Assembled:
+    request = EnvelopeRequest(message=message, thread_id=ana.thread, **fields)
+    return await ana.engine.reads.envelope(ana.viewer, request, now(), await ana.caught_up())
+
+
+def facts(found: Assembled) -> list[str]:
+    return [one.text for one in found.envelope.GRAPH.relations if one.overruled_by is None]
+
+
+async def test_the_four_slots_say_who_they_are(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user, thread="tg:1")
+    await ana.tells("me", "lives_in", "Leipzig")
+    feels = {**ana._who, "label": "stressed", "confidence": 0.8, "at": now()}
+    await engine.writes.set_affect(validated(SetAffect, feels))
+
+    found = await asked(ana, "Do you remember where I live?")
+
+    shown = found.envelope.model_dump(mode="json")
+    assert [shown[name] for name in ("slot_contract_version", "user_id", "agent_id", "chat_id")] == [
+        "1.0",
+        user,
+        ana.agent,
+        "tg:1",
+    ]
+    slots = {name: (shown[name]["authority"], shown[name]["stability"]) for name in shown if name.isupper()}
+    assert slots == {
+        "AFFECT": ("non-factual", "volatile"),
+        "GRAPH": ("authoritative", "persistent"),
+        "EPISODE": ("historical", "historical"),
+        "KNOWLEDGE": ("static", "static"),
+    }
+    assert found.envelope.AFFECT.affect.label == "stressed"
+    assert facts(found) == [f"{user} lives in Leipzig"]
+    assert validated_envelope(shown) == found.envelope
+
+
+async def test_the_gate_decides_whether_episodes_are_searched(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.creates("Booked a table at the Harbour Grill")
+
+    shut, opened = await asked(ana, "Book a table"), await asked(ana, "Book a table like last time")
+
+    assert (shut.gate.search, shut.envelope.EPISODE.hits) == (False, [])
+    assert opened.gate.signals == (Signal.CONTINUITY,)
+    assert [one.text for one in opened.envelope.EPISODE.hits] == ["Booked a table at the Harbour Grill"]
+
+
+async def test_a_name_opens_the_gate_and_brings_its_facts(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.knows_of("Marta")
+    await ana.tells("Marta", "lives_in", "Porto")
+    await ana.tells("Bob", "lives_in", "Berlin")
+
+    found = await asked(ana, "Marta called")
+
+    assert [(one.signal, one.found) for one in found.gate.reasons] == [(Signal.ENTITY, "Marta")]
+    assert facts(found) == ["Marta lives in Porto"]
+
+
+async def test_critical_facts_are_never_cut(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    for number in range(40):
+        await ana.tells("me", "likes", f"dish {number}", literal=True)
+    for number in range(3):
+        await ana.tells("me", "allergy", f"nut {number}", literal=True, confidence=0.1)
+    await ana.tells("Bob", "medication", "Aspirin", literal=True)
+
+    found = await asked(ana, "What should I cook?", edges=30)
+
+    critical = {one.text for one in found.envelope.GRAPH.relations if one.critical}
+    assert critical == {*(f"{user} is allergic to nut {number}" for number in range(3)), "Bob takes Aspirin"}
+    assert 30 <= len(found.envelope.GRAPH.relations) <= 34
+
+
+@pytest.mark.spec("A03")
+async def test_what_contradicts_the_graph_stays_and_is_marked(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "lives_in", "Berlin", since=datetime(2025, 1, 1, tzinfo=UTC))
+    await ana.tells("me", "lives_in", "Leipzig", since=datetime(2026, 1, 1, tzinfo=UTC))
+    old = await ana.creates("Ana lives in a flat in Berlin")
+    new = await ana.creates("Ana found a flat in Leipzig")
+
+    found = await asked(ana, "Do you remember Ana's flat?")
+
+    hits = {one.id: one for one in found.envelope.EPISODE.hits}
+    loser = hits[str(old)].overruled_by
+    assert loser is not None
+    assert (loser.slot, loser.because, loser.statement) == ("GRAPH", "former_value", f"{user} lives in Leipzig")
+    assert hits[str(new)].overruled_by is None
+    assert facts(found) == [f"{user} lives in Leipzig"]
+
+
+async def test_a_document_yields_to_an_allergy(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "allergy", "peanuts", literal=True)
+    library = Librarian(engine)
+    await library.adds("Peanut porridge is a good breakfast before a run.", "breakfast.md")
+    coach = Teller(engine, user, agent=library.agent)
+
+    found = await asked(coach, "Which breakfast did we discuss last time, porridge before a run?")
+
+    [passage] = found.envelope.KNOWLEDGE.hits
+    assert (passage.source, passage.text) == ("breakfast.md", "Peanut porridge is a good breakfast before a run.")
+    assert passage.overruled_by is not None
+    assert passage.overruled_by.because == "exception"
+    assert passage.overruled_by.statement == f"{user} is allergic to peanuts"
+    assert (await asked(ana, "Which breakfast did we discuss last time?")).envelope.KNOWLEDGE.hits == []
+
+
+async def test_another_agent_sees_neither_facts_nor_hits(engine: Engine, user: str) -> None:
+    ana, other = Teller(engine, user, agent="coach"), Teller(engine, user, agent="chef")
+    await ana.tells("me", "meal_plan", "keto", scope="agent")
+    await ana.creates("Ana said that keto works", scope="agent")
+
+    assert facts(await asked(ana, "How does my plan go?")) == [f"{user}'s meal plan is keto"]
+    found = await asked(other, "How does my plan go?")
+    assert (facts(found), found.envelope.EPISODE.hits) == ([], [])
+
+
+async def test_the_envelope_of_an_earlier_moment(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "lives_in", "Berlin")
+    await ana.creates("Ana paints boats")
+    then = await engine.log.head(ana.stream)
+    await ana.tells("me", "lives_in", "Leipzig")
+    await ana.creates("Ana paints boats and trains")
+
+    request = EnvelopeRequest(message="Remember what I paint?")
+    found = await engine.reads.envelope(ana.viewer, request, now(), Moment(as_of=then))
+
+    assert facts(found) == [f"{user} lives in Berlin"]
+    assert [one.text for one in found.envelope.EPISODE.hits] == ["Ana paints boats"]
+
+
+@pytest.mark.spec("A02")
+@pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        (("GRAPH", "relations", 0, "predicate"), None, "GRAPH.relations[0].predicate"),
+        (("GRAPH", "relations", 0, "predicate"), 7, "GRAPH.relations[0].predicate"),
+        (
+            ("GRAPH", "relations", 0, "subject_id"),
+            "00000000-0000-0000-0000-000000000001",
+            "GRAPH.relations[0].subject_id",
+        ),
+        (("GRAPH", "authority"), "static", "GRAPH.authority"),
+        (("slot_contract_version",), "2.0", "slot_contract_version"),
+        (("AFFECT", "affect", "confidence"), 1.5, "AFFECT.affect.confidence"),
+        (("AFFECT", "user_id"), "bob", "AFFECT.user_id"),
+        (("EPISODE", "hits"), [{}], "EPISODE.hits[0].id"),
+        (("KNOWLEDGE",), None, "KNOWLEDGE"),
+        (("MOOD",), {}, "MOOD"),
+    ],
+)
+async def test_a_fault_is_refused_with_its_path(
+    engine: Engine, user: str, path: tuple[str | int, ...], value: Any, field: str
+) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "lives_in", "Berlin")
+    given = (await asked(ana, "Where do I live?")).envelope.model_dump(mode="json")
+    part: Any = given
+    for step in path[:-1]:
+        part = part[step]
+    part[path[-1]] = value
+
+    with pytest.raises(EnvelopeInvalid) as refused:
+        validated_envelope(given)
+
+    assert refused.value.field == field
+    assert refused.value.fix
+
+
+def test_an_envelope_of_any_depth_is_refused() -> None:
+    deep: Any = {}
+    for _ in range(2000):
+        deep = {"GRAPH": deep}
+    with pytest.raises(NestedTooDeep):
+        validated_envelope(deep)

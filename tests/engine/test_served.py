@@ -1,0 +1,101 @@
+"""What was put into a prompt is an event, without its text (X18)."""
+
+from typing import Any
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.adapters.erasure import erasing
+from mnemolog.adapters.operations.envelope import EnvelopeRead, EnvelopeView, envelope
+from mnemolog.adapters.operations.memories import ContextRead, context
+from mnemolog.adapters.operations.serving import ServedRead, Serving, served
+from mnemolog.commands.erasure import EraseUser
+from mnemolog.domain.authority import Slot
+from mnemolog.domain.gate import Signal
+from mnemolog.events.envelope import DEFAULT_AGENT
+from mnemolog.events.serving import ContextServed, Purpose
+from mnemolog.projections.operations.counted import Outcome
+from mnemolog.projections.operations.reader import Period, Wanted
+from tests.engine.equality import assert_live_equals_replayed
+from tests.engine.teller import Teller
+
+
+async def asked(ana: Teller, message: str, **fields: Any) -> EnvelopeView:
+    given = {"user_id": ana.user, "agent_id": ana.agent, "message": message, "record": True, **fields}
+    return await envelope.run(ana.engine, EnvelopeRead.model_validate(given))
+
+
+async def servings(ana: Teller, message_id: str, agent_id: str = DEFAULT_AGENT) -> list[Serving]:
+    request = ServedRead.model_validate({"user_id": ana.user, "agent_id": agent_id, "message_id": message_id})
+    return list(await served.run(ana.engine, request))
+
+
+async def test_an_envelope_is_recorded_with_the_versions_of_what_it_shows(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    fact = await ana.tells("me", "lives_in", "Leipzig")
+    memory = await ana.creates("Ana paints boats")
+    written = await engine.log.head(ana.stream)
+
+    found = await asked(ana, "Do you remember what I paint?", message_id="q-1")
+
+    [serving] = await servings(ana, "q-1")
+    assert (serving.event_id, serving.purpose, serving.searched) == (found.served_id, Purpose.ENVELOPE, True)
+    assert serving.signals == [Signal.CONTINUITY]
+    assert serving.policy_version == engine.policy.version
+    assert serving.tokens > 0
+    shown = {(one.slot, one.id): one.seq for one in serving.items}
+    assert shown.keys() == {(Slot.GRAPH, str(fact)), (Slot.EPISODE, str(memory))}
+    assert shown[Slot.EPISODE, str(memory)] == written
+    await assert_live_equals_replayed(engine, ana.stream)
+
+
+async def test_a_context_is_recorded_on_request_only(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    memory = await ana.creates("Ana paints boats")
+    asks = {"user_id": user, "query": "boats", "message_id": "q-1"}
+
+    assert (await context.run(engine, ContextRead.model_validate(asks))).served_id is None
+    assert await servings(ana, "q-1") == []
+    found = await context.run(engine, ContextRead.model_validate({**asks, "record": True}))
+
+    [serving] = await servings(ana, "q-1")
+    assert (serving.event_id, serving.purpose) == (found.served_id, Purpose.CONTEXT)
+    assert [one.id for one in serving.items] == [str(memory)]
+    assert (serving.searched, serving.signals) == (None, [])
+
+
+async def test_the_latest_comes_first_and_another_agent_sees_none(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    first, second = [await asked(ana, "Where do I live?", message_id="q-1") for _ in range(2)]
+
+    assert [one.event_id for one in await servings(ana, "q-1")] == [second.served_id, first.served_id]
+    assert await servings(ana, "q-1", agent_id="chef") == []
+    assert await servings(ana, "q-2") == []
+
+
+async def test_no_text_is_in_the_event_and_an_erased_user_has_none(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    await ana.tells("me", "lives_in", "Leipzig")
+    await ana.creates("Ana paints boats")
+    await asked(ana, "Remember Ana's boats?", message_id="q-1")
+
+    [event] = [one for one in await engine.log.read(ana.stream) if isinstance(one.payload, ContextServed)]
+    assert not any(word in event.payload.model_dump_json() for word in ("Leipzig", "boats", "Ana"))
+    await erasing.erase(engine, EraseUser(user_id=user))
+
+    assert await servings(ana, "q-1") == []
+    await assert_live_equals_replayed(engine, ana.stream)
+
+
+@pytest.mark.spec_part("B11")
+async def test_the_share_of_messages_with_a_search_is_counted(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user)
+    for message in ("Hello", "What is the time?", "Do you remember me?"):
+        await asked(ana, message)
+
+    rows = await engine.reads.operations(
+        ana.viewer, Wanted(by=Period.TOTAL, op="serve"), 10, await ana.caught_up(), None
+    )
+
+    counted = {row["status"]: row["count"] for row in rows}
+    assert counted == {Outcome.OK: 1, Outcome.SKIPPED: 2}
