@@ -149,6 +149,20 @@ class Session:
             active_entity_ids=[one for one in self.active_entity_ids if self.mentions[one] > start],
         )
 
+    def with_surrogates(self, surrogates: Mapping[str, Sequence[str]]) -> "Session":
+        """The session with lines behind the texts of these turns, which stand for their artifacts (E §4)."""
+        said = self._said()
+        first = len(self.turns) - len(said)
+        shown = [
+            {**turn, "text": " ".join([turn["text"], *surrogates.get(str(turn_id), ())])}
+            for turn, (turn_id, *_) in zip(self.turns[first:], said, strict=True)
+        ]
+        return replace(self, turns=[*self.turns[:first], *shown])
+
+    @property
+    def turn_ids(self) -> frozenset[str]:
+        return frozenset(one[0] for one in self._said() if one[0])
+
     def spoken(self) -> Iterator[tuple[str, Sequence[str]]]:
         """The text of each turn, oldest first, with the entities that it made active: its speaker, then others."""
         said = self._said()

@@ -111,7 +111,7 @@ class SessionRead(Read):
 
 
 class SessionTurn(Result):
-    """The text."""
+    """The text, with a line for each artifact such as `[image#A7F3C2] a red bicycle`."""
 
     role: str
     text: str
@@ -195,7 +195,7 @@ async def session(engine: Engine, request: SessionRead) -> Session:
 
     A session ends after a day without messages.
     """
-    found = await engine.reads.session(viewer_of(engine, request), request.thread_id, request.moment())
+    found = await engine.reads.shown_session(viewer_of(engine, request), request.thread_id, request.moment())
     return Session.model_validate(found.as_dict())
 
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from mnemolog.domain.artifact import ArtifactType, TextKind
 from mnemolog.domain.memory import Status
+from mnemolog.domain.session import Session
 from mnemolog.domain.viewer import Viewer
 from mnemolog.projections.artifacts import reader
 from mnemolog.projections.paging import Slice
@@ -34,6 +35,12 @@ class ArtifactReads(Reading):
         """Artifacts, the most recently changed first."""
         ask = partial(reader.newest, type_=type_, status=status, label=label, limit=limit, cursor=cursor)
         return await self._read(viewer, moment, (ARTIFACTS,), ask)
+
+    async def shown_session(self, viewer: Viewer, chat_id: str, moment: Moment = NOW) -> Session:
+        """The agent's working memory of a chat, with lines that stand for the artifacts of its turns."""
+        found = await self.session(viewer, chat_id, moment)
+        ask = partial(reader.of_turns, turn_ids=found.turn_ids)
+        return found.with_surrogates(await self._read(viewer, moment, (ARTIFACTS,), ask))
 
     async def artifact_texts(
         self,

@@ -191,3 +191,13 @@ def test_turns_that_are_not_named_go_with_the_first_erasure() -> None:
     heard = before.heard("user", "new", "t1", [], AT)
 
     assert [turn["text"] for turn in heard.without({"t0"}).turns] == ["new"]
+
+
+def test_surrogates_stand_behind_the_texts_of_their_turns() -> None:
+    before = session().heard("user", "Look!", "t1", [], AT).heard("assistant", "Nice", "t2", [], AT)
+
+    shown = before.with_surrogates({"t1": ["[image#A1B2C3] a bike", "[file#A4B5C6] a bill"], "t9": ["[file#A7B8C9]"]})
+
+    assert before.turn_ids == {"t1", "t2"}
+    assert [turn["text"] for turn in shown.turns] == ["Look! [image#A1B2C3] a bike [file#A4B5C6] a bill", "Nice"]
+    assert before.with_surrogates({}) == before

@@ -30,7 +30,8 @@ from mnemolog.adapters.operations.artifacts import (
     get_artifact,
     search_artifacts,
 )
-from mnemolog.adapters.operations.conversation import Add, add
+from mnemolog.adapters.operations.conversation import Add, SessionRead, add
+from mnemolog.adapters.operations.conversation import session as read_session
 from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.commands.erasure import EraseKnown, EraseThread, EraseUser
 from mnemolog.commands.scopes import ForgetScope, Reach
@@ -244,6 +245,29 @@ async def test_an_erasure_leaves_no_vector_of_a_text(ana: Person) -> None:
     async with ana.engine.projections.live.connect() as connection:
         left = await connection.execute(select(vectors).where(vectors.c.user_id == ana.user))
         assert left.all() == []
+    await assert_live_equals_replayed(ana.engine, ana.stream)
+
+
+async def session(ana: Person) -> list[str]:
+    asked = SessionRead.model_validate({"user_id": ana.user, "agent_id": ana.agent})
+    return [turn.text for turn in (await read_session.run(ana.engine, asked)).turns]
+
+
+@pytest.mark.spec_part("A04")
+async def test_a_session_shows_the_artifacts_of_its_turns_as_the_history_does(ana: Person) -> None:
+    turn = {"turn_id": f"{ana.user}-1"}
+    await ana.says("Look!", **turn)
+    await ana.says("Nice, is it not?")
+    assert await session(ana) == ["Look!", "Nice, is it not?"]
+
+    bike = await added(ana, name="bike.jpg", caption="a red bicycle", source_turn_ids=(turn["turn_id"],))
+    hers = Person(ana.engine, ana.user, agent="coach")
+    await added(hers, b"private", scope="agent", source_turn_ids=(turn["turn_id"],))
+
+    surrogate = (await read(ana, bike)).surrogate
+    assert await session(ana) == [f"Look! {surrogate}", "Nice, is it not?"]
+    await ana.engine.writes.delete_artifact({"user_id": ana.user, "agent_id": ana.agent, "artifact_id": bike})
+    assert await session(ana) == ["Look!", "Nice, is it not?"]
     await assert_live_equals_replayed(ana.engine, ana.stream)
 
 
