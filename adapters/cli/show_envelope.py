@@ -5,6 +5,7 @@ from typing import Any
 
 from mnemolog.adapters.cli import output
 from mnemolog.adapters.operations.envelope import EnvelopeView, GateView
+from mnemolog.adapters.operations.respond import Responded
 from mnemolog.projections.slots import Envelope
 
 
@@ -28,4 +29,18 @@ def _envelope(envelope: Envelope) -> None:
     output.show(("slot", "text", "overruled by"), rows, nothing="no facts and no hits")
 
 
-SHOWN: Mapping[type, Callable[[Any], None]] = {EnvelopeView: _view, Envelope: _envelope}
+def _responded(found: Responded) -> None:
+    if found.answer:
+        output.line("answer:", found.answer)
+    elif found.prompt:
+        output.line("prompt:", f"{found.prompt.system}\n\n{found.prompt.user}")
+    rows = [(one.kind, one.statement, one.refused or "written") for one in found.writes]
+    if rows:
+        output.show(("planned", "statement", "outcome"), rows)
+    output.line("message:", found.message_id)
+    output.line("answer id:", found.answer_id)
+    for one in found.skipped:
+        output.line("skipped:", one)
+
+
+SHOWN: Mapping[type, Callable[[Any], None]] = {EnvelopeView: _view, Envelope: _envelope, Responded: _responded}

@@ -16,6 +16,7 @@ from mnemolog.adapters.operations.memories import MEMORIES
 from mnemolog.adapters.operations.messages import MESSAGES
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import PROFILE
+from mnemolog.adapters.operations.respond import RESPOND
 from mnemolog.adapters.operations.serving import SERVING
 from mnemolog.adapters.operations.stats import STATS
 from mnemolog.adapters.operations.summaries import SUMMARIES
@@ -24,6 +25,7 @@ from mnemolog.adapters.operations.todos import TODOS
 OPERATIONS: Sequence[Operation[Any, Any]] = (
     *MEMORIES,
     *ENVELOPE,
+    *RESPOND,
     *SERVING,
     *CONVERSATION,
     *MESSAGES,

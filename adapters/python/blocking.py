@@ -43,6 +43,7 @@ class Memory(Blocking):
     get = mirrored(AsyncMemory.get)
     list = mirrored(AsyncMemory.list)
     search = mirrored(AsyncMemory.search)
+    respond = mirrored(AsyncMemory.respond)
     envelope = mirrored(AsyncMemory.envelope)
     validate_envelope = mirrored(AsyncMemory.validate_envelope)
     context = mirrored(AsyncMemory.context)

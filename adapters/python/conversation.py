@@ -11,14 +11,17 @@ from mnemolog.deferred import Deferred
 
 if TYPE_CHECKING:
     from mnemolog.adapters.operations import attention, conversation, messages, summaries
+    from mnemolog.adapters.operations import respond as responding
     from mnemolog.adapters.operations.attention import AffectView
     from mnemolog.adapters.operations.conversation import Added, Session
     from mnemolog.adapters.operations.erasure import Erased
+    from mnemolog.adapters.operations.respond import Responded
     from mnemolog.adapters.operations.results import MessageView, Page, Written
     from mnemolog.adapters.operations.summaries import SummaryView
 else:
     attention = Deferred("mnemolog.adapters.operations.attention")
     conversation = Deferred("mnemolog.adapters.operations.conversation")
+    responding = Deferred("mnemolog.adapters.operations.respond")
     messages = Deferred("mnemolog.adapters.operations.messages")
     summaries = Deferred("mnemolog.adapters.operations.summaries")
 
@@ -49,6 +52,31 @@ class ConversationVerbs(Asking):
             memory.add([{"role": "user", "name": "Ana", "content": "I like it here"}], user_id="ana").message_ids
         """
         return await self._ask(conversation.add, locals())
+
+    async def respond(
+        self,
+        message: str,
+        *,
+        edges: int | None = None,
+        instructions: str | None = None,
+        since_rev: int | None = None,
+        message_id: str | None = None,
+        speaker: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        run_id: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Responded:
+        """Answer a message in one call: recorded, assembled, asked of the chat model once, and remembered (A16).
+
+        Without a chat model, `prompt` is what to ask one, and `answer_id` the id under which to add its answer. A
+        request with the same `message_id` or idempotency key is answered once.
+
+        Example:
+            memory.respond("Do you remember where I live?", user_id="ana").prompt.user
+        """
+        return await self._ask(responding.respond, locals())
 
     async def session(
         self,

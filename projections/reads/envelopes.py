@@ -1,7 +1,7 @@
 """The read of the inference envelope: working memory, the graph and, where the gate opens, a search (A §7.1)."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -9,19 +9,30 @@ from uuid import UUID
 
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.gate import Gate
+from mnemolog.domain.prompt import Prompt, prompt
 from mnemolog.domain.session import Session
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Recorded
 from mnemolog.events.erasure import UserErased
-from mnemolog.events.serving import ContextServed, served_tag
-from mnemolog.projections import envelope
+from mnemolog.events.serving import ContextServed, ServedItem, served_tag
+from mnemolog.projections import blocks, envelope
+from mnemolog.projections.blocks import PromptRequest
 from mnemolog.projections.envelope import Assembled, EnvelopeRequest, Found
 from mnemolog.projections.reads.graph import GraphReads, When
 from mnemolog.projections.reads.knowledge import KnowledgeReads
 from mnemolog.projections.reads.memories import RECALLED, MemoryReads
 from mnemolog.projections.reads.moment import NOW, Moment
-from mnemolog.projections.reads.reading import GRAPH
+from mnemolog.projections.reads.reading import CHANGES, GRAPH, MEMORIES, PROFILE, SUMMARIES
 from mnemolog.projections.slots import validated_envelope
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """A prompt, the envelope in it, and all that it shows."""
+
+    assembled: Assembled
+    prompt: Prompt
+    items: Sequence[ServedItem]
 
 
 class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads):
@@ -42,10 +53,7 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads):
         `without`: messages that a search need not find, such as the one to answer.
         """
         self._admitted(viewer)
-        try:
-            session = await self.session(viewer, request.thread_id, moment)
-        except NotFound:
-            session = Session(viewer.user_id, viewer.agent_id, request.thread_id)
+        session = await self._session_or_new(viewer, request.thread_id, moment)
         point = await self._point(viewer, When(), moment)
         around = partial(
             envelope.local_graph,
@@ -68,6 +76,26 @@ class EnvelopeReads(MemoryReads, GraphReads, KnowledgeReads):
         fields = envelope.envelope_fields(viewer, request.thread_id, affect, graph, found, self._predicates)
         whole = validated_envelope(fields)
         return Assembled(whole, gate, found.skipped, envelope.items(whole, graph, found))
+
+    async def prompt(
+        self, viewer: Viewer, request: PromptRequest, now: datetime, moment: Moment, message_id: str
+    ) -> Prompted:
+        """The prompt for a recorded message, with its envelope (C14)."""
+        self._admitted(viewer)
+        session = await self._session_or_new(viewer, request.thread_id, moment)
+        shown = {*blocks.shown_turns(session), message_id}
+        assembled = await self.envelope(viewer, request, now, moment, shown)
+        gather = partial(blocks.contents, request=request, envelope=assembled.envelope, session=session, now=now)
+        names = (MEMORIES, PROFILE, SUMMARIES, CHANGES)
+        contents, beside = await self._read(viewer, moment, names, gather)
+        items = {one.id: one for one in (*beside, *assembled.items)}
+        return Prompted(assembled, prompt(contents), list(items.values()))
+
+    async def _session_or_new(self, viewer: Viewer, chat_id: str, moment: Moment) -> Session:
+        try:
+            return await self.session(viewer, chat_id, moment)
+        except NotFound:
+            return Session(viewer.user_id, viewer.agent_id, chat_id)
 
     async def served(self, viewer: Viewer, message_id: str, moment: Moment = NOW) -> Sequence[Mapping[str, Any]]:
         """What the viewing agent was given for this message, or to write it, the latest first (X18)."""

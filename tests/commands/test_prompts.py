@@ -9,6 +9,7 @@ from mnemolog.commands import prompts
 
 # A change of a prompt is a new file with the next version. To add one: `sha256sum commands/prompts/*.md`.
 PUBLISHED = {
+    "answer.v1.md": "73464d16f87c17ecf353837028503d09b3bbfb05a773120deb189e8ec7a94cb5",
     "file_summary.v1.md": "6603e8e333188690eb4f7f9e07842c7976450a6a850fa586814a8cc638a36d45",
     "image_description.v1.md": "4c9f1ef2f162b4d0bf7746967c978cb5b5e8466ec05f0870ca0a05ca98405254",
     "rolling_summary.v1.md": "9551d30cbd3bd99c3aba8a8d5c1a237e2a16c0c74cf798b0864662f5def32840",

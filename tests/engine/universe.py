@@ -143,6 +143,7 @@ def fields(ids: Mapping[str, str]) -> Mapping[str, dict[str, Any]]:
         "context": {"query": "tea"},
         "validate_envelope": {"envelope": envelope("a", "x")},
         "served": {"message_id": ids["message_id"]},
+        "respond": {"message": "x", "message_id": "x"},
         "envelope": {"message": "Do you remember the tea?"},
         "cards": {"refs": [REF]},
         "update": {"text": "x"},

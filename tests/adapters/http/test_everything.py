@@ -21,7 +21,7 @@ from tests.testkit.json_values import json_objects, json_values
 
 _users = count(1)
 WORD = "zirkonia"  # Stands in every text, and in nothing else: so that none is left after an erasure.
-READING = {"search", "context", "prove_erased", "search_artifacts"}
+READING = {"search", "context", "envelope", "validate_envelope", "prove_erased", "search_artifacts"}
 # Jobs read the text of files, and write when they are done: tests/engine/test_artifacts.py.
 OF_FILES = {"add_artifact_", "describe_artifact", "delete_artifact", "restore_artifact", "erase_artifact"}
 REFUSED = {403, 404, 409, 410, 422}
@@ -127,6 +127,7 @@ WRITES: Mapping[str, Write] = {
             "facts": [{"subject": drawn.name, "predicate": "likes", "object": drawn.value, "literal": True}],
         },
     ),
+    "respond": _new("/v1/respond", lambda drawn: {"message_id": f"q{drawn.one}", "message": drawn.text}),
     "delete_message": _message("delete", lambda drawn: {"reason": drawn.text}),
     "restore_message": _message("restore"),
     "erase_message": _message("erase", lambda drawn: {"keep_memories": drawn.flag}),

@@ -1,0 +1,211 @@
+"""The fast brain: one call from a message to an answer and what is remembered of it (A §7.1, A16)."""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Annotated, Any
+from uuid import UUID, uuid5
+
+from pydantic import BaseModel, Field
+
+from mnemolog.adapters.engine.engine import Engine
+from mnemolog.commands.attention import SetAffect, SetFocus
+from mnemolog.commands.prompts import Prompt as Instructions
+from mnemolog.commands.prompts import load
+from mnemolog.commands.serving import RecordServed
+from mnemolog.domain.authority import names
+from mnemolog.domain.errors import EngineError, IdempotencyConflict, MnemologError, NotFound
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import Position, Receipt
+from mnemolog.events.fields import validated
+from mnemolog.events.generation import Generation
+from mnemolog.events.serving import Purpose
+from mnemolog.projections.blocks import PromptRequest
+from mnemolog.projections.reads.envelopes import Prompted
+from mnemolog.projections.reads.moment import Moment
+
+# Derives the id of an answer from that of its message.
+ANSWERS = UUID("0c7f6f0e-5c1b-5d0a-9e57-6b0f7a2f4a11")
+MAX_ANSWER_TOKENS = 2000
+MOST_WRITES = 20
+NO_MODEL = "answer: no chat model is set (chat_model, model_url)"
+
+
+class PlannedFact(BaseModel):
+    """A fact to remember."""
+
+    subject: str
+    predicate: str
+    object: str
+    since: str | None = None
+
+
+class PlannedMemory(BaseModel):
+    """A memory to keep."""
+
+    text: str
+    category: str
+    importance: Annotated[float, Field(ge=0, le=1)]
+
+
+class PlannedAffect(BaseModel):
+    """A mood, and the words of the message that say it."""
+
+    label: str
+    confidence: Annotated[float, Field(ge=0, le=1)]
+    marker: str
+
+
+class PlannedFocus(BaseModel):
+    """A topic, and the words of the message that announce it."""
+
+    topic: str
+    marker: str
+
+
+class Answer(BaseModel):
+    """The model's answer, with its memory-write plan."""
+
+    answer: Annotated[str, Field(min_length=1)]
+    facts: Annotated[list[PlannedFact], Field(max_length=MOST_WRITES)]
+    memories: Annotated[list[PlannedMemory], Field(max_length=MOST_WRITES)]
+    affect: PlannedAffect | None
+    focus: PlannedFocus | None
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A planned write: the id of what it wrote, or why it was refused."""
+
+    kind: str
+    statement: str
+    id: str | None = None
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response:
+    """`answer` is empty without a model. `already`: the message was answered before, and nothing was changed now."""
+
+    message_id: str
+    answer_id: str
+    answer: str = ""
+    prompted: Prompted | None = None
+    served_id: UUID | None = None
+    writes: list[Write] = field(default_factory=list)
+    generation: Generation | None = None
+    already: bool = False
+    skipped: list[str] = field(default_factory=list)
+
+
+async def respond(engine: Engine, viewer: Viewer, turn_id: str, request: PromptRequest, speaker: str) -> Response:
+    """Record the message, assemble the prompt, ask the chat model once, record its answer and what it plans.
+
+    A message that was answered before gives the same answer. If the model fails, the message stays recorded, and the
+    same request may be repeated.
+    """
+    who = {
+        "tenant": viewer.tenant,
+        "user_id": viewer.user_id,
+        "agent_id": viewer.agent_id,
+        "thread_id": request.thread_id,
+    }
+    said = {**who, "turn_id": turn_id, "role": "user", "speaker": speaker, "text": request.message, "actor": "user"}
+    receipt = await engine.writes.record_turn(said)
+    message_id, answer_turn = engine.writes.handler.turn_id(turn_id), str(uuid5(ANSWERS, turn_id))
+    answer_id = engine.writes.handler.turn_id(answer_turn)
+    if earlier := await _answered(engine, viewer, message_id, answer_id):
+        return earlier
+    moment = Moment(after=Position(receipt.stream, receipt.last_seq))
+    prompted = await engine.reads.prompt(viewer, request, engine.writes.now(), moment, message_id)
+    gate = prompted.assembled.gate
+    served = {
+        **who,
+        "purpose": Purpose.RESPONSE,
+        "items": tuple(prompted.items),
+        "tokens": prompted.prompt.tokens,
+        "searched": gate.search,
+        "signals": gate.signals,
+        "question_id": message_id,
+        "answer_id": answer_id,
+    }
+    served_id = (await engine.writes.record_served(validated(RecordServed, served))).event_ids[0]
+    shown = Response(
+        message_id=message_id,
+        answer_id=answer_id,
+        prompted=prompted,
+        served_id=served_id,
+        skipped=list(prompted.assembled.skipped),
+    )
+    chat = engine.models.chat
+    if chat is None:
+        shown.skipped.append(NO_MODEL)
+        return shown
+    rules = load("answer")
+    instructions = Instructions(rules.name, rules.version, f"{rules.text}\n\n{prompted.prompt.system}")
+    try:
+        done = await chat.complete(
+            viewer.tenant, instructions, prompted.prompt.user, Answer, max_tokens=MAX_ANSWER_TOKENS
+        )
+    except EngineError as error:
+        error.fix = f"{error.fix}; the message is recorded: repeat the request with message_id {turn_id}"
+        raise
+    plan, used = done.output, done.generation
+    # The answer comes last: a request that ends before it is repeated whole, and what is known then is not doubled.
+    writes = [await _written(one, request.message) for one in _planned(engine, who, message_id, plan)]
+    answered = {**who, "turn_id": answer_turn, "role": "assistant", "text": plan.answer, "actor": "assistant"}
+    try:
+        await engine.writes.record_turn({**answered, "metadata": {"generation": used.model_dump(mode="json")}})
+    except IdempotencyConflict:  # The same request was answered meanwhile.
+        if earlier := await _answered(engine, viewer, message_id, answer_id):
+            return earlier
+        raise
+    return replace(shown, answer=plan.answer, writes=writes, generation=used)
+
+
+async def _answered(engine: Engine, viewer: Viewer, message_id: str, answer_id: str) -> Response | None:
+    try:
+        row = await engine.reads.message(viewer, answer_id, Moment())
+    except NotFound:
+        return None
+    return Response(message_id=message_id, answer_id=answer_id, answer=row["text"], already=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A write of the plan. One with a `marker` is done only if the user said these words (A §8)."""
+
+    kind: str
+    statement: str
+    write: Callable[[], Awaitable[tuple[UUID, Receipt] | Receipt]]
+    marker: str | None = None
+
+
+def _planned(engine: Engine, who: Mapping[str, Any], message_id: str, plan: Answer) -> Iterator[_Planned]:
+    """Each write by its own decider, with its guards, in the agent's name."""
+    writes, now = engine.writes, engine.writes.now()
+    by_agent = {**who, "actor": f"agent:{who['agent_id']}"}
+    source = {**by_agent, "source_turn_ids": (message_id,)}
+    for fact in plan.facts:
+        told = {**source, **fact.model_dump(exclude_none=True), "at": now}
+        yield _Planned("fact", f"{fact.subject} {fact.predicate} {fact.object}", partial(writes.remember, told))
+    for memory in plan.memories:
+        kept = {**source, **memory.model_dump(), "merge_similar": True}
+        yield _Planned("memory", memory.text, partial(writes.create, kept))
+    if mood := plan.affect:
+        felt = {**by_agent, "label": mood.label, "confidence": mood.confidence, "markers": (mood.marker,), "at": now}
+        yield _Planned("affect", mood.label, lambda: writes.set_affect(validated(SetAffect, felt)), mood.marker)
+    if topic := plan.focus:
+        focused = {**by_agent, "topic_focus": topic.topic}
+        yield _Planned("focus", topic.topic, lambda: writes.set_focus(validated(SetFocus, focused)), topic.marker)
+
+
+async def _written(one: _Planned, message: str) -> Write:
+    """What became of a planned write."""
+    if one.marker is not None and not names(message, one.marker):
+        return Write(one.kind, one.statement, refused=f"the message does not say {one.marker!r}")
+    try:
+        done = await one.write()
+    except MnemologError as error:
+        return Write(one.kind, one.statement, refused=str(error))
+    return Write(one.kind, one.statement, str(done[0] if isinstance(done, tuple) else done.event_ids[0]))

@@ -1,0 +1,151 @@
+"""Gathers the contents of a prompt beside its envelope: profile, todos, diary, recent memories (C14)."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from pydantic import Field, Strict
+from sqlalchemy import select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from mnemolog.domain import delta
+from mnemolog.domain.memory import Kind
+from mnemolog.domain.profile import CATEGORY as PROFILE
+from mnemolog.domain.prompt import RECENT_NODES, RECENT_TURNS, Contents
+from mnemolog.domain.session import SAID, Session
+from mnemolog.domain.todo import TodoStatus
+from mnemolog.domain.viewer import Viewer
+from mnemolog.events.fields import WHOLE, Detail
+from mnemolog.events.serving import ServedItem
+from mnemolog.projections.changes import reader as changes
+from mnemolog.projections.envelope import EnvelopeRequest
+from mnemolog.projections.memories import reader as memories
+from mnemolog.projections.memories.filters import active, retrievable, unasked, visible_to
+from mnemolog.projections.memories.tables import memories as table
+from mnemolog.projections.profile import reader as profile
+from mnemolog.projections.rows import Row, fetch, stored
+from mnemolog.projections.slots import Envelope, Overruled
+from mnemolog.projections.summaries import reader as summaries
+
+DIARY = timedelta(days=7)
+DIARY_ENTRIES = 10
+
+
+class PromptRequest(EnvelopeRequest):
+    """The message to answer, and what the agent is."""
+
+    instructions: Annotated[
+        Detail, Field(description="Who the agent is and how it answers: the beginning of the system message.")
+    ] = "You are a helpful assistant with a memory."
+    since_rev: Annotated[
+        Annotated[int, Strict(), Field(ge=0), WHOLE] | None,
+        Field(description="Begin with what changed in the thread since this revision, as a delta header."),
+    ] = None
+
+
+async def contents(
+    connection: AsyncConnection,
+    viewer: Viewer,
+    request: PromptRequest,
+    envelope: Envelope,
+    session: Session,
+    now: datetime,
+) -> tuple[Contents, Sequence[ServedItem]]:
+    """The contents of the prompt for a message, and what they show beside the envelope."""
+    readable = viewer.categories is None or PROFILE in viewer.categories
+    fields = await profile.fields(connection, viewer) if readable else []
+    pinned = await memories.foundation(connection, viewer)
+    todos = await profile.own_todos(connection, viewer, TodoStatus.OPEN)
+    header = ""
+    if request.since_rev is not None:
+        rev = await changes.revision(connection, viewer, request.thread_id)
+        entries = await changes.last_of_each(connection, viewer, request.thread_id, request.since_rev, rev)
+        header = delta.header(request.since_rev, entries)
+    mood = envelope.AFFECT.affect
+    hits = [(f"[{one.date:%Y-%m-%d}] {one.text}", one.overruled_by) for one in envelope.EPISODE.hits]
+    diary, recent = await _diary(connection, viewer, request.thread_id, now), await _recent(connection, viewer)
+    items = [
+        *(ServedItem(kind="profile", id=one["field"], seq=one["seq"]) for one in fields),
+        *(ServedItem(kind="todo", id=str(one["todo_id"]), seq=one["seq"]) for one in todos),
+        *(_item(row) for row in (*diary, *pinned, *recent)),
+        *(ServedItem(kind="message", id=one) for one in sorted(shown_turns(session))),
+    ]
+    shown = Contents(
+        instructions=request.instructions,
+        profile=[f"{one['field']}: {_value(one['value'])}" for one in fields],
+        pinned=[row["text"] for row in pinned],
+        todos=[row["text"] for row in todos],
+        diary=[f"[{_at(row):%Y-%m-%d}] {row['text']}" for row in diary],
+        header=header,
+        recent=[row["text"] for row in recent],
+        graph=[_line(one.text, one.overruled_by) for one in envelope.GRAPH.relations],
+        knowledge=[_line(f"{one.source} {one.text}", one.overruled_by) for one in envelope.KNOWLEDGE.hits],
+        episodes=[_line(*one) for one in hits],
+        affect=f"{mood.label} ({mood.confidence:.2f})" if mood.confidence else "",
+        summary=session.summary,
+        turns=[f"{turn['role']}: {turn['text']}" for turn in _before(session, request.message)],
+        message=request.message,
+    )
+    return shown, items
+
+
+def shown_turns(session: Session) -> frozenset[str]:
+    """The ids of the messages that the prompt shows as conversation: a search need not find them."""
+    said = session.scratch.get(SAID, [])[-RECENT_TURNS - 1 :]
+    return frozenset(one[0] for one in said if one[0])
+
+
+def _before(session: Session, message: str) -> list[dict[str, str]]:
+    """The turns before the message, which may be the last one."""
+    turns = list(session.turns)
+    if turns and turns[-1]["role"] == "user" and turns[-1]["text"] == message:
+        turns.pop()
+    return turns[-RECENT_TURNS:]
+
+
+async def _diary(connection: AsyncConnection, viewer: Viewer, thread_id: str, now: datetime) -> Sequence[Row]:
+    """The agent's reflections of the last seven days, and the latest summary of each other conversation."""
+    column, since = table.c, now - DIARY
+    statement = (
+        select(*stored(table))
+        .where(*visible_to(viewer), active(), unasked(), column.kind == Kind.EPISODE, column.occurred_at > since)
+        .order_by(column.occurred_at.desc(), column.memory_id)
+        .limit(DIARY_ENTRIES)
+    )
+    reflections = await fetch(connection, table, statement)
+    told = await summaries.newest(connection, viewer, None, None, 5 * DIARY_ENTRIES, None)
+    latest = {row["thread_id"]: row for row in reversed(told) if row["created_at"] > since}
+    latest.pop(thread_id, None)
+    return sorted([*reflections, *latest.values()], key=lambda row: (_at(row), row["seq"]))[-DIARY_ENTRIES:]
+
+
+async def _recent(connection: AsyncConnection, viewer: Viewer) -> Sequence[Row]:
+    """The scenes, or else the memories, that were activated last."""
+    column = table.c
+    statement = (
+        select(*stored(table))
+        .where(*visible_to(viewer), active(), unasked(), retrievable())
+        .order_by((column.kind == Kind.SCENE).desc(), column.last_accessed.desc(), column.memory_id)
+        .limit(RECENT_NODES)
+    )
+    return await fetch(connection, table, statement)
+
+
+def _at(row: Row) -> datetime:
+    """When a memory was said, or a summary written."""
+    at: datetime = row.get("occurred_at") or row["created_at"]
+    return at
+
+
+def _item(row: Row) -> ServedItem:
+    if "summary_id" in row:
+        return ServedItem(kind="summary", id=str(row["summary_id"]), seq=row["seq"])
+    return ServedItem(kind=row["kind"], id=str(row["memory_id"]), seq=row["seq"])
+
+
+def _line(text: str, by: Overruled | None) -> str:
+    return f"{text} (overruled: {by.statement or by.id})" if by else text
+
+
+def _value(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else ", ".join(value)

@@ -1,0 +1,127 @@
+"""The fast brain: a message in, an answer and what is remembered of it out, with one call of a model (A16)."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from mnemolog.adapters.engine.engine import Engine, open_engine
+from mnemolog.adapters.operations.respond import Respond, Responded, respond
+from mnemolog.adapters.responding import NO_MODEL
+from mnemolog.domain.errors import IdempotencyConflict, ModelUnavailable
+from tests.engine.equality import assert_live_equals_replayed
+from tests.engine.teller import Teller
+from tests.testkit.model_server import ModelServer, error, model_server
+from tests.testkit.settings import settings_in
+
+PLAN: dict[str, Any] = {
+    "answer": "You live in Leipzig.",
+    "facts": [
+        {"subject": "me", "predicate": "likes", "object": "chess", "since": None},
+        {"subject": "me", "predicate": "likes", "object": "go", "since": "never"},
+    ],
+    "memories": [{"text": "Ana asked where she lives", "category": "activity", "importance": 0.4}],
+    "affect": {"label": "furious", "confidence": 0.9, "marker": "I am furious"},
+    "focus": {"topic": "work", "marker": "let's talk about work"},
+}
+
+
+@pytest.fixture(scope="module")
+async def server() -> AsyncIterator[ModelServer]:
+    async with model_server() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+async def answering(server: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Engine]:
+    """An engine with a chat model, which does not repeat a failed call."""
+    models = {"model_url": server.url, "model_api_key": "sk-1", "chat_model": "m-1", "model_retries": 0}
+    async with open_engine(settings_in(tmp_path_factory.mktemp("respond"), **models)) as opened:
+        yield opened
+
+
+async def says(ana: Teller, message: str, **fields: Any) -> Responded:
+    given = {"user_id": ana.user, "agent_id": ana.agent, "thread_id": ana.thread, "message": message, **fields}
+    return await respond.run(ana.engine, Respond.model_validate(given))
+
+
+async def said(ana: Teller) -> list[tuple[str, str]]:
+    rows = await ana.engine.reads.messages(ana.viewer, ana.thread, 100, await ana.caught_up())
+    return [(row["role"], row["text"]) for row in reversed(rows)]
+
+
+async def test_without_a_model_the_prompt_is_returned_and_no_answer(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user, agent="coach")
+    await ana.tells("me", "lives_in", "Leipzig")
+
+    done = await says(ana, "Do you remember where I live?", instructions="You are Deanna.")
+
+    assert (done.answer, done.skipped, done.writes) == ("", [NO_MODEL], [])
+    assert done.prompt is not None
+    assert done.prompt.system.startswith("You are Deanna.")
+    assert f"- {user} lives in Leipzig" in done.prompt.user
+    assert await said(ana) == [("user", "Do you remember where I live?")]
+    [serving] = await engine.reads.served(ana.viewer, done.answer_id)
+    assert (serving["event_id"], serving["question_id"]) == (done.served_id, done.message_id)
+    await assert_live_equals_replayed(engine, ana.stream)
+
+
+async def test_two_successive_prompts_share_their_stable_prefix(engine: Engine, user: str) -> None:
+    ana = Teller(engine, user, agent="coach")
+    await ana.creates("Ana prefers short answers", pinned=True)
+    prefixes = []
+    for message in ("Hello there", "Do you remember me?"):
+        shown = (await says(ana, message)).prompt
+        assert shown is not None
+        prefixes.append([(block.name, block.text) for block in shown.blocks if block.stable])
+    assert prefixes[0] == prefixes[1]
+    assert "Ana prefers short answers" in prefixes[0][0][1]
+
+
+@pytest.mark.spec_part("A16")
+async def test_one_call_answers_and_writes_what_was_planned(answering: Engine, server: ModelServer, user: str) -> None:
+    ana = Teller(answering, user, agent="coach")
+    await ana.tells("me", "lives_in", "Leipzig")
+    server.chat = lambda request: json.dumps(PLAN)
+    asked = server.asked
+
+    done = await says(ana, "I am furious! Where do I live?", idempotency_key="k-1")
+
+    assert server.asked == asked + 1
+    assert (done.answer, done.model, done.already, done.skipped) == ("You live in Leipzig.", "m-1", False, [])
+    outcomes = {(one.kind, one.statement): (one.id is not None, one.refused) for one in done.writes}
+    assert outcomes["fact", "me likes chess"] == (True, "")
+    assert outcomes["memory", "Ana asked where she lives"] == (True, "")
+    assert outcomes["affect", "furious"] == (True, "")
+    assert outcomes["focus", "work"] == (False, 'the message does not say "let\'s talk about work"')
+    written, refused = outcomes["fact", "me likes go"]
+    assert (written, refused.startswith("since: ")) == (False, True)
+    assert await said(ana) == [("user", "I am furious! Where do I live?"), ("assistant", "You live in Leipzig.")]
+    mood = await answering.reads.affect(ana.viewer, ana.thread, answering.writes.now(), await ana.caught_up())
+    assert mood["affect"]["label"] == "furious"
+
+    again = await says(ana, "I am furious! Where do I live?", idempotency_key="k-1")
+
+    assert (again.answer, again.already, again.answer_id) == (done.answer, True, done.answer_id)
+    assert server.asked == asked + 1
+    with pytest.raises(IdempotencyConflict):
+        await says(ana, "Something else", idempotency_key="k-1")
+    await assert_live_equals_replayed(answering, ana.stream)
+
+
+async def test_a_model_that_fails_leaves_the_message_and_can_be_asked_again(
+    answering: Engine, server: ModelServer, user: str
+) -> None:
+    ana = Teller(answering, user, agent="coach")
+    server.chat = lambda request: json.dumps({**PLAN, "facts": [], "memories": [], "affect": None, "focus": None})
+    server.replies.append(error(503))
+
+    with pytest.raises(ModelUnavailable) as failed:
+        await says(ana, "Where do I live?", message_id="q-1")
+
+    assert "repeat the request with message_id q-1" in failed.value.fix
+    assert await said(ana) == [("user", "Where do I live?")]
+    done = await says(ana, "Where do I live?", message_id="q-1")
+    assert (done.answer, done.already) == ("You live in Leipzig.", False)
+    assert [role for role, _ in await said(ana)] == ["user", "assistant"]
