@@ -86,8 +86,9 @@ class Decider(Generic[C, S]):
 
     `unread`: unreadable events are passed as `Unread`, so the decision can use their headers.
 
-    `optimistic` says whether a command most likely depends on no written event. It is then first tried without a read:
-    its decision on the empty state must be valid whenever the guard finds no event with its tags.
+    `fresh` are the tags of a command that most likely no event carries, such as that of a new id. These are not read
+    first, and what else the decision depends on may be remembered from the command before it: the guard finds out
+    whether either was wrong.
     """
 
     initial: S
@@ -96,5 +97,5 @@ class Decider(Generic[C, S]):
     evolve: Callable[[S, Happened], S]
     decide: Callable[[S, C], Sequence[Event]]
     written: Callable[[C, Sequence[Placed]], Sequence[Placed]] | None = None
-    optimistic: Callable[[C], bool] = lambda command: False
+    fresh: Callable[[C], frozenset[str]] = lambda command: frozenset()
     unread: bool = False

@@ -29,30 +29,34 @@ Part = slice | Again | MnemologError | Receipt
 
 
 class Draft(Generic[C, S]):
-    """The decisions of a group of commands on one read of the stream."""
+    """The decisions of a group of commands on one read of the stream.
+
+    `history` is what was read, and `guard` says by which tags and up to where.
+    """
 
     def __init__(
         self,
         decider: Decider[C, S],
         stream: StreamId,
         history: Sequence[Recorded],
-        tags: frozenset[str],
+        guard: Guard,
         new_id: Callable[[], UUID],
         policy_version: str,
     ) -> None:
-        self._decider, self._stream, self._history, self._new_id = decider, stream, history, new_id
+        self._decider, self._stream, self._new_id = decider, stream, new_id
         self._policy_version = policy_version
         self._parts: list[Part] = []
-        self.guard = Guard(tags, history[-1].seq if history else 0)
+        self.guard, self.history = guard, history
         self.events: list[NewEvent] = []
         self._state = reduce(decider.evolve, history, decider.initial)
 
     def take(self, orders: Sequence[Order[C]]) -> frozenset[str]:
         """Decide all commands; or return the tags that a decision depends on and that were not read yet."""
+        known = self.guard.all_tags
         for order in orders:
-            if not self._decider.tags(self._state, order.command) <= self.guard.tags:
+            if not self._decider.tags(self._state, order.command) <= known:
                 wanted = (self._decider.tags(self._state, one.command) for one in orders)
-                return frozenset().union(*wanted) - self.guard.tags
+                return frozenset().union(*wanted) - known
             self._decide(order)
         return frozenset()
 
@@ -75,7 +79,7 @@ class Draft(Generic[C, S]):
 
     def _existing(self, command: C) -> Receipt | Again:
         """Where a command's effect was written before: in the log, or earlier in this group."""
-        earlier = self._written(command, [(event.seq, event) for event in self._history])
+        earlier = self._written(command, [(event.seq, event) for event in self.history])
         if earlier:
             ids = tuple(event.event_id for _, event in earlier)
             return Receipt(self._stream, ids, earlier[0][0], earlier[-1][0], already=True)
@@ -87,6 +91,11 @@ class Draft(Generic[C, S]):
             return self._decider.written(command, placed)
         tag = self._decider.subject(command)
         return [one for one in placed if tag in one[1].payload.tags()][-1:]
+
+    @property
+    def appends_all(self) -> bool:
+        """Whether each command appends events, so that the guard holds for all that was decided."""
+        return all(isinstance(part, slice) for part in self._parts)
 
     def existing(self) -> Receipt | None:
         """The receipt of a command that changes nothing, to be stored under its idempotency key."""

@@ -10,12 +10,13 @@ from uuid import UUID
 
 from mnemolog.commands.decider import Command, Decider
 from mnemolog.commands.draft import Draft
+from mnemolog.commands.read_memory import ReadMemory
 from mnemolog.commands.turn_taking import Order, TurnTaking
 from mnemolog.domain.errors import ConcurrencyConflict, MnemologError
 from mnemolog.domain.identity import identifier
 from mnemolog.domain.principal import Principal, Role
 from mnemolog.events.envelope import DEFAULT_POLICY, NewEvent, Receipt, StreamId
-from mnemolog.events.log import Append, EventLog, Outcome
+from mnemolog.events.log import Append, EventLog, Guard, Outcome
 
 C = TypeVar("C", bound=Command)
 S = TypeVar("S")
@@ -48,7 +49,7 @@ class Handler:
     ) -> None:
         self._log, self.now, self.new_id, self._policy_version = log, now, new_id, policy_version
         self._decided = decided
-        self._turns = TurnTaking()
+        self._turns, self._reads = TurnTaking(), ReadMemory()
         self._principal: Principal | None = None
 
     def by(self, principal: Principal | None) -> Self:
@@ -143,8 +144,7 @@ class Handler:
         """
         alone = keyed is None and len(orders) == 1
         if not self._turns.taken(stream):
-            unread = all(decider.optimistic(order.command) for order in orders)
-            outcomes = await self._tried(decider, stream, orders, keyed, unread=unread)
+            outcomes = await self._tried(decider, stream, orders, keyed, remembering=True)
             if not isinstance(outcomes, ConcurrencyConflict):
                 return outcomes
         if alone:
@@ -174,10 +174,11 @@ class Handler:
         orders: Sequence[Order[C]],
         keyed: Keyed | None,
         *,
-        unread: bool = False,
+        remembering: bool = False,
     ) -> Sequence[Outcome] | ConcurrencyConflict:
-        """`unread`: decided on the empty state; the guard checks that this is correct."""
-        draft = await self._drafted(decider, stream, orders, unread=unread)
+        """`remembering`: decided on what was read for earlier commands, if that is enough; the guard checks it."""
+        draft = self._recalled(decider, stream, orders) if remembering else None
+        draft = draft or await self._drafted(decider, stream, orders)
         existing = draft.existing() if keyed else None
         if not draft.events and not existing:
             return draft.outcomes(first_seq=0)
@@ -186,19 +187,38 @@ class Handler:
         self._decided(draft.events)
         [outcome] = await self._log.append([append])
         if isinstance(outcome, Receipt):
-            return [outcome] if outcome.already else draft.outcomes(outcome.first_seq)
+            if outcome.already:
+                return [outcome]
+            self._reads.keep(stream, draft, _fresh(decider, orders), outcome.last_seq)
+            return draft.outcomes(outcome.first_seq)
+        self._reads.forget(stream)
         if isinstance(outcome, ConcurrencyConflict):
             return outcome
         raise outcome
 
-    async def _drafted(
-        self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]], *, unread: bool
-    ) -> Draft[C, S]:
+    def _recalled(self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]]) -> Draft[C, S] | None:
+        """The draft on what is remembered; None if that is not enough, or anything but appends follows from it."""
+        fresh = _fresh(decider, orders)
+        if not fresh:
+            return None
+        read = self._reads.find(stream)
+        guard = Guard(read.tags, read.seq, fresh - read.tags)
+        draft = Draft(decider, stream, read.history, guard, self.new_id, self._policy_version)
+        try:
+            return None if draft.take(orders) or not draft.appends_all else draft
+        except Exception:  # noqa: BLE001  A refusal may come from what is out of date, so it is decided on a new read.
+            return None
+
+    async def _drafted(self, decider: Decider[C, S], stream: StreamId, orders: Sequence[Order[C]]) -> Draft[C, S]:
         """The draft on one read of all dependencies; the read is repeated until it contains all of them."""
-        tags = frozenset[str]()
-        draft = Draft(decider, stream, [], tags, self.new_id, self._policy_version)
+        draft = Draft(decider, stream, [], Guard(frozenset(), 0), self.new_id, self._policy_version)
         while lacking := draft.take(orders):
-            tags |= lacking
-            history = [] if unread else await self._log.read(stream, tags=tags, unread=decider.unread)
-            draft = Draft(decider, stream, history, tags, self.new_id, self._policy_version)
+            tags = draft.guard.tags | lacking
+            history = await self._log.read(stream, tags=tags, unread=decider.unread)
+            guard = Guard(tags, history[-1].seq if history else 0)
+            draft = Draft(decider, stream, history, guard, self.new_id, self._policy_version)
         return draft
+
+
+def _fresh(decider: Decider[C, S], orders: Sequence[Order[C]]) -> frozenset[str]:
+    return frozenset().union(*(decider.fresh(order.command) for order in orders))

@@ -178,6 +178,7 @@ HEARD: Decider[HearTurn, Heard] = Decider(
     evolve=evolve,
     decide=decide,
     written=_written,
+    fresh=TURNS.fresh,
 )
 
 

@@ -110,10 +110,10 @@ def _written(command: MemoryCommand, placed: Sequence[Placed]) -> Sequence[Place
     return [one for one in placed if not turns.isdisjoint(sources_of(one[1].payload) or ())][-1:]
 
 
-def _optimistic(command: MemoryCommand) -> bool:
-    """A memory with a newly generated id and no known counterpart."""
+def _fresh(command: MemoryCommand) -> frozenset[str]:
+    """All tags of a memory with a newly generated id and no known counterpart."""
     plain = isinstance(command, CreateMemory) and not command.key and not command.entity_ids
-    return plain and len(command.reads()) == 1
+    return tags(Memories(), command) if plain and len(command.reads()) == 1 else frozenset()
 
 
 MEMORIES: Decider[MemoryCommand, Memories] = Decider(
@@ -123,5 +123,5 @@ MEMORIES: Decider[MemoryCommand, Memories] = Decider(
     evolve=evolve,
     decide=decide,
     written=_written,
-    optimistic=_optimistic,
+    fresh=_fresh,
 )

@@ -155,4 +155,5 @@ TURNS: Decider[RecordTurn, Conversation] = Decider(
     evolve=evolve,
     decide=decide,
     written=_written,
+    fresh=lambda turn: frozenset({turn_tag(turn.turn_id)}),
 )

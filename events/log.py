@@ -1,6 +1,6 @@
 """The EventLog protocol: append under a guard, read by stream and tags, scan in batches (design §3)."""
 
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -12,10 +12,20 @@ from mnemolog.events.envelope import NewEvent, Receipt, Recorded, StoredEvent, S
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Append only if no event of the stream after seq `after` carries one of these tags."""
+    """Append only if no event of the stream carries one of `tags` after seq `after`, or one of `unwritten` at all."""
 
     tags: frozenset[str]
     after: int
+    unwritten: frozenset[str] = frozenset()
+
+    @property
+    def all_tags(self) -> frozenset[str]:
+        return self.tags | self.unwritten
+
+    def places(self) -> Iterator[tuple[str, int]]:
+        """Each tag, with the seq after which no event may carry it."""
+        yield from ((tag, self.after) for tag in self.tags)
+        yield from ((tag, 0) for tag in self.unwritten)
 
 
 @dataclass(frozen=True, slots=True)

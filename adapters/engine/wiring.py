@@ -176,6 +176,7 @@ async def _services(
     await policies.keep(policy.text, now())
     handler = ObservedHandler(log, now, new_id, policy.version, partial(_expected, embedder))
     neighbours, sightings = Neighbours(reads, policy.bands), Sightings(reads, log)
+    stack.push_async_callback(sightings.aclose)
     writes = Writes(handler, log, policy.categories, policy.profile, neighbours, policy.predicates, sightings)
     recalls = Recalls(writes.record_recalls, settings.recall_seconds)
     reads.recalled = recalls.note

@@ -77,10 +77,10 @@ class Group:
     def guard_columns(self) -> Columns | None:
         """Blind tags can only be queried once the keys are known."""
         guards = [
-            (position, append.stream.tenant, append.stream.name, self._keyed(append.stream, tag), append.guard.after)
+            (position, append.stream.tenant, append.stream.name, self._keyed(append.stream, tag), after)
             for position, append in enumerate(self._appends)
             if append.guard and position not in self._outcomes
-            for tag in append.guard.tags
+            for tag, after in append.guard.places()
         ]
         names = ("positions", "tenants", "streams", "tags", "afters")
         return dict(zip(names, map(list, zip(*guards, strict=True)), strict=True)) if guards else None
@@ -212,13 +212,13 @@ class Group:
             return
         for append in self._appends:
             base_seq = self.tails[append.stream].base_seq
-            if append.guard and append.guard.after < base_seq:
-                for tag in append.guard.tags:
+            for tag, after in append.guard.places() if append.guard else ():
+                if after < base_seq:
                     yield {
                         "tenant": append.stream.tenant,
                         "stream": append.stream.name,
                         "tag": self._keyed(append.stream, tag),
-                        "after": append.guard.after,
+                        "after": after,
                     }
 
     def _keyed(self, stream: StreamId, tag: str) -> str:
@@ -261,7 +261,7 @@ class Group:
 
 
 def _guarded(append: Append) -> frozenset[str]:
-    return append.guard.tags if append.guard else frozenset()
+    return append.guard.all_tags if append.guard else frozenset()
 
 
 def _needs_key(append: Append) -> bool:

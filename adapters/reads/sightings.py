@@ -1,26 +1,24 @@
 """For an ambiguous name: which entity is active, and when each was last seen (A §10.2)."""
 
-import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from uuid import UUID
 
+from mnemolog.adapters.reads.mentions import Mentions
 from mnemolog.adapters.reads.reads import Reads
 from mnemolog.commands.decider import Command
 from mnemolog.commands.naming import Seen
-from mnemolog.domain.errors import AmbiguousEntity, MnemologError, NotFound, ReadTimeout, ServerFailed
+from mnemolog.domain.errors import AmbiguousEntity, NotFound, ReadTimeout, ServerFailed
 from mnemolog.domain.mention import phrases
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import Position
 from mnemolog.events.log import EventLog
 from mnemolog.projections.reads.moment import NOW, Moment
 
-_logger = logging.getLogger("mnemolog.reads")
-
 
 class Sightings:
     def __init__(self, reads: Reads, log: EventLog) -> None:
-        self._reads, self._log = reads, log
+        self._reads, self._log, self._mentions = reads, log, Mentions(reads)
 
     async def of(self, command: Command, error: AmbiguousEntity) -> Sequence[Seen]:
         """What is known about the candidates. Without a session, none of them was mentioned recently."""
@@ -42,10 +40,8 @@ class Sightings:
         ]
 
     async def mentioned(self, command: Command, text: str) -> Sequence[UUID]:
-        """The entities that a text names. A turn is recorded even if they cannot be looked up."""
-        viewer = Viewer(command.tenant, command.user_id, command.agent_id)
-        try:
-            return await self._reads.named_in(viewer, phrases(text), Moment(consistency="eventual"))
-        except MnemologError as error:
-            _logger.warning("the entities that a turn mentions are not looked up: %s", error)
-            return ()
+        """The entities that a text names."""
+        return await self._mentions.of(Viewer(command.tenant, command.user_id, command.agent_id), phrases(text))
+
+    async def aclose(self) -> None:
+        await self._mentions.aclose()

@@ -6,12 +6,14 @@ from typing import Any
 from uuid import UUID
 
 from psycopg.sql import SQL, Identifier
-from sqlalchemy import ARRAY, Column, ColumnElement, Select, Text, any_, literal, select
+from pydantic_core import to_json
+from sqlalchemy import ARRAY, Column, ColumnElement, Select, any_, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.entity import erased_entity, no_such_entity
 from mnemolog.domain.memory import VISIBLE
 from mnemolog.domain.mention import longest
+from mnemolog.domain.scope import Scope
 from mnemolog.domain.text import name_key, normalize_name
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import StreamId
@@ -48,29 +50,69 @@ async def find(connection: AsyncConnection, viewer: Viewer, name: str) -> Sequen
     return [shown(row) for row in sorted(left.values(), key=_last_seen_first)]
 
 
+Asked = tuple[Viewer, Collection[str]]
+"""A viewer, and names in the form in which they are compared."""
+
+
 async def named_in(connection: AsyncConnection, viewer: Viewer, phrases: Collection[str]) -> Sequence[UUID]:
-    """The entities with one of these names, normalised; none where a name is part of a longer one, or has several."""
-    if not phrases:
-        return []
-    found = await bearers(connection, viewer, phrases)
-    return sorted({found[name][0]["entity_id"] for name in longest(found) if len(found[name]) == 1})
+    """The entities with one of these names; none where a name is part of a longer one, or has several bearers."""
+    [found] = await named_in_each(connection, [(viewer, phrases)])
+    return found
+
+
+async def named_in_each(connection: AsyncConnection, asked: Sequence[Asked]) -> Sequence[Sequence[UUID]]:
+    """Like `named_in`, for viewers of one tenant at once."""
+    borne = await _borne(connection, asked)
+    return [sorted({by[name][0]["entity_id"] for name in longest(by) if len(by[name]) == 1}) for by in borne]
 
 
 async def bearers(connection: AsyncConnection, viewer: Viewer, keys: Collection[str]) -> Mapping[str, Sequence[Row]]:
     """The entities with these names, by the form in which names are compared."""
-    alias = aliases.c
-    known = select(alias.entity_id).where(
-        owned(aliases, viewer), alias.alias_normalized == any_(literal(sorted(keys), ARRAY(Text)))
-    )
-    rows = await fetch(connection, entities, visible(viewer).where(entities.c.entity_id.in_(known)))
-    found = await survivors(connection, viewer, rows)
+    [borne] = await _borne(connection, [(viewer, keys)])
+    return borne
+
+
+async def _borne(connection: AsyncConnection, asked: Sequence[Asked]) -> Sequence[Mapping[str, Sequence[Row]]]:
+    """For viewers of one tenant, the entities with their names, by name: in one statement, and one per merge."""
+    tenant, wanted = asked[0][0].tenant, dict[str, set[str]]()
+    for viewer, keys in asked:
+        wanted.setdefault(viewer.user_id, set()).update(keys)
+    rows = [{"user_id": user_id, "names": sorted(keys)} for user_id, keys in wanted.items() if keys]
+    if not rows:
+        return [{} for _ in asked]
+    values = (to_json(rows).decode(), tenant, tenant)
+    of_user: dict[str, list[Row]] = {}
+    for row in await fetch_raw(connection, entities, _naming(schema_of(connection, entities)), values):
+        of_user.setdefault(row["user_id"], []).append(row)
+    return [await _borne_by(connection, viewer, keys, of_user.get(viewer.user_id, ())) for viewer, keys in asked]
+
+
+async def _borne_by(
+    connection: AsyncConnection, viewer: Viewer, keys: Collection[str], of_user: Sequence[Row]
+) -> Mapping[str, Sequence[Row]]:
+    called = {row["entity_id"]: names(row).keys() & set(keys) for row in of_user}
+    shown = [row for row in of_user if row["scope"] == Scope.GLOBAL or row["agent_id"] == viewer.agent_id]
+    found = await survivors(connection, viewer, [row for row in shown if called[row["entity_id"]]])
     borne: dict[str, dict[UUID, Row]] = {}
-    for row in rows:
-        survivor = found[row["entity_id"]]
+    for entity_id, survivor in found.items():
         if survivor["status"] in VISIBLE:
-            for name in names(row).keys() & set(keys):
+            for name in called[entity_id]:
                 borne.setdefault(name, {})[survivor["entity_id"]] = survivor
     return {name: list(by_id.values()) for name, by_id in borne.items()}
+
+
+@cache
+def _naming(schema: str) -> bytes:
+    """Sent through psycopg directly, because it is asked before each turn; by the indexes, whatever the estimates."""
+    statement = SQL(
+        "SELECT found.* FROM json_to_recordset(%s::json) AS wanted (user_id text, names text[])"
+        " CROSS JOIN LATERAL (SELECT DISTINCT entity_id FROM {aliases} WHERE tenant = %s AND stream_kind = 'user'"
+        " AND user_id = wanted.user_id AND alias_normalized = ANY(wanted.names)) AS named"
+        " CROSS JOIN LATERAL (SELECT {columns} FROM {entities} WHERE tenant = %s AND stream_kind = 'user'"
+        " AND user_id = wanted.user_id AND entity_id = named.entity_id OFFSET 0) AS found"
+    )
+    places = {"entities": Identifier(schema, entities.name), "aliases": Identifier(schema, aliases.name)}
+    return statement.format(columns=columns_of(stored(entities)), **places).as_bytes()
 
 
 @cache

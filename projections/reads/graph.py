@@ -1,7 +1,8 @@
 """The reads of the graph: entities, facts at a valid time as known at a record time, what looks like one name."""
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -11,7 +12,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from mnemolog.domain.entity import id_in, proper_name
-from mnemolog.domain.errors import InvalidInput, MnemologError
+from mnemolog.domain.errors import InvalidInput, MnemologError, TamperedRow
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.entities import EntityContent
 from mnemolog.events.envelope import Position, Receipt, StreamId
@@ -66,9 +67,18 @@ class GraphReads(Reading):
         found = await self._read(viewer, moment, (GRAPH,), partial(reader.find, name=proper_name(viewer.user_id, name)))
         return slice_of(found, "entity_id", limit, cursor)
 
-    async def named_in(self, viewer: Viewer, phrases: Collection[str], moment: Moment = NOW) -> Sequence[UUID]:
-        """The entities with one of these names, each normalised."""
-        return await self._read(viewer, moment, (GRAPH,), partial(reader.named_in, phrases=phrases))
+    async def named_in(self, asked: Sequence[reader.Asked]) -> Sequence[Sequence[UUID]]:
+        """For viewers of one tenant, each with normalised names: the entities with one of them, as far as known by now.
+
+        Together, unless a row is not genuine: then each alone, and that user's rows are healed.
+        """
+        viewer, _ = asked[0]
+        if len(asked) > 1:
+            with suppress(TamperedRow):
+                async with self._at(StreamId.of_user(viewer.user_id, viewer.tenant), NOW, (GRAPH,)) as connection:
+                    return await reader.named_in_each(connection, asked)
+            return [found for one in asked for found in await self.named_in([one])]
+        return await self._read(viewer, NOW, (GRAPH,), lambda connection, _: reader.named_in_each(connection, asked))
 
     async def entity(self, viewer: Viewer, entity_id: UUID, moment: Moment = NOW, when: When = When()) -> Known:
         """One entity, hidden or not, or its survivor after a merge, with the facts about it in both directions.

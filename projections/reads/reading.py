@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from mnemolog.domain.principal import Principal
 from mnemolog.domain.pronouns import Pronouns
 from mnemolog.domain.session import Session
 from mnemolog.domain.viewer import Viewer
+from mnemolog.events.envelope import StreamId
 from mnemolog.events.log import EventLog
 from mnemolog.projections.reads.moment import NOW, Moment
 from mnemolog.projections.vectors.question import Question
@@ -40,6 +42,11 @@ class Reading(ABC):
 
     @abstractmethod
     async def session(self, viewer: Viewer, chat_id: str, moment: Moment = NOW) -> Session: ...
+
+    @abstractmethod
+    def _at(
+        self, stream: StreamId, moment: Moment, names: Sequence[str]
+    ) -> AbstractAsyncContextManager[AsyncConnection]: ...
 
     @abstractmethod
     async def _read(

@@ -94,7 +94,7 @@ class MemoryLog:
         in_the_way = [
             event.header.seq
             for event in events
-            if guard and event.header.seq > guard.after and not guard.tags.isdisjoint(event.header.tags)
+            if guard and any(event.header.seq > after and tag in event.header.tags for tag, after in guard.places())
         ]
         if guard and in_the_way:
             return ConcurrencyConflict(str(append.stream), guard.after, in_the_way[-1])
