@@ -31,7 +31,7 @@ Part = slice | Again | MnemologError | Receipt
 class Draft(Generic[C, S]):
     """The decisions of a group of commands on one read of the stream.
 
-    `history` is what was read, and `guard` says by which tags and up to where.
+    `history` is what was read, and `guard` says by which tags and up to where; `state` is what follows from it.
     """
 
     def __init__(
@@ -42,27 +42,31 @@ class Draft(Generic[C, S]):
         guard: Guard,
         new_id: Callable[[], UUID],
         policy_version: str,
+        state: S | None = None,
     ) -> None:
         self._decider, self._stream, self._new_id = decider, stream, new_id
         self._policy_version = policy_version
         self._parts: list[Part] = []
         self.guard, self.history = guard, history
         self.events: list[NewEvent] = []
-        self._state = reduce(decider.evolve, history, decider.initial)
+        self.state = reduce(decider.evolve, history, decider.initial) if state is None else state
+        self._now, self._folded = self.state, 0
 
     def take(self, orders: Sequence[Order[C]]) -> frozenset[str]:
         """Decide all commands; or return the tags that a decision depends on and that were not read yet."""
         known = self.guard.all_tags
         for order in orders:
-            if not self._decider.tags(self._state, order.command) <= known:
-                wanted = (self._decider.tags(self._state, one.command) for one in orders)
+            self._now = reduce(self._decider.evolve, self.events[self._folded :], self._now)
+            self._folded = len(self.events)
+            if not self._decider.tags(self._now, order.command) <= known:
+                wanted = (self._decider.tags(self._now, one.command) for one in orders)
                 return frozenset().union(*wanted) - known
             self._decide(order)
         return frozenset()
 
     def _decide(self, order: Order[C]) -> None:
         try:
-            payloads = self._decider.decide(self._state, order.command)
+            payloads = self._decider.decide(self._now, order.command)
         except MnemologError as error:
             self._parts.append(error)
             return
@@ -71,10 +75,7 @@ class Draft(Generic[C, S]):
     def _taken(self, payloads: Sequence[Event], order: Order[C]) -> slice:
         first = len(self.events)
         meta = replace(order.command.meta(), policy_version=self._policy_version)
-        for payload in payloads:
-            event = NewEvent(self._new_id(), payload, meta, order.occurred_at)
-            self._state = self._decider.evolve(self._state, event)
-            self.events.append(event)
+        self.events += [NewEvent(self._new_id(), payload, meta, order.occurred_at) for payload in payloads]
         return slice(first, len(self.events))
 
     def _existing(self, command: C) -> Receipt | Again:

@@ -203,7 +203,9 @@ class Handler:
             return None
         read = self._reads.find(stream)
         guard = Guard(read.tags, read.seq, fresh - read.tags)
-        draft = Draft(decider, stream, read.history, guard, self.new_id, self._policy_version)
+        state: S | None = read.states.get(decider.evolve)
+        draft = Draft(decider, stream, read.history, guard, self.new_id, self._policy_version, state)
+        read.states[decider.evolve] = draft.state
         try:
             return None if draft.take(orders) or not draft.appends_all else draft
         except Exception:  # noqa: BLE001  A refusal may come from what is out of date, so it is decided on a new read.

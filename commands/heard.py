@@ -110,6 +110,8 @@ def decide(state: Heard, turn: HearTurn) -> Sequence[Event]:
     for id_, field_ in _named(turn).items():
         artifact = visible(state.artifacts, id_, turn, field_)
         events += attached(artifact, (turn.turn_id,))
+    if not (turn.memories or turn.facts):
+        return events
     state = _after(state, turn, events)
     for memory in turn.memories:
         state = _took(state, turn, events, MEMORIES.decide(state.memories, memory))

@@ -3,8 +3,8 @@
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from mnemolog.events.envelope import NewEvent, Recorded, StreamId
 from mnemolog.events.log import Guard
@@ -18,15 +18,13 @@ SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The events of a stream up to `seq` with one of these tags."""
+    """The events of a stream up to `seq` with one of these tags, and what each decider folded from them."""
 
     tags: frozenset[str] = frozenset()
     seq: int = 0
     history: tuple[Recorded, ...] = ()
     until: float = 0.0
-
-
-NOTHING = Read()
+    states: dict[Any, Any] = field(default_factory=dict)
 
 
 class Decided(Protocol):
@@ -52,7 +50,7 @@ class ReadMemory:
         now = self._clock()
         while self._reads and next(iter(self._reads.values())).until <= now:
             self._reads.popitem(last=False)
-        return self._reads.get(stream, NOTHING)
+        return self._reads.get(stream) or Read()
 
     def keep(self, stream: StreamId, draft: Decided, fresh: frozenset[str], seq: int) -> None:
         """After the append of a draft, which ended at `seq`: its guard held, so this is all there is up to there.
@@ -64,12 +62,13 @@ class ReadMemory:
             self.forget(stream)
         if not fresh or not tags:
             return
-        self.forget(stream)
+        before = self._reads.pop(stream, None)
         changed = any(not tags.isdisjoint(event.tags) for event in draft.events)
         repeated = any(not fresh.isdisjoint(event.payload.tags()) for event in draft.history)
         if changed or repeated or len(draft.history) > EVENTS:
             return
-        self._reads[stream] = Read(tags, seq, tuple(draft.history), self._clock() + SECONDS)
+        states = before.states if before and before.history is draft.history else {}
+        self._reads[stream] = Read(tags, seq, tuple(draft.history), self._clock() + SECONDS, states)
         while len(self._reads) > STREAMS:
             self._reads.popitem(last=False)
 

@@ -146,6 +146,8 @@ class Writes(SeedWrites, BatchWrites, ArtifactWrites, DocumentWrites):
         plain = {name: value for name, value in fields.items() if name not in ("memories", "facts")}
         plain_turn = self._handler.admitted(validated(HearTurn, {**plain, **generated}))
         turn = plain_turn.model_copy(update={"turn_id": self._handler.turn_id(plain_turn.turn_id)})
+        if not (fields.get("memories") or fields.get("facts")):
+            return turn
         about = {**turn.model_dump(include=set(Command.model_fields)), "source_turn_ids": (turn.turn_id,)}
         memories = [self._extracted(about, one) for one in fields.get("memories", ())]
         said = {"at": turn.occurred_at, "told_at": turn.occurred_at}
