@@ -47,8 +47,8 @@ from mnemolog.domain.errors import ServerFailed, TamperedEvent
 from mnemolog.domain.policy import Policy
 from mnemolog.events.codec import Codec
 from mnemolog.events.envelope import NewEvent, StreamId
-from mnemolog.events.memory import ContentEvent
 from mnemolog.projections.vectors.embedder import Embedder
+from mnemolog.projections.vectors.projector import embedded_text
 
 
 async def wire(
@@ -174,7 +174,7 @@ async def _services(
         projection.readable = partial(_require_keys, to, delivery)
     policies = Policies(to.pool)
     await policies.keep(policy.text, now())
-    handler = ObservedHandler(log, now, new_id, policy.version, partial(_expected, embedder))
+    handler = ObservedHandler(log, now, new_id, policy.version, partial(expect, embedder))
     neighbours, sightings = Neighbours(reads, policy.bands), Sightings(reads, log)
     stack.push_async_callback(sightings.aclose)
     writes = Writes(handler, log, policy.categories, policy.profile, neighbours, policy.predicates, sightings)
@@ -277,7 +277,7 @@ async def _warm(embedder: Embedder) -> None:
         await embedder.embed(["warm"])
 
 
-def _expected(embedder: Embedder, events: Sequence[NewEvent]) -> None:
+def expect(embedder: Embedder, events: Sequence[NewEvent]) -> None:
     """Prefetch the vectors of these texts, which a projection needs as soon as they are committed."""
     if isinstance(embedder, PrefetchingEmbedder):
-        embedder.expect([one.payload.text for one in events if isinstance(one.payload, ContentEvent)])
+        embedder.expect([text for event in events if (text := embedded_text(event.payload))])

@@ -84,14 +84,26 @@ class VectorsProjector:
     def _made(self, texts: Mapping[Key, str]) -> Mapping[Key, Vectors]:
         """The vectors of these texts; Unprepared if any is missing."""
         vectors_of, model = made(), self._embedder.model
-        lacking = [text for text in dict.fromkeys(texts.values()) if (model, text) not in vectors_of]
+        found = {text: vectors_of[model, text] for text in texts.values() if (model, text) in vectors_of}
+        found |= self._embedder.cached([text for text in texts.values() if text not in found])
+        lacking = [text for text in dict.fromkeys(texts.values()) if text not in found]
         if lacking:
             raise Unprepared(partial(self._make, lacking))
-        return {key: vectors_of[model, text] for key, text in texts.items()}
+        return {key: found[text] for key, text in texts.items()}
 
     async def _make(self, texts: Sequence[str]) -> Mapping[tuple[str, str], Vectors]:
         rows = await self._embedder.embed(texts)
         return {(self._embedder.model, text): row for text, row in zip(texts, rows, strict=True)}
+
+
+def embedded_text(payload: Event) -> str:
+    """The text of a memory or a message that gets a vector; "" for any other event."""
+    match payload:
+        case ContentEvent(text=text):
+            return text
+        case TurnRecorded():
+            return indexed_text(payload)
+    return ""
 
 
 def _erased(payload: Event) -> Sequence[UUID]:
@@ -111,10 +123,10 @@ def _texts(batch: Sequence[Recorded]) -> dict[Key, _Said]:
     said: dict[Key, tuple[str, int]] = {}
     for event in batch:
         match event.payload:
-            case ContentEvent(memory_id=memory_id, text=text):
-                said[*owner(event), memory_id] = (text, event.seq)
-            case TurnRecorded(turn_id=turn_id) as turn:
-                said[*owner(event), subject_id(turn_id)] = (indexed_text(turn), event.seq)
+            case ContentEvent(memory_id=memory_id):
+                said[*owner(event), memory_id] = (embedded_text(event.payload), event.seq)
+            case TurnRecorded(turn_id=turn_id):
+                said[*owner(event), subject_id(turn_id)] = (embedded_text(event.payload), event.seq)
             case ArtifactTextAdded(passages=passages):  # Empty once erased: the erasure removes what stands here.
                 for place, passage in enumerate(passages):
                     said[*owner(event), text_id(event.event_id, place)] = (passage.text, event.seq)

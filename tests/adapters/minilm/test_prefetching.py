@@ -2,16 +2,23 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import partial
+from uuid import uuid4
 
 import numpy as np
 import pytest
 
+from mnemolog.adapters.engine.wiring import expect
 from mnemolog.adapters.minilm import InThread, Lexical
 from mnemolog.adapters.minilm.caching import CachingEmbedder
 from mnemolog.adapters.minilm.prefetching import PREFETCHED, PrefetchingEmbedder
 from mnemolog.adapters.minilm.process import PORTION
+from mnemolog.commands.handler import Handler
+from mnemolog.commands.turns import TURNS, RecordTurn
 from mnemolog.domain.errors import ServerFailed
 from mnemolog.projections.vectors.embedder import Vectors
+from tests.testkit.clock import START, Clock, ids
+from tests.testkit.log import MemoryLog
 
 
 class Slow(InThread):
@@ -54,6 +61,29 @@ async def test_what_was_expected_is_made_once_and_reads_the_same() -> None:
 
     assert slow.asked == [["tea"], ["rain", "cake"], ["snow"]]
     assert np.array_equal(made, await InThread(Lexical()).embed(["rain", "tea", "snow"]))
+
+
+async def test_a_turn_is_embedded_while_it_is_appended() -> None:
+    slow = Slow()
+    slow.may.set()
+    ahead = PrefetchingEmbedder(CachingEmbedder(slow))
+    handler = Handler(MemoryLog(), Clock(), ids(), decided=partial(expect, ahead))
+    turn = {
+        "user_id": "ana",
+        "turn_id": "1",
+        "text": "tea",
+        "speaker": "Bob",
+        "occurred_at": START,
+        "entity_id": uuid4(),
+    }
+
+    await handler.handle(TURNS, RecordTurn.model_validate(turn))
+    await begun()
+
+    [text] = slow.asked[0]
+    assert "tea" in text
+    await ahead.embed([text])
+    assert len(slow.asked) == 1
 
 
 async def test_what_was_taken_at_hand_makes_room_for_what_is_expected_next() -> None:
