@@ -128,7 +128,7 @@ async def start_projecting(
     stack: AsyncExitStack, endpoints: Endpoints, to: Connections, delivery: Delivery, projections: Projections
 ) -> None:
     """Run this process's share of the projections, until the stack is closed."""
-    workers = Workers(projections.groups, projections.deliver, projections.paused)
+    workers = Workers(projections.groups, projections.deliver, projections.paused, projections.behind)
     # Directly, because the relay would add some milliseconds.
     delivery.followers.append(partial(_delivered, workers))
     await run(stack, [*_projecting(endpoints.projections_dsn, to, workers), partial(keep, projections)])

@@ -110,6 +110,8 @@ class Worker:
 
     async def _let_go(self, session: WorkerSession) -> None:
         """Stop jobs that an operator cancelled, and jobs we no longer hold."""
+        if not self._running:
+            return
         held = await session.held()
         for running in list(self._running.values()):
             cancel_requested = held.get((running.job.job_id, running.job.fence), True)

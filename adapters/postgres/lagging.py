@@ -2,7 +2,9 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 
+from psycopg.sql import SQL, Identifier
 from sqlalchemy import (
     BigInteger,
     Column,
@@ -22,8 +24,10 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from mnemolog.adapters.postgres.progress import is_stopped, progress_table
+from mnemolog.adapters.postgres.sqlalchemy import alone
 from mnemolog.events.envelope import Position, StreamId
 from mnemolog.projections.projector import Lag
+from mnemolog.projections.raw_sql import fetch_all
 from mnemolog.projections.rows import among, matches
 from mnemolog.projections.seal import OPTION as SEAL
 
@@ -100,9 +104,28 @@ async def missing(engine: AsyncEngine, beside_log: AsyncEngine, schema: str) -> 
     return await size(beside_log) - int(rows[0]["applied"]) - int(behind)
 
 
+async def level(engine: AsyncEngine, beside_log: AsyncEngine, schemas: Mapping[str, str]) -> frozenset[str]:
+    """The projections, each by its name with its schema, that applied as many events as the log has, and stopped none.
+
+    One statement for all of them; the progress is read first, as in `missing`.
+    """
+    async with alone(engine) as connection:
+        rows = await fetch_all(connection, _applied(tuple(schemas.items())), ())
+    whole = await size(beside_log)
+    return frozenset(name for name, applied in rows if applied == whole)
+
+
+@cache
+def _applied(schemas: tuple[tuple[str, str], ...]) -> bytes:
+    """For projections by name and schema: the sum of what each applied, -1 where a stream is stopped."""
+    one = SQL("SELECT {}, CASE WHEN count(stopped_at) = 0 THEN coalesce(sum(seq), 0)::bigint ELSE -1 END FROM {}")
+    each = (one.format(name, Identifier(schema, progress_table.name)) for name, schema in schemas)
+    return SQL(" UNION ALL ").join(each).as_bytes()
+
+
 async def size(engine: AsyncEngine) -> int:
     """The number of events in the log."""
-    async with engine.connect() as connection:
+    async with alone(engine) as connection:
         return int((await connection.execute(_SIZE)).scalar_one())
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import Column, DateTime, MetaData, Table, Text, delete, select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from mnemolog.adapters.postgres.sqlalchemy import alone
 from mnemolog.projections.seal import MAC, mac_column, seal_of
 
 TABLE = "paused_projections"
@@ -65,7 +66,7 @@ async def resume(engine: AsyncEngine, name: str) -> None:
 
 async def _rows(engine: AsyncEngine) -> Sequence[tuple[dict[str, Any], bool]]:
     """Every row, and whether an engine wrote it."""
-    async with engine.connect() as connection:
+    async with alone(engine) as connection:
         seal = seal_of(connection)
         rows = map(dict, (await connection.execute(select(_paused))).mappings())
         return [(row, seal.fits(_paused, row)) for row in rows]

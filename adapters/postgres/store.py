@@ -17,6 +17,7 @@ from sqlalchemy import (
     func,
     literal,
     select,
+    text,
     tuple_,
     union_all,
     update,
@@ -153,9 +154,13 @@ class PostgresStore:
 
     async def is_whole(self, connection: AsyncConnection) -> bool:
         """Whether everything that readers and projectors need exists."""
+        return not await absent(connection, self.tables)
+
+    @property
+    def tables(self) -> Collection[str]:
+        """What readers and projectors need, with the schema."""
         tables = (*self.projector.tables.sorted_tables, *progress_table.metadata.sorted_tables)
-        found = [func.to_regclass(f"{self.schema}.{one.name}").is_not(None) for one in tables]
-        return all((await connection.execute(select(*found))).one())
+        return [f"{self.schema}.{one.name}" for one in tables]
 
     async def look(self, *, again: bool = False) -> Former | None:
         """The previous version that is shown now, if any. Once there is none, it is only checked if `again`."""
@@ -285,6 +290,14 @@ class PostgresStore:
     async def count_skipped(self) -> int:
         async with self.engine.connect() as connection:
             return (await connection.execute(select(func.count()).select_from(skipped_table))).scalar_one()
+
+
+_ABSENT = text("SELECT wanted FROM unnest(CAST(:tables AS text[])) AS wanted WHERE to_regclass(wanted) IS NULL")
+
+
+async def absent(connection: AsyncConnection, tables: Collection[str]) -> Collection[str]:
+    """Those of the tables that do not exist."""
+    return list((await connection.execute(_ABSENT, {"tables": list(tables)})).scalars())
 
 
 @asynccontextmanager

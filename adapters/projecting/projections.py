@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from functools import partial
@@ -19,7 +19,8 @@ from mnemolog.adapters.postgres.log import PostgresLog
 from mnemolog.adapters.postgres.pauses import Pause
 from mnemolog.adapters.postgres.pool import UNREACHABLE
 from mnemolog.adapters.postgres.rebuildable import RebuildablePostgres
-from mnemolog.adapters.postgres.store import PostgresStore, sessions
+from mnemolog.adapters.postgres.sqlalchemy import alone
+from mnemolog.adapters.postgres.store import PostgresStore, absent, sessions
 from mnemolog.adapters.postgres.upgrades import Upgrade
 from mnemolog.adapters.projecting.filling import EVENTS_A_PROCESS, FillProcesses
 from mnemolog.adapters.projecting.status import ProjectionStatus, status
@@ -176,8 +177,9 @@ class Projections:
 
     async def missing(self) -> list[str]:
         """The projections that no engine on this database keeps in this version and variant."""
-        async with self._engine.connect() as connection:
-            return [name for name, store in self._postgres.items() if not await store.is_whole(connection)]
+        async with alone(self._engine) as connection:
+            gone = await absent(connection, [table for store in self._postgres.values() for table in store.tables])
+        return [name for name, store in self._postgres.items() if not set(gone).isdisjoint(store.tables)]
 
     async def rebuild(self, name: str, progressed: Callable[[int], None] = lambda count: None) -> Rebuilt:
         """Rebuild one projection in a shadow, compare and swap; InvalidInput if the name is unknown."""
@@ -296,13 +298,22 @@ class Projections:
         """How many events each projection is behind the log."""
         return {name: await projection.lag() for name, projection in self.running.items()}
 
+    async def behind(self) -> Collection[str]:
+        """The projections that may lack events, or have stopped streams: one statement finds those that do not."""
+        schemas = {name: store.schema for name, store in self._postgres.items()}
+        level = await lagging.level(self._engine, self.beside_log, schemas)
+        return [name for name in self.running if name not in level and (name in schemas or await self._lags(name))]
+
     async def settled(self) -> bool:
         """Whether every projection has applied the whole log, except for paused projections and stopped streams."""
-        waiting = self.running.keys() - (await self.paused()).keys()
+        waiting = set(await self.behind()) - (await self.paused()).keys()
         for name in waiting:
-            if await self.running[name].lags():
+            if await self._lags(name):
                 return False
         return True
+
+    async def _lags(self, name: str) -> bool:
+        return await self.running[name].lags()
 
     async def paused(self) -> Mapping[str, Pause]:
         """The projections that an operator paused, by name."""

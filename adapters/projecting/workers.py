@@ -47,13 +47,14 @@ class Sweeper:
     def __init__(self, projection: Projection, own: frozenset[int] = EVERY_PARTITION) -> None:
         self.projection = projection
         self._own, self._retried, self._to_retry = own, frozenset[int](), frozenset[int]()
-        self._due = asyncio.Event()
+        self._wake, self._due = asyncio.Event(), False
+        self._quiet_until = 0.0
         self._paused = False
 
     def own(self, partitions: frozenset[int]) -> None:
         """From now on apply the events of these partitions; new ones are caught up."""
         if partitions - self._own:
-            self._due.set()
+            self.catch_up()
         self._to_retry |= partitions - self._retried
         self._retried |= partitions
         self._own = partitions
@@ -61,26 +62,36 @@ class Sweeper:
     def set_paused(self, paused: bool) -> None:
         """Apply nothing while `paused`; catch up afterwards."""
         if self._paused and not paused:
-            self._due.set()
+            self.catch_up()
         self._paused = paused
 
     def catch_up(self) -> None:
-        """Check for missing events at once instead of with the next sweep."""
-        self._due.set()
+        """Apply missing events at once."""
+        self._due = True
+        self._wake.set()
+
+    def look(self) -> None:
+        """Check for lost events, unless the last check took so long that it is too early."""
+        if time.monotonic() >= self._quiet_until:
+            self._wake.set()
 
     async def sweep(self) -> None:
-        """Catch up when due; otherwise read streams that lag without progress from the log, until cancelled."""
-        pause = SWEEP_SECONDS
+        """Catch up when due; otherwise, when asked to look, read streams that lag without progress, until cancelled."""
         while True:
-            due = await self._due_within(pause)
+            await self._wake.wait()
+            self._wake.clear()
+            due, self._due = self._due, False
             try:
                 pause = await (self._caught_up() if due else self._swept())
-            except Exception as error:  # noqa: BLE001  Any error: the next sweep retries.
+            except Exception as error:  # noqa: BLE001  Any error: the next look retries.
                 _logger.warning("%s: sweep put off: %s", self.projection.name, type(error).__name__)
                 await asyncio.sleep(RETRY_SECONDS)
-                pause = SWEEP_SECONDS
                 if due:
-                    self._due.set()
+                    self.catch_up()
+            else:
+                self._quiet_until = time.monotonic() + pause if pause > SWEEP_SECONDS else 0.0
+            if not self._due:  # Who looked meanwhile looks again.
+                self._wake.clear()
 
     def mine(self, stream: StreamId) -> bool:
         """Whether this process currently applies events of this stream."""
@@ -93,10 +104,12 @@ class Sweeper:
     async def _due_within(self, seconds: float) -> bool:
         try:
             async with asyncio.timeout(seconds):
-                await self._due.wait()
+                while not self._due:
+                    self._wake.clear()
+                    await self._wake.wait()
         except TimeoutError:
             return False
-        self._due.clear()
+        self._due = False
         return True
 
     async def _caught_up(self) -> float:
@@ -172,18 +185,22 @@ class ProjectionWorker:
 
 
 class Workers:
-    """All projections of this process, with groups together. `paused` returns those that an operator paused."""
+    """All projections of this process, with groups together.
+
+    `paused` returns those that an operator paused, `behind` those that may lack events: one look for all of them.
+    """
 
     def __init__(
         self,
         groups: Sequence[Sequence[Projection]],
         deliver: Deliver,
         paused: Callable[[], Awaitable[Collection[str]]],
+        behind: Callable[[], Awaitable[Collection[str]]],
     ) -> None:
         grouped = [[Sweeper(projection, frozenset()) for projection in group] for group in groups]
         self._workers = [ProjectionWorker(sweepers, deliver) for sweepers in grouped]
         self._sweepers = [sweeper for sweepers in grouped for sweeper in sweepers]
-        self._paused = paused
+        self._paused, self._behind = paused, behind
         self._delivered: dict[StreamId, int] = {}
 
     def deliver(self, delivery: Delivered) -> None:
@@ -226,6 +243,22 @@ class Workers:
                     sweeper.catch_up()
             await asyncio.sleep(LOOK_SECONDS)
 
+    async def look(self) -> None:
+        """Have each projection that is behind checked for lost events, again and again until cancelled."""
+        pause = SWEEP_SECONDS
+        while True:
+            await asyncio.sleep(pause)
+            began = time.monotonic()
+            try:
+                behind = await self._behind()
+            except Exception as error:  # noqa: BLE001  A dropped table of one: each looks for itself.
+                _logger.warning("what is behind cannot be read: %s", type(error).__name__)
+                behind = [sweeper.projection.name for sweeper in self._sweepers]
+            pause = pause_after(time.monotonic() - began)
+            for sweeper in self._sweepers:
+                if sweeper.projection.name in behind:
+                    sweeper.look()
+
     def steps(self) -> Sequence[Callable[[], Awaitable[None]]]:
         """Coroutines that run until cancelled, each in its own task."""
-        return [*(worker.run for worker in self._workers), *(sweeper.sweep for sweeper in self._sweepers)]
+        return [self.look, *(worker.run for worker in self._workers), *(sweeper.sweep for sweeper in self._sweepers)]

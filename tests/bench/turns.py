@@ -9,15 +9,13 @@ servers; bytes are those of all tables and indexes of the log and the projection
 
 import asyncio
 import json
-import os
 import random
 import sys
 import tempfile
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 from uuid import uuid5
@@ -37,10 +35,10 @@ from mnemolog.events.conversation import TurnRecorded
 from mnemolog.events.envelope import Receipt
 from mnemolog.events.event import Event
 from mnemolog.events.memory import MemoryCreated
+from tests.bench.processes import cpu_seconds
 from tests.bench.visibility import ACTS, PLACES, THINGS, Watched, watch
 
 WARM_SECONDS = 2.0
-TICKS = os.sysconf("SC_CLK_TCK")
 SIZE = text("""
 SELECT coalesce(sum(pg_total_relation_size(class.oid)), 0)
 FROM pg_class AS class JOIN pg_namespace AS space ON space.oid = class.relnamespace
@@ -109,10 +107,10 @@ async def _of(engine: Engine, asked: Namespace, watched: Mapping[str, Watched]) 
     words = random.Random(7)
     await _load(engine, asked, words, WARM_SECONDS, "warm")
     await engine.settled(120)
-    size, cpu = await _bytes(engine), _cpu_seconds()
+    size, cpu = await _bytes(engine), cpu_seconds()
     sent = await _load(engine, asked, words, asked.seconds, "turn")
     await engine.settled(300)
-    cpu, size = _cpu_seconds() - cpu, await _bytes(engine) - size
+    cpu, size = cpu_seconds() - cpu, await _bytes(engine) - size
     receipts = sorted(1000 * (ended - began) for began, ended, _ in sent)
     shown = [(began, [one.at.get((it.stream, it.last_seq)) for one in watched.values()]) for began, _, it in sent]
     # What a sweep applied at the very end has no time of its own.
@@ -152,36 +150,6 @@ def _sentence(words: random.Random, number: int) -> str:
 async def _bytes(engine: Engine) -> int:
     async with engine.projections.live.connect() as connection:
         return int((await connection.execute(SIZE)).scalar_one())
-
-
-def _cpu_seconds() -> float:
-    """Of this process and everything below it."""
-    return sum(_ticks(pid) for pid in _family(os.getpid())) / TICKS
-
-
-def _family(pid: int) -> Iterator[int]:
-    parents: dict[int, list[int]] = {}
-    for one in Path("/proc").iterdir():
-        if one.name.isdigit() and (fields := _stat(int(one.name))):
-            parents.setdefault(int(fields[1]), []).append(int(one.name))
-    queue = [pid]
-    for one_pid in queue:  # It grows during the loop.
-        yield one_pid
-        queue += parents.get(one_pid, [])
-
-
-def _ticks(pid: int) -> int:
-    """With its children that have ended, as the backends of Postgres do."""
-    fields = _stat(pid)
-    return sum(map(int, fields[11:15])) if fields else 0
-
-
-def _stat(pid: int) -> list[str]:
-    """The fields after the name, or none where the process has ended."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return []
 
 
 def _quantile(values: Sequence[float], part: float) -> float:

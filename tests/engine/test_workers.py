@@ -244,7 +244,9 @@ async def test_a_worker_continues_once_its_store_accepts_writes_again(monkeypatc
 
 
 async def test_a_stopped_projection_delays_no_other() -> None:
-    both = Workers([[cast(Projection, Stubborn(0))], [cast(Projection, Stubborn(0))]], deliver_to_each, nothing_paused)
+    both = Workers(
+        [[cast(Projection, Stubborn(0))], [cast(Projection, Stubborn(0))]], deliver_to_each, no_name, no_name
+    )
     for _ in range(workers.QUEUE + 100):  # Nothing takes from the queues: both fill, and nobody waits.
         both.deliver(recorded_event())
 
@@ -254,7 +256,7 @@ async def deliver_to_each(projections: Sequence[Projection], events: Sequence[De
         await projection.deliver(events)
 
 
-async def nothing_paused() -> list[str]:
+async def no_name() -> list[str]:
     return []
 
 
