@@ -13,6 +13,7 @@ from mnemolog.adapters.operations.operation import Operation
 from mnemolog.domain.errors import NotFound
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.artifacts_fold import ARTIFACT
+from mnemolog.events.documents_fold import DOCUMENT
 from mnemolog.events.episode_fold import EPISODE
 from mnemolog.events.graph_fold import ENTITY, RELATION
 from mnemolog.events.memory_fold import MEMORY
@@ -30,6 +31,7 @@ _KINDS = {
     "todo_id": TODO.name,
     "artifact_id": ARTIFACT.name,
     "episode_id": EPISODE.name,
+    "document_id": DOCUMENT.name,
     "event_id": EVENT,
 }
 # Ids of the command's own kind.
@@ -53,8 +55,12 @@ def with_placeholders(operation: Operation[Any, Any], fields: Mapping[str, Any])
 
 async def completed(engine: Engine, operation: Operation[Any, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields with each abbreviated id replaced by the full one; raises NotFound or AmbiguousId."""
-    owner = {name: operation.request.model_fields[name].default for name in ("user_id", "agent_id")} | dict(fields)
-    viewer = Viewer(engine.settings.tenant, str(owner["user_id"]), str(owner["agent_id"]))
+    known, tenant = operation.request.model_fields, engine.settings.tenant
+    agent_id = str(fields.get("agent_id", known["agent_id"].default))
+    if "user_id" in known:
+        viewer = Viewer(tenant, str(fields.get("user_id", known["user_id"].default)), agent_id)
+    else:
+        viewer = Viewer.of_library(tenant, agent_id)
     found: dict[str, Any] = {}
     for name, value in fields.items():
         if _takes_ids(name, operation.request.model_fields[name]):

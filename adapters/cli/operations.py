@@ -62,6 +62,7 @@ GROUPS = {
     "focus": "What a conversation is about.",
     "user": "Export, import or erase a user.",
     "artifact": "Files and links of a conversation.",
+    "knowledge": "The libraries of agents: documents, divided into chunks.",
     "todo": "Commitments, habits, open threads and frictions, each kept by one agent.",
 }
 

@@ -45,6 +45,7 @@ def run(
             found.purged_facts,
             found.purged_entities,
             found.purged_artifacts,
+            found.purged_documents,
             found.grown,
         )
         total = sum(map(len, taken))
@@ -66,6 +67,7 @@ def _show(done: Retained, *, dry_run: bool) -> None:
         ("purged", done.purged_facts, ("fact", "facts")),
         ("purged", done.purged_entities, ("entity", "entities")),
         ("purged", done.purged_artifacts, ("artifact", "artifacts")),
+        ("purged", done.purged_documents, ("document", "documents")),
         ("strengthened by use", done.grown, MEMORY),
     ):
         output.done(f"{output.count(len(ids), *names)} {would}{what}")

@@ -15,9 +15,10 @@ from mnemolog.adapters.operations.batches import Forgotten
 from mnemolog.adapters.operations.conversation import Added, Session
 from mnemolog.adapters.operations.erasure import Erased, Proof
 from mnemolog.adapters.operations.graph_results import EntityDetail, EntityView, FactView
+from mnemolog.adapters.operations.knowledge import ChunkHit, DocumentDetail, DocumentView
 from mnemolog.adapters.operations.operation import Operation
 from mnemolog.adapters.operations.profile import Profile, Proposal, Proposed, SeededView
-from mnemolog.adapters.operations.requests import Request
+from mnemolog.adapters.operations.requests import AnyRequest
 from mnemolog.adapters.operations.results import (
     Bullets,
     CardView,
@@ -44,7 +45,7 @@ from mnemolog.projections.graph.facts import State
 LISTED = 10  # The maximum number of ids or changes shown.
 
 
-def show(operation: Operation[Any, Any], request: Request, result: Any) -> None:
+def show(operation: Operation[Any, Any], request: AnyRequest, result: Any) -> None:
     """Show a result as a table, a sentence or a few lines. Handles every result type of an operation."""
     kind = type(result)
     if kind in SHOWN:
@@ -354,6 +355,25 @@ def _texts(page: Page[ArtifactText]) -> None:
     output.more(page.next_cursor)
 
 
+def _documents(page: Page[DocumentView]) -> None:
+    rows = [(one.source, one.domain, one.chunks, output.when(one.updated_at), one.document_id) for one in page]
+    output.show(("source", "domain", "chunks", "updated", "id"), rows, nothing="no documents", short=True)
+    output.more(page.next_cursor)
+
+
+def _document(found: DocumentDetail) -> None:
+    for name in DocumentView.model_fields:
+        value = getattr(found, name)
+        if value not in (None, ""):
+            output.line(name, output.when(value) if isinstance(value, datetime) else str(value))
+    output.show(("place", "text"), [(one.place, one.text) for one in found.content], nothing="no chunks")
+
+
+def _chunk_hits(page: Page[ChunkHit]) -> None:
+    rows = [(one.source, one.place, one.text, f"{one.score:.2f}") for one in page]
+    output.show(("source", "place", "text", "score"), rows, nothing="nothing found")
+
+
 def _entities(page: Page[EntityView]) -> None:
     _entity_table(page.items)
     output.more(page.next_cursor)
@@ -452,6 +472,9 @@ SHOWN: Mapping[type, Callable[[Any], None]] = {
     ArtifactDetail: _artifact,
     Page[ArtifactText]: _texts,
     Page[ArtifactHit]: _artifact_hits,
+    Page[DocumentView]: _documents,
+    DocumentDetail: _document,
+    Page[ChunkHit]: _chunk_hits,
     EntityDetail: _entity,
     Page[FactView]: _facts,
     Page[OperationCount]: _stats,

@@ -60,6 +60,7 @@ def _reached(engine: Services, subject: ProofSubject, phrase: str | None) -> fro
     principal.require(Role.ERASE if phrase is None else Role.ADMIN)
     if subject.stream.kind == AGENT:
         principal.require_library(subject.stream.tenant, subject.stream.owner)
+        principal.require_every_user()
     else:
         principal.require_user(subject.stream.tenant, subject.stream.owner)
     if subject.everything or phrase is not None:

@@ -15,7 +15,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 import mnemolog
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.http import artifacts, export, health, importing, metrics, ready
+from mnemolog.adapters.http import artifacts, export, health, importing, knowledge, metrics, ready
 from mnemolog.adapters.http.body_limit import BodyLimit
 from mnemolog.adapters.http.errors import SCHEMAS, ErrorAnswer, answer_errors
 from mnemolog.adapters.http.json_body import JsonBody
@@ -35,6 +35,7 @@ TAGS = [
     {"name": "profile", "description": "What users say of themselves, and what waits for their consent."},
     {"name": "todos", "description": "Commitments, habits, open threads and frictions, each kept by one agent."},
     {"name": "artifacts", "description": "Files and links of a conversation, and the texts that stand for them."},
+    {"name": "knowledge", "description": "The libraries of agents: documents, divided into chunks."},
     {"name": "changes", "description": "Many changes as one: undone, rolled back, or forgotten by scope."},
     {"name": "erasure", "description": "Destroy what was said, for good."},
     {"name": "maintenance", "description": "How the engine is."},
@@ -44,7 +45,7 @@ for _operation in OPERATIONS:
     add_route(_operations, _operation)
 # The state of the engine. Each of them decides what strangers may see.
 MAINTENANCE = (health.router, ready.router, metrics.router)
-ROUTERS = (_operations, artifacts.router, export.router, importing.router, *MAINTENANCE)
+ROUTERS = (_operations, artifacts.router, knowledge.router, export.router, importing.router, *MAINTENANCE)
 ROUTES = [one for router in ROUTERS for one in router.routes if isinstance(one, APIRoute)]
 # A page has to send the token or a key itself; credentials that browsers add on their own are not accepted.
 CORS: Mapping[str, Any] = {

@@ -24,7 +24,7 @@ router = api_router(PREFIX, "artifacts")
 BINARY = "application/octet-stream"
 _ADD = request_without(AddArtifact, {"idempotency_key"}, "AddArtifactQuery")
 _READ = request_without(ArtifactRead, {"artifact_id"}, "DownloadArtifactQuery")
-_BYTES = {"schema": {"type": "string", "format": "binary"}}
+BYTES = {"schema": {"type": "string", "format": "binary"}}
 _MIME = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,60}", re.IGNORECASE)
 
 
@@ -32,7 +32,7 @@ _MIME = re.compile(r"[a-z0-9!#$&^_.+-]{1,60}/[a-z0-9!#$&^_.+-]{1,60}", re.IGNORE
     "/artifacts",
     status_code=201,
     summary="Add a file or link",
-    openapi_extra={"requestBody": {"content": {"*/*": _BYTES}}},
+    openapi_extra={"requestBody": {"content": {"*/*": BYTES}}},
 )
 async def add_artifact_(
     query: Annotated[_ADD, Query()],  # type: ignore[valid-type]
@@ -46,14 +46,14 @@ async def add_artifact_(
     """
     content = await request.body() or None
     key = {} if idempotency_key is None else {"idempotency_key": identifier(idempotency_key, "idempotency_key")}
-    return await add_artifact(engine, _whole(AddArtifact, query, **key), content)
+    return await add_artifact(engine, whole(AddArtifact, query, **key), content)
 
 
 @router.get(
     "/artifacts/{artifact_id}/content",
     summary="Download the file of an artifact",
     response_class=Response,
-    responses={200: {"content": {BINARY: _BYTES}, "description": "The file."}},
+    responses={200: {"content": {BINARY: BYTES}, "description": "The file."}},
 )
 async def download_artifact_(
     artifact_id: Annotated[Uuid, Path(description="The artifact's id.")],
@@ -61,7 +61,7 @@ async def download_artifact_(
     engine: TheEngine,
 ) -> Response:
     """Sent as an attachment, which no browser opens as a page of this server."""
-    found, content = await download_artifact(engine, _whole(ArtifactRead, query, artifact_id=artifact_id))
+    found, content = await download_artifact(engine, whole(ArtifactRead, query, artifact_id=artifact_id))
     headers = {
         "Content-Disposition": f"attachment; filename*=UTF-8''{quote(found.name or found.label, safe='')}",
         "X-Content-Type-Options": "nosniff",
@@ -71,6 +71,6 @@ async def download_artifact_(
     return Response(content, media_type=mime, headers=headers)
 
 
-def _whole(model: type[R], query: BaseModel, **more: Any) -> R:
+def whole(model: type[R], query: BaseModel, **more: Any) -> R:
     given = {**{name: getattr(query, name) for name in query.model_fields_set}, **more}
     return model.model_construct(set(given), **given)

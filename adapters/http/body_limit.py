@@ -6,7 +6,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 MAX_BODY_BYTES = 2 * 1024 * 1024
 # A user's whole history, which is spooled to disk.
 MAX_IMPORT_BYTES = 4 * 1024 * 1024 * 1024
-IMPORT, ARTIFACTS = "/v1/user/import", "/v1/artifacts"
+IMPORT, FILES = "/v1/user/import", frozenset({"/v1/artifacts", "/v1/knowledge"})
 
 
 def is_import(scope: Scope) -> bool:
@@ -15,8 +15,8 @@ def is_import(scope: Scope) -> bool:
 
 
 def is_file(scope: Scope) -> bool:
-    """Whether the body is the file of an artifact."""
-    return scope.get("method") == "POST" and scope.get("path") == ARTIFACTS
+    """Whether the body is the file of an artifact or a document."""
+    return scope.get("method") == "POST" and scope.get("path") in FILES
 
 
 class BodyLimit:

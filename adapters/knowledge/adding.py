@@ -47,7 +47,8 @@ class Addition:
 
 async def add(engine: Services, content: bytes, fields: Mapping[str, Any], idempotency_key: str | None) -> Addition:
     """Add a document, or update the one with the same source. A file that is known is not read again."""
-    engine.writes.admitted(validated(OfLibrary, {name: fields[name] for name in ("tenant", "agent_id")}))
+    whose = {name: value for name, value in fields.items() if name in ("tenant", "agent_id")}
+    engine.writes.admitted(validated(OfLibrary, whose))
     if not content:
         raise InvalidInput("is empty", field="content", fix="send a file of at least one byte")
     if len(content) > (limit := engine.settings.artifact_max_bytes):

@@ -11,14 +11,16 @@ from sqlalchemy import ColumnElement, Table
 
 from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.services import Services
+from mnemolog.commands.documents import EraseDocument
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory, EraseMessages
 from mnemolog.commands.memories import ExpireMemory, MemoryCommand, ObserveUse
 from mnemolog.domain.errors import Conflict, NotFound
 from mnemolog.domain.memory import Cause
-from mnemolog.events.envelope import DEFAULT_AGENT
+from mnemolog.events.envelope import AGENT, DEFAULT_AGENT, USER
 from mnemolog.projections.artifacts.tables import artifacts
 from mnemolog.projections.conversation.tables import messages
 from mnemolog.projections.graph.tables import entities, relations
+from mnemolog.projections.knowledge.tables import documents
 from mnemolog.projections.memories import due
 from mnemolog.projections.memories.stored import as_memory
 from mnemolog.projections.memories.tables import memories
@@ -39,13 +41,14 @@ class Retained:
     purged_facts: list[UUID] = field(default_factory=list)
     purged_entities: list[UUID] = field(default_factory=list)
     purged_artifacts: list[UUID] = field(default_factory=list)
+    purged_documents: list[UUID] = field(default_factory=list)
     purged_messages: list[str] = field(default_factory=list)
     grown: list[UUID] = field(default_factory=list)
     refused: dict[UUID, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        purged = ("purged", "purged_facts", "purged_entities", "purged_artifacts", "purged_messages")
-        names = ("faded", *purged, "grown")
+        kinds = ("facts", "entities", "artifacts", "documents", "messages")
+        names = ("faded", "purged", *(f"purged_{kind}" for kind in kinds), "grown")
         ids = {name: [str(id_) for id_ in getattr(self, name)] for name in names}
         return {**ids, "refused": {str(id_): why for id_, why in self.refused.items()}}
 
@@ -80,6 +83,10 @@ async def retain(
             if dry_run or await _purge(engine, id_, _forgotten_known(row, kind, id_, now), done):
                 purged.append(id_)
             progressed(1)
+    async for row in _rows(engine, due.purgeable(now, documents), documents, AGENT):
+        if dry_run or await _purge(engine, row["document_id"], _deleted_document(row, now), done):
+            done.purged_documents.append(row["document_id"])
+        progressed(1)
     ended = ((due.purgeable(now, messages), {"due": now}), (due.expired_messages(retention, now), {"cause": Cause.TTL}))
     for condition, why in ended:
         async for page in _pages(engine, condition, messages):
@@ -99,15 +106,19 @@ def _ended_messages(page: Sequence[Row], why: Mapping[str, Any]) -> Iterator[Era
         yield EraseMessages.model_validate({**who, **why, "message_ids": ids, "keep_memories": True})
 
 
-async def _rows(engine: Services, condition: ColumnElement[bool], table: Table = memories) -> AsyncIterator[Row]:
-    async for page in _pages(engine, condition, table):
+async def _rows(
+    engine: Services, condition: ColumnElement[bool], table: Table = memories, kind: str = USER
+) -> AsyncIterator[Row]:
+    async for page in _pages(engine, condition, table, kind):
         for row in page:
             yield row
 
 
-async def _pages(engine: Services, condition: ColumnElement[bool], table: Table) -> AsyncIterator[Sequence[Row]]:
+async def _pages(
+    engine: Services, condition: ColumnElement[bool], table: Table, kind: str = USER
+) -> AsyncIterator[Sequence[Row]]:
     async with engine.projections.live.connect() as connection:
-        async for page in due.pages(connection, condition, table):
+        async for page in due.pages(connection, condition, table, kind):
             await connection.commit()  # No transaction stays open meanwhile.
             yield page
 
@@ -145,6 +156,11 @@ def _forgotten_memory(row: Row, now: datetime) -> EraseMemory:
 def _forgotten_known(row: Row, kind: str, id_: UUID, now: datetime) -> EraseKnown:
     who = {"tenant": row["tenant"], "user_id": row["user_id"], "agent_id": row["agent_id"] or DEFAULT_AGENT}
     return EraseKnown.model_validate({**who, "actor": ACTOR, "kind": kind, "name": str(id_), "due": now})
+
+
+def _deleted_document(row: Row, now: datetime) -> EraseDocument:
+    who = {"tenant": row["tenant"], "agent_id": row["user_id"], "actor": ACTOR}
+    return EraseDocument.model_validate({**who, "name": str(row["document_id"]), "due": now})
 
 
 def _context(row: Row) -> dict[str, Any]:

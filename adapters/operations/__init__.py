@@ -12,6 +12,7 @@ from mnemolog.adapters.operations.envelope import ENVELOPE
 from mnemolog.adapters.operations.episodes import EPISODES
 from mnemolog.adapters.operations.erasure import ERASURE
 from mnemolog.adapters.operations.facts import FACTS
+from mnemolog.adapters.operations.knowledge import KNOWLEDGE
 from mnemolog.adapters.operations.memories import MEMORIES
 from mnemolog.adapters.operations.messages import MESSAGES
 from mnemolog.adapters.operations.operation import Operation
@@ -37,6 +38,7 @@ OPERATIONS: Sequence[Operation[Any, Any]] = (
     *PROFILE,
     *TODOS,
     *ARTIFACTS,
+    *KNOWLEDGE,
     *ERASURE,
     *BATCHES,
     *STATS,

@@ -11,7 +11,7 @@ from mnemolog.adapters.erasure.erasing import Erasure
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.operations.operation import operation
-from mnemolog.adapters.operations.requests import Rehearsed, Request, command_of, request_of, stream_of
+from mnemolog.adapters.operations.requests import Rehearsal, Rehearsed, Request, command_of, request_of, stream_of
 from mnemolog.adapters.operations.results import Result, Written
 from mnemolog.commands.erasure import Erase, EraseKnown, EraseMemory, EraseThread, EraseUser
 from mnemolog.commands.erasure_requests import NAMED
@@ -32,7 +32,8 @@ class Erased(Result):
     memories: list[UUID]
     turns: list[str]
     known: list[str] = Field(
-        description="Entities, facts, profile fields, todos and artifacts.", examples=[["entity:0194…", "profile:city"]]
+        description="Entities, facts, profile fields, todos, artifacts and documents.",
+        examples=[["entity:0194…", "profile:city"]],
     )
     cleared: list[str] = Field(description="Entities that keep what other turns said about them.")
     survivors: list[UUID] = Field(
@@ -292,7 +293,7 @@ async def _erase_known(engine: Engine, request: Rehearsed, kind: str, name: obje
     return await carried_out(engine, command_of(EraseKnown, engine, request, kind=kind, name=str(name)), request)
 
 
-async def carried_out(engine: Engine, command: Erase | EraseUser, request: Rehearsed) -> Erased:
+async def carried_out(engine: Engine, command: Erase | EraseUser, request: Rehearsal) -> Erased:
     """Returns once no projection shows the text."""
     if request.dry_run:
         return Erased.of(await erasing.extent(engine, command))

@@ -11,11 +11,11 @@ from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin, get_t
 from pydantic.fields import FieldInfo
 
 from mnemolog.adapters.engine.engine import Engine
-from mnemolog.adapters.operations.requests import Request, Write, request_of
+from mnemolog.adapters.operations.requests import AnyRequest, WriteOptions, request_of
 from mnemolog.commands.decider import Command
 from mnemolog.domain.principal import Role
 
-Q = TypeVar("Q", bound=Request)
+Q = TypeVar("Q", bound=AnyRequest)
 R = TypeVar("R")
 
 
@@ -61,7 +61,7 @@ class Operation(Generic[Q, R]):
 
     @property
     def writes(self) -> bool:
-        return issubclass(self.request, Write)
+        return issubclass(self.request, WriteOptions)
 
     def _help(self) -> str:
         return inspect.cleandoc(self.run.__doc__ or "")
@@ -70,7 +70,7 @@ class Operation(Generic[Q, R]):
 def operation(
     command: str,
     route: str,
-    asks: type[Command] | type[Request] | None = None,
+    asks: type[Command] | type[AnyRequest] | None = None,
     *,
     tag: str,
     role: Role | None = None,
@@ -97,7 +97,7 @@ def operation(
             request=request,
             result=hints["return"],
             run=run,
-            role=role or (Role.WRITE if issubclass(request, Write) else Role.READ),
+            role=role or (Role.WRITE if issubclass(request, WriteOptions) else Role.READ),
             tag=tag,
             arguments=arguments,
             done=done,

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from mnemolog.adapters.operations import OPERATIONS
 from mnemolog.adapters.operations.operation import Operation, description_of
-from mnemolog.adapters.operations.requests import PagedRead, Read, Request, Write
+from mnemolog.adapters.operations.requests import Paging, ReadOptions, Request, WriteOptions
 
 HEAD = """# Operations
 
@@ -36,10 +36,10 @@ def page() -> str:
 def _shared() -> Iterator[str]:
     yield "## Common fields\n"
     for title, model in (
-        ("Every operation", Request),
-        ("Every read", Read),
-        ("Every list", PagedRead),
-        ("Every write", Write),
+        ("Every operation; those on an agent's library have no user", Request),
+        ("Every read", ReadOptions),
+        ("Every list", Paging),
+        ("Every write", WriteOptions),
     ):
         own = {name: model.model_fields[name] for name in model.__annotations__}
         yield f"{title}:\n"
@@ -62,7 +62,7 @@ def _operation(operation: Operation[Any, Any]) -> Iterator[str]:
     yield f"- Command line: `mnemolog {words}`"
     yield f"- HTTP: `{operation.method} /v1{operation.path}`"
     yield f"- Role: `{operation.role}`\n"
-    shared = {name for model in (Request, Read, PagedRead, Write) for name in model.model_fields}
+    shared = {name for model in (Request, ReadOptions, Paging, WriteOptions) for name in model.model_fields}
     own = {
         name: field
         for name, field in operation.request.model_fields.items()

@@ -69,21 +69,31 @@ Limit = Annotated[int, Field(ge=1, le=1000, description="The maximum number of i
 Cursor = Annotated[str, Field(max_length=1000)]
 
 
-class Request(BaseModel):
-    """The user and the agent. Unknown fields are refused, not ignored."""
+class AnyRequest(BaseModel):
+    """Unknown fields are refused, not ignored."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Request(AnyRequest):
+    """The user and the agent."""
 
     user_id: Annotated[Id, Field(description="The user whose memory is read or written.", examples=["ana"])]
     agent_id: Annotated[Id, Field(description="The agent, which sees global items and its own.")] = DEFAULT_AGENT
 
 
-class Read(Request):
+class LibraryRequest(AnyRequest):
+    """The agent whose library it is. A library has no user."""
+
+    agent_id: Annotated[Id, Field(description="The agent whose library is read or written.")] = DEFAULT_AGENT
+
+
+class ReadOptions(AnyRequest):
     """A read: current, as of an earlier moment, or after a write is visible."""
 
     as_of: AsOf | None = Field(
         None,
-        description="Read as of this moment: a time with an offset, or a sequence number of the user's stream.",
+        description="Read as of this moment: a time with an offset, or a sequence number of the stream.",
         examples=["2026-01-03T01:02:10Z", 42],
     )
     after: After | None = Field(
@@ -105,14 +115,22 @@ class Read(Request):
         return Moment(self.as_of, after, self.deadline, self.consistency)
 
 
-class PagedRead(Read):
+class Read(ReadOptions, Request):
+    """A read of what is known about a user."""
+
+
+class Paging(AnyRequest):
     """A paginated read of a list."""
 
     limit: Limit = 100
     cursor: Cursor | None = Field(None, description="The `next_cursor` of the previous page.")
 
 
-class Write(Request):
+class PagedRead(Paging, Read):
+    """A paginated read of a list of what is known about a user."""
+
+
+class WriteOptions(AnyRequest):
     """A write. A retry with the same idempotency key changes nothing and returns the original result."""
 
     thread_id: Annotated[Id, Field(description="The thread in which the change is reported.")] = DEFAULT_THREAD
@@ -122,10 +140,18 @@ class Write(Request):
     ] = None
 
 
-class Rehearsed(Write):
+class Write(WriteOptions, Request):
+    """A write to what is known about a user."""
+
+
+class Rehearsal(WriteOptions):
     """A write that can be previewed."""
 
     dry_run: Annotated[Flag, Field(description="Return what would be done, and change nothing.")] = False
+
+
+class Rehearsed(Rehearsal, Write):
+    """A write to what is known about a user, which can be previewed."""
 
 
 @overload
@@ -146,20 +172,25 @@ def request_of(command: type[Command], *without: str, base: type[Write] = Write,
     return create_model(command.__name__, __base__=base, __doc__=command.__doc__, **{**own, **more})
 
 
-def command_of(kind: type[C], engine: Engine, request: Request, /, **more: Any) -> C:
+def command_of(kind: type[C], engine: Engine, request: AnyRequest, /, **more: Any) -> C:
     """The command for a request, with the engine's tenant and the current time."""
     given = request.model_dump(include=set(kind.model_fields), exclude_unset=True)
     now = {"at": engine.writes.now()} if "at" in kind.model_fields else {}
     return validated(kind, {**given, **now, **more, "tenant": engine.settings.tenant})
 
 
-def fields_of(engine: Engine, request: Request) -> dict[str, Any]:
+def fields_of(engine: Engine, request: AnyRequest) -> dict[str, Any]:
     """The fields that the caller gave for a command, with the engine's tenant."""
     return {**request.model_dump(exclude_unset=True, exclude={"idempotency_key"}), "tenant": engine.settings.tenant}
 
 
 def viewer_of(engine: Engine, request: Request) -> Viewer:
     return Viewer(engine.settings.tenant, request.user_id, request.agent_id)
+
+
+def library_of(engine: Engine, request: LibraryRequest) -> Viewer:
+    """The agent as a reader of its library."""
+    return Viewer.of_library(engine.settings.tenant, request.agent_id)
 
 
 def stream_of(engine: Engine, request: Request) -> StreamId:

@@ -59,7 +59,7 @@ class ArtifactVerbs(Asking):
         given = {one: value for one, value in locals().items() if one not in ("self", "content")}
         if isinstance(content, str | Path):
             given["name"] = Path(content).name if name is None else name
-            content = await to_thread(_read, Path(content))
+            content = await to_thread(read_file, Path(content))
         request = fields.validated(artifacts.AddArtifact, self._given(artifacts.AddArtifact, given))
         return await artifacts.add_artifact(await self._engine(), request, content)
 
@@ -226,7 +226,7 @@ class ArtifactVerbs(Asking):
         return await self._ask(artifacts.restore_artifact, locals())
 
 
-def _read(path: Path) -> bytes:
+def read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:

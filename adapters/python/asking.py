@@ -12,11 +12,11 @@ from mnemolog.opening import Opening
 
 if TYPE_CHECKING:
     from mnemolog.adapters.operations.operation import Operation
-    from mnemolog.adapters.operations.requests import Request
+    from mnemolog.adapters.operations.requests import AnyRequest
     from mnemolog.adapters.operations.results import Written
     from mnemolog.events.envelope import Receipt
 
-Q = TypeVar("Q", bound="Request")
+Q = TypeVar("Q", bound="AnyRequest")
 R = TypeVar("R")
 
 Id = UUID | str
@@ -34,7 +34,7 @@ class Asking(Opening):
         request = validated(operation.request, self._given(operation.request, arguments))
         return await operation.run(await self._engine(), request)
 
-    def _given(self, request: type[Request], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def _given(self, request: type[AnyRequest], arguments: Mapping[str, Any]) -> dict[str, Any]:
         passed = ((name, value) for name, value in arguments.items() if name != "self" and value is not None)
         given = {name: str(value) if isinstance(value, UUID) else value for name, value in passed}
         given |= {"after": token} if (token := getattr(given.get("after"), "token", None)) else {}

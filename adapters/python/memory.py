@@ -13,6 +13,7 @@ from mnemolog.deferred import Deferred
 from mnemolog.episodes import EpisodeVerbs
 from mnemolog.erasing import ErasureVerbs
 from mnemolog.graph import GraphVerbs
+from mnemolog.knowledge import KnowledgeVerbs
 from mnemolog.profile import ProfileVerbs
 from mnemolog.reading import ReadVerbs
 from mnemolog.transfer import TransferVerbs
@@ -38,6 +39,7 @@ class AsyncMemory(
     ErasureVerbs,
     TransferVerbs,
     ArtifactVerbs,
+    KnowledgeVerbs,
     Asking,
 ):
     """Memory for agents, on servers that start at the first use.

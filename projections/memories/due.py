@@ -31,7 +31,7 @@ def fading(retention: Retention, now: datetime) -> ColumnElement[bool]:
 
 
 def purgeable(now: datetime, table: Table = memories) -> ColumnElement[bool]:
-    """Deleted, with the grace period over. `table` has memories, messages, entities or relations."""
+    """Deleted, with the grace period over. `table` is one with deleted subjects."""
     column = table.c
     return column.purge_at.is_not(None) & (column.purge_at <= now) & (column.status == Status.SOFT_DELETED)
 
@@ -50,15 +50,15 @@ def used() -> ColumnElement[bool]:
 
 
 async def pages(
-    connection: AsyncConnection, due: ColumnElement[bool], table: Table = memories
+    connection: AsyncConnection, due: ColumnElement[bool], table: Table = memories, kind: str = USER
 ) -> AsyncIterator[Sequence[Row]]:
-    """The rows of all users, in pages, ordered by user; each row once, even if earlier rows change meanwhile."""
+    """The rows of all users, or of all agents, in pages; each row once, even if earlier rows change meanwhile."""
     key = list(table.primary_key.columns)
     last: tuple[object, ...] | None = None
     while True:
         beyond = [] if last is None else [tuple_(*key) > last]
-        users = table.c.stream_kind == USER
-        statement = select(*stored(table)).where(users, due, *beyond).order_by(*key).limit(PAGE)
+        owners = table.c.stream_kind == kind
+        statement = select(*stored(table)).where(owners, due, *beyond).order_by(*key).limit(PAGE)
         rows = await fetch(connection, table, statement)
         if rows:
             yield rows

@@ -26,6 +26,7 @@ STREAMED = {
     "export_user": ("user export", "GET /user/export"),
     "import_user": ("user import", "POST /user/import"),
     "add_artifact": ("artifact add", "POST /artifacts"),
+    "add_document": ("knowledge add", "POST /knowledge"),
     "download_artifact": ("artifact download", "GET /artifacts/{artifact_id}/content"),
 }
 # Commands that run and maintain an engine ask nothing of a user's memory.
@@ -224,7 +225,14 @@ async def known(memory: AsyncMemory, user: str) -> dict[str, Any]:
     [makesh] = await memory.list_entities(user_id=user, name="Makesh")
     await memory.add("I moved to Lisbon", user_id=user)
     await memory.add_todo("call Marta", user_id=user)
-    ids = {"memory": tea.memory_id, "fact": fact.relation_id, "entity": makesh.entity_id}
+    document = await memory.add_document(b"# Sleep\n\nNo coffee in the evening.", source="a.md", agent_id=user)
+    ids = {
+        "agent": user,
+        "document": document.document_id,
+        "memory": tea.memory_id,
+        "fact": fact.relation_id,
+        "entity": makesh.entity_id,
+    }
     return {name: str(one) for name, one in ids.items()}
 
 
@@ -250,13 +258,17 @@ READS: tuple[tuple[str, Json], ...] = (
     ("get_thread", {"thread_id": "main"}),
     ("list_sessions", {"thread_id": "main"}),
     ("list_episodes", {"as_of": 4}),
+    ("search_knowledge", {"query": "coffee", "agent_id": "{agent}"}),
+    ("list_documents", {"limit": 1, "agent_id": "{agent}"}),
+    ("get_document", {"document_id": "{document}", "agent_id": "{agent}"}),
+    ("document_history", {"document_id": "{document}", "agent_id": "{agent}", "as_of": 2}),
 )
 
 
 async def test_a_read_answers_the_same_in_every_face(faces: Faces, user: str) -> None:
     ids = await known(faces.memory, user)
     for name, asked in READS:
-        fields = {"user_id": user, **{key: _filled(value, ids) for key, value in asked.items()}}
+        fields = _of(user, name, {key: _filled(value, ids) for key, value in asked.items()})
         found = await faces.python(BY_NAME[name], fields)
         assert "error" not in found, (name, found)
         assert await faces.http(BY_NAME[name], fields) == found, name
@@ -283,6 +295,9 @@ WRITES: tuple[tuple[str, Json], ...] = (
     ("restore_entity", {"entity_id": "{entity}"}),
     ("propose_profile", {"field": "city", "value": "Lisbon"}),
     ("add_todo", {"text": "feed the cat"}),
+    ("delete_document", {"document_id": "{document}", "agent_id": "{agent}", "reason": "old"}),
+    ("restore_document", {"document_id": "{document}", "agent_id": "{agent}"}),
+    ("undo_document", {"document_id": "{document}", "agent_id": "{agent}"}),
 )
 
 
@@ -294,7 +309,7 @@ async def test_a_write_answers_with_the_same_fields_in_every_face(faces: Faces, 
         ids = await known(faces.memory, of)
         answers = []
         for name, asked in WRITES:
-            fields = {"user_id": of, **{key: _filled(value, ids) for key, value in asked.items()}}
+            fields = _of(of, name, {key: _filled(value, ids) for key, value in asked.items()})
             found = await ask(BY_NAME[name], {**fields})
             assert "error" not in found, (ask.__name__, name, found)
             answers.append((name, _shape(found)))
@@ -323,16 +338,23 @@ REFUSED: tuple[tuple[str, Json], ...] = (
     ("grant_consent", {"patch_id": NOBODY}),
     ("why", {"id": "nothing of this name"}),
     ("session", {}),
+    ("get_document", {"document_id": NOBODY}),
+    ("search_knowledge", {"query": ""}),
 )
 
 
 async def test_a_request_is_refused_the_same_in_every_face(faces: Faces, user: str) -> None:
     for name, asked in REFUSED:
-        fields = {"user_id": user, **asked}
+        fields = _of(user, name, asked)
         refused = await faces.python(BY_NAME[name], fields)
         assert "error" in refused, (name, asked, refused)
         for ask in (faces.http, faces.command):
             assert _unquoted(await ask(BY_NAME[name], fields)) == _unquoted(refused), name
+
+
+def _of(user: str, name: str, asked: Json) -> Json:
+    """With the user, if the operation has one."""
+    return {"user_id": user, **asked} if "user_id" in fields_of(BY_NAME[name]) else asked
 
 
 def _unquoted(refused: Json) -> Json:

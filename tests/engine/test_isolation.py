@@ -62,6 +62,9 @@ OF_USER = {"export_user", "import_user"}
 # What tells ids, times and counts.
 WITHOUT_WORDS = {"stats", "list_threads", "get_thread", "list_sessions", "get_session", "list_episodes", "get_episode"}
 WITHOUT_WORDS |= {"validate_envelope", "served", "get_artifact_texts", "list_artifact_texts", "download_artifact_"}
+WITHOUT_WORDS |= {"list_documents"}
+# Operations on the library of an agent, whichever user they are for.
+OF_LIBRARY = {one.name for one in OPERATIONS if one.tag == "knowledge"} | {"add_document_"}
 
 Target = tuple[str, str, str, str]
 ids = st.tuples(*map(st.sampled_from, (TENANTS, USERS, AGENTS, SCOPES)))
@@ -89,7 +92,11 @@ async def answered(
     if one.name == "add_artifact_":
         link = {"user_id": user, "agent_id": agent, "url": "https://example.org"}
         return await client.request(one.method, path, params=link)
-    asked = {"user_id": user, "agent_id": agent, **fields(ids).get(one.name, {})}
+    if one.name == "add_document_":
+        named = {"agent_id": agent, "source": "tea.txt"}
+        return await client.request(one.method, path, params=named, content=b"tea")
+    whose = {"agent_id": agent} if one.name in OF_LIBRARY else {"user_id": user, "agent_id": agent}
+    asked = {**whose, **fields(ids).get(one.name, {})}
     if one.method in IN_QUERY:
         return await client.request(one.method, path, params=asked)
     return await client.request(one.method, path, json=asked)
@@ -110,20 +117,24 @@ async def test_a_key_reads_only_its_own_scope_whatever_the_request(
     agent: str,
 ) -> None:
     who = principal(tenant=tenant, users=users, agents=agents, roles=EVERY_ROLE)
-    reached = (ALL in users or user in users) and (ALL in agents or agent in agents)
-    readable = universe.readable(tenant, user, agent) if reached else set()
+    of_agent = ALL in agents or agent in agents
+    of_user = of_agent and (ALL in users or user in users)
     async with calling(guarded, who) as client:
         for one in READING:
             answer = await answered(client, universe, one, target, user, agent)
+            reached = of_agent if one.name in OF_LIBRARY else of_user
+            readable = universe.readable(tenant, user, agent) if reached else set()
             assert answer.status_code < 500, (one, answer.text)
             assert universe.told(answer.text) <= readable, (one, answer.text)
-            hidden = not reached or ("id}" in one.path and not _owner(target).seen_by(tenant, user, agent))
+            hidden = not reached or ("id}" in one.path and not _owner(one, target).seen_by(tenant, user, agent))
             if hidden and one.name not in OF_NO_USER:
                 assert answer.status_code in (403, 404), (one, answer.text)
 
 
-def _owner(target: Target) -> Place:
+def _owner(one: Asked, target: Target) -> Place:
     tenant, user, agent, scope = target
+    if one.name in OF_LIBRARY:
+        return Place(tenant, None, agent)
     return Place(tenant, user, agent if scope == "agent" else None)
 
 

@@ -1,6 +1,7 @@
 """The library of an agent on a real engine: added, changed, found, undone, erased; live equals rebuilt."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,9 +13,11 @@ from mnemolog.adapters.erasure.erasing import erase
 from mnemolog.adapters.erasure.prove import prove
 from mnemolog.adapters.erasure.target import ProofSubject
 from mnemolog.adapters.knowledge.adding import Addition, Outcome, add
+from mnemolog.adapters.maintenance.retention import retain
 from mnemolog.adapters.pgvector.tables import vectors
 from mnemolog.commands.documents import EraseDocument
 from mnemolog.domain.errors import Erased, InvalidInput, NotFound, NotPermitted
+from mnemolog.domain.memory import PURGE_AFTER
 from mnemolog.domain.principal import ALL, Principal, Role
 from mnemolog.domain.viewer import Viewer
 from mnemolog.events.envelope import DEFAULT_TENANT, StreamId
@@ -53,7 +56,7 @@ class Librarian:
 
     @property
     def viewer(self) -> Viewer:
-        return Viewer(DEFAULT_TENANT, "anybody", self.agent)
+        return Viewer.of_library(DEFAULT_TENANT, self.agent)
 
     async def adds(self, text: str | bytes, source: str = "docs/sleep.md", **fields: Any) -> Addition:
         content = text.encode() if isinstance(text, str) else text
@@ -202,7 +205,12 @@ async def test_a_key_reads_only_the_libraries_of_its_agents(coach: Librarian) ->
         key = Principal("key", DEFAULT_TENANT, frozenset(agents), frozenset({users}), frozenset({role}))
         return Librarian(coach.engine.by(key), coach.agent)
 
-    assert len(await by(coach.agent, users="ana").finds("coffee")) == 3
+    limited = by(coach.agent, users="ana")
+    assert len(await limited.finds("coffee")) == 3
+    as_user = Viewer(DEFAULT_TENANT, "ana", coach.agent)
+    assert len(await limited.engine.reads.search_knowledge(as_user, "coffee", moment=NOW)) == 3
+    with pytest.raises(NotFound):
+        await limited.engine.reads.search_knowledge(replace(as_user, user_id="bea"), "coffee", moment=NOW)
     for read in (by("other").finds("coffee"), by("other").reads(done.document_id)):
         with pytest.raises(NotPermitted):
             await read
@@ -227,3 +235,39 @@ async def test_what_cannot_be_read_is_refused(coach: Librarian, content: bytes, 
         await coach.adds(content, source)
     assert (refused.value.field, bool(refused.value.fix)) == ("content", True)
     assert await coach.engine.log.head(coach.stream) == 0
+
+
+async def test_retention_erases_a_deleted_document_after_its_grace_period(coach: Librarian) -> None:
+    gone, kept = await coach.adds(SLEEP), await coach.adds(SLEEP, "kept.md")
+    await coach.engine.writes.delete_document({"agent_id": coach.agent, "document_id": gone.document_id})
+    await coach.engine.settled()
+
+    done = await retain(coach.engine, coach.engine.writes.now() + PURGE_AFTER)
+
+    assert gone.document_id in done.purged_documents
+    with pytest.raises(Erased):
+        await coach.reads(gone.document_id)
+    assert len((await coach.reads(kept.document_id))["content"]) == 3
+
+
+@pytest.mark.spec("X03")
+async def test_a_change_of_a_document_is_undone_and_its_history_says_so(coach: Librarian) -> None:
+    done = await coach.adds(SLEEP)
+    before = await coach.reads(done.document_id)
+    await coach.adds("# Sleep\n\nEverything is different.")
+
+    await coach.engine.writes.undo_document({"agent_id": coach.agent, "document_id": done.document_id})
+
+    after = await coach.reads(done.document_id)
+    assert (after["content"], after["sha256"]) == (before["content"], before["sha256"])
+    assert len(await coach.finds("coffee")) == 3
+    viewer = Viewer.of_library(DEFAULT_TENANT, coach.agent)
+    history = await coach.engine.reads.history(viewer, done.document_id, moment=NOW, kinds=("document",))
+    assert [row["meta"]["type"] for row in history if row["meta"]["type"] != "DocumentChunksStored"] == [
+        "DocumentReverted",
+        "DocumentRevised",
+        "DocumentAdded",
+    ]
+    changed = {one["field"]: (one["old"], one["new"]) for one in history[0]["changes"]}
+    assert changed["chunks"] == (1, 3)
+    await assert_live_equals_replayed(coach.engine, coach.stream)

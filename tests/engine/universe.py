@@ -8,6 +8,7 @@ from typing import Any
 
 from mnemolog.adapters.artifacts import content as contents
 from mnemolog.adapters.engine.engine import Engine, new_id, now
+from mnemolog.adapters.knowledge.adding import add
 from mnemolog.adapters.maintenance.segmenting import segment
 from mnemolog.adapters.maintenance.summarizing import summarize
 from mnemolog.commands.attention import SetAffect
@@ -25,14 +26,14 @@ _WORD = re.compile(r"zq[0-9]+q")
 
 @dataclass(frozen=True)
 class Place:
-    """Whose something is; without an agent it is of all of the user's."""
+    """Whose something is; without an agent it is of all of the user's, without a user in the library of the agent."""
 
     tenant: str
-    user: str
+    user: str | None
     agent: str | None = None
 
     def seen_by(self, tenant: str, user: str, agent: str) -> bool:
-        return (self.tenant, self.user) == (tenant, user) and self.agent in (None, agent)
+        return self.tenant == tenant and self.user in (None, user) and self.agent in (None, agent)
 
 
 REF = "person:bob"
@@ -87,7 +88,10 @@ class Universe:
         await writes.execute(LinkMemories.model_validate(link))
         about = {"name": "tea.txt", "caption": self._word(own), "scope": scope}
         artifact_id, _ = await contents.store(self.engine, b"tea", {**who, **about}, None)
+        named = {"tenant": tenant, "agent_id": agent, "source": f"{user}-{scope}.txt"}
+        document = await add(self.engine, f"tea {self._word(Place(tenant, None, agent))}".encode(), named, None)
         return {
+            "document_id": str(document.document_id),
             "artifact_id": str(artifact_id),
             "memory_id": str(memory_id),
             "other_id": str(other_id),
@@ -152,6 +156,7 @@ def fields(ids: Mapping[str, str]) -> Mapping[str, dict[str, Any]]:
         "undo": {"event_id": ids["event_id"]},
         "add": {"messages": [{"content": "x", "message_id": "x", "occurred_at": "2026-01-03T01:02:10Z"}]},
         "search_artifacts": {"query": "tea"},
+        "search_knowledge": {"query": "tea"},
         "describe_artifact": {"text": "x"},
         "get_summary": {"summary_id": ids["summary_id"]},
         "get_thread": {"thread_id": DEFAULT_THREAD},

@@ -2,8 +2,9 @@
 
 `python -m tests.testkit.fork_server SOCKET INTERPRETER` serves until its standard input ends. The child is a process of
 its own with the given arguments, environment, directory and files. The arguments are those of an interpreter, `-m
-MODULE` or `-c CODE` and what follows, or `mnemolog` and those of a command. Interpreters that the child starts are
-INTERPRETER. Whoever asked is told its process id at once and its exit code at its end; if he goes before, it is killed.
+MODULE` (also with `-I`) or `-c CODE` and what follows, or `mnemolog` and those of a command. Interpreters that the
+child starts are INTERPRETER. Whoever asked is told its process id at once and its exit code at its end; if he goes
+before, it is killed.
 What looks at the environment when it is imported, the consoles, is made anew in it; and it ends without taking its
 modules down, which would copy all that it shares.
 """
@@ -139,7 +140,7 @@ def run(arguments: Sequence[str]) -> None:
     code: object = 0
     try:
         match arguments:
-            case ["-m", module, *own]:
+            case ["-m", module, *own] | ["-I", "-m", module, *own]:
                 sys.argv = ["-m", *own]
                 runpy.run_module(module, run_name="__main__", alter_sys=True)
             case ["-c", source, *own]:
