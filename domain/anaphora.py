@@ -34,6 +34,7 @@ _KINDS: Mapping[Meant, Sequence[frozenset[str]]] = {
     Meant.THERE: (PLACES, UNKNOWN),
 }
 LONGEST_TOPIC = 300
+_READ = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +95,10 @@ def resolve(text: str, found: Found, session: Session, known: Sequence[Candidate
     """
     meant: dict[Meant, Sequence[Candidate]] = {}
     for pronoun in found.pronouns:
-        if pronoun.meant not in meant and not _named_before(text, pronoun, known):
+        if pronoun.meant not in meant:
             others = [one for one in known if not any(one in taken for taken in meant.values())]
-            meant[pronoun.meant] = _referents(pronoun.meant, session, others)
+            named = _named_before(text, pronoun, known)
+            meant[pronoun.meant] = () if named else _referents(pronoun.meant, session, others)
     replaced = [one for one in found.pronouns if meant.get(one.meant)]
     references = [
         Reference(one.text, entity.entity_id, entity.name)
@@ -141,7 +143,7 @@ def _referents(meant: Meant, session: Session, known: Sequence[Candidate]) -> Se
 
 def _speakers(session: Session, known: Sequence[Candidate]) -> Collection[UUID]:
     """Those who are active because they spoke: the first entity of a turn that does not name it."""
-    said = [(phrases(text), ids[0]) for text, ids in session.spoken() if ids]
+    said = [(phrases(text[:_READ]), ids[0]) for text, ids in session.spoken() if ids]
     return {one.entity_id for one in known for words, first in said if first in one.ids and not one.names & words}
 
 
